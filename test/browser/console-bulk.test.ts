@@ -87,7 +87,7 @@ test(
     assert.match(await main(page), /Your corrections are saved[^]*2,496\.90 EUR/)
     assert.match(await main(page), /New payees: 2[^]*Wrong Co/)
     await press(page, /Ask the banks about/)
-    assert.doesNotMatch(await main(page), /Not asked yet/)
+    assert.doesNotMatch(await main(page), /Not verified yet/)
     await check(page)
     await press(page, 'Send 4 payouts')
     assert.match(await main(page), /The bulk is sent/)

@@ -29,7 +29,7 @@ test('a second payment of an invoice is warned of, ticked and paid, and the appr
     await press(page, 'Preview')
   }
   await fillForm('INV-2026-0815')
-  assert.match(await main(page), /Repeats no earlier payment\s+Passed/)
+  assert.match(await main(page), /Not a duplicate of an earlier payment\s+Passed/)
   assert.equal(await page.locator('#again').count(), 0)
   await press(page, 'Ask for approval of 1,200.00 EUR')
   assert.match(await main(page), /waits for the approval of a second person, and then goes to the bank/)

@@ -114,3 +114,12 @@ export function checkSize(name: string, page: string): void {
   // Far less than 60 KB: a limit near what it is, so that a page that grows is seen.
   assert.ok(bytes < 16_000, `${name}: ${bytes} bytes`)
 }
+
+/** Checks a page for a person who is not a developer. Returns the number of fields. */
+export function checkPage(name: string, page: string): number {
+  checkEscaped(name, page)
+  checkStructure(name, page)
+  checkPlain(name, page)
+  checkSize(name, page)
+  return checkLabels(name, page)
+}

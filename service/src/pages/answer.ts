@@ -2,7 +2,7 @@
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { type Encoding, notFound, type PublicAnswer, type PublicRoute } from '../kernel/api/index.ts'
 
-/** Policy without inline content, other hosts or frames. The browser test fails if it blocks anything of the pages. */
+/** The policy forbids inline content, other hosts and frames. The browser test fails if it blocks a part of a page. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "style-src 'self'",
@@ -26,10 +26,10 @@ export const pageHeaders: Readonly<Record<string, string>> = {
   'permissions-policy': 'clipboard-write=(self), camera=(), geolocation=(), microphone=()',
 }
 
-/** `quick`: for a page that is written for one request. `small`: for a file that is compressed once. */
+/** `quick` compresses the page of one request. `small` compresses a file once for all requests. */
 const brotliQuality = { quick: 5, small: constants.BROTLI_MAX_QUALITY } as const
 
-/** Answers addresses that show nothing, such as that of a form after a reload, with a page instead of a problem as JSON. */
+/** Answers unknown addresses, such as that of a reloaded form, with a page instead of a problem as JSON. */
 export const unknownPage = (path: string): PublicRoute => ({
   method: 'GET',
   path,
@@ -38,9 +38,9 @@ export const unknownPage = (path: string): PublicRoute => ({
   },
 })
 
-type Text = PublicAnswer<string | Buffer>
+type TextAnswer = PublicAnswer<string | Buffer>
 
-export function compressed(answer: Text, encoding: Encoding, effort: keyof typeof brotliQuality): Text {
+export function compressed(answer: TextAnswer, encoding: Encoding, effort: keyof typeof brotliQuality): TextAnswer {
   const body = Buffer.from(answer.body)
   const headers = { ...answer.headers, vary: 'accept-encoding, accept-language' }
   if (encoding === 'identity') return { ...answer, headers, body }

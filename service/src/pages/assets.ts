@@ -18,7 +18,7 @@ export type Assets = {
 }
 
 const hashChars = 16
-/** An image runs no script, and neither does the file that a person opens by itself. */
+/** Stops scripts in an image file that a person opens directly. */
 export const logoPolicy = { 'content-security-policy': "default-src 'none'; sandbox" }
 
 const read = async (file: URL, contentType: string) =>
@@ -41,7 +41,7 @@ function asset(name: string, body: Buffer, own: Readonly<Record<string, string>>
   return [name.replace('.', `.${hash}.`), answer] as const
 }
 
-/** Compresses each file of a site once for an encoding, when it is first asked for: nothing that a client sends causes another compression. */
+/** Compresses each file once for each encoding, at its first request. A client cannot cause another compression. */
 export async function readAssets(folder: URL, site: string, brand: Brand): Promise<Assets> {
   const [css, js] = await Promise.all([
     read(new URL(`${site}.css`, folder), 'text/css; charset=utf-8'),
@@ -64,8 +64,8 @@ export async function readAssets(folder: URL, site: string, brand: Brand): Promi
 }
 
 const logoAsset = ({ logo }: Brand) =>
-  logo && asset(`logo.${extensionOf[logo.type]}`, logo.bytes, { 'content-type': logo.type, ...logoPolicy })
-const extensionOf = { 'image/png': 'png', 'image/svg+xml': 'svg' } as const
+  logo && asset(`logo.${logoExtensions[logo.type]}`, logo.bytes, { 'content-type': logo.type, ...logoPolicy })
+const logoExtensions = { 'image/png': 'png', 'image/svg+xml': 'svg' } as const
 
 const accentAsset = ({ accent }: Brand) =>
   accent && asset('brand.css', Buffer.from(accentCss(accent)), { 'content-type': 'text/css; charset=utf-8' })

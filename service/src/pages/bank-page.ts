@@ -2,12 +2,12 @@
 import { html, type Html } from './html.ts'
 import { fill } from './language.ts'
 import { country, layout, type View } from './layout.ts'
-import { dueOf, inFours, type Shown } from './payment-page.ts'
-import { amountIn } from './purchase.ts'
+import { amountDue, groupInFours, type PaymentView } from './payment-page.ts'
+import { formatAmount } from './purchase.ts'
 
 export const nameCharsMax = 70
 
-export function bankPage(view: View, shown: Shown, wrongName = false): string {
+export function bankPage(view: View, shown: PaymentView, wrongName = false): string {
   const { t, language } = view
   const { visit, proposedCountry } = shown.payment
   const bank = fill(t.bankName, { country: country(visit?.bankCountry ?? proposedCountry, language) })
@@ -44,14 +44,14 @@ function signIn({ t, query }: View, wrongName: boolean): Html {
     </form>`
 }
 
-function decision(view: View, { payment }: Shown): Html {
+function decision(view: View, { payment }: PaymentView): Html {
   const { t, query } = view
   return html`<h1 class="outcome">${t.confirm}</h1>
     <p>${fill(t.signedInAs, { name: payment.visit?.payerName ?? '' })}</p>
     <dl class="facts">
       <div>
         <dt>${t.amount}</dt>
-        <dd class="strong">${amountIn(dueOf(payment), view)}</dd>
+        <dd class="strong">${formatAmount(amountDue(payment), view)}</dd>
       </div>
       <div>
         <dt>${t.recipient}</dt>
@@ -59,11 +59,11 @@ function decision(view: View, { payment }: Shown): Html {
       </div>
       <div>
         <dt>${t.iban}</dt>
-        <dd class="code">${inFours(payment.iban)}</dd>
+        <dd class="code">${groupInFours(payment.iban)}</dd>
       </div>
       <div>
         <dt>${t.reference}</dt>
-        <dd class="code">${inFours(payment.creditorReference)}</dd>
+        <dd class="code">${groupInFours(payment.creditorReference)}</dd>
       </div>
     </dl>
     <div class="choices">

@@ -4,12 +4,12 @@ import { isOpenFor } from '../rails/index.ts'
 import { html, type Html } from './html.ts'
 import { fill, fillHtml } from './language.ts'
 import type { View } from './layout.ts'
-import { amountIn } from './purchase.ts'
+import { formatAmount } from './purchase.ts'
 
 /** The days of TARGET are those of its central banks. */
 const targetZone = 'Europe/Brussels'
 
-const before = (day: Temporal.PlainDate): Temporal.PlainDate => {
+const businessDayBefore = (day: Temporal.PlainDate): Temporal.PlainDate => {
   let found = day.subtract({ days: 1 })
   while (!isOpenFor('EUR', found)) found = found.subtract({ days: 1 })
   return found
@@ -22,7 +22,7 @@ const before = (day: Temporal.PlainDate): Temporal.PlainDate => {
 export function lastDayToSend(expiresAt: Date, now: Date): string | undefined {
   const dayOf = (at: Date) =>
     Temporal.Instant.fromEpochMilliseconds(at.getTime()).toZonedDateTimeISO(targetZone).toPlainDate()
-  const send = before(before(dayOf(expiresAt)))
+  const send = businessDayBefore(businessDayBefore(dayOf(expiresAt)))
   return Temporal.PlainDate.compare(send, dayOf(now)) < 0 ? undefined : send.toString()
 }
 
@@ -34,11 +34,11 @@ export function deadline(view: View, { currency, expiresAt, payee }: Payment, no
   return html`<p class="by">${fillHtml(t.payBy, { time })}</p>
     <p class="timer" data-left="${t.timeLeft}" data-over="${t.timeOver}" hidden></p>
     <p class="means">
-      ${currency === 'EUR' ? inEuros(view, expiresAt, now) : t.sendAbroad} ${fill(t.later, { payee })}
+      ${currency === 'EUR' ? euroTransferText(view, expiresAt, now) : t.sendAbroad} ${fill(t.later, { payee })}
     </p>`
 }
 
-function inEuros({ t, language }: View, expiresAt: Date, now: Date): string {
+function euroTransferText({ t, language }: View, expiresAt: Date, now: Date): string {
   const day = lastDayToSend(expiresAt, now)
   if (day === undefined) return `${t.sendInstant} ${t.onlyInstant}`
   const full = new Intl.DateTimeFormat(language, { dateStyle: 'full', timeZone: 'UTC' })
@@ -47,9 +47,11 @@ function inEuros({ t, language }: View, expiresAt: Date, now: Date): string {
 
 const words = { waiting: 'lateWaiting', accepted: 'lateAccepted', returned: 'lateReturned' } as const
 
-/** Says what became of money that did not fit. */
+/** Says what happened to money that did not fit the payment. */
 export const lateLines = (view: View, { late, payee }: Payment): Html =>
   html`${late.map(
     ({ amount, currency, state }) =>
-      html`<p class="late">${fill(view.t[words[state]], { payee, amount: amountIn({ amount, currency }, view) })}</p> `,
+      html`<p class="late">
+        ${fill(view.t[words[state]], { payee, amount: formatAmount({ amount, currency }, view) })}
+      </p> `,
   )}`

@@ -5,20 +5,20 @@
 import { notFound, type PublicSite } from '../kernel/api/index.ts'
 
 export type PageHosts = {
-  /** True for the host of a partner. */
+  /** Reports whether a partner has the host. */
   readonly isOfPartner: (host: string | undefined) => boolean
-  /** `partnerId`: whose page it is. Undefined: of no partner. */
+  /** Reports whether a host shows the pages of a partner. `partnerId`: undefined for a page without a partner. */
   readonly shows: (host: string | undefined, partnerId: string | undefined) => boolean
 }
 
-type Given = {
-  /** The URLs of the pages of partners. */
+type HostSettings = {
+  /** The URL of the pages of each partner that has its own host. */
   readonly pageUrls: ReadonlyMap<string, string>
-  /** Undefined: the address is that of the process, and any host that leads to it is the service's. */
+  /** Undefined: every host that leads to the process belongs to the service. */
   readonly publicUrl: string | undefined
 }
 
-export function createPageHosts({ pageUrls, publicUrl }: Given): PageHosts {
+export function createPageHosts({ pageUrls, publicUrl }: HostSettings): PageHosts {
   const owners = new Map([...pageUrls].map(([partnerId, url]) => [new URL(url).host, partnerId]))
   const own = publicUrl === undefined ? undefined : new URL(publicUrl).host
   const ownerOf = (host: string | undefined) => owners.get(host?.toLowerCase() ?? '')
@@ -33,7 +33,7 @@ export function createPageHosts({ pageUrls, publicUrl }: Given): PageHosts {
   }
 }
 
-/** Keeps a site of no partner away from the hosts of partners. */
+/** Hides a site at the hosts of partners. */
 export const awayFromPartners = (site: PublicSite, hosts: PageHosts): PublicSite => ({
   ...site,
   routes: site.routes.map((route) => ({

@@ -1,4 +1,4 @@
-/** HTML as a value: a template escapes every text that is put into it. */
+/** HTML as a value. The template escapes every text in it. */
 export type Html = { readonly html: string }
 type Part = Html | string | number | undefined | false | readonly Html[]
 
@@ -17,7 +17,7 @@ function write(part: Part): string {
   return 'html' in part ? part.html : part.map(({ html }) => html).join('')
 }
 
-/** An undefined or false part is empty, so that a template can state conditions. */
+/** Writes HTML. An undefined or false part is empty, so that a template can have conditions. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return { html: strings.reduce((text, next, at) => text + write(parts[at - 1]) + next) }
 }

@@ -11,7 +11,7 @@ export type Language = (typeof languages)[number]
 
 export const texts: Readonly<Record<Language, Texts>> = { en, de, fr, es, lt }
 
-/** The tags that a browser accepts, in lower case, the preferred first; those with `q=0` are excluded. */
+/** Lists the language tags that a browser accepts, in lower case and by preference, without those of `q=0`. */
 export function acceptedTags(header: string): readonly string[] {
   return header
     .split(',')
@@ -25,8 +25,8 @@ export function acceptedTags(header: string): readonly string[] {
     .map(({ tag }) => tag)
 }
 
-/** Chooses among the languages that the pages have. Undefined: the reader wants none of them. */
-export function preferredOf<Known extends string>(
+/** Chooses a language of the pages. Undefined: the reader accepts none of them. */
+export function preferredLanguage<Known extends string>(
   known: readonly Known[],
   chosen: string | null,
   header: string | undefined,
@@ -38,10 +38,10 @@ export function preferredOf<Known extends string>(
     .find(isKnown)
 }
 
-export const languageOf = (chosen: string | null, header: string | undefined): Language =>
-  preferredOf(languages, chosen, header) ?? 'en'
+export const readLanguage = (chosen: string | null, header: string | undefined): Language =>
+  preferredLanguage(languages, chosen, header) ?? 'en'
 
-/** Replaces `{name}` in a text. A part of a page takes its place as it is. */
+/** Replaces `{name}` in a text by other texts or by HTML. */
 export const fillHtml = (text: string, values: Readonly<Record<string, string | Html>>): Html =>
   html`${text.split(/(\{\w+\})/u).map((part) => {
     const value = values[/^\{(\w+)\}$/u.exec(part)?.[1] ?? ''] ?? part

@@ -5,7 +5,7 @@ import { nameCharsMax } from './bank-page.ts'
 import { html, type Html } from './html.ts'
 import { fill } from './language.ts'
 import { layout, type View } from './layout.ts'
-import { accentUrlOf, amountIn, itemsOf, masthead } from './purchase.ts'
+import { accentUrl, formatAmount, itemTable, masthead } from './purchase.ts'
 
 export type LinkForm = {
   readonly formId: string
@@ -15,20 +15,20 @@ export type LinkForm = {
   readonly wrong: ReadonlySet<'name' | 'email' | 'amount'>
 }
 
-type Shown = {
+type LinkView = {
   readonly link: ShownLink
   readonly token: string
   readonly form: LinkForm
   readonly closed: Closed | undefined
 }
 
-export function linkPage(view: View, { link, token, form, closed }: Shown): string {
+export function linkPage(view: View, { link, token, form, closed }: LinkView): string {
   const { t } = view
   const { payee, amount, currency, description, lineItems } = link
-  const sum = amount === null ? undefined : amountIn({ amount, currency }, view)
+  const sum = amount === null ? undefined : formatAmount({ amount, currency }, view)
   return layout(view, {
     title: `${closed ? t.linkClosed : fill(t.payTo, { payee })} · ${payee}`,
-    accentUrl: accentUrlOf(link, `${token}/`),
+    accentUrl: accentUrl(link, `${token}/`),
     main: html`<div class="card">
       ${masthead(link, `${token}/`)}
       <header>
@@ -39,7 +39,7 @@ export function linkPage(view: View, { link, token, form, closed }: Shown): stri
             : html`${sum !== undefined && html`<p class="eyebrow">${fill(t.payTo, { payee })}</p>`}
                 <h1 class="amount" tabindex="-1">${sum ?? fill(t.payTo, { payee })}</h1>`
         }
-        ${itemsOf(view, { description, lineItems, currency, amount: amount ?? 0n })}
+        ${itemTable(view, { description, lineItems, currency, amount: amount ?? 0n })}
       </header>
       ${!closed && payerForm(view, link, token, form)}
     </div>`,
@@ -56,15 +56,15 @@ const closedTexts = {
 
 function payerForm(view: View, link: ShownLink, token: string, form: LinkForm): Html {
   const { t, query } = view
-  const bounds = boundsOf(view, link)
+  const bounds = boundTexts(view, link)
   const name = { id: 'name', label: t.payerName, value: form.name, error: form.wrong.has('name') && t.nameWrong }
   const email = { id: 'email', label: t.payerEmail, value: form.email, error: form.wrong.has('email') && t.emailWrong }
   const amount = {
-    ...{ id: 'amount', label: fill(t.enterAmount, { currency: link.currency }), value: form.amount },
-    ...{
-      error: form.wrong.has('amount') && fill(t.amountWrong, bounds),
-      ...(isBounded(link) ? { help: fill(t.amountBounds, bounds) } : {}),
-    },
+    id: 'amount',
+    label: fill(t.enterAmount, { currency: link.currency }),
+    value: form.amount,
+    error: form.wrong.has('amount') && fill(t.amountWrong, bounds),
+    ...(hasOwnBounds(link) ? { help: fill(t.amountBounds, bounds) } : {}),
   }
   return html`<section aria-label="${t.linkPay}">
     <p>${t.linkText}</p>
@@ -79,12 +79,12 @@ function payerForm(view: View, link: ShownLink, token: string, form: LinkForm): 
   </section>`
 }
 
-/** The bounds of every payment are not worth a line. */
-const isBounded = ({ amountMin, amountMax }: ShownLink): boolean => amountMin > amountLeast || amountMax < amountMost
+/** Reports whether the link narrows the bounds that every payment has. */
+const hasOwnBounds = ({ amountMin, amountMax }: ShownLink): boolean => amountMin > amountLeast || amountMax < amountMost
 
-const boundsOf = (view: View, { amountMin, amountMax, currency }: ShownLink) => ({
-  least: amountIn({ amount: amountMin, currency }, view),
-  most: amountIn({ amount: amountMax, currency }, view),
+const boundTexts = (view: View, { amountMin, amountMax, currency }: ShownLink) => ({
+  least: formatAmount({ amount: amountMin, currency }, view),
+  most: formatAmount({ amount: amountMax, currency }, view),
 })
 
 type Field = {

@@ -1,4 +1,4 @@
-/** The routes of payment links: the page, its form, and what it shows of the partner. */
+/** The routes of payment links: the page, its form, and the colours and logo of the partner. */
 import { emailCharsMax, emailPattern, rawNumber } from '@partner-payments/wire'
 import { accentCss } from '../branding/index.ts'
 import type { Checkout, ShownLink } from '../checkout/index.ts'
@@ -24,23 +24,23 @@ type Deps = {
   readonly readName: (body: Buffer) => string | undefined
 }
 
-const tokenOf = ({ params }: PublicRequest): string => params['token'] ?? ''
+const readToken = ({ params }: PublicRequest): string => params['token'] ?? ''
 const path = '/checkout/links/{token}'
 
 export function linkRoutes({ checkout, viewOf, page, seeOther, readName }: Deps): readonly PublicRoute[] {
   const show = (request: PublicRequest, link: ShownLink, form: LinkForm, status: number, closed = link.closed) =>
-    page(request, status, linkPage(viewOf(request), { link, token: tokenOf(request), form, closed }))
+    page(request, status, linkPage(viewOf(request), { link, token: readToken(request), form, closed }))
   return [
     {
       method: 'GET',
       path,
-      handle: async (request) => show(request, await checkout.link(tokenOf(request)), emptyForm(), 200),
+      handle: async (request) => show(request, await checkout.link(readToken(request)), emptyForm(), 200),
     },
     {
       method: 'POST',
       path,
       handle: async (request) => {
-        const token = tokenOf(request)
+        const token = readToken(request)
         const link = await checkout.link(token)
         const { form, amount, email } = readForm(request, link, readName)
         if (form.wrong.size > 0) return show(request, link, form, 400)
@@ -54,7 +54,7 @@ export function linkRoutes({ checkout, viewOf, page, seeOther, readName }: Deps)
       method: 'GET',
       path: `${path}/accent.css`,
       handle: async (request) => {
-        const { branding } = await checkout.link(tokenOf(request))
+        const { branding } = await checkout.link(readToken(request))
         const accent = { light: branding?.colour ?? undefined, dark: branding?.colourDark ?? undefined }
         const headers = { ...pageHeaders, 'content-type': 'text/css; charset=utf-8' }
         return { status: 200, headers, body: accentCss(accent) }
@@ -64,7 +64,7 @@ export function linkRoutes({ checkout, viewOf, page, seeOther, readName }: Deps)
       method: 'GET',
       path: `${path}/logo`,
       handle: async (request) => {
-        const { bytes, type } = await checkout.linkLogo(tokenOf(request))
+        const { bytes, type } = await checkout.linkLogo(readToken(request))
         return { status: 200, headers: { ...pageHeaders, ...logoPolicy, 'content-type': type }, body: bytes }
       },
     },
@@ -78,7 +78,7 @@ function readForm({ body }: PublicRequest, link: ShownLink, readName: Deps['read
   const given = new URLSearchParams(body.toString('utf8'))
   const text = (name: string) => given.get(name)?.trim() ?? ''
   const [typed, email] = [text('amount'), text('email')]
-  const amount = link.amount === null ? readTyped(typed, link) : null
+  const amount = link.amount === null ? readTypedAmount(typed, link) : null
   const wrong = new Set<'name' | 'email' | 'amount'>([
     ...(amount === undefined ? ['amount' as const] : []),
     ...(readName(body) === undefined ? ['name' as const] : []),
@@ -89,8 +89,8 @@ function readForm({ body }: PublicRequest, link: ShownLink, readName: Deps['read
   return { form, amount: amount ?? null, email: email === '' ? null : email }
 }
 
-/** Undefined: it is no amount, or outside the bounds of the link. */
-function readTyped(text: string, { currency, amountMin, amountMax }: ShownLink): Minor | undefined {
+/** Undefined: the text is not an amount, or the amount is outside the bounds of the link. */
+function readTypedAmount(text: string, { currency, amountMin, amountMax }: ShownLink): Minor | undefined {
   const decimal = readAmount(text)
   if (decimal === undefined) return undefined
   try {

@@ -10,8 +10,8 @@ import { newId } from '../kernel/index.ts'
 import { createCheckout, epcText } from '../checkout/index.ts'
 import { processBankNotifications } from '../banks/settlement/index.ts'
 import { html } from './html.ts'
-import { fill, languageOf, languages, texts } from './language.ts'
-import { inFours, stateOf } from './payment-page.ts'
+import { fill, readLanguage, languages, texts } from './language.ts'
+import { groupInFours, pageState } from './payment-page.ts'
 import { createPageHosts } from './hosts.ts'
 import { createCheckoutSite } from './site.ts'
 
@@ -50,7 +50,7 @@ test('the language is the chosen one, then the first that the browser wants, in 
     [null, undefined, 'en'],
   ] as const
   for (const [chosen, header, language] of cases)
-    assert.equal(languageOf(chosen, header), language, `${chosen} ${header}`)
+    assert.equal(readLanguage(chosen, header), language, `${chosen} ${header}`)
 })
 
 test('a template escapes every text, also in attributes, and keeps HTML', () => {
@@ -61,7 +61,7 @@ test('a template escapes every text, also in attributes, and keeps HTML', () => 
   const escaped = '&quot;&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&amp;'
   assert.equal(text.replaceAll(/\n\s*/g, ''), `<p title="${escaped}">${escaped}<b>x</b><i></i></p>`)
   assert.equal(fill('{a} {b}', { a: '$&' }), '$& {b}')
-  assert.equal(inFours('DE89370400440532013000'), 'DE89 3704 0044 0532 0130 00')
+  assert.equal(groupInFours('DE89370400440532013000'), 'DE89 3704 0044 0532 0130 00')
 })
 
 let service: Service
@@ -194,7 +194,7 @@ test('a status that the page knows is answered without a body', async () => {
   const { page, token } = await openSession()
   const first = await send(`${page}/status`)
   assert.equal(first.status, 200)
-  assert.deepEqual(JSON.parse(first.text), { status: 'Open', state: stateOf(await service.checkout.payment(token)) })
+  assert.deepEqual(JSON.parse(first.text), { status: 'Open', state: pageState(await service.checkout.payment(token)) })
   const etag = first.headers['etag'] ?? ''
   const again = await send(`${page}/status`, { headers: { 'if-none-match': etag } })
   assert.deepEqual([again.status, again.text], [304, ''])

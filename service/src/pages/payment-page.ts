@@ -5,36 +5,36 @@ import { britishAccountOf } from '../rails/index.ts'
 import { html, type Html } from './html.ts'
 import { fill } from './language.ts'
 import { country, layout, type View } from './layout.ts'
-import { accentUrlOf, amountIn, itemsOf, masthead } from './purchase.ts'
+import { accentUrl, formatAmount, itemTable, masthead } from './purchase.ts'
 import { deadline, lateLines } from './deadline.ts'
 import { qrCode } from './qr.ts'
 
-export type Shown = { readonly payment: Payment; readonly token: string; readonly now: Date }
+export type PaymentView = { readonly payment: Payment; readonly token: string; readonly now: Date }
 
-/** Changes whenever the page changes. */
-export const stateOf = ({ depositStatus, due, mayPay, visit, late }: Payment): string =>
+/** Identifies what the page shows: it changes whenever the page changes. */
+export const pageState = ({ depositStatus, due, mayPay, visit, late }: Payment): string =>
   [
     ...[depositStatus, due, mayPay ? 'payable' : 'over', visit?.decision ?? (visit ? 'begun' : 'new')],
     ...late.map(({ state }) => state),
   ].join('-')
 
 /** The amount that is still to be paid. */
-export const dueOf = ({ due: amount, currency }: Payment) => ({ amount, currency })
+export const amountDue = ({ due: amount, currency }: Payment) => ({ amount, currency })
 
 /** Groups digits in fours, as banks print them. */
-export const inFours = (text: string): string => text.replaceAll(/(.{4})(?=.)/g, '$1 ')
+export const groupInFours = (text: string): string => text.replaceAll(/(.{4})(?=.)/g, '$1 ')
 
-/** A sort code as British banks print it: 20-00-00. */
-const inPairs = (text: string): string => text.replaceAll(/(..)(?=.)/g, '$1-')
+/** Writes a sort code as British banks print it: 20-00-00. */
+const groupInPairs = (text: string): string => text.replaceAll(/(..)(?=.)/g, '$1-')
 
-export function paymentPage(view: View, shown: Shown): string {
+export function paymentPage(view: View, shown: PaymentView): string {
   const { payment, token, now } = shown
-  const amount = amountIn(payment.mayPay ? dueOf(payment) : payment, view)
+  const amount = formatAmount(payment.mayPay ? amountDue(payment) : payment, view)
   const isFinal = ['Completed', 'Failed', 'Expired'].includes(payment.status)
   return layout(view, {
-    title: `${headingOf(view, payment)} · ${payment.payee}`,
-    accentUrl: accentUrlOf(payment, `${token}/`),
-    state: stateOf(payment),
+    title: `${pageHeading(view, payment)} · ${payment.payee}`,
+    accentUrl: accentUrl(payment, `${token}/`),
+    state: pageState(payment),
     ...(isFinal ? {} : { statusUrl: `${token}/status`, serverTime: now.toISOString() }),
     ...(payment.mayPay ? { expiresAt: payment.expiresAt.toISOString() } : {}),
     main: html`<div class="card">
@@ -52,9 +52,9 @@ export function paymentPage(view: View, shown: Shown): string {
  * Summarises the page in one line: the title of the tab, and the text that a screen reader hears when the status
  * changes.
  */
-function headingOf(view: View, payment: Payment): string {
+function pageHeading(view: View, payment: Payment): string {
   const { t } = view
-  if (payment.mayPay) return fill(t.titleOpen, { amount: amountIn(dueOf(payment), view), payee: payment.payee })
+  if (payment.mayPay) return fill(t.titleOpen, { amount: formatAmount(amountDue(payment), view), payee: payment.payee })
   switch (payment.status) {
     case 'Completed':
       return t.completed
@@ -64,33 +64,33 @@ function headingOf(view: View, payment: Payment): string {
       return t.expired
     case 'Open':
     case 'Processing':
-      return hasBegun(payment) ? t.processing : t.timeOver
+      return isUnderWay(payment) ? t.processing : t.timeOver
   }
 }
 
-/** The bank has the payment, or soon will. Otherwise the time is over, and the expiry follows in a moment. */
-const hasBegun = ({ depositStatus, visit }: Payment): boolean =>
+/** Reports whether the bank has the payment or is about to get it. Otherwise the session expires in a moment. */
+const isUnderWay = ({ depositStatus, visit }: Payment): boolean =>
   ['Submitted', 'Accepted'].includes(depositStatus) || Boolean(visit?.decision)
 
-function toPay(view: View, shown: Shown, amount: string): Html {
+function toPay(view: View, shown: PaymentView, amount: string): Html {
   const { t } = view
   const { payment } = shown
   return html`<header>
       <p class="eyebrow">${fill(t.payTo, { payee: payment.payee })}</p>
       <h1 class="amount" tabindex="-1">${amount}</h1>
-      ${payment.due !== payment.amount && html`<p>${fill(t.paidSoFar, paidOf(view, payment))}</p>`}
-      ${deadline(view, payment, shown.now)} ${itemsOf(view, payment)}
+      ${payment.due !== payment.amount && html`<p>${fill(t.paidSoFar, paidAmounts(view, payment))}</p>`}
+      ${deadline(view, payment, shown.now)} ${itemTable(view, payment)}
     </header>
     ${payment.bankCountries.length > 0 && !payment.visit?.decision && bankForm(view, shown)}
     ${transfer(view, payment, amount)}`
 }
 
-const paidOf = (view: View, { amount, due, currency }: Payment) => ({
-  paid: amountIn({ amount: amount - due, currency }, view),
-  amount: amountIn({ amount, currency }, view),
+const paidAmounts = (view: View, { amount, due, currency }: Payment) => ({
+  paid: formatAmount({ amount: amount - due, currency }, view),
+  amount: formatAmount({ amount, currency }, view),
 })
 
-function bankForm({ t, query, language }: View, { payment, token }: Shown): Html {
+function bankForm({ t, query, language }: View, { payment, token }: PaymentView): Html {
   const { bankCountries, paymentCountry, proposedCountry, visit } = payment
   const options = bankCountries.map((code) =>
     code === proposedCountry
@@ -118,13 +118,16 @@ function transfer({ t }: View, payment: Payment, amount: string): Html {
   const rows = [
     row(t.recipient, accountHolder, accountHolder, t.copy),
     ...(british === undefined
-      ? [row(t.iban, inFours(iban), iban, t.copy, true), ...(bic === null ? [] : [row(t.bic, bic, bic, t.copy, true)])]
+      ? [
+          row(t.iban, groupInFours(iban), iban, t.copy, true),
+          ...(bic === null ? [] : [row(t.bic, bic, bic, t.copy, true)]),
+        ]
       : [
-          row(t.sortCode, inPairs(british.sortCode), british.sortCode, t.copy, true),
+          row(t.sortCode, groupInPairs(british.sortCode), british.sortCode, t.copy, true),
           row(t.accountNumber, british.accountNumber, british.accountNumber, t.copy, true),
         ]),
     row(t.amount, amount, amountText(payment.due, currency), t.copy),
-    row(t.reference, inFours(creditorReference), creditorReference, t.copy, true),
+    row(t.reference, groupInFours(creditorReference), creditorReference, t.copy, true),
   ]
   const code =
     epc === undefined
@@ -177,13 +180,13 @@ function underWay(view: View, payment: Payment, amount: string): Html {
     </div>
     <div>
       <dt>${t.reference}</dt>
-      <dd class="code">${inFours(payment.creditorReference)}</dd>
+      <dd class="code">${groupInFours(payment.creditorReference)}</dd>
     </div>
   </dl>`
   if (status === 'Open' || status === 'Processing')
-    return html`<h1 class="outcome" tabindex="-1">${headingOf(view, payment)}</h1>
+    return html`<h1 class="outcome" tabindex="-1">${pageHeading(view, payment)}</h1>
       ${
-        hasBegun(payment) &&
+        isUnderWay(payment) &&
         html`<p>${t.processingText}</p>
           ${progress(view, payment)}`
       }
@@ -195,7 +198,7 @@ function underWay(view: View, payment: Payment, amount: string): Html {
   return html`<svg class="mark ${status.toLowerCase()}" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
       <path d="${marks[status]}" />
     </svg>
-    <h1 class="outcome" tabindex="-1">${headingOf(view, payment)}</h1>
+    <h1 class="outcome" tabindex="-1">${pageHeading(view, payment)}</h1>
     <p>${fill(text, { payee, amount })}</p>
     ${lateLines(view, payment)} ${facts}`
 }
@@ -227,7 +230,7 @@ function progress({ t }: View, { depositStatus }: Payment): Html {
  */
 function wayBack({ t }: View, { key, status }: Payment, returnUrl: string): Html {
   const [, address = '', fragment = ''] = /^([^#]*)(.*)$/.exec(returnUrl) ?? []
-  // As text, because a parser would write the query in another form, and the shop may have signed it.
+  // A parser could rewrite the query, and the shop may have signed it.
   const href = `${address}${address.includes('?') ? '&' : '?'}sessionId=${key.id}${fragment}`
   const { host } = new URL(returnUrl)
   const returning = html`<p class="returning" hidden>

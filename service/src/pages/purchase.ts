@@ -4,37 +4,39 @@ import type { Payment } from '../checkout/index.ts'
 import { html, type Html } from './html.ts'
 import type { View } from './layout.ts'
 
-export const amountIn = (
+export const formatAmount = (
   { amount, currency }: { readonly amount: Minor; readonly currency: Currency },
   { language }: View,
 ): string =>
-  // The text of the number, because a binary number does not hold every amount.
+  // `Intl` formats the text exactly; a double does not hold every amount.
   new Intl.NumberFormat(language, { style: 'currency', currency }).format(amountText(amount, currency) as `${number}`)
 
-/** Changes with the branding, so that no page has the files of an earlier one. */
+/** The version in file names changes with the branding, so that browsers load the new files. */
 type Branded = Pick<Payment, 'branding' | 'payee'>
 
-const versionOf = (payment: Branded): string => String(payment.branding?.updatedAt.getTime() ?? 0)
+const brandingVersion = (payment: Branded): string => String(payment.branding?.updatedAt.getTime() ?? 0)
 
 /** Undefined: the partner has no colours. `root`: the path from the page to the files of the payment. */
-export const accentUrlOf = (payment: Branded, root: string): string | undefined =>
-  payment.branding?.colour || payment.branding?.colourDark ? `${root}accent.css?v=${versionOf(payment)}` : undefined
+export const accentUrl = (payment: Branded, root: string): string | undefined =>
+  payment.branding?.colour || payment.branding?.colourDark
+    ? `${root}accent.css?v=${brandingVersion(payment)}`
+    : undefined
 
 export const masthead = (payment: Branded, root: string): Html | undefined =>
   payment.branding?.hasLogo
-    ? html`<img class="partner-logo" src="${root}logo?v=${versionOf(payment)}" alt="${payment.payee}" />`
+    ? html`<img class="partner-logo" src="${root}logo?v=${brandingVersion(payment)}" alt="${payment.payee}" />`
     : undefined
 
-type Bought = Pick<Payment, 'description' | 'lineItems' | 'currency' | 'amount'>
+type Purchase = Pick<Payment, 'description' | 'lineItems' | 'currency' | 'amount'>
 
-export function itemsOf(view: View, { description, lineItems, currency, amount }: Bought): Html {
+export function itemTable(view: View, { description, lineItems, currency, amount }: Purchase): Html {
   const { t } = view
   const rows = lineItems?.map(
     (item) =>
       html`<tr>
         <th scope="row">${item.name}</th>
         <td>${item.quantity}</td>
-        <td>${amountIn({ amount: item.amount, currency }, view)}</td>
+        <td>${formatAmount({ amount: item.amount, currency }, view)}</td>
       </tr> `,
   )
   return html`${description !== null && html`<p class="description">${description}</p>`}
@@ -57,7 +59,7 @@ export function itemsOf(view: View, { description, lineItems, currency, amount }
       <tfoot>
         <tr>
           <th scope="row" colspan="2">${t.total}</th>
-          <td>${amountIn({ amount, currency }, view)}</td>
+          <td>${formatAmount({ amount, currency }, view)}</td>
         </tr>
       </tfoot>
     </table>`

@@ -9,7 +9,7 @@ const require = createRequire(import.meta.url)
 const quietModules = 4
 
 export function qrCode(text: string, label: string): Html {
-  // The first code loads the package: most processes draw none.
+  // The package loads with the first code, because most processes draw none.
   const { create } = require('qrcode') as typeof qrcode
   // EPC069-12: error correction level M, version 13 at most, which 331 bytes never exceed.
   const { size, data } = create(text, { errorCorrectionLevel: 'M' }).modules

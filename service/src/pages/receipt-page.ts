@@ -4,23 +4,24 @@ import type { DocumentBrand, ReceiptDocument } from '../typesetting/index.ts'
 import { html, type Html } from './html.ts'
 import { fill } from './language.ts'
 import { layout, type View } from './layout.ts'
-import { inFours } from './payment-page.ts'
-import { accentUrlOf, amountIn, itemsOf, masthead } from './purchase.ts'
+import { groupInFours } from './payment-page.ts'
+import { accentUrl, formatAmount, itemTable, masthead } from './purchase.ts'
 
-type Shown = Receipt & { readonly token: string }
+type ReceiptView = Receipt & { readonly token: string }
 
-export function receiptPage(view: View, { payment, paidAt, refunds, token }: Shown): string {
+export function receiptPage(view: View, { payment, paidAt, refunds, token }: ReceiptView): string {
   const { t, query } = view
   return layout(view, {
     title: `${t.receipt} · ${payment.payee}`,
-    accentUrl: accentUrlOf(payment, ''),
+    accentUrl: accentUrl(payment, ''),
     main: html`<div class="card">
       ${masthead(payment, '')}
       <h1 class="outcome">${t.receipt}</h1>
-      <p>${fill(t.completedText, { payee: payment.payee, amount: amountIn(payment, view) })}</p>
-      ${payment.accountHolder !== payment.payee && html`<p>${holderText(view, payment)}</p>`} ${itemsOf(view, payment)}
+      <p>${fill(t.completedText, { payee: payment.payee, amount: formatAmount(payment, view) })}</p>
+      ${payment.accountHolder !== payment.payee && html`<p>${holderText(view, payment)}</p>`}
+      ${itemTable(view, payment)}
       <dl class="facts">
-        ${factsOf(view, payment, paidAt).map(
+        ${receiptFacts(view, payment, paidAt).map(
           ([name, value]) =>
             html`<div>
               <dt>${name}</dt>
@@ -28,15 +29,16 @@ export function receiptPage(view: View, { payment, paidAt, refunds, token }: Sho
             </div> `,
         )}
       </dl>
-      ${payment.parts.length > 1 && partsOf(view, payment)} ${refunds.length > 0 && refundsOf(view, payment, refunds)}
+      ${payment.parts.length > 1 && partTable(view, payment)}
+      ${refunds.length > 0 && refundTable(view, payment, refunds)}
       <p class="back"><a href="receipt.pdf${query}">${t.receiptPdf}</a></p>
       <p class="back"><a href="../${token}${query}">${t.toPayment}</a></p>
     </div>`,
   })
 }
 
-/** Lists the parts that paid. Several persons may see the receipt: it does not name who paid. */
-function partsOf(view: View, { currency, parts }: Receipt['payment']): Html {
+/** Lists the parts that were paid, without their payers: several persons may see the receipt. */
+function partTable(view: View, { currency, parts }: Receipt['payment']): Html {
   const { t, language } = view
   const day = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' })
   return html`<h2>${t.parts}</h2>
@@ -55,7 +57,7 @@ function partsOf(view: View, { currency, parts }: Receipt['payment']): Html {
           ({ amount, receivedAt }) =>
             html`<tr>
               <th scope="row"><time datetime="${receivedAt.toISOString()}">${day.format(receivedAt)}</time></th>
-              <td>${amountIn({ amount, currency }, view)}</td>
+              <td>${formatAmount({ amount, currency }, view)}</td>
             </tr> `,
         )}
       </tbody>
@@ -66,15 +68,15 @@ function partsOf(view: View, { currency, parts }: Receipt['payment']): Html {
 const holderText = ({ t }: View, { payee, accountHolder: holder }: Payment): string =>
   fill(t.holderText, { payee, holder })
 
-function factsOf(view: View, payment: Receipt['payment'], paidAt: Date): readonly (readonly [string, string])[] {
+function receiptFacts(view: View, payment: Receipt['payment'], paidAt: Date): readonly (readonly [string, string])[] {
   const { t, language } = view
   const date = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
   return [
     [t.paidTo, payment.payee],
     [t.holder, payment.accountHolder],
-    [t.amount, amountIn(payment, view)],
+    [t.amount, formatAmount(payment, view)],
     [t.paidOn, `${date.format(paidAt)} UTC`],
-    [t.reference, inFours(payment.creditorReference)],
+    [t.reference, groupInFours(payment.creditorReference)],
     [t.transaction, payment.reference],
   ]
 }
@@ -87,18 +89,24 @@ export function receiptDocument(
   const { t, language } = view
   const { payee, description, lineItems, currency, parts } = payment
   const day = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' })
-  const money = (amount: Payment['amount']) => amountIn({ amount, currency }, view)
+  const money = (amount: Payment['amount']) => formatAmount({ amount, currency }, view)
   const items = (lineItems ?? []).map(({ name, quantity, amount }) => [name, String(quantity), money(amount)] as const)
   const paid = parts.map((part, index) => [String(index + 1), day.format(part.receivedAt), money(part.amount)] as const)
-  const returned = refunds.map(({ amount, state, at }) => [t[states[state]], day.format(at), money(amount)] as const)
+  const returned = refunds.map(
+    ({ amount, state, at }) => [t[refundTexts[state]], day.format(at), money(amount)] as const,
+  )
   return {
-    ...{ title: t.receipt, issuer: payee, language, brand, createdAt: paidAt },
+    title: t.receipt,
+    issuer: payee,
+    language,
+    brand,
+    createdAt: paidAt,
     lead: [
-      fill(t.completedText, { payee, amount: amountIn(payment, view) }),
+      fill(t.completedText, { payee, amount: formatAmount(payment, view) }),
       ...(payment.accountHolder === payee ? [] : [holderText(view, payment)]),
       ...(description === null ? [] : [description]),
     ],
-    facts: factsOf(view, payment, paidAt),
+    facts: receiptFacts(view, payment, paidAt),
     tables: [
       { heads: [t.parts, t.date, t.amount] as const, rows: paid.length > 1 ? paid : [] },
       { heads: [t.item, t.quantity, t.amount] as const, rows: items },
@@ -108,10 +116,10 @@ export function receiptDocument(
   }
 }
 
-const states = { underWay: 'refundUnderWay', sent: 'refundSent', failed: 'refundFailed' } as const
+const refundTexts = { underWay: 'refundUnderWay', sent: 'refundSent', failed: 'refundFailed' } as const
 
 /** Lists the money that went back to the payer, or is on its way. */
-function refundsOf(view: View, { currency, payee }: Receipt['payment'], refunds: Receipt['refunds']): Html {
+function refundTable(view: View, { currency, payee }: Receipt['payment'], refunds: Receipt['refunds']): Html {
   const { t, language } = view
   const day = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' })
   const hasFailed = refunds.some(({ state }) => state === 'failed')
@@ -131,9 +139,9 @@ function refundsOf(view: View, { currency, payee }: Receipt['payment'], refunds:
         ${refunds.map(
           ({ amount, state, at }) =>
             html`<tr>
-              <th scope="row">${t[states[state]]}</th>
+              <th scope="row">${t[refundTexts[state]]}</th>
               <td><time datetime="${at.toISOString()}">${day.format(at)}</time></td>
-              <td>${amountIn({ amount, currency }, view)}</td>
+              <td>${formatAmount({ amount, currency }, view)}</td>
             </tr> `,
         )}
       </tbody>

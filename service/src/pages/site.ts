@@ -1,4 +1,4 @@
-/** The routes of the pages: the page for a request, and the effect of a form. */
+/** The routes of the pages for payers. */
 import {
   encodingFor,
   notFound,
@@ -15,9 +15,9 @@ import { receiptPdf } from '../typesetting/index.ts'
 import { compressed, pageHeaders, unknownPage } from './answer.ts'
 import { type Assets, logoPolicy, readAssets } from './assets.ts'
 import { bankPage, nameCharsMax } from './bank-page.ts'
-import { languageOf, texts } from './language.ts'
+import { readLanguage, texts } from './language.ts'
 import { messagePage, type View } from './layout.ts'
-import { paymentPage, type Shown, stateOf } from './payment-page.ts'
+import { paymentPage, type PaymentView, pageState } from './payment-page.ts'
 import type { PageHosts } from './hosts.ts'
 import { linkRoutes } from './link-routes.ts'
 import { receiptDocument, receiptPage } from './receipt-page.ts'
@@ -64,7 +64,7 @@ export async function createCheckoutSite(deps: SiteDeps): Promise<PublicSite> {
   }
 }
 
-/** A page is shown at the host of its partner, or at the address of the service. At another partner's host it does not exist. */
+/** Shows a page at the host of its partner and at the address of the service. Other hosts answer 404. */
 const atOwnHost = (route: PublicRoute, hosts: PageHosts): PublicRoute => ({
   ...route,
   handle: (request) => {
@@ -77,15 +77,15 @@ const atOwnHost = (route: PublicRoute, hosts: PageHosts): PublicRoute => ({
 type ViewOf = (request: PublicRequest) => View
 
 /** `/checkout/{token}` is one level below the root of the pages. */
-const rootOf = (path: string): string => '../'.repeat(Math.max(0, path.split('/').length - 3))
+const rootPath = (path: string): string => '../'.repeat(Math.max(0, path.split('/').length - 3))
 
 const createViewOf =
   ({ sandbox }: SiteDeps, { css, js, brand }: Assets): ViewOf =>
   ({ path, query, headers }) => {
     const chosen = new URLSearchParams(query).get('lang')
-    const language = languageOf(chosen, headers['accept-language'])
+    const language = readLanguage(chosen, headers['accept-language'])
     const kept = chosen === language ? `?lang=${language}` : ''
-    return { language, t: texts[language], root: rootOf(path), query: kept, sandbox, css, js, brand }
+    return { language, t: texts[language], root: rootPath(path), query: kept, sandbox, css, js, brand }
   }
 
 function failurePage(view: View, status: number): string {
@@ -99,7 +99,7 @@ const page = ({ headers }: PublicRequest, status: number, body: string): PublicA
   return compressed({ status, headers: all, body }, encodingFor(headers['accept-encoding']), 'quick')
 }
 
-/** Redirects after a form: the browser asks for the page, so that a reload does not send the form again. */
+/** Redirects to a page after a form, so that a reload does not send the form again. */
 const seeOther = (location: string): PublicAnswer => ({
   status: 303,
   headers: { ...pageHeaders, location },
@@ -115,7 +115,7 @@ const assetRoute = (assets: Assets, viewOf: ViewOf): PublicRoute => ({
 })
 
 function createShow({ checkout, clock }: SiteDeps) {
-  return async (request: PublicRequest): Promise<Shown> => {
+  return async (request: PublicRequest): Promise<PaymentView> => {
     const token = request.params['token'] ?? ''
     return { payment: await checkout.payment(token), token, now: clock.now() }
   }
@@ -148,7 +148,7 @@ function paymentRoutes(deps: SiteDeps, viewOf: ViewOf): readonly PublicRoute[] {
   ]
 }
 
-/** The receipt, and what the pages show of the partner. */
+/** The routes of the receipt, and of the colours and logo of the partner. */
 function purchaseRoutes({ checkout }: SiteDeps, viewOf: ViewOf): readonly PublicRoute[] {
   const tokenOf = ({ params }: PublicRequest): string => params['token'] ?? ''
   return [
@@ -196,15 +196,15 @@ function purchaseRoutes({ checkout }: SiteDeps, viewOf: ViewOf): readonly Public
   ]
 }
 
-/** Polled by the script of each open page: answered without a body while nothing has changed. */
+/** Answers the script of an open page, without a body while nothing has changed. */
 function status({ headers }: PublicRequest, payment: Payment): PublicAnswer {
-  const etag = `"${stateOf(payment)}"`
+  const etag = `"${pageState(payment)}"`
   const all = { ...pageHeaders, 'content-type': 'application/json; charset=utf-8', etag }
   if (headers['if-none-match'] === etag) return { status: 304, headers: all, body: '' }
-  return { status: 200, headers: all, body: JSON.stringify({ status: payment.status, state: stateOf(payment) }) }
+  return { status: 200, headers: all, body: JSON.stringify({ status: payment.status, state: pageState(payment) }) }
 }
 
-/** The bank has pages from the payer's start there until the decision. */
+/** Reports whether the payer is at the sandbox bank: between the start there and the decision. */
 const isAtBank = ({ bankCountries, mayPay, visit }: Payment): boolean =>
   bankCountries.length > 0 && mayPay && visit !== undefined
 
@@ -250,7 +250,7 @@ function bankRoutes(deps: SiteDeps, viewOf: ViewOf): readonly PublicRoute[] {
   ]
 }
 
-/** One line of text; undefined for anything else. */
+/** Reads a name of one line. Undefined: the form has none, or a wrong one. */
 function readName(body: Buffer): string | undefined {
   const name = new URLSearchParams(body.toString('utf8')).get('name')?.replaceAll(/\s+/gu, ' ').trim() ?? ''
   return name === '' || Array.from(name).length > nameCharsMax || /\p{Cc}/u.test(name) ? undefined : name

@@ -1,20 +1,21 @@
 /** The sign-in of a person: factors, sessions, and the forms that change and end them. */
+import type { ResponseOf } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import type { Factors, Members } from '../../people/users/index.ts'
 import { deviceOf, isRecentSignIn } from '../../people/sign-in/index.ts'
 import { html, type Html } from '../html.ts'
-import { hiddenField } from '../kit/forms.ts'
+import { hiddenField, postButton, type Problems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { badge, browser, empty, message, table, time, timeText } from '../kit/parts.ts'
-import { clientOf, errorsOf, page, readForm, seeOther, uuid } from '../kit/request.ts'
+import { badge, browser, empty, heading, message, table, time, timeText } from '../kit/parts.ts'
+import { readClient, readDone, errorsOf, page, readForm, seeOther, uuid } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { qrCode } from '../qr.ts'
-import { type PasswordErrors, passwordFields, recoveryCodesPage, type Totp } from './join.ts'
-import { callOf, type Person, type Routes, signInAgain } from './request.ts'
+import { passwordFields, recoveryCodesPage, type Totp } from './join.ts'
+import { callOf, may, type Person, type Routes, signInAgain } from './request.ts'
 import { connection, passkeyForm } from './sign-in.ts'
 import { texts } from './texts/index.ts'
 
-type Account = {
+type AccountPage = {
   readonly passkeys: readonly {
     readonly id: string
     readonly createdAt: Date
@@ -26,14 +27,14 @@ type Account = {
   readonly nonce: string
   /** PublicKeyCredentialCreationOptionsJSON. */
   readonly passkeyOptions: string
-  /** The time at which the account was connected with the provider. Null: it is not. Undefined: there is no provider. */
+  /** When the account was connected with the provider. Null: not connected. Undefined: the partner has no provider. */
   readonly sso?: Date | null | undefined
   readonly error?: string
   /** Says what the last form did. */
-  readonly confirmation?: string
+  readonly confirmation?: string | undefined
 }
 
-export function accountPage(view: ConsoleView, account: Account): string {
+export function accountPage(view: ConsoleView, account: AccountPage): string {
   const t = texts[view.language].account
   const { error, confirmation } = account
   return shell(view, {
@@ -73,7 +74,7 @@ export function accountPage(view: ConsoleView, account: Account): string {
   })
 }
 
-function passkeyTable(view: ConsoleView, { passkeys }: Account): Html {
+function passkeyTable(view: ConsoleView, { passkeys }: AccountPage): Html {
   const t = texts[view.language].account
   return table({
     caption: t.passkeys,
@@ -82,17 +83,16 @@ function passkeyTable(view: ConsoleView, { passkeys }: Account): Html {
       time(view, createdAt),
       lastUsedAt === null ? view.t.never : time(view, lastUsedAt),
       backedUp ? t.synced : t.oneDevice,
-      html`<form method="post" action="${view.root}account/passkey/remove">
-        ${hiddenField('id', id)}
-        <button type="submit" class="small danger">
-          ${t.remove}<span class="away"> ${fill(t.passkeyOf, { time: timeText(view, createdAt) })}</span>
-        </button>
-      </form>`,
+      postButton(`${view.root}account/passkey/remove`, t.remove, {
+        look: 'small danger',
+        about: fill(t.passkeyOf, { time: timeText(view, createdAt) }),
+        hidden: { id },
+      }),
     ]),
   })
 }
 
-function passwordState(view: ConsoleView, { passwordSince, recoveryCodesLeft }: Account): Html {
+function passwordState(view: ConsoleView, { passwordSince, recoveryCodesLeft }: AccountPage): Html {
   const t = texts[view.language].account
   if (passwordSince === null) return html`<p>${t.passwordNone}</p>`
   const [before = '', after = ''] = fill(t.passwordSet, { count: String(recoveryCodesLeft) }).split('{time}')
@@ -103,7 +103,7 @@ type NewPassword = {
   readonly nonce: string
   readonly email: string
   readonly totp: Totp
-  readonly errors?: PasswordErrors
+  readonly errors?: Problems
 }
 
 export function newPasswordPage(view: ConsoleView, { nonce, email, totp, errors = {} }: NewPassword): string {
@@ -132,54 +132,39 @@ type Session = {
   readonly expiresAt: Date
 }
 
-type SupportShown = {
-  readonly id: string
-  readonly name: string
-  readonly createdAt: string
-  readonly expiresAt: string | null
-}
+type SupportSession = Pick<ResponseOf<'getServiceAccount'>, 'serviceAccountId' | 'name' | 'createdAt' | 'expiresAt'>
 
 type Sessions = {
   readonly sessions: readonly Session[]
-  /** Open sessions of staff of the operator. */
-  readonly support: readonly SupportShown[]
+  /** Open sessions of the operator's staff. */
+  readonly support: readonly SupportSession[]
   readonly mayEnd: boolean
-  /** Says what the last form did. */
-  readonly confirmation?: string
 }
 
-export function sessionsPage(view: ConsoleView, { sessions, confirmation, support, mayEnd }: Sessions): string {
+export function sessionsPage(view: ConsoleView, { sessions, support, mayEnd }: Sessions): string {
   const { t, root } = view
   const hasOthers = sessions.some(({ isCurrent }) => !isCurrent)
   return shell(view, {
     title: t.sessions,
     wide: true,
-    main: html`${confirmation !== undefined && message('good', confirmation)}
-      <div class="heading">
-        <h1>${t.sessions}</h1>
-        ${
-          hasOthers &&
-          html`<form method="post" action="${root}sessions/end-others">
-            <button type="submit">${t.endOthers}</button>
-          </form>`
-        }
-      </div>
+    main: html`${heading(t.sessions, hasOthers && postButton(`${root}sessions/end-others`, t.endOthers))}
       <p class="lead">${t.sessionsText}</p>
       ${table({
         caption: t.sessions,
         columns: [[t.device, 'head'], t.address, t.signedInAt, t.lastUsed, t.endsAt, [t.actions, 'actions']],
-        rows: sessions.map((session) => row(view, session)),
+        rows: sessions.map((session) => sessionRow(view, session)),
       })}
       ${support.length > 0 && supportTable(view, support, mayEnd)}`,
   })
 }
 
-function supportTable(view: ConsoleView, support: readonly SupportShown[], mayEnd: boolean): Html {
+function supportTable(view: ConsoleView, support: readonly SupportSession[], mayEnd: boolean): Html {
   const s = texts[view.language].support
-  const end = ({ id, name }: SupportShown) =>
-    html`<form method="post" action="${view.root}service-accounts/${id}/revoke">
-      <button type="submit" class="small danger">${s.endOne}<span class="away"> ${name}</span></button>
-    </form>`
+  const end = ({ serviceAccountId, name }: SupportSession) =>
+    postButton(`${view.root}service-accounts/${serviceAccountId}/revoke`, s.endOne, {
+      look: 'small danger',
+      about: name,
+    })
   return html`<h2>${s.sessions}</h2>
     <p>${s.sessionsText}</p>
     ${table({
@@ -187,14 +172,14 @@ function supportTable(view: ConsoleView, support: readonly SupportShown[], mayEn
       columns: [[s.staff, 'head'], s.begun, s.ends, ...(mayEnd ? [[s.actions, 'actions'] as const] : [])],
       rows: support.map((session) => [
         html`<span class="name">${session.name}</span>`,
-        time(view, new Date(session.createdAt)),
-        session.expiresAt === null ? '' : time(view, new Date(session.expiresAt)),
+        time(view, session.createdAt),
+        session.expiresAt === null ? '' : time(view, session.expiresAt),
         ...(mayEnd ? [end(session)] : []),
       ]),
     })}`
 }
 
-function row(view: ConsoleView, { id, createdAt, lastUsedAt, device, ip, isCurrent, expiresAt }: Session) {
+function sessionRow(view: ConsoleView, { id, createdAt, lastUsedAt, device, ip, isCurrent, expiresAt }: Session) {
   const { t, root } = view
   const about = fill(t.ofDevice, { device: deviceOf(device, t.deviceWords), ip })
   return [
@@ -204,13 +189,8 @@ function row(view: ConsoleView, { id, createdAt, lastUsedAt, device, ip, isCurre
     time(view, lastUsedAt),
     time(view, expiresAt),
     isCurrent
-      ? html`<form method="post" action="${root}sign-out">
-          <button type="submit" class="small">${t.signOut}<span class="away"> ${about}</span></button>
-        </form>`
-      : html`<form method="post" action="${root}sessions/end">
-          ${hiddenField('id', id)}
-          <button type="submit" class="small danger">${t.endSession}<span class="away"> ${about}</span></button>
-        </form>`,
+      ? postButton(`${root}sign-out`, t.signOut, { look: 'small', about })
+      : postButton(`${root}sessions/end`, t.endSession, { look: 'small danger', about, hidden: { id } }),
   ]
 }
 
@@ -224,7 +204,7 @@ export const accountRoutes: Routes = ({ factors, clock, members }, withPerson) =
         const isRecent = isRecentSignIn(person.session.createdAt, clock.now())
         return isRecent ? handle(request, person) : signInAgain(request, 'account')
       })
-  const { show, showPassword } = createShow(factors, members)
+  const { show, showPassword } = createAccountPages(factors, members)
   return [
     { method: 'GET', path: '/console/account', handle: recent((request, person) => show(request, person)) },
     {
@@ -235,10 +215,10 @@ export const accountRoutes: Routes = ({ factors, clock, members }, withPerson) =
         const t = texts[person.view.language].account
         try {
           const given = { kind: 'passkey', credential: form('credential') } as const
-          await factors.add(person, form('nonce'), given, clientOf(request))
+          await factors.add(person, form('nonce'), given, readClient(request))
           return seeOther('../account?done=added')
         } catch (error) {
-          return show(request, person, { error: hasField(error, '/nonce') ? t.pageOver : t.passkeyRefused })
+          return show(request, person, { error: refusesField(error, '/nonce') ? t.pageOver : t.passkeyRefused })
         }
       }),
     },
@@ -247,10 +227,10 @@ export const accountRoutes: Routes = ({ factors, clock, members }, withPerson) =
       path: '/console/account/passkey/remove',
       handle: recent(async (request, person) => {
         try {
-          await factors.removePasskey(person, readForm(request)('id'), clientOf(request))
+          await factors.removePasskey(person, readForm(request)('id'), readClient(request))
           return seeOther('../../account?done=removed')
         } catch (error) {
-          if (!hasField(error, '/id')) throw error
+          if (!refusesField(error, '/id')) throw error
           return show(request, person, { error: texts[person.view.language].account.lastFactor })
         }
       }),
@@ -267,10 +247,10 @@ export const accountRoutes: Routes = ({ factors, clock, members }, withPerson) =
         const form = readForm(request)
         try {
           const given = { kind: 'password', password: form('password'), code: form('code') } as const
-          const codes = await factors.add(person, form('nonce'), given, clientOf(request))
+          const codes = await factors.add(person, form('nonce'), given, readClient(request))
           return page(request, 200, recoveryCodesPage({ ...person.view, current: 'account' }, { codes }))
         } catch (error) {
-          const isOver = hasField(error, '/nonce')
+          const isOver = refusesField(error, '/nonce')
           const errors = isOver
             ? { form: texts[person.view.language].account.pageOver }
             : errorsOf(person.view.t, error)
@@ -281,21 +261,23 @@ export const accountRoutes: Routes = ({ factors, clock, members }, withPerson) =
   ]
 }
 
-function createShow(factors: Factors, { singleSignOn }: Pick<Members, 'singleSignOn'>) {
+function createAccountPages(factors: Factors, { singleSignOn }: Pick<Members, 'singleSignOn'>) {
   const show = async (request: PublicRequest, person: Person, said: { error?: string } = {}) => {
     const t = texts[person.view.language].account
     const { passkeyOptions, nonce } = await factors.enrolment(person)
-    const done = new URLSearchParams(request.query).get('done')
-    const confirmation = done === 'added' ? t.passkeyAdded : done === 'removed' ? t.passkeyRemoved : undefined
-    const sso = await singleSignOn.connectedSince(person)
-    const shown = { ...(await factors.of(person)), passkeyOptions, nonce, sso, ...said }
-    const body = accountPage(
-      { ...person.view, current: 'account' },
-      { ...shown, ...(confirmation && { confirmation }) },
-    )
+    const done = readDone(request, ['added', 'removed'])
+    const shown = {
+      ...(await factors.of(person)),
+      passkeyOptions,
+      nonce,
+      sso: await singleSignOn.connectedSince(person),
+      confirmation: done && { added: t.passkeyAdded, removed: t.passkeyRemoved }[done],
+      ...said,
+    }
+    const body = accountPage({ ...person.view, current: 'account' }, shown)
     return page(request, said.error === undefined ? 200 : 400, body)
   }
-  const showPassword = async (request: PublicRequest, person: Person, nonce?: string, errors?: object) => {
+  const showPassword = async (request: PublicRequest, person: Person, nonce?: string, errors?: Problems) => {
     const { view, user } = person
     const again = nonce === undefined ? undefined : await factors.enrolmentAgain(person, nonce)
     const enrolment = again ?? (await factors.enrolment(person))
@@ -307,7 +289,7 @@ function createShow(factors: Factors, { singleSignOn }: Pick<Members, 'singleSig
 }
 
 /** Reports whether an error refuses this field. Throws every other error. */
-function hasField(error: unknown, pointer: string): boolean {
+function refusesField(error: unknown, pointer: string): boolean {
   if (!(error instanceof Refusal)) throw error
   return error.errors.some((refused) => refused.pointer === pointer)
 }
@@ -325,13 +307,10 @@ export const sessionRoutes: Routes = ({ signIn, operate }, withPerson) => [
           device: userAgent,
           isCurrent: session.id === ownId,
         }))
-        const mayRead = caller.permissions.includes('users:read')
         const call = { ...callOf(person, request), query: 'status=Active&limit=100' }
-        const accounts = mayRead ? (await operate('listServiceAccounts', call)).data : []
-        const support = accounts
-          .filter(({ impersonation }) => impersonation)
-          .map(({ serviceAccountId: id, name, createdAt, expiresAt }) => ({ id, name, createdAt, expiresAt }))
-        const mayEnd = caller.impersonatedBy === undefined && caller.permissions.includes('users:write')
+        const accounts = may(person, 'users:read') ? (await operate('listServiceAccounts', call)).data : []
+        const support = accounts.filter(({ impersonation }) => impersonation)
+        const mayEnd = caller.impersonatedBy === undefined && may(person, 'users:write')
         return page(request, 200, sessionsPage({ ...view, current: 'sessions' }, { sessions, support, mayEnd }))
       }),
   },

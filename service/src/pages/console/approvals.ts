@@ -5,7 +5,7 @@ import { amountText, isUuid } from '../../kernel/index.ts'
 import { type BeyondMaximum, readReference } from '../../payouts/controls/index.ts'
 import type { GivenConfirmation } from '../../people/sign-in/index.ts'
 import { html, type Html } from '../html.ts'
-import { field, hiddenField } from '../kit/forms.ts'
+import { hiddenField, input } from '../kit/forms.ts'
 import { consoleMessage, type ConsoleView, shell } from '../kit/frame.ts'
 import {
   freeText,
@@ -19,16 +19,16 @@ import {
   table,
   time,
 } from '../kit/parts.ts'
-import { idOf, page, readForm, seeOther } from '../kit/request.ts'
+import { codeCharsMax, readId, page, readForm, seeOther } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { repeatsNone, repeatsPart } from './repeats.ts'
-import { type Frame, type Person, type Routes, sessionCookieOf, type WithPerson } from './request.ts'
+import { noRepeats, repeatsPart } from './repeats.ts'
+import { type Frame, type Person, type Routes, sessionCookieFor, type WithPerson } from './request.ts'
 import { passkeyForm } from './sign-in.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
 
-type Beyond = {
+type ExceededMaximum = {
   readonly currency: string
-  /** Numbers in major units. */
+  /** Amounts in major units. */
   readonly most: string
   readonly left: string
   readonly resetsAt: Date
@@ -44,7 +44,7 @@ type Approval = {
   /** Label of the button. */
   readonly label: string
   readonly more?: Html
-  /** How many payouts of a bulk the person sees. Absent: it is one payout. */
+  /** Number of payouts in the bulk. Absent: the approval is about one payout. */
   readonly payouts?: number
   readonly requestedName: string
   readonly hasMakerLeft: boolean
@@ -52,8 +52,8 @@ type Approval = {
   /** PublicKeyCredentialRequestOptionsJSON. Absent: the person has no passkey. */
   readonly passkeyOptions?: string | undefined
   readonly needsPasskey: boolean
-  /** The daily maximum of the person that it would pass. The page then has no form to approve it. */
-  readonly beyond?: Beyond
+  /** The daily maximum of the person that this approval would exceed. The page then has no form to approve. */
+  readonly beyond?: ExceededMaximum
   readonly errors?: Readonly<Record<string, string>>
 }
 
@@ -84,7 +84,7 @@ export function approvalPage(view: ConsoleView, approval: Approval): string {
 function overMaximum(
   view: ConsoleView,
   words: ConsoleTexts['approvals'],
-  { currency, most, left, resetsAt }: Beyond,
+  { currency, most, left, resetsAt }: ExceededMaximum,
 ): Html {
   const money = (amount: string) => `${grouped(view.language, amount)} ${currency}`
   const { beyond, beyondUntil } = words
@@ -112,14 +112,18 @@ function confirmation(view: ConsoleView, approval: Approval): Html {
     <p>${t.codeText}</p>
     <form method="post" action="${action}">
       ${hiddenField('nonce', nonce)}
-      ${field({
-        id: 'code',
-        name: 'code',
-        label: view.t.code,
-        help: view.t.codeHelp,
-        error: errors['code'],
-        more: html`inputmode="numeric" autocomplete="one-time-code" maxlength="7"`,
-      })}
+      ${input(
+        view,
+        { values: {}, problems: errors },
+        {
+          name: 'code',
+          label: view.t.code,
+          help: view.t.codeHelp,
+          keys: 'numeric',
+          autocomplete: 'one-time-code',
+          charsMax: codeCharsMax,
+        },
+      )}
       <button type="submit" class="primary">${label}</button>
     </form>
   </section>`
@@ -130,20 +134,22 @@ function rejection(view: ConsoleView, { words: t, path, payouts, errors = {} }: 
     <summary>${t.rejectTitle}</summary>
     <form method="post" action="${view.root}${path}/reject">
       ${payouts !== undefined && hiddenField('payouts', String(payouts))}
-      ${field({
-        id: 'reason',
-        name: 'reason',
-        label: t.reason,
-        help: t.reasonHelp,
-        error: errors['reason'],
-        more: html`maxlength="${referenceCharsMax}" autocomplete="off"`,
-      })}
+      ${input(
+        view,
+        { values: {}, problems: errors },
+        {
+          name: 'reason',
+          label: t.reason,
+          help: t.reasonHelp,
+          charsMax: referenceCharsMax,
+        },
+      )}
       <button type="submit" class="danger">${t.reject}</button>
     </form>
   </details>`
 }
 
-type Seen = Pick<
+type SeenApproval = Pick<
   Approval,
   'facts' | 'label' | 'more' | 'needsPasskey' | 'payouts' | 'requestedName' | 'hasMakerLeft'
 > & {
@@ -151,18 +157,18 @@ type Seen = Pick<
   readonly beyond: BeyondMaximum | undefined
 }
 
-/** A thing to approve: how it is shown, and by which operations it is decided. */
+/** A kind of approval: how the page reads it, and the operations that decide. */
 type Subject = {
   /** `payouts`, as in `/console/payouts/{id}/approve`. */
   readonly place: 'payouts' | 'bulk-payouts'
   readonly wordsOf: (view: ConsoleView) => ConsoleTexts['approvals']
-  /** The text that the person signs, with what the page shows of it. Refuses as the approval does. */
-  readonly see: (view: ConsoleView, call: Call, id: string, asked: Asked) => Promise<Seen>
-  readonly approve: (call: Call, id: string, seen: Seen) => Promise<unknown>
+  /** Reads the text that the person signs and the facts of the page. Refuses as the approval does. */
+  readonly see: (view: ConsoleView, call: Call, id: string, asked: ApprovalChallenge) => Promise<SeenApproval>
+  readonly approve: (call: Call, id: string, seen: SeenApproval) => Promise<unknown>
   readonly reject: (call: Call, id: string, form: (name: string) => string) => Promise<unknown>
 }
 
-type Asked = { readonly nonce: string; readonly expiresAt: Date }
+type ApprovalChallenge = { readonly nonce: string; readonly expiresAt: Date }
 
 type Call = Pick<Parameters<Frame['operate']>[1], 'caller' | 'requestId' | 'ip'>
 
@@ -172,7 +178,7 @@ const payoutSubject = ({ operate, approvals }: Frame): Subject => ({
   see: async (view, call, id, asked) => {
     const t = texts[view.language].approvals
     const { payout, cause, ...seen } = await approvals.snapshot(call.caller, id, asked)
-    const { repeats, note } = await readAbout(operate, call, payout.id)
+    const { repeats, note } = await readNoteAndRepeats(operate, call, payout.id)
     const { amount, currency, creditorName, creditorAccount, reference, remittance, approvalExpiresAt, createdAt } =
       payout
     const counted = readReference(payout.referenceAmount)
@@ -188,7 +194,7 @@ const payoutSubject = ({ operate, approvals }: Frame): Subject => ({
         [t.payee, creditorName],
         [t.account, inFours(creditorAccount), 'code'],
         [t.reference, referenceText(named), 'code'],
-        // The signature names the reference of the service.
+        // The signed text contains the reference of the service.
         ...(signed === undefined ? [] : [[t.serviceReference, signed, 'code'] as const]),
         ...(note === undefined ? [] : [[texts[view.language].sending.note, note] as const]),
         [t.validUntil, time(view, approvalExpiresAt ?? createdAt)],
@@ -201,9 +207,9 @@ const payoutSubject = ({ operate, approvals }: Frame): Subject => ({
     operate('rejectPayout', { ...call, params: { id }, body: { reason: form('reason').trim() } }),
 })
 
-/** Reads the note and the payments that this one may repeat, for a person who may read payouts. */
-async function readAbout(operate: Frame['operate'], call: Call, id: string) {
-  if (!call.caller.permissions.includes('payouts:read')) return { repeats: repeatsNone, note: undefined }
+/** Reads the note and possible duplicates, if the person may read payouts. */
+async function readNoteAndRepeats(operate: Frame['operate'], call: Call, id: string) {
+  if (!call.caller.permissions.includes('payouts:read')) return { repeats: noRepeats, note: undefined }
   const [repeats, { note }] = await Promise.all([
     operate('listPayoutDuplicates', { ...call, params: { id } }),
     operate('getPayoutNote', { ...call, params: { id } }),
@@ -211,7 +217,7 @@ async function readAbout(operate: Frame['operate'], call: Call, id: string) {
   return { repeats, note }
 }
 
-/** The amount that the rules over all currencies have counted, and its rate. */
+/** Writes the amount that the limits over all currencies count, with its rate. */
 const countedText = (
   { language }: ConsoleView,
   { amount, currency, rate, rateOn }: NonNullable<ReturnType<typeof readReference>>,
@@ -220,10 +226,10 @@ const countedText = (
   return fill(texts[language].approvals.countedText, { amount: sum, rate, day: rateOn })
 }
 
-type Waiting = Awaited<ReturnType<Frame['approvals']['snapshotOfBulk']>>
+type WaitingBulk = Awaited<ReturnType<Frame['approvals']['snapshotOfBulk']>>
 
-/** Payouts that the page lists, the largest first. */
-const shownMax = 10
+/** Number of the largest payouts that the page lists. */
+const listedPayoutsMax = 10
 
 const bulkSubject = ({ operate, approvals, bulks }: Frame): Subject => ({
   place: 'bulk-payouts',
@@ -248,7 +254,7 @@ const bulkSubject = ({ operate, approvals, bulks }: Frame): Subject => ({
         ...(name === undefined ? [] : [[texts[view.language].bulk.file, freeText(name)] as const]),
         [t.validUntil, time(view, expiresAt)],
       ],
-      more: largest(view, id, payouts),
+      more: largestPayouts(view, id, payouts),
     }
   },
   approve: (call, bulkId, { payouts = 0 }) =>
@@ -259,9 +265,9 @@ const bulkSubject = ({ operate, approvals, bulks }: Frame): Subject => ({
   },
 })
 
-function largest(view: ConsoleView, id: string, payouts: Waiting['payouts']): Html {
+function largestPayouts(view: ConsoleView, id: string, payouts: WaitingBulk['payouts']): Html {
   const t = texts[view.language].bulkApprovals
-  const shown = payouts.toSorted((one, other) => (one.amount < other.amount ? 1 : -1)).slice(0, shownMax)
+  const shown = payouts.toSorted((one, other) => (one.amount < other.amount ? 1 : -1)).slice(0, listedPayoutsMax)
   return html`<section aria-labelledby="largest-title">
     <h2 id="largest-title">${t.largest}</h2>
     ${table({
@@ -281,32 +287,34 @@ function largest(view: ConsoleView, id: string, payouts: Waiting['payouts']): Ht
 type Errors = Readonly<Record<string, string>>
 
 export const approvalRoutes: Routes = (frame, _withPerson, withMoney) =>
-  [payoutSubject(frame), bulkSubject(frame)].flatMap((subject) => routesOf(frame, withMoney, subject))
+  [payoutSubject(frame), bulkSubject(frame)].flatMap((subject) => subjectRoutes(frame, withMoney, subject))
 
-function routesOf({ signIn }: Frame, withMoney: WithPerson, subject: Subject): readonly PublicRoute[] {
+function subjectRoutes({ signIn }: Frame, withMoney: WithPerson, subject: Subject): readonly PublicRoute[] {
   const { place } = subject
-  /** The page of a payout says what has happened. */
+  /** Shows the approval. After the decision, the page of the payout shows the outcome. */
   const show = async (request: PublicRequest, person: Person, errors?: Errors): Promise<PublicAnswer> => {
     const { caller, user, view } = person
-    const id = idOf(request)
+    const id = readId(request)
     const asking = signIn.ask(caller.partnerId, user.id, 'approval')
     const { requestId, ip } = request
     const { text, beyond, ...seen } = await subject.see(view, { caller, requestId, ip }, id, asking)
     const shown = {
       ...seen,
-      ...{ words: subject.wordsOf(view), path: `${place}/${id}`, nonce: asking.nonce },
-      ...(beyond && { beyond: wordsOf(beyond) }),
+      words: subject.wordsOf(view),
+      path: `${place}/${id}`,
+      nonce: asking.nonce,
+      ...(beyond && { beyond: maximumTexts(beyond) }),
       passkeyOptions: await signIn.passkeyOptionsFor(caller.partnerId, user.id, text),
       ...(errors && { errors }),
     }
     const status = errors === undefined ? 200 : 400
     return page(request, status, approvalPage({ ...view, current: place }, shown))
   }
-  const guarded = createGuard(withMoney, subject)
+  const guarded = guardWith(withMoney, subject)
   const approve = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const { caller, user, session, view } = person
     const { requestId, ip } = request
-    const id = idOf(request)
+    const id = readId(request)
     const form = readForm(request)
     const given: GivenConfirmation =
       form('credential') === ''
@@ -320,12 +328,12 @@ function routesOf({ signIn }: Frame, withMoney: WithPerson, subject: Subject): r
       return show(request, person, { form: subject.wordsOf(view).refused })
     await subject.approve({ caller: { ...caller, confirmation }, requestId, ip }, id, seen)
     const token = await signIn.rotate(caller.partnerId, session.id)
-    return seeOther(`../${id}?done=approved`, sessionCookieOf(token))
+    return seeOther(`../${id}?done=approved`, sessionCookieFor(token))
   }
   const reject = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const { caller, view } = person
     const { requestId, ip } = request
-    const id = idOf(request)
+    const id = readId(request)
     try {
       await subject.reject({ caller, requestId, ip }, id, readForm(request))
     } catch (error) {
@@ -345,8 +353,8 @@ function routesOf({ signIn }: Frame, withMoney: WithPerson, subject: Subject): r
   ]
 }
 
-/** The amounts of a maximum as the page shows them. */
-const wordsOf = ({ currency, most, left, resetsAt }: BeyondMaximum) => ({
+/** Writes the amounts of a maximum for the page. */
+const maximumTexts = ({ currency, most, left, resetsAt }: BeyondMaximum) => ({
   currency,
   most: amountText(most, currency),
   left: amountText(left, currency),
@@ -355,8 +363,8 @@ const wordsOf = ({ currency, most, left, resetsAt }: BeyondMaximum) => ({
 
 type Act = (request: PublicRequest, person: Person) => Promise<PublicAnswer>
 
-/** Returns the texts of refusals that end the page: the payout does not wait for this person. */
-const createGuard =
+/** Answers with a page when the payout does not wait for this person. */
+const guardWith =
   (withMoney: WithPerson, subject: Subject) =>
   (act: Act): PublicRoute['handle'] =>
   (request) =>

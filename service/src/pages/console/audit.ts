@@ -12,13 +12,13 @@ import { deskTexts } from '../desk/texts.ts'
 import { html, type Html } from '../html.ts'
 import { type Options, optionsOf } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { type Listed, listPage, tabs } from '../kit/lists.ts'
+import { type ListRows, listPage, tabs } from '../kit/lists.ts'
 import { copyButton, facts, identifier, type Link, links, message, rawJson, strip, time, wordOf } from '../kit/parts.ts'
-import { idOf, linkOf, page, queryText, readQuery, statusOf } from '../kit/request.ts'
+import { readId, linkOf, page, queryText, readQuery, statusOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { including, operationOf, subjectsOf } from './request-log.ts'
-import { callOf, type Frame, ifFound, type Person, readList, type Routes, routesOf } from './request.ts'
-import { proofOf } from './proof-file.ts'
+import { withOption, findOperation, subjectLinks } from './request-log.ts'
+import { callOf, type Frame, ifFound, type Person, readList, type Routes, placeRoutes } from './request.ts'
+import { sendProof } from './proof-file.ts'
 import { texts } from './texts/index.ts'
 
 export const auditFilters: readonly string[] = ['kind', 'actorId', 'action', 'subject', 'createdFrom', 'createdTo']
@@ -27,9 +27,9 @@ type AuditRow = {
   readonly id: string
   readonly at: Date
   readonly actor: { readonly kind: string; readonly name?: string | undefined; readonly staff?: string | undefined }
-  /** The id of an operation or of a command. Absent: the steps of a payment. */
+  /** The id of an operation or of a command. Absent: the record has the steps of a payment. */
   readonly action?: string | undefined
-  /** The record of what a request made. */
+  /** True if the record names what a request created. */
   readonly isMade: boolean
   /** Steps of a payment, in words. */
   readonly steps: readonly string[]
@@ -65,15 +65,17 @@ export function actText({ language }: ConsoleView, action: string): string | und
 const actionPart = (view: ConsoleView, { action, isMade, steps }: AuditRow): Html => {
   const a = texts[view.language].audit
   return html`<span class="lines">
-    <span>${action === undefined ? a.stepsOfPayment : (actText(view, action) ?? html`<code>${action}</code>`)}</span>
+    <span
+      >${action === undefined ? a.stepsOfPayment : (operationText(view, action) ?? html`<code>${action}</code>`)}</span
+    >
     ${isMade && html`<span class="soft">${a.made}</span>`}
     ${steps.length > 0 && html`<span class="soft">${steps.join(', ')}</span>`}
   </span>`
 }
 
-type Records = Listed<AuditRow> & { readonly choices: { readonly people: Options; readonly actions: Options } }
+type AuditList = ListRows<AuditRow> & { readonly choices: { readonly people: Options; readonly actions: Options } }
 
-export function auditPage(view: ConsoleView, { rows, choices, ...shown }: Records): string {
+export function auditPage(view: ConsoleView, { rows, choices, ...shown }: AuditList): string {
   const a = texts[view.language].audit
   return listPage(view, shown, {
     title: view.t.audit,
@@ -99,7 +101,7 @@ export function auditPage(view: ConsoleView, { rows, choices, ...shown }: Record
   })
 }
 
-type Head = {
+type AuditHead = {
   readonly from: Date
   readonly to: Date
   readonly firstSequence: number
@@ -109,20 +111,20 @@ type Head = {
 }
 
 export type RecordProof =
-  /** The service has no proof of such a record. */
+  /** The service proves no records of this kind. */
   | { readonly state: 'none' }
-  /** The proof was not asked for. Reading it costs more than the rest of the page. */
+  /** The person has not opened the proof, which costs more than the rest of the page. */
   | { readonly state: 'unread'; readonly href: string }
   | { readonly state: 'pending' }
   | {
       readonly state: 'proved'
       readonly reference: string
       readonly sequence: number
-      readonly head: Head
+      readonly head: AuditHead
       readonly fileHref: string
     }
 
-type Shown = AuditRow & {
+type AuditRecordView = AuditRow & {
   readonly ip?: string | undefined
   readonly reason?: string | undefined
   readonly requestId?: string | undefined
@@ -130,7 +132,7 @@ type Shown = AuditRow & {
   readonly raw: unknown
 }
 
-export function auditRecordPage(view: ConsoleView, record: Shown): string {
+export function auditRecordPage(view: ConsoleView, record: AuditRecordView): string {
   const a = texts[view.language].audit
   const { id, at, actor, action, ip, reason, requestId } = record
   const copied = (text: string | undefined, what: string) => text && identifier(view, text, what)
@@ -143,7 +145,7 @@ export function auditRecordPage(view: ConsoleView, record: Shown): string {
         [a.action, actionPart(view, record)],
       ])}
       ${facts([
-        [a.operation, operationOf(action ?? '') && html`<code>${action}</code>`],
+        [a.operation, findOperation(action ?? '') && html`<code>${action}</code>`],
         [a.subject, links(record.subjects)],
         [a.ip, ip],
         [a.reason, reason],
@@ -183,7 +185,7 @@ function proofPart(view: ConsoleView, proof: RecordProof): Html {
 
 export function auditHeadsPage(
   view: ConsoleView,
-  { rows, ...shown }: Listed<Head & { readonly json: string }>,
+  { rows, ...shown }: ListRows<AuditHead & { readonly json: string }>,
 ): string {
   const a = texts[view.language].audit
   return listPage(view, shown, {
@@ -206,11 +208,11 @@ export function auditHeadsPage(
 
 type AuditRecord = ResponseOf<'listAuditRecords'>['data'][number]
 
-type Proof = ResponseOf<'getTransactionProof'>
+type TransactionProof = ResponseOf<'getTransactionProof'>
 
 const stepsAction = 'transaction.steps'
 
-function rowOf(person: Person, record: AuditRecord): AuditRow {
+function auditRow(person: Person, record: AuditRecord): AuditRow {
   const { id, at, actor, action, subject, details } = record
   const words = texts[person.view.language].payments.step
   const steps = action === stepsAction && Array.isArray(details?.['steps']) ? details['steps'] : []
@@ -221,15 +223,15 @@ function rowOf(person: Person, record: AuditRecord): AuditRow {
     action: action === stepsAction ? undefined : action,
     isMade: details?.['made'] === true,
     steps: steps.map((step) => wordOf(words, String(step))),
-    subjects: subjectsOf(person, action, subject),
+    subjects: subjectLinks(person, action, subject),
   }
 }
 
-/** The text of a choice that passes every kind of record. */
+/** The choice that shows every kind of record. */
 const everyKind = 'All'
 
-/** The members of the team and the keys. */
-async function peopleOf({ operate }: Frame, request: PublicRequest, person: Person): Promise<Options> {
+/** Lists the members of the team and the service accounts. */
+async function listActors({ operate }: Frame, request: PublicRequest, person: Person): Promise<Options> {
   const call = { ...callOf(person, request), query: queryText({ limit: '100' }) }
   const [users, accounts] = await Promise.all([operate('listUsers', call), operate('listServiceAccounts', call)])
   return [
@@ -241,7 +243,7 @@ async function peopleOf({ operate }: Frame, request: PublicRequest, person: Pers
 async function showList(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { view } = person
   const [people, { data, shown }] = await Promise.all([
-    peopleOf(frame, request, person),
+    listActors(frame, request, person),
     readList(request, person, auditFilters, ({ kind = 'Act', ...query }) =>
       frame.operate('listAuditRecords', {
         ...callOf(person, request),
@@ -252,20 +254,20 @@ async function showList(frame: Frame, request: PublicRequest, person: Person): P
   const { actorId, action } = shown.values
   const { audit, serviceActs } = texts[view.language]
   const choices = {
-    people: including(people, actorId),
-    actions: including(optionsOf({ ...audit.acts, ...serviceActs }), action),
+    people: withOption(people, actorId),
+    actions: withOption(optionsOf({ ...audit.acts, ...serviceActs }), action),
   }
-  const rows = data.map((record) => rowOf(person, record))
+  const rows = data.map((record) => auditRow(person, record))
   const records = { ...shown, rows, choices }
-  return page(request, statusOf(shown.problems), auditPage({ ...view, current: 'audit' }, records))
+  return page(request, statusOf(shown.problems), auditPage(view, records))
 }
 
-/** The last time that PostgreSQL and the API store. A later one belongs to no record. */
+/** The last time of year 9999. The time in the id of a record is earlier. */
 const lastMs = Date.UTC(9999, 11, 31)
 
-/** The record with an id: one of those of its millisecond, because records are listed by the time in their id. */
-async function recordOf({ operate }: Frame, request: PublicRequest, person: Person): Promise<AuditRecord> {
-  const id = idOf(request)
+/** Finds a record by its id among the records of its millisecond, which the id contains. Refuses: not_found. */
+async function findRecord({ operate }: Frame, request: PublicRequest, person: Person): Promise<AuditRecord> {
+  const id = readId(request)
   const at = momentOfId(id).getTime()
   if (at > lastMs) throw notFound('audit record')
   const [createdFrom, createdTo] = [new Date(at).toISOString(), new Date(at + 1).toISOString()]
@@ -280,16 +282,16 @@ async function recordOf({ operate }: Frame, request: PublicRequest, person: Pers
   throw notFound('audit record')
 }
 
-/** The payment whose proof has the record. */
+/** Returns the reference of the payment whose proof contains the record. */
 const provedReference = ({ caller }: Person, { action, subject }: AuditRecord): string | undefined =>
   action === stepsAction && caller.permissions.includes('transactions:read') ? subject['reference'] : undefined
 
-const headOf = (content: string) => {
+const readHead = (content: string) => {
   const { from, to, firstSequence, lastSequence, root } = ownJson<AuditHeadContent>(content)
   return { from: new Date(from), to: new Date(to), firstSequence, lastSequence, root }
 }
 
-function placeOf(view: Person['view'], id: string, reference: string, proof: Proof): RecordProof {
+function recordProof(view: Person['view'], id: string, reference: string, proof: TransactionProof): RecordProof {
   const proved = proof.records.find(({ content }) => ownJson<{ readonly id: string }>(content).id === id)
   const head = proved && proof.heads[proved.head]
   if (proved === undefined || head === undefined) return { state: 'pending' }
@@ -300,17 +302,17 @@ function placeOf(view: Person['view'], id: string, reference: string, proof: Pro
     reference,
     sequence,
     fileHref,
-    head: { ...headOf(head.content), publicKey: head.publicKey },
+    head: { ...readHead(head.content), publicKey: head.publicKey },
   }
 }
 
 async function showOne(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { view } = person
-  const record = await recordOf(frame, request, person)
+  const record = await findRecord(frame, request, person)
   const reference = provedReference(person, record)
   const isAsked = readQuery(request, ['proof'])['proof'] !== undefined
   const call = { ...callOf(person, request), params: { reference: reference ?? '' } }
-  // The names in a payment of an erased customer are gone; its records stay.
+  // The transaction of an erased customer may be unreadable; its records stay.
   const read =
     reference !== undefined && isAsked ? await ifFound(frame.operate('getTransactionProof', call)) : undefined
   const proof: RecordProof =
@@ -318,16 +320,16 @@ async function showOne(frame: Frame, request: PublicRequest, person: Person): Pr
       ? { state: 'none' }
       : read === undefined
         ? { state: 'unread', href: `${view.root}audit/${record.id}?proof=1#proof` }
-        : placeOf(view, record.id, reference, read)
+        : recordProof(view, record.id, reference, read)
   const { actor, reason, requestId } = record
-  const shown = { ...rowOf(person, record), ip: actor.ip, reason, requestId, proof, raw: record }
-  return page(request, 200, auditRecordPage({ ...view, current: 'audit' }, shown))
+  const shown = { ...auditRow(person, record), ip: actor.ip, reason, requestId, proof, raw: record }
+  return page(request, 200, auditRecordPage(view, shown))
 }
 
 async function saveProof(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const reference = provedReference(person, await recordOf(frame, request, person))
+  const reference = provedReference(person, await findRecord(frame, request, person))
   if (reference === undefined) throw notFound('proof')
-  return proofOf(frame, request, person, reference)
+  return sendProof(frame, request, person, reference)
 }
 
 async function showHeads({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
@@ -335,13 +337,15 @@ async function showHeads({ operate }: Frame, request: PublicRequest, person: Per
     operate('listAuditHeads', { ...callOf(person, request), query: queryText(query) }),
   )
   const rows = data.map((head) => ({
-    ...{ ...headOf(head.content), publicKey: head.publicKey, json: JSON.stringify(head) },
+    ...readHead(head.content),
+    publicKey: head.publicKey,
+    json: JSON.stringify(head),
   }))
-  return page(request, 200, auditHeadsPage({ ...person.view, current: 'audit' }, { ...shown, rows }))
+  return page(request, 200, auditHeadsPage(person.view, { ...shown, rows }))
 }
 
 export const auditRoutes: Routes = (frame, _withPerson, withMoney) => {
-  const route = routesOf(frame, withMoney, 'audit')
+  const route = placeRoutes(frame, withMoney, 'audit')
   return [
     route('GET', '', 'users:read', showList),
     route('GET', '/heads', 'users:read', showHeads),

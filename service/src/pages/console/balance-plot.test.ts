@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { evil, tags, viewOf } from '../../../../test/support/console-pages.ts'
 import type { DailyBalances } from '../../accounts/index.ts'
-import { balancePlot, type BalancePlot, plotOf } from './balance-plot.ts'
+import { balancePlot, type BalancePlot, createPlot } from './balance-plot.ts'
 
 const balanceOf = (currency: DailyBalances['currency'], amounts: readonly bigint[]): DailyBalances => ({
   currency,
@@ -15,7 +15,7 @@ const drawn = (plot: BalancePlot | undefined, language: 'en' | 'de' = 'en') => {
 }
 
 test('amounts are exact, also those that a double does not hold', () => {
-  const plot = plotOf(balanceOf('EUR', [900_719_925_474_099_301n, 900_719_925_474_099_303n]))
+  const plot = createPlot(balanceOf('EUR', [900_719_925_474_099_301n, 900_719_925_474_099_303n]))
   assert.deepEqual(
     plot?.days.map(({ available }) => available),
     ['9007199254740993.01', '9007199254740993.03'],
@@ -36,18 +36,18 @@ test('the drawing begins at zero, or at the lowest amount if a line from zero wo
     { amounts: [-50n, -50n], heights: [0, 0], fromZero: false },
   ]
   for (const { amounts, ...expected } of shapes) {
-    const plot = plotOf(balanceOf('EUR', amounts))
+    const plot = createPlot(balanceOf('EUR', amounts))
     assert.deepEqual({ heights: plot?.heights, fromZero: plot?.fromZero }, expected, String(amounts))
   }
 })
 
 test('a balance that was empty on all days has no plot', () => {
-  assert.equal(plotOf(balanceOf('EUR', [0n, 0n, 0n])), undefined)
-  assert.equal(plotOf(balanceOf('EUR', [])), undefined)
+  assert.equal(createPlot(balanceOf('EUR', [0n, 0n, 0n])), undefined)
+  assert.equal(createPlot(balanceOf('EUR', [])), undefined)
 })
 
 test('the label says the range in words, and the table has each day, the newest first', () => {
-  const plot = plotOf(balanceOf('EUR', [100_000n, 250_000n, 75_050n]))
+  const plot = createPlot(balanceOf('EUR', [100_000n, 250_000n, 75_050n]))
   const english = drawn(plot)
   assert.ok(
     english.includes(
@@ -71,7 +71,7 @@ test('the label says the range in words, and the table has each day, the newest 
 })
 
 test('a plot has no inline style and escapes its texts', () => {
-  const plot = plotOf(balanceOf('EUR', [1n, 2n]))
+  const plot = createPlot(balanceOf('EUR', [1n, 2n]))
   assert.ok(plot)
   const page = balancePlot(viewOf('en'), { ...plot, currency: evil }).html
   assert.ok(!page.includes('<img') && !/ style=|<style/.test(page), page)

@@ -1,4 +1,4 @@
-/** The plot of a balance by day: a drawing of the server, its range in words, and the table beside it. */
+/** The plot of a balance by day: an SVG drawn by the server, its range in words, and a table. */
 import { decimalText } from '@partner-payments/wire'
 import { writeAmount } from '../../kernel/index.ts'
 import type { DailyBalances } from '../../accounts/index.ts'
@@ -7,7 +7,7 @@ import type { ConsoleView } from '../kit/frame.ts'
 import { calendarDay, grouped } from '../kit/parts.ts'
 import { fill } from '../language.ts'
 
-/** Amounts are exact decimals. Only `heights`, from 0 to 1, are numbers of the drawing. */
+/** Amounts are exact decimals. Only `heights` are floats, from 0 to 1. */
 export type BalancePlot = {
   readonly currency: string
   /** Oldest first. */
@@ -21,13 +21,13 @@ export type BalancePlot = {
   readonly change: { readonly kind: 'more' | 'less' | 'same'; readonly amount: string }
 }
 
-/** Steps of the drawing's height. An amount is divided as an integer first: a double holds no 18 digits of a token. */
+/** Steps of the drawing's height. Amounts are divided as integers first, because a double does not hold the 18 digits of a token. */
 const heightSteps = 1000n
-/** The drawing begins at zero if the lowest amount is less than this part of the highest: a higher one would be a flat line at the top. */
+/** The drawing begins at zero if the lowest amount is less than a fifth of the highest. Otherwise the line would be flat at the top. */
 const zeroBelow = 5n
 
-/** Undefined: nothing was available on any day. */
-export function plotOf({ currency, days }: DailyBalances): BalancePlot | undefined {
+/** Computes the plot of a balance. Undefined: the balance was zero on every day. */
+export function createPlot({ currency, days }: DailyBalances): BalancePlot | undefined {
   const amounts = days.map(({ available }) => available)
   const [first, last] = [amounts[0] ?? 0n, amounts.at(-1) ?? 0n]
   const [lowest, highest] = amounts.reduce(
@@ -60,8 +60,8 @@ export function plotOf({ currency, days }: DailyBalances): BalancePlot | undefin
 
 const [width, height, edge] = [600, 120, 4]
 
-/** The line of the amounts with a point for today, and the ground below it if the drawing begins at zero. */
-function drawing(heights: readonly number[], label: string, fromZero: boolean): Html {
+/** Draws the line of the amounts with a point for today, and fills the area below it if the drawing begins at zero. */
+function drawPlot(heights: readonly number[], label: string, fromZero: boolean): Html {
   const place = (value: number) => Math.round(value * 10) / 10
   const points = heights.map((part, index) => {
     const x = heights.length === 1 ? width : (index / (heights.length - 1)) * width
@@ -89,9 +89,13 @@ export function balancePlot(view: ConsoleView, plot: BalancePlot): Html {
   const said = (day: string) => dayText.format(new Date(`${day}T00:00:00Z`))
   const amount = (text: string) => grouped(language, text)
   const label = fill(t.plotLabel, {
-    ...{ currency, from: said(first), to: said(last) },
-    ...{ first: amount(days[0]?.available ?? ''), last: amount(days.at(-1)?.available ?? '') },
-    ...{ highest: amount(plot.highest), lowest: amount(plot.lowest) },
+    currency,
+    from: said(first),
+    to: said(last),
+    first: amount(days[0]?.available ?? ''),
+    last: amount(days.at(-1)?.available ?? ''),
+    highest: amount(plot.highest),
+    lowest: amount(plot.lowest),
   })
   const words = { more: t.plotMore, less: t.plotLess, same: t.plotSame }[change.kind]
   return html`<figure class="plot">
@@ -100,7 +104,7 @@ export function balancePlot(view: ConsoleView, plot: BalancePlot): Html {
       <span class="soft">${fill(words, { amount: amount(change.amount), from: said(first) })}</span>
     </figcaption>
     <div class="range">
-      ${drawing(heights, label, fromZero)}
+      ${drawPlot(heights, label, fromZero)}
       <p aria-hidden="true"><span>${amount(plot.highest)}</span> <span>${amount(plot.floor)}</span></p>
       <p class="ends" aria-hidden="true"><span>${said(first)}</span> <span>${said(last)}</span></p>
     </div>
@@ -111,7 +115,7 @@ export function balancePlot(view: ConsoleView, plot: BalancePlot): Html {
   </figure>`
 }
 
-/** A table of two columns, which stays one on a narrow page. Newest first. */
+/** Draws the days newest first, in two columns also on a narrow page. */
 const dayTable = (view: ConsoleView, { currency, days }: BalancePlot): Html =>
   html`<table class="days">
     <caption class="away">

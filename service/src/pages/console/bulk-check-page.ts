@@ -1,8 +1,8 @@
-/** The page of a file of payouts before it is sent: what is wrong with inputs to correct it, new payees, sums, what may have been paid before. */
+/** The page that checks a bulk file: inputs for wrong lines, new payees, sums, and possible duplicates. */
 import { amountText } from '../../kernel/index.ts'
 import type { CheckedBulk, CheckedLine, CheckedPayee, LineColumn, TypedLine } from '../../payouts/bulk/index.ts'
 import { html, type Html } from '../html.ts'
-import { confirmed, field, hiddenField, input, type Problems, select } from '../kit/forms.ts'
+import { check, confirmed, emptyForm, hiddenField, input, inputs, type Problems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import {
   accountText,
@@ -20,12 +20,12 @@ import {
 } from '../kit/parts.ts'
 import { fill } from '../language.ts'
 import { columnName, usedColumns } from './bulk-file.ts'
-import { againBox } from './repeats.ts'
+import { payAgainBox } from './repeats.ts'
 import { texts } from './texts/index.ts'
 
 export type BulkMode = 'AllOrNothing' | 'BestEffort'
 
-/** The content of the upload of a bulk. */
+/** The uploaded content of a bulk. */
 export type BulkDraft = {
   readonly mode: BulkMode
   readonly lines: readonly TypedLine[]
@@ -44,49 +44,51 @@ export type CheckPage = CheckedBulk & {
   readonly messageId?: string | undefined
   readonly expiresAt: Date
   readonly mayWritePayees: boolean
-  /** Page of all payouts, from 1. */
+  /** Page number of the list of all payouts, from 1. */
   readonly page: number
   readonly done?: (typeof draftDone)[number] | undefined
   readonly problems: Problems
 }
 
-/** Lines that are corrected at once: the page stays small, and the form below the limit of its body. */
+/** Wrong lines in one form. Keeps the page small and the form below the limit of its body. */
 const correctedAtOnce = 25
-const payeesShown = 100
-const duplicatesShown = 50
-/** Payouts that are named for a line: those with its reference come first. */
-const repeatedShown = 2
+const shownPayeesMax = 100
+const shownDuplicatesMax = 50
+/** Possible duplicates that are named for a line. Those with the same reference come first. */
+const namedDuplicatesMax = 2
 const linesPerPage = 100
 
-/** The kind of a line, the first one that holds. Only `wrong` keeps the bulk from being sent. */
+/** The state of a line: the first that applies. Only a `wrong` line blocks the bulk. */
 type LineState = 'wrong' | 'refused' | 'unreachable' | 'held' | 'pay'
 
-export const isWrong = ({ mistakes, resolved }: CheckedLine): boolean =>
+export const needsCorrection = ({ mistakes, resolved }: CheckedLine): boolean =>
   mistakes.length > 0 || resolved?.kind === 'question' || resolved?.kind === 'problem'
 
-function stateOf(line: CheckedLine): LineState {
-  if (isWrong(line)) return 'wrong'
+function lineState(line: CheckedLine): LineState {
+  if (needsCorrection(line)) return 'wrong'
   if (line.refusal !== undefined) return 'refused'
   if (line.unreachable !== undefined) return 'unreachable'
   return line.isHeld ? 'held' : 'pay'
 }
 
-export const mayRepeat = ({ duplicates }: CheckedLine): boolean =>
+export const isPossibleDuplicate = ({ duplicates }: CheckedLine): boolean =>
   [duplicates.earlier, duplicates.scheduled, duplicates.lines].some((found) => found.length > 0)
 
-/** The names whose bank was not asked yet. */
-export const notAsked = (payees: readonly CheckedPayee[]): readonly CheckedPayee[] =>
+/** Lists payees whose bank has not verified the name yet. */
+export const unverifiedPayees = (payees: readonly CheckedPayee[]): readonly CheckedPayee[] =>
   payees.filter(({ fields, verification }) => fields.iban !== undefined && verification === undefined)
 
-const count = ({ language }: ConsoleView, n: number): string => n.toLocaleString(language)
+const formatCount = ({ language }: ConsoleView, n: number): string => n.toLocaleString(language)
 
 export function checkBulkPage(view: ConsoleView, given: CheckPage): string {
   const b = texts[view.language].bulk
   const path = `${view.root}bulk-payouts/drafts/${given.id}`
   const { lines, newPayees, problems, done } = given
-  const wrong = lines.filter(isWrong)
+  const wrong = lines.filter(needsCorrection)
   return shell(view, {
-    ...{ title: b.title, wide: true, problems },
+    title: b.title,
+    wide: true,
+    problems,
     main: html`${done !== undefined && message('good', b[done])} ${heading(b.title, undefined)}
       <p class="lead">${b.titleText} ${fill(b.kept, { time: timeText(view, given.expiresAt) })}</p>
       ${given.messageId !== undefined && html`<p>${fill(b.fromPain001, { id: given.messageId })}</p>`}
@@ -94,8 +96,12 @@ export function checkBulkPage(view: ConsoleView, given: CheckPage): string {
       ${newPayees.length > 0 && payeesPart(view, path, newPayees)} ${repeatedPart(view, given)}
       ${sendPart(view, path, given)} ${allPart(view, path, given)}
       ${confirmed(view, {
-        ...{ id: 'discard', title: b.discardTitle, action: `${path}/discard`, about: b.bulk },
-        ...{ effects: [b.discardEffect], submit: b.discard },
+        id: 'discard',
+        title: b.discardTitle,
+        action: `${path}/discard`,
+        about: b.bulk,
+        effects: [b.discardEffect],
+        submit: b.discard,
       })}
       <p class="foot"><a href="${view.root}bulk-payouts/new">${b.otherFile}</a></p>`,
   })
@@ -107,7 +113,7 @@ function summary(view: ConsoleView, { lines, funds, mode }: CheckPage): Html {
     money(view, amountText(needed - fees, currency), currency, 'main'),
   )
   return html`${strip([
-    [b.payouts, count(view, lines.length)],
+    [b.payouts, formatCount(view, lines.length)],
     [b.sums, html`<span class="lines">${sums}</span>`],
     [b.mode, b.modes[mode]],
   ])}
@@ -150,14 +156,14 @@ function summary(view: ConsoleView, { lines, funds, mode }: CheckPage): Html {
 
 type Correction = { readonly path: string; readonly given: CheckPage; readonly wrong: readonly CheckedLine[] }
 
-/** Inputs for the wrong lines, and the way by a file. Lines that are right are not in the form, so that they stay. */
+/** Draws inputs for the wrong lines, and the upload of a corrected file. Right lines are not in the form and stay unchanged. */
 function correction(view: ConsoleView, { path, given, wrong }: Correction): Html {
   const b = texts[view.language].bulk
   const shown = wrong.slice(0, correctedAtOnce)
   const used = usedColumns(given.lines.map(({ typed }) => typed))
-  const counts = { count: count(view, wrong.length), right: count(view, given.lines.length - wrong.length) }
+  const counts = { count: formatCount(view, wrong.length), right: formatCount(view, given.lines.length - wrong.length) }
   const part = html`<p>${fill(b.wrongText, counts)}</p>
-    ${wrong.length > shown.length && html`<p>${fill(b.wrongShown, { ...counts, shown: count(view, shown.length) })}</p>`}
+    ${wrong.length > shown.length && html`<p>${fill(b.wrongShown, { ...counts, shown: formatCount(view, shown.length) })}</p>`}
     <form method="post" action="${path}/correct">
       ${hiddenField('revision', String(given.revision))} ${shown.map((line) => lineFields(view, line, used))}
       <button type="submit" class="primary">${b.saveAgain}</button>
@@ -166,7 +172,7 @@ function correction(view: ConsoleView, { path, given, wrong }: Correction): Html
   return section('wrong', fill(b.wrongTitle, { count: counts.count }), part)
 }
 
-/** The way by a file. A table has no place for all that a pain.001 says. */
+/** Draws the upload of a corrected file. Only CSV: its columns cannot carry every element of a pain.001. */
 function replacement(
   view: ConsoleView,
   path: string,
@@ -179,11 +185,16 @@ function replacement(
     <p><a href="${path}/wrong.csv" download>${b.wrongFile}</a></p>
     <form method="post" action="${path}/replace" enctype="multipart/form-data">
       ${hiddenField('revision', String(given.revision))}
-      ${field({
-        ...{ id: 'file', name: 'file', label: b.correctedFile, error: given.problems['file'] },
-        more: html`accept=".csv,text/csv"`,
-        type: 'file',
-      })}
+      ${input(
+        view,
+        { values: {}, problems: given.problems },
+        {
+          name: 'file',
+          type: 'file',
+          label: b.correctedFile,
+          more: html`accept=".csv,text/csv"`,
+        },
+      )}
       <button type="submit">${b.addCorrected}</button>
     </form>`
 }
@@ -196,29 +207,21 @@ function lineFields(view: ConsoleView, line: CheckedLine, used: readonly LineCol
   const whole = payeeText(view, line)
   const columns = new Set([...used, ...mistakes.map(({ column }) => column)])
   const values = Object.fromEntries([...columns].map((column) => [name(column), typed.cells[column]]))
+  const cells = [...columns].map(
+    (column) => ({ name: name(column), label: columnName(view.language, column), optional: 'unmarked' }) as const,
+  )
   return html`<fieldset class="card" id="line-${typed.line}">
     <legend>${fill(b.lineOf, { line: String(typed.line) })}</legend>
     ${whole !== undefined && html`<p class="error">${whole}</p>`}
     <div class="grid">
       ${resolved?.kind === 'question' && questionField(view, line, name('choice'))}
-      ${[...columns].map((column) =>
-        input(
-          view,
-          { values, problems },
-          {
-            ...{ name: name(column), label: columnName(view.language, column), optional: 'unmarked' },
-          },
-        ),
-      )}
+      ${inputs(view, { values, problems }, cells)}
     </div>
-    <p class="check">
-      <input type="checkbox" id="${name('leave')}" name="${name('leave')}" value="yes" />
-      <label for="${name('leave')}">${b.leaveOut}</label>
-    </p>
+    ${check({ name: name('leave'), label: b.leaveOut })}
   </fieldset>`
 }
 
-/** Says what is wrong with the payee of a line as a whole. */
+/** Describes what is wrong with the payee of a line. */
 function payeeText(view: ConsoleView, { resolved, typed }: CheckedLine): string | undefined {
   const b = texts[view.language].bulk
   const given = typed.cells.name || typed.cells.payee
@@ -239,8 +242,11 @@ function questionField(view: ConsoleView, { resolved, typed }: CheckedLine, name
       ] as const,
   )
   const asNew = resolved.about === 'name' ? [['new', fill(b.asNew, { name: typed.cells.name })] as const] : []
-  return select({
-    ...{ id: name, name, label: b.resultColumns.name, value: typed.choice, any: b.choose },
+  return input(view, emptyForm, {
+    name,
+    label: b.resultColumns.name,
+    value: typed.choice,
+    any: b.choose,
     options: [...ours, ...asNew],
   })
 }
@@ -250,8 +256,8 @@ const verificationTones = { Match: 'good', CloseMatch: 'warning', NoMatch: 'bad'
 function payeesPart(view: ConsoleView, path: string, payees: readonly CheckedPayee[]): Html {
   const b = texts[view.language].bulk
   const p = texts[view.language].payments
-  const shown = payees.slice(0, payeesShown)
-  const open = notAsked(payees).length
+  const shown = payees.slice(0, shownPayeesMax)
+  const open = unverifiedPayees(payees).length
   const check = ({ fields, verification }: CheckedPayee): Html => {
     if (verification === undefined) return badge('neutral', fields.iban === undefined ? b.noIban : b.notAsked)
     const { result, matchedName } = verification
@@ -259,7 +265,7 @@ function payeesPart(view: ConsoleView, path: string, payees: readonly CheckedPay
     ${matchedName !== null && html`<span class="soft">${p.matchedName}: ${matchedName}</span>`}`
   }
   const part = html`<p>${b.newText}</p>
-    ${payees.length > shown.length && html`<p>${fill(b.newShown, { shown: count(view, shown.length), count: count(view, payees.length) })}</p>`}
+    ${payees.length > shown.length && html`<p>${fill(b.newShown, { shown: formatCount(view, shown.length), count: formatCount(view, payees.length) })}</p>`}
     ${table({
       caption: b.resultColumns.name,
       columns: [[p.payee, 'head'], p.account, p.currency, b.nameCheck, [b.lines, 'number']],
@@ -269,21 +275,21 @@ function payeesPart(view: ConsoleView, path: string, payees: readonly CheckedPay
         html`<code class="account">${inFours(accountText(payee.fields))}</code>`,
         payee.currency,
         check(payee),
-        payee.lines.slice(0, linesNamed).join(', ') + (payee.lines.length > linesNamed ? ', …' : ''),
+        payee.lines.slice(0, namedLinesMax).join(', ') + (payee.lines.length > namedLinesMax ? ', …' : ''),
       ]),
     })}
     ${
       open > 0 &&
       html`<form method="post" action="${path}/verify" class="more">
-        <button type="submit">${fill(b.verify, { count: count(view, open) })}</button>
+        <button type="submit">${fill(b.verify, { count: formatCount(view, open) })}</button>
       </form>`
     }`
-  return section('new-payees', fill(b.newTitle, { count: count(view, payees.length) }), part)
+  return section('new-payees', fill(b.newTitle, { count: formatCount(view, payees.length) }), part)
 }
 
-const linesNamed = 5
+const namedLinesMax = 5
 
-/** A refusal in the language of the page, with what only the service says. */
+/** Words a refusal in the language of the page, or with the English text of the service. */
 export function refusalText(
   view: ConsoleView,
   {
@@ -296,14 +302,14 @@ export function refusalText(
   return known[code] ?? errors[0]?.message ?? detail
 }
 
-function repeatedPart(view: ConsoleView, { id: _id, lines, earlier }: CheckPage): Html | undefined {
+function repeatedPart(view: ConsoleView, { lines, earlier }: CheckPage): Html | undefined {
   const b = texts[view.language].bulk
-  const repeated = lines.filter(mayRepeat)
+  const repeated = lines.filter(isPossibleDuplicate)
   if (repeated.length === 0 && earlier.length === 0) return undefined
   const files = earlier.map(({ id, createdAt, accountName, same, of }) => {
     const text = fill(same === of ? b.earlierWhole : b.earlier, {
-      same: count(view, same),
-      of: count(view, of),
+      same: formatCount(view, same),
+      of: formatCount(view, of),
       name: accountName,
     })
     return html`<li>
@@ -311,14 +317,14 @@ function repeatedPart(view: ConsoleView, { id: _id, lines, earlier }: CheckPage)
     </li> `
   })
   const rows = repeated
-    .slice(0, duplicatesShown)
+    .slice(0, shownDuplicatesMax)
     .map(({ typed, read, duplicates }) => [
       String(typed.line),
       typed.cells.name || typed.cells.payee,
       read === undefined ? '' : money(view, amountText(read.amount, read.currency), read.currency),
       html`<span class="lines">
         ${duplicates.earlier
-          .slice(0, repeatedShown)
+          .slice(0, namedDuplicatesMax)
           .map(
             ({ id, createdAt, remittance, reference }) =>
               html`<a href="${view.root}payouts/${id}"
@@ -326,7 +332,7 @@ function repeatedPart(view: ConsoleView, { id: _id, lines, earlier }: CheckPage)
               >`,
           )}
         ${duplicates.scheduled
-          .slice(0, repeatedShown)
+          .slice(0, namedDuplicatesMax)
           .map(
             ({ id, dueAt, reference }) =>
               html`<a href="${view.root}standing-orders/${id}"
@@ -351,41 +357,41 @@ function repeatedPart(view: ConsoleView, { id: _id, lines, earlier }: CheckPage)
         rows,
       })}`
   }`
-  return section('repeated', fill(b.duplicatesTitle, { count: count(view, Math.max(repeated.length, 1)) }), part)
+  return section('repeated', fill(b.duplicatesTitle, { count: formatCount(view, Math.max(repeated.length, 1)) }), part)
 }
 
-/** The refusals that keep the whole bulk from being made. */
+/** Reports whether a refused line blocks the whole bulk. */
 export const blocksAll = (mode: BulkMode, lines: readonly CheckedLine[]): boolean =>
   mode === 'AllOrNothing' && lines.some(({ refusal }) => refusal !== undefined)
 
 function sendPart(view: ConsoleView, path: string, given: CheckPage): Html {
   const b = texts[view.language].bulk
   const { lines, mode, newPayees, earlier, revision, seen, problems } = given
-  const wrong = lines.filter(isWrong).length
+  const wrong = lines.filter(needsCorrection).length
   const refused = lines.filter(({ refusal }) => refusal !== undefined).length
   const leaveOut = html`<form method="post" action="${path}/leave-out">
     ${hiddenField('revision', String(revision))}
     <button type="submit">${b.leftOut}</button>
   </form>`
   if (lines.length === 0) return html`<p>${b.nothingLeft}</p>`
-  if (wrong > 0) return html`<p class="more">${fill(b.blockedWrong, { count: count(view, wrong) })}</p>`
+  if (wrong > 0) return html`<p class="more">${fill(b.blockedWrong, { count: formatCount(view, wrong) })}</p>`
   if (blocksAll(mode, lines))
-    return html`${message('bad', fill(b.blockedRefused, { count: count(view, refused) }))}
+    return html`${message('bad', fill(b.blockedRefused, { count: formatCount(view, refused) }))}
       <div class="buttons">${leaveOut}</div>`
   if (newPayees.length > 0 && !given.mayWritePayees) return message('bad', b.noWritePayees)
-  const repeated = lines.filter(mayRepeat).length
+  const repeated = lines.filter(isPossibleDuplicate).length
   const asks = repeated > 0 || earlier.length > 0
   const error = problems['again']
   return html`${
       refused > 0 &&
-      html`<p>${fill(b.someRefused, { count: count(view, refused) })}</p>
+      html`<p>${fill(b.someRefused, { count: formatCount(view, refused) })}</p>
         <div class="buttons">${leaveOut}</div>`
     }
     <form method="post" action="${path}/send" class="more">
       ${hiddenField('revision', String(revision))} ${hiddenField('seen', seen)}
-      ${asks && againBox(repeated > 0 ? fill(b.again, { count: count(view, repeated) }) : b.againFile, error)}
+      ${asks && payAgainBox(repeated > 0 ? fill(b.again, { count: formatCount(view, repeated) }) : b.againFile, error)}
       <button type="submit" class="primary">
-        ${lines.length === 1 ? b.sendOne : fill(b.send, { count: count(view, lines.length) })}
+        ${lines.length === 1 ? b.sendOne : fill(b.send, { count: formatCount(view, lines.length) })}
       </button>
     </form>`
 }
@@ -439,9 +445,10 @@ function payeeCell(view: ConsoleView, { typed, resolved }: CheckedLine): Html | 
 
 function stateCell(view: ConsoleView, line: CheckedLine): Html {
   const b = texts[view.language].bulk
-  const state = stateOf(line)
+  const state = lineState(line)
   const reason = line.refusal === undefined ? line.unreachable : refusalText(view, line.refusal)
-  return html`${badge(stateTones[state], b.states[state])} ${mayRepeat(line) && badge('warning', b.states.again)}
+  return html`${badge(stateTones[state], b.states[state])}
+  ${isPossibleDuplicate(line) && badge('warning', b.states.again)}
   ${reason !== undefined && html`<span class="soft">${reason}</span>`}`
 }
 

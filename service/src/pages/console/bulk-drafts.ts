@@ -1,4 +1,4 @@
-/** The file of a bulk from its upload to its sending: kept for its person, checked, corrected, and sent once. */
+/** The draft of a bulk: the upload is kept for its person, checked, corrected, and sent once. */
 import { createHash } from 'node:crypto'
 import { bulkPayouts, decimalText, rawNumber } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
@@ -8,24 +8,32 @@ import type { SendingLease, Upload } from '../../people/users/index.ts'
 import { spreadsheetText } from '../kit/csv.ts'
 import { readFormData } from '../kit/multipart.ts'
 import type { Problems } from '../kit/forms.ts'
-import { headersOf, idOf, page, readForm, readQuery, seeOther, statusOf } from '../kit/request.ts'
+import { headersOf, readId, page, readForm, readQuery, seeOther, statusOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { blocksAll, type BulkDraft, checkBulkPage, draftDone, isWrong, mayRepeat, notAsked } from './bulk-check-page.ts'
+import {
+  blocksAll,
+  type BulkDraft,
+  checkBulkPage,
+  draftDone,
+  needsCorrection,
+  isPossibleDuplicate,
+  unverifiedPayees,
+} from './bulk-check-page.ts'
 import { type BulkFile, readBulkFile, templateCells, templateHead, withCorrected } from './bulk-file.ts'
 import { type NewBulk, newBulkPage } from './bulk-new-page.ts'
-import { inTurns, turnsAtOnce } from './in-turns.ts'
-import { callOf, type Frame, type Person, problemsOf, type Routes, routesOf } from './request.ts'
+import { inParallel } from './parallel.ts'
+import { callOf, type Frame, type Person, problemsOf, type Routes, placeRoutes } from './request.ts'
 import { texts } from './texts/index.ts'
 
 type Draft = Upload<BulkDraft>
 
-/** A file of 1,000 lines with long texts, and what a spreadsheet adds. */
+/** Holds 1,000 lines with long texts. */
 const fileBytesMax = 4 * 1024 * 1024
-/** The inputs of all lines that are corrected at once, in percent-encoding. */
+/** Holds the inputs of one correction form, percent-encoded. */
 const formBytesMax = 512 * 1024
 
 const showForm = (request: PublicRequest, { view }: Person, given: NewBulk): PublicAnswer =>
-  page(request, statusOf(given.problems), newBulkPage({ ...view, current: 'bulk-payouts' }, given))
+  page(request, statusOf(given.problems), newBulkPage(view, given))
 
 /** Says why a file cannot be checked. */
 function fileProblem(
@@ -55,8 +63,8 @@ function fileProblem(
   return { problems: { file: words[file.code] } }
 }
 
-/** One line, as the operation takes it. */
-const nameOf = (file: File): string =>
+/** The operation takes one line. */
+const fileName = (file: File): string =>
   file.name
     .replaceAll(/\p{Cc}/gu, '')
     .trim()
@@ -64,7 +72,7 @@ const nameOf = (file: File): string =>
     .trim()
     .toWellFormed()
 
-async function fileOf(request: PublicRequest) {
+async function readUpload(request: PublicRequest) {
   const form = await readFormData(request.body)
   const file = form.get('file')
   const bytes = file instanceof File ? new Uint8Array(await file.arrayBuffer()) : new Uint8Array()
@@ -72,15 +80,15 @@ async function fileOf(request: PublicRequest) {
     const value = form.get(name)
     return typeof value === 'string' ? value : ''
   }
-  const name = file instanceof File ? nameOf(file) : ''
+  const name = file instanceof File ? fileName(file) : ''
   return { bytes, name, text }
 }
 
-const todayOf = ({ clock }: Frame): string => clock.now().toISOString().slice(0, 'YYYY-MM-DD'.length)
+const today = ({ clock }: Frame): string => clock.now().toISOString().slice(0, 'YYYY-MM-DD'.length)
 
 async function upload(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const b = texts[person.view.language].bulk
-  const { bytes, name, text } = await fileOf(request)
+  const { bytes, name, text } = await readUpload(request)
   const given = text('mode')
   const mode = bulkPayouts.bulkModes.find((each) => each === given)
   if (mode === undefined)
@@ -89,22 +97,22 @@ async function upload(frame: Frame, request: PublicRequest, person: Person): Pro
       problems: { mode: texts[person.view.language].payments.fieldRequired },
     })
   if (bytes.length === 0) return showForm(request, person, { mode, problems: { file: b.fileMissing } })
-  const file = await readBulkFile(bytes, todayOf(frame))
+  const file = await readBulkFile(bytes, today(frame))
   if (file.kind !== 'lines') return showForm(request, person, { mode, ...fileProblem(person, file) })
   const { kind: _kind, ...read } = file
   const draft: BulkDraft = { mode, ...read, ...(name === '' ? {} : { name }) }
   const id = await frame.uploads.keep(person, 'Bulk', draft)
   const checked = await frame.bulks.check(person.caller, id, draft.lines)
-  await askBanks(frame, request, person, checked)
+  await verifyPayees(frame, request, person, checked)
   return seeOther(`drafts/${id}`)
 }
 
-/** Names whose banks are asked by one request, for so long: a scheme may need seconds for each. */
-const askedAtOnce = 100
-const askingMs = 10 * secondMs
+/** Names that one request verifies at most, and for how long: a scheme may need seconds for each. */
+const verifiedAtOnce = 100
+const verificationMsMax = 10 * secondMs
 
-/** Asks about the names of new payees. What the bank or the operator refuses stays not asked. */
-async function askBanks(
+/** Verifies the names of new payees with their banks. A refused name stays unverified. */
+async function verifyPayees(
   { operate, clock }: Frame,
   request: PublicRequest,
   person: Person,
@@ -112,8 +120,8 @@ async function askBanks(
 ): Promise<void> {
   if (!person.caller.permissions.includes('beneficiaries:write')) return
   const call = callOf(person, request)
-  const until = after(clock.now(), askingMs)
-  await inTurns(notAsked(newPayees).slice(0, askedAtOnce), turnsAtOnce, async ({ name, fields: { iban = '' } }) => {
+  const until = after(clock.now(), verificationMsMax)
+  await inParallel(unverifiedPayees(newPayees).slice(0, verifiedAtOnce), async ({ name, fields: { iban = '' } }) => {
     if (clock.now() >= until) return
     await operate('createBeneficiaryVerification', { ...call, body: { name, iban } }).catch((error: unknown) => {
       if (!(error instanceof Refusal)) throw error
@@ -121,16 +129,16 @@ async function askBanks(
   })
 }
 
-/** Answers with the page of a draft. One that was sent leads to its bulk. */
+/** Acts on a draft. A draft that was sent redirects to its bulk. */
 async function withDraft(
   frame: Frame,
   request: PublicRequest,
   person: Person,
   act: (draft: Draft & { readonly content: BulkDraft }) => Promise<PublicAnswer>,
 ): Promise<PublicAnswer> {
-  const id = idOf(request)
+  const id = readId(request)
   const draft = await frame.uploads.find<BulkDraft>(person, 'Bulk', id)
-  // A process that ended between the bulk and the note about it leaves only the bulk.
+  // A process that ended after it created the bulk has not stored the id in the draft.
   const made = draft.resultId ?? (await frame.bulks.idByKey(person.caller.partnerId, draft.id))
   const up = request.path.endsWith(id) ? '../' : '../../'
   if (made !== undefined || draft.content === undefined) return seeOther(`${up}${made ?? ''}`)
@@ -147,17 +155,23 @@ async function showDraft(
     const checked = await frame.bulks.check(person.caller, id, content.lines)
     const query = readQuery(request, ['page', 'done'])
     const shown = {
-      ...{ ...checked, id, revision, expiresAt, problems, mode: content.mode, messageId: content.messageId },
+      ...checked,
+      id,
+      revision,
+      expiresAt,
+      problems,
+      mode: content.mode,
+      messageId: content.messageId,
       mayWritePayees: person.caller.permissions.includes('beneficiaries:write'),
       page: Number.parseInt(query['page'] ?? '1', 10) || 1,
       done: draftDone.find((each) => each === query['done']),
     }
-    return page(request, statusOf(problems), checkBulkPage({ ...person.view, current: 'bulk-payouts' }, shown))
+    return page(request, statusOf(problems), checkBulkPage(person.view, shown))
   })
 }
 
-/** Changes the lines of a draft by a form, if it has the revision that the person saw. Null: cells of lines are changed in any revision. */
-const changed = (
+/** Changes the lines of a draft if the person saw its current revision. `revision`: null for changes of single cells, which any revision takes. */
+const changeLines = (
   frame: Frame,
   request: PublicRequest,
   person: Person,
@@ -175,8 +189,8 @@ const changed = (
     return isSaved ? seeOther(`../${id}?done=${done}`) : showDraft(frame, request, person, { form: b.changed })
   })
 
-/** Takes the cells that the form has, and drops the lines that it leaves out. The answer about a payee holds for all lines with the same one. */
-function corrected(lines: readonly TypedLine[], given: URLSearchParams): readonly TypedLine[] {
+/** Takes the cells of the form and drops lines that the person leaves out. A choice of payee applies to all lines with the same payee. */
+function applyCorrections(lines: readonly TypedLine[], given: URLSearchParams): readonly TypedLine[] {
   const payeeKey = ({ cells: { amount: _a, currency, reference: _r, ...payee } }: TypedLine) =>
     JSON.stringify([payee, currency])
   const choices = new Map<string, string>()
@@ -187,7 +201,7 @@ function corrected(lines: readonly TypedLine[], given: URLSearchParams): readonl
       Object.entries(line.cells).map(([column, cell]) => [column, given.get(name(column))?.trim() ?? cell]),
     ) as TypedLine['cells']
     const choice = given.get(name('choice')) || line.choice
-    const next = { ...line, cells, ...(choice === undefined ? {} : { choice }), ...fileAfter(line, cells) }
+    const next = { ...line, cells, ...(choice === undefined ? {} : { choice }), ...keptFileData(line, cells) }
     if (choice !== undefined && choice !== '') choices.set(payeeKey(next), choice)
     return [next]
   })
@@ -197,8 +211,8 @@ function corrected(lines: readonly TypedLine[], given: URLSearchParams): readonl
   })
 }
 
-/** Keeps what a pain.001 says of a payee, unless it is another one now. */
-function fileAfter({ file, cells }: TypedLine, next: TypedLine['cells']): Pick<TypedLine, 'file'> {
+/** Keeps the payee's data from a pain.001 unless the person changed the payee. */
+function keptFileData({ file, cells }: TypedLine, next: TypedLine['cells']): Pick<TypedLine, 'file'> {
   if (file === undefined) return {}
   const isSame = (['name', 'iban', 'sortCode', 'routingNumber', 'accountNumber'] as const).every(
     (column) => cells[column] === next[column],
@@ -209,24 +223,24 @@ function fileAfter({ file, cells }: TypedLine, next: TypedLine['cells']): Pick<T
 
 async function replaceWrong(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const b = texts[person.view.language].bulk
-  const { bytes, text } = await fileOf(request)
+  const { bytes, text } = await readUpload(request)
   if (bytes.length === 0) return showDraft(frame, request, person, { file: b.fileMissing })
-  const file = await readBulkFile(bytes, todayOf(frame))
+  const file = await readBulkFile(bytes, today(frame))
   if (file.kind !== 'lines') return showDraft(frame, request, person, fileProblem(person, file).problems)
-  return changed(
+  return changeLines(
     frame,
     request,
     person,
     'replaced',
     async (lines, check) => {
-      const wrong = new Set((await check()).lines.filter(isWrong).map(({ typed }) => typed.line))
+      const wrong = new Set((await check()).lines.filter(needsCorrection).map(({ typed }) => typed.line))
       return withCorrected(lines, wrong, file.lines)
     },
     text('revision'),
   )
 }
 
-/** The wrong lines as a file, with what is wrong. */
+/** Sends the wrong lines as a CSV file with their problems. */
 const wrongLines = (frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> =>
   withDraft(frame, request, person, async ({ id, content }) => {
     const { language } = person.view
@@ -242,7 +256,7 @@ const wrongLines = (frame: Frame, request: PublicRequest, person: Person): Promi
           ? resolved.options.map(({ name }) => fill(b.question.name, { name, given: '' })).slice(0, 1)
           : []),
       ].join(' ')
-    const rows = lines.filter(isWrong).map((line) => [...templateCells(line.typed), textOf(line)])
+    const rows = lines.filter(needsCorrection).map((line) => [...templateCells(line.typed), textOf(line)])
     return download(`${b.bulk}.csv`, spreadsheetText(language, [[...templateHead(language), b.problemColumn], ...rows]))
   })
 
@@ -256,9 +270,9 @@ export const download = (name: string, body: string): PublicAnswer => ({
   body,
 })
 
-/** Begins a file with the payouts of a bulk that were not made. Each gets a key of its own, because none was paid. */
-async function again({ operate, uploads }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const call = { ...callOf(person, request), params: { bulkId: idOf(request) } }
+/** Creates a draft from the payouts of a bulk that were not made. Each gets a new key, because none was paid. */
+async function draftUnmade({ operate, uploads }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
+  const call = { ...callOf(person, request), params: { bulkId: readId(request) } }
   const [{ mode, name }, { data }] = [await operate('getBulkPayout', call), await operate('listBulkPayoutItems', call)]
   const lines = data.flatMap((item): readonly TypedLine[] => {
     if (item.status !== 'Refused' && item.status !== 'NotMade') return []
@@ -277,14 +291,19 @@ async function send(frame: Frame, request: PublicRequest, person: Person): Promi
     const { id, content } = draft
     const checked = await frame.bulks.check(person.caller, id, content.lines)
     const isSeen = given('revision') === String(draft.revision) && given('seen') === checked.seen
-    if (!isSeen || checked.lines.some(isWrong) || blocksAll(content.mode, checked.lines) || checked.lines.length === 0)
+    if (
+      !isSeen ||
+      checked.lines.some(needsCorrection) ||
+      blocksAll(content.mode, checked.lines) ||
+      checked.lines.length === 0
+    )
       return showDraft(frame, request, person, { form: b.changed })
-    const asks = checked.lines.some(mayRepeat) || checked.earlier.length > 0
+    const asks = checked.lines.some(isPossibleDuplicate) || checked.earlier.length > 0
     if (asks && given('again') !== 'yes') return showDraft(frame, request, person, { again: b.confirm })
     const lease = await frame.uploads.lease(person, draft)
     if (lease === undefined) return showDraft(frame, request, person, { form: b.sending })
     try {
-      const made = await makeBulk(frame, request, person, { id, content, checked, lease })
+      const made = await createBulk(frame, request, person, { id, content, checked, lease })
       return seeOther(`../../${made}?done=created`)
     } catch (error) {
       await frame.uploads.release(person, lease)
@@ -294,23 +313,23 @@ async function send(frame: Frame, request: PublicRequest, person: Person): Promi
   })
 }
 
-type Sending = {
+type BulkToSend = {
   readonly id: string
   readonly content: BulkDraft
   readonly checked: CheckedBulk
   readonly lease: SendingLease
 }
 
-/** Saves the new payees and makes the bulk, each under a key of the draft: what a dead process had made is found and not made again. */
-async function makeBulk(
+/** Creates the new payees and the bulk under keys of the draft, so that a repetition after a crash creates nothing twice. */
+async function createBulk(
   { operate, uploads }: Frame,
   request: PublicRequest,
   person: Person,
-  { id, content, checked, lease }: Sending,
+  { id, content, checked, lease }: BulkToSend,
 ): Promise<string> {
   const call = callOf(person, request)
   const ids = new Map<string, string>()
-  await inTurns(checked.newPayees, turnsAtOnce, async ({ key, name, currency, fields, more }) => {
+  await inParallel(checked.newPayees, async ({ key, name, currency, fields, more }) => {
     const idempotencyKey = `${id}-${createHash('sha256').update(key).digest('hex')}`
     const body = { name, currency, ...fields, ...more }
     const made = await operate('createBeneficiary', { ...call, idempotencyKey, body })
@@ -338,7 +357,7 @@ async function makeBulk(
   return bulk.id
 }
 
-/** Gives saved payees without an address that of a pain.001, as the API does. */
+/** Adds the addresses of a pain.001 to saved payees without one, as the API does. */
 async function completeAddresses(
   { operate }: Pick<Frame, 'operate'>,
   call: ReturnType<typeof callOf>,
@@ -352,13 +371,13 @@ async function completeAddresses(
         : undefined
     return resolved?.kind !== 'saved' || address === undefined ? [] : [[resolved.payee.id, address] as const]
   })
-  await inTurns([...new Map(missing)], turnsAtOnce, async ([id, address]) => {
+  await inParallel([...new Map(missing)], async ([id, address]) => {
     await operate('updateBeneficiary', { ...call, body: { id, address } })
   })
 }
 
 export const bulkDraftRoutes: Routes = (frame, _withPerson, withMoney) => {
-  const route = routesOf(frame, withMoney, 'bulk-payouts')
+  const route = placeRoutes(frame, withMoney, 'bulk-payouts')
   const write = 'payouts:write'
   const template = (_frame: Frame, _request: PublicRequest, { view }: Person) =>
     download(`${texts[view.language].bulk.bulk}.csv`, spreadsheetText(view.language, [templateHead(view.language)]))
@@ -368,16 +387,16 @@ export const bulkDraftRoutes: Routes = (frame, _withPerson, withMoney) => {
     ),
     route('GET', '/template.csv', write, template),
     { ...route('POST', '/new', write, upload), bodyBytesMax: fileBytesMax },
-    route('POST', '/{id}/again', write, again),
+    route('POST', '/{id}/again', write, draftUnmade),
     route('GET', '/drafts/{id}', write, (_frame, request, person) => showDraft(frame, request, person)),
     {
       ...route('POST', '/drafts/{id}/correct', write, (_frame, request, person) =>
-        changed(
+        changeLines(
           frame,
           request,
           person,
           'corrected',
-          async (lines) => corrected(lines, new URLSearchParams(request.body.toString('utf8'))),
+          async (lines) => applyCorrections(lines, new URLSearchParams(request.body.toString('utf8'))),
           null,
         ),
       ),
@@ -386,7 +405,7 @@ export const bulkDraftRoutes: Routes = (frame, _withPerson, withMoney) => {
     { ...route('POST', '/drafts/{id}/replace', write, replaceWrong), bodyBytesMax: fileBytesMax },
     route('GET', '/drafts/{id}/wrong.csv', write, wrongLines),
     route('POST', '/drafts/{id}/leave-out', write, (_frame, request, person) =>
-      changed(frame, request, person, 'corrected', async (lines, check) => {
+      changeLines(frame, request, person, 'corrected', async (lines, check) => {
         const refused = new Set(
           (await check()).lines.filter(({ refusal }) => refusal !== undefined).map(({ typed }) => typed.line),
         )
@@ -395,13 +414,13 @@ export const bulkDraftRoutes: Routes = (frame, _withPerson, withMoney) => {
     ),
     route('POST', '/drafts/{id}/verify', write, (_frame, request, person) =>
       withDraft(frame, request, person, async ({ id, content }) => {
-        await askBanks(frame, request, person, await frame.bulks.check(person.caller, id, content.lines))
+        await verifyPayees(frame, request, person, await frame.bulks.check(person.caller, id, content.lines))
         return seeOther(`../${id}?done=verified`)
       }),
     ),
     route('POST', '/drafts/{id}/send', write, send),
     route('POST', '/drafts/{id}/discard', write, async (_frame, request, person) => {
-      await frame.uploads.remove(person, 'Bulk', idOf(request))
+      await frame.uploads.remove(person, 'Bulk', readId(request))
       return seeOther('../../../bulk-payouts')
     }),
   ]

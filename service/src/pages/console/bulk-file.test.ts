@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { spreadsheetText, textOfFile } from '../kit/csv.ts'
+import { spreadsheetText, decodeFile } from '../kit/csv.ts'
 import { pain001Text } from '../../../../test/support/pain001.ts'
 import { columnName, readBulkFile as readOn, templateHead, withCorrected } from './bulk-file.ts'
 
@@ -36,7 +36,7 @@ test('files are read as Excel writes them in German and in English', async () =>
 test('Windows-1252 keeps the euro sign, and UTF-8 is never taken for it', async () => {
   const euro = new Uint8Array([...latin(`Name;IBAN;Betrag;Währung\r\nJörg;${iban};5,00 `), 0x80, ...latin(';EUR\r\n')])
   assert.deepEqual(await cellsOf(euro), [`|Jörg|${iban}|5,00 €|EUR|`])
-  assert.deepEqual(textOfFile(bytes('Jörg €')), { text: 'Jörg €' })
+  assert.deepEqual(decodeFile(bytes('Jörg €')), { text: 'Jörg €' })
 })
 
 test('formulas that keep zeros, guards against formulas, and columns in any order are read', async () => {

@@ -1,4 +1,4 @@
-/** The file of a bulk: its columns in English and German, the template, the lines of a CSV or a pain.001, and the result as a file. Pure. */
+/** Bulk files: columns in English and German, the template, and the lines of a CSV or a pain.001. Pure. */
 import { bulkPayouts } from '@partner-payments/wire'
 import {
   lineColumns,
@@ -7,9 +7,9 @@ import {
   type Pain001Lines,
   type TypedLine,
 } from '../../payouts/bulk/index.ts'
-import { type FileColumns, type NoText, readTable, type RowProblem, textOfFile } from '../kit/csv.ts'
+import { type FileColumns, type UnreadableFile, readTable, type RowProblem, decodeFile } from '../kit/csv.ts'
 
-/** The names by which files call the columns, beside the names themselves. The first two head the template in English and German. */
+/** Further names of the columns. The first two are the heads of the template in English and German. */
 const bulkColumns: FileColumns<LineColumn> = {
   payee: [
     ...['Saved payee', 'Gespeicherter Empfänger', 'beneficiaryId', 'beneficiary', 'recipient', 'alias', 'short name'],
@@ -37,32 +37,32 @@ const templateColumns = [
   ...(['payee', 'sortCode', 'routingNumber', 'accountNumber'] as const),
 ] as const
 
-/** The name of a column in a file of a language. */
+/** Returns the name of a column in the files of a language. */
 export const columnName = (language: 'en' | 'de', column: LineColumn): string =>
   bulkColumns[column][language === 'en' ? 0 : 1] ?? column
 
 export const templateHead = (language: 'en' | 'de'): readonly string[] =>
   templateColumns.map((column) => columnName(language, column))
 
-/** The cells of a line in the order of the template. */
+/** Returns the cells of a line in the order of the template. */
 export const templateCells = ({ cells }: TypedLine): readonly string[] => templateColumns.map((column) => cells[column])
 
-/** Lines that are read: some for each payout that a bulk can have. */
+/** Lines that are read at most, including empty ones. */
 const linesMax = 10 * bulkPayouts.bulkPayoutsMax
 
 export type BulkFile =
   | { readonly kind: 'lines'; readonly lines: readonly TypedLine[]; readonly messageId?: string }
-  | { readonly kind: 'problem'; readonly code: NoText | 'header' | 'empty' }
+  | { readonly kind: 'problem'; readonly code: UnreadableFile | 'header' | 'empty' }
   | Extract<Pain001Lines, { readonly kind: 'unreadable' | 'mistakes' }>
   | { readonly kind: 'many'; readonly count: number; readonly isMore: boolean }
   | { readonly kind: 'rows'; readonly problems: readonly RowProblem[] }
 
 /**
- * Reads the lines of a CSV file, or the payments of a pain.001. Cells are as they were typed: the check of the bulk says what is wrong in
- * them. `today`: `YYYY-MM-DD`.
+ * Reads the lines of a CSV file, or the payments of a pain.001. Cells stay as typed; the check of the bulk reports their mistakes. `today`:
+ * `YYYY-MM-DD`.
  */
 export async function readBulkFile(bytes: Uint8Array, today: string): Promise<BulkFile> {
-  const decoded = textOfFile(bytes)
+  const decoded = decodeFile(bytes)
   if (typeof decoded === 'string') return { kind: 'problem', code: decoded }
   if (/^\s*</.test(decoded.text)) {
     const file = await linesOfPain001(bytes, today)
@@ -74,7 +74,7 @@ export async function readBulkFile(bytes: Uint8Array, today: string): Promise<Bu
   if (problems.length > 0) return { kind: 'rows', problems }
   if (isCut || rows.length > bulkPayouts.bulkPayoutsMax) return { kind: 'many', count: rows.length, isMore: isCut }
   if (rows.length === 0) return { kind: 'problem', code: 'empty' }
-  // "Empfänger" beside an IBAN is the name of the account holder, if no other column has it.
+  // The column "Empfänger" is the account holder if the line has an account and the file has no column for the name.
   const isName = !named.has('name')
   const lines = rows.map(({ line, cells }): TypedLine => {
     const hasAccount = accountColumns.some((column) => cells[column] !== '')
@@ -85,13 +85,13 @@ export async function readBulkFile(bytes: Uint8Array, today: string): Promise<Bu
 
 const accountColumns = ['iban', 'sortCode', 'routingNumber', 'accountNumber'] as const
 
-/** The columns that lines use: a file of IBANs needs no sort codes. */
+/** Lists the columns that at least one line uses. */
 export const usedColumns = (lines: readonly TypedLine[]): readonly LineColumn[] =>
   lineColumns.filter((column) => lines.some(({ cells }) => cells[column] !== ''))
 
 /**
- * Lines with those of a second file. The second file has the lines that were wrong: they are replaced, and the others stay. New lines get
- * numbers of their own, because payouts are named by them.
+ * Replaces the wrong lines by the lines of a second file and keeps the others. New lines get new numbers, because line numbers identify
+ * payouts.
  */
 export function withCorrected(
   lines: readonly TypedLine[],

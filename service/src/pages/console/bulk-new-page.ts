@@ -1,9 +1,9 @@
-/** The page on which a bulk begins: the template, what its columns mean, and the form with the file. */
+/** The page that starts a bulk: the template, its columns, and the upload. */
 import { html, type Html } from '../html.ts'
-import { choices, field, type Problems } from '../kit/forms.ts'
+import { inputs, type Problems } from '../kit/forms.ts'
 import type { RowProblem } from '../kit/csv.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { linkButton, section, table } from '../kit/parts.ts'
+import { facts, linkButton, section, table } from '../kit/parts.ts'
 import type { FileMistake } from '../../payouts/bulk/index.ts'
 import { fill } from '../language.ts'
 import { columnName } from './bulk-file.ts'
@@ -12,15 +12,15 @@ import { texts } from './texts/index.ts'
 export type NewBulk = {
   readonly mode: string | undefined
   readonly problems: Problems
-  /** Lines of the file that are not divided into columns. */
+  /** Lines of the file that could not be split into columns. */
   readonly rows?: readonly RowProblem[] | undefined
-  /** Payments of a pain.001 that ask for more than payouts do. */
+  /** Payments of a pain.001 with features that payouts do not have. */
   readonly mistakes?: readonly (FileMistake & { readonly line: number })[] | undefined
 }
 
-const rowsShown = 100
+const shownRowsMax = 100
 
-const explained = [
+const explainedColumns = [
   'name',
   'iban',
   'amount',
@@ -36,19 +36,27 @@ export function newBulkPage(view: ConsoleView, { mode, problems, rows = [], mist
   const b = texts[view.language].bulk
   const modes = ['BestEffort', 'AllOrNothing'] as const
   return shell(view, {
-    ...{ title: b.newBulk, problems },
+    title: b.newBulk,
+    problems,
     main: html`<h1>${b.newBulk}</h1>
       <p class="lead">${b.templateText}</p>
       <p class="buttons">${linkButton(`${view.root}bulk-payouts/template.csv`, b.template)}</p>
       <form class="card" method="post" action="${view.root}bulk-payouts/new" enctype="multipart/form-data">
-        ${field({
-          ...{ id: 'file', name: 'file', type: 'file', label: b.file, help: b.fileHelp, error: problems['file'] },
-          more: html`accept=".csv,.txt,text/csv,.xml,text/xml,application/xml"`,
-        })}
-        ${choices({
-          ...{ id: 'mode', name: 'mode', legend: b.mode, chosen: mode ?? 'BestEffort', error: problems['mode'] },
-          options: modes.map((value) => ({ value, label: b.modes[value], help: b.modeHelp[value] })),
-        })}
+        ${inputs(view, { values: {}, problems }, [
+          {
+            name: 'file',
+            type: 'file',
+            label: b.file,
+            help: b.fileHelp,
+            more: html`accept=".csv,.txt,text/csv,.xml,text/xml,application/xml"`,
+          },
+          {
+            name: 'mode',
+            label: b.mode,
+            value: mode ?? 'BestEffort',
+            choices: modes.map((value) => ({ value, label: b.modes[value], help: b.modeHelp[value] })),
+          },
+        ])}
         <button type="submit" class="primary">${b.check}</button>
       </form>
       ${rows.length + mistakes.length > 0 && rowTable(view, rows, mistakes)}
@@ -65,19 +73,11 @@ function rowTable(view: ConsoleView, rows: readonly RowProblem[], mistakes: NonN
     rows: [
       ...rows.map(({ line, code }) => [String(line), b.rowProblem[code]]),
       ...mistakes.map(({ line, code, given }) => [String(line), fill(b.fileMistake[code], { given })]),
-    ].slice(0, rowsShown),
+    ].slice(0, shownRowsMax),
   })
 }
 
 function columnTable(view: ConsoleView): Html {
   const b = texts[view.language].bulk
-  return html`<dl class="facts">
-    ${explained.map(
-      (column) =>
-        html`<div>
-          <dt>${columnName(view.language, column)}</dt>
-          <dd>${b.columnHelp[column]}</dd>
-        </div>`,
-    )}
-  </dl>`
+  return facts(explainedColumns.map((column) => [columnName(view.language, column), b.columnHelp[column]]))
 }

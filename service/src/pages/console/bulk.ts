@@ -3,9 +3,9 @@ import { decimalText, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
 import { spreadsheetAmount, spreadsheetText } from '../kit/csv.ts'
-import { optionsOf, postButton, type Problems, select, type Values } from '../kit/forms.ts'
+import { optionsOf, postButton, type FormState } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { filters, type Listed, listPage } from '../kit/lists.ts'
+import { filterForm, type ListRows, listPage } from '../kit/lists.ts'
 import {
   badge,
   facts,
@@ -23,39 +23,30 @@ import {
   time,
   wordOf,
 } from '../kit/parts.ts'
-import { idOf, page, queryText, readQuery, statusOf } from '../kit/request.ts'
+import { page, queryText, readDone, readId, readQuery, statusOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { refusalText } from './bulk-check-page.ts'
 import { bulkDraftRoutes, download } from './bulk-drafts.ts'
-import { type Added, addedBy, addedFact } from './made.ts'
-import { callOf, type Frame, type Person, problemsOf, readList, type Routes, routesOf } from './request.ts'
+import { type CreatorFact, readCreatorFact, creatorFacts } from './creator.ts'
+import { callOf, type Frame, type Person, problemsOf, readList, type Routes, placeRoutes } from './request.ts'
 import { texts } from './texts/index.ts'
 
-type BulkRow = {
-  readonly id: string
-  readonly name?: string | undefined
-  readonly mode: 'AllOrNothing' | 'BestEffort'
-  readonly status: 'Processing' | 'Completed' | 'Refused'
-  readonly payouts: number
-  readonly accepted: number
-  readonly refused: number
-  readonly createdAt: Date
-}
+type BulkRow = ResponseOf<'getBulkPayout'>
 
 const tones = { Processing: 'warning', Completed: 'good', Refused: 'bad' } as const
 
 const statusBadge = ({ language }: ConsoleView, status: BulkRow['status']): Html =>
   badge(tones[status], texts[language].bulk.status[status])
 
-const count = ({ language }: ConsoleView, n: number): string => n.toLocaleString(language)
+const formatCount = ({ language }: ConsoleView, n: number): string => n.toLocaleString(language)
 
-type Bulks = Listed<BulkRow> & {
+type BulkList = ListRows<BulkRow> & {
   readonly mayWrite: boolean
-  /** Files of the person that were not sent. */
+  /** Drafts of the person that were not sent. */
   readonly unsent?: readonly { readonly id: string; readonly createdAt: Date }[]
 }
 
-export function bulksPage(view: ConsoleView, { rows, mayWrite, unsent = [], ...shown }: Bulks): string {
+export function bulksPage(view: ConsoleView, { rows, mayWrite, unsent = [], ...shown }: BulkList): string {
   const b = texts[view.language].bulk
   const p = texts[view.language].payments
   return listPage(view, shown, {
@@ -69,15 +60,15 @@ export function bulksPage(view: ConsoleView, { rows, mayWrite, unsent = [], ...s
       html`<a href="${view.root}bulk-payouts/${row.id}">${time(view, row.createdAt)}</a>
         ${row.name !== undefined && html`<span class="soft free">${row.name}</span>`}`,
       statusBadge(view, row.status),
-      count(view, row.payouts),
-      count(view, row.accepted),
-      count(view, row.refused),
+      formatCount(view, row.payouts),
+      formatCount(view, row.accepted),
+      formatCount(view, row.refused),
     ]),
     none: { title: b.empty, text: b.emptyText },
   })
 }
 
-function unsentPart(view: ConsoleView, unsent: NonNullable<Bulks['unsent']>): Html {
+function unsentPart(view: ConsoleView, unsent: NonNullable<BulkList['unsent']>): Html {
   const b = texts[view.language].bulk
   const [before = '', after = ''] = b.unsentFile.split('{time}')
   return section(
@@ -94,7 +85,7 @@ function unsentPart(view: ConsoleView, unsent: NonNullable<Bulks['unsent']>): Ht
 
 const itemFilters: readonly string[] = ['status']
 
-type Item = {
+type ItemRow = {
   readonly position: number
   readonly amount: string
   readonly currency: string
@@ -102,37 +93,35 @@ type Item = {
   /** Undefined: the payee was erased. */
   readonly payee?: string | undefined
   readonly account?: string | undefined
-  /** Present status of the payout that was made. */
+  /** Current status of the created payout. */
   readonly payoutStatus?: string | undefined
   readonly reference?: string | undefined
   readonly payoutHref?: string | undefined
   readonly problem?: string | undefined
 }
 
-const outcomes = ['created', 'approved', 'rejected'] as const
+const doneForms = ['created', 'approved', 'rejected'] as const
 
-type Bulk = BulkRow & {
-  readonly added?: Added | undefined
-  readonly endedAt?: Date | undefined
-  readonly items: readonly Item[]
-  readonly values: Values
-  readonly problems: Problems
-  readonly done?: (typeof outcomes)[number] | undefined
-  /** True if payouts were not made, and the person may send them again. */
-  readonly mayRepeat?: boolean
-  /** Payouts that wait for an approval. Absent: none does. */
-  readonly waiting?: Waiting | undefined
-}
+type BulkView = BulkRow &
+  FormState & {
+    readonly creator?: CreatorFact | undefined
+    readonly items: readonly ItemRow[]
+    readonly done?: (typeof doneForms)[number] | undefined
+    /** True if payouts were not made, and the person may send them again. */
+    readonly mayRepeat?: boolean
+    /** Payouts that wait for an approval. Absent: none. */
+    readonly waiting?: WaitingPayouts | undefined
+  }
 
-/** `may`: whether the person may decide about payouts. */
-type Waiting = {
+/** `may`: true if the person may approve payouts. */
+type WaitingPayouts = {
   readonly payouts: number
   readonly totals: readonly { readonly amount: string; readonly currency: string }[]
   readonly expiresAt: Date
   readonly may: boolean
 }
 
-export function bulkPage(view: ConsoleView, bulk: Bulk): string {
+export function bulkPage(view: ConsoleView, bulk: BulkView): string {
   const b = texts[view.language].bulk
   const p = texts[view.language].payments
   const { id, status, payouts, accepted, refused, items, values, problems, done } = bulk
@@ -148,46 +137,44 @@ export function bulkPage(view: ConsoleView, bulk: Bulk): string {
         status === 'Processing',
         strip([
           [p.status, statusBadge(view, status)],
-          [b.payouts, count(view, payouts)],
-          [b.accepted, count(view, accepted)],
-          [b.refused, count(view, refused)],
+          [b.payouts, formatCount(view, payouts)],
+          [b.accepted, formatCount(view, accepted)],
+          [b.refused, formatCount(view, refused)],
         ]),
       )}
       ${facts([
         [b.file, bulk.name && freeText(bulk.name)],
         [b.mode, b.modes[bulk.mode]],
         [p.created, time(view, bulk.createdAt)],
-        ...addedFact(bulk),
+        ...creatorFacts(bulk),
         [b.ended, bulk.endedAt && time(view, bulk.endedAt)],
         [p.id, identifier(view, id, p.id)],
       ])}
       <h2>${b.results}</h2>
       <p class="buttons">${linkButton(`${path}/results.csv`, b.download)}</p>
-      ${filters(view, {
-        path,
-        main: [
-          select({
-            ...{ id: 'status', name: 'status', label: p.status, value: values['status'], error: problems['status'] },
-            ...{ options: optionsOf(b.itemStatus), any: view.t.any },
-          }),
-        ],
-        active: Object.keys(values).length > 0,
-      })}
+      ${filterForm(
+        view,
+        { values, problems },
+        {
+          path: `bulk-payouts/${id}`,
+          filters: [{ name: 'status', label: p.status, options: optionsOf(b.itemStatus) }],
+        },
+      )}
       ${
         bulk.mayRepeat === true &&
-        postButton(`${path}/again`, fill(b.againNotMade, { count: count(view, payouts - accepted) }))
+        postButton(`${path}/again`, fill(b.againNotMade, { count: formatCount(view, payouts - accepted) }))
       }
       ${live(status === 'Processing', items.length === 0 ? html`<p>${b.noItems}</p>` : itemTable(view, items))}
       <p class="foot"><a href="${view.root}bulk-payouts">${b.back}</a></p>`,
   })
 }
 
-function waitingPart(view: ConsoleView, id: string, { payouts, totals, expiresAt, may }: Waiting): Html {
+function waitingPart(view: ConsoleView, id: string, { payouts, totals, expiresAt, may }: WaitingPayouts): Html {
   const b = texts[view.language].bulk
   return html`<section class="card" aria-labelledby="waiting-title">
     <h2 id="waiting-title">${b.waiting}</h2>
     ${strip([
-      [b.payouts, count(view, payouts)],
+      [b.payouts, formatCount(view, payouts)],
       [b.sums, html`<span class="lines">${totals.map((sum) => money(view, sum.amount, sum.currency, 'main'))}</span>`],
       [b.waitingUntil, time(view, expiresAt)],
     ])}
@@ -195,7 +182,7 @@ function waitingPart(view: ConsoleView, id: string, { payouts, totals, expiresAt
   </section>`
 }
 
-function itemTable(view: ConsoleView, items: readonly Item[]): Html {
+function itemTable(view: ConsoleView, items: readonly ItemRow[]): Html {
   const b = texts[view.language].bulk
   const p = texts[view.language].payments
   const itemTones = { Processing: 'warning', Accepted: 'good', Refused: 'bad', NotMade: 'neutral' } as const
@@ -204,7 +191,7 @@ function itemTable(view: ConsoleView, items: readonly Item[]): Html {
     columns: [[b.resultColumns.line, 'head'], p.payee, p.reference, p.status, p.payout, [p.amount, 'number']],
     rows: items.map(
       ({ position, status, payoutStatus, payee, account, reference, payoutHref, problem, amount, currency }) => [
-        count(view, position + 1),
+        formatCount(view, position + 1),
         html`${payee} ${account !== undefined && html`<span class="soft">${inFours(account)}</span>`}`,
         freeText(reference),
         html`${payoutStatus === undefined ? badge(itemTones[status], b.itemStatus[status]) : payoutBadge(view, payoutStatus)}
@@ -216,26 +203,21 @@ function itemTable(view: ConsoleView, items: readonly Item[]): Html {
   })
 }
 
-const rowOf = ({ createdAt, ...bulk }: ResponseOf<'getBulkPayout'>): BulkRow => ({
-  ...bulk,
-  createdAt: new Date(createdAt),
-})
-
 async function showList({ operate, uploads }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { data, shown } = await readList(request, person, [], (query) =>
     operate('listBulkPayouts', { ...callOf(person, request), query: queryText(query) }),
   )
   const mayWrite = person.caller.permissions.includes('payouts:write')
-  const view = { ...person.view, current: 'bulk-payouts' }
+  const view = person.view
   const unsent = mayWrite ? await uploads.unsent(person, 'Bulk') : []
-  return page(request, 200, bulksPage(view, { ...shown, rows: data.map(rowOf), mayWrite, unsent }))
+  return page(request, 200, bulksPage(view, { ...shown, rows: data, mayWrite, unsent }))
 }
 
 async function showOne(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { view } = person
   const { operate } = frame
   const values = readQuery(request, itemFilters)
-  const call = { ...callOf(person, request), params: { bulkId: idOf(request) } }
+  const call = { ...callOf(person, request), params: { bulkId: readId(request) } }
   const bulk = await operate('getBulkPayout', call)
   const items = await operate('listBulkPayoutItems', { ...call, query: queryText(values) }).catch((error: unknown) => ({
     data: [],
@@ -244,33 +226,37 @@ async function showOne(frame: Frame, request: PublicRequest, person: Person): Pr
   const problems = 'problems' in items ? items.problems : {}
   const waiting = await operate('getBulkPayoutApproval', call)
   const shown = {
-    ...rowOf(bulk),
-    added: await addedBy(frame, person, bulk.id),
-    endedAt: bulk.endedAt === undefined ? undefined : new Date(bulk.endedAt),
-    items: items.data.map((item) => itemOf(view, item)),
-    ...{ values, problems },
-    waiting: waitingOf(waiting, person),
+    ...bulk,
+    creator: await readCreatorFact(frame, person, bulk.id),
+    items: items.data.map((item) => itemRow(view, item)),
+    values,
+    problems,
+    waiting: waitingPayouts(waiting, person),
     mayRepeat:
       bulk.status !== 'Processing' &&
       bulk.accepted < bulk.payouts &&
       person.caller.permissions.includes('payouts:write'),
-    done: outcomes.find((each) => each === readQuery(request, ['done'])['done']),
+    done: readDone(request, doneForms),
   }
-  return page(request, statusOf(problems), bulkPage({ ...view, current: 'bulk-payouts' }, shown))
+  return page(request, statusOf(problems), bulkPage(view, shown))
 }
 
 type WireItem = ResponseOf<'listBulkPayoutItems'>['data'][number]
 
-const itemOf = (view: ConsoleView, { amount, userReference, payoutId, problem, ...item }: WireItem): Item => ({
-  ...{ position: item.position, currency: item.currency, status: item.status, reference: userReference },
-  ...{ payee: item.beneficiaryName, payoutStatus: item.payoutStatus },
+const itemRow = (view: ConsoleView, { amount, userReference, payoutId, problem, ...item }: WireItem): ItemRow => ({
+  position: item.position,
+  currency: item.currency,
+  status: item.status,
+  reference: userReference,
+  payee: item.beneficiaryName,
+  payoutStatus: item.payoutStatus,
   account: item.beneficiaryAccount,
   problem: problem && refusalText(view, { ...problem, errors: [] }),
   amount: decimalText(amount),
   payoutHref: payoutId && `${view.root}payouts/${payoutId}`,
 })
 
-/** The results as a file for the spreadsheet of the person. */
+/** Sends the results as a CSV file. */
 async function showResults(
   { operate }: Frame,
   request: PublicRequest,
@@ -278,7 +264,7 @@ async function showResults(
 ): Promise<PublicAnswer> {
   const { language, t } = view
   const b = texts[language].bulk
-  const call = { ...callOf(person, request), params: { bulkId: idOf(request) } }
+  const call = { ...callOf(person, request), params: { bulkId: readId(request) } }
   const { data } = await operate('listBulkPayoutItems', call)
   const head = (
     ['line', 'name', 'account', 'amount', 'currency', 'reference', 'status', 'problem', 'transaction'] as const
@@ -293,23 +279,23 @@ async function showResults(
       reference = '',
       problem = '',
       ...shown
-    } = itemOf(view, item)
+    } = itemRow(view, item)
     const status =
       shown.payoutStatus === undefined ? b.itemStatus[shown.status] : wordOf(t.payoutStatus, shown.payoutStatus)
     const money = [spreadsheetAmount(language, amount), currency]
     return [String(position + 1), payee, inFours(account), ...money, reference, status, problem, item.reference ?? '']
   })
-  return download(`${b.bulk}-${idOf(request).slice(0, idChars)}.csv`, spreadsheetText(language, [head, ...rows]))
+  return download(`${b.bulk}-${readId(request).slice(0, shortIdChars)}.csv`, spreadsheetText(language, [head, ...rows]))
 }
 
-/** Enough of an id to tell two files apart. */
-const idChars = 13
+/** Characters of an id in a file name. */
+const shortIdChars = 13
 
-/** Undefined: nothing waits. */
-const waitingOf = (
+/** Undefined: no payout waits. */
+const waitingPayouts = (
   { payouts, totals, expiresAt }: ResponseOf<'getBulkPayoutApproval'>,
   { caller }: Person,
-): Waiting | undefined =>
+): WaitingPayouts | undefined =>
   expiresAt === undefined
     ? undefined
     : {
@@ -320,7 +306,7 @@ const waitingOf = (
       }
 
 export const bulkRoutes: Routes = (frame, _withPerson, withMoney) => {
-  const route = routesOf(frame, withMoney, 'bulk-payouts')
+  const route = placeRoutes(frame, withMoney, 'bulk-payouts')
   return [
     route('GET', '', 'payouts:read', showList),
     ...bulkDraftRoutes(frame, _withPerson, withMoney),

@@ -3,13 +3,13 @@ import { checkout as wire, decimalText, rawNumber, type ResponseOf } from '@part
 import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
-import { confirmed, type Draft, formPage, inputs, optionsOf, type Problems, type Values } from '../kit/forms.ts'
+import { confirmed, type Draft, formPage, optionsOf, type Problems, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { type Listed, listPage, sumsNote } from '../kit/lists.ts'
+import { type ListRows, listPage, sumsNote } from '../kit/lists.ts'
 import {
   account,
   badge,
-  copyButton,
+  copyBlock,
   facts,
   freeText,
   identifier,
@@ -23,7 +23,8 @@ import {
   time,
 } from '../kit/parts.ts'
 import {
-  idOf,
+  readDone,
+  readId,
   linkOf,
   page,
   queryText,
@@ -32,38 +33,47 @@ import {
   readQuery,
   seeOther,
   statusOf,
-  valuesIn,
+  readValues,
 } from '../kit/request.ts'
-import { type ItemRow, itemFields, itemInputs, itemTable, readItems, typedItems } from './items.ts'
+import { type ItemRow, itemFields, itemInputs, itemTable, readItems, readItemValues } from './items.ts'
 import { chooseLate, latePart, type LateRow, lateRows } from './late.ts'
 import { linkRoutes } from './payment-links.ts'
-import { checkRefund, refundedText, refundPart, type Refunds, refundsOf, sendRefund, type Typed } from './refunds.ts'
-import { type Added, addedBy, addedFact } from './made.ts'
 import {
-  amountWrong,
+  checkRefund,
+  refundedText,
+  refundPart,
+  type Refunds,
+  readRefunds,
+  sendRefund,
+  type TypedRefund,
+} from './refunds.ts'
+import { type CreatorFact, readCreatorFact, creatorFacts } from './creator.ts'
+import {
+  amountProblem,
   callOf,
   type Frame,
+  may,
   type Person,
   problemsOf,
   type Routes,
-  routesOf,
-  textsWith,
+  placeRoutes,
+  textsWithRefusals,
 } from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
 import { readSummed, type Sums, transactionHref } from './transactions.ts'
 
-type Status = 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
+type SessionStatus = 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
 
 type SessionRow = {
   readonly id: string
   readonly amount: string
   readonly currency: string
-  readonly status: Status
+  readonly status: SessionStatus
   readonly creditorReference: string
   readonly order: string
   readonly description: string
   readonly payer: string
-  /** True: money waits for the choice of the shop. */
+  /** True if late money waits for the shop's decision. */
   readonly isLate: boolean
   readonly createdAt: Date
   readonly expiresAt: Date
@@ -77,10 +87,10 @@ const tones = {
   Expired: 'neutral',
 } as const
 
-/** An ended session may have ended before its time. */
-const isOpen = (status: Status): boolean => status === 'Open' || status === 'Processing'
+/** Reports whether the session can still be paid. `expiresAt` does not say so: a session can end early. */
+const isOpen = (status: SessionStatus): boolean => status === 'Open' || status === 'Processing'
 
-const statusBadge = ({ language }: ConsoleView, status: Status): Html =>
+const statusBadge = ({ language }: ConsoleView, status: SessionStatus): Html =>
   badge(tones[status], texts[language].checkout.status[status])
 
 export const sessionFilters = [
@@ -93,13 +103,13 @@ export const sessionFilters = [
   'linkId',
 ] as const
 
-type Sessions = Listed<SessionRow> & {
+type SessionList = ListRows<SessionRow> & {
   readonly mayWrite: boolean
-  /** Absent: the list has no filter. */
+  /** Absent: no filter is set. */
   readonly sums?: Sums | undefined
 }
 
-export function sessionsOfCheckoutPage(view: ConsoleView, { rows, mayWrite, sums, ...shown }: Sessions): string {
+export function sessionsOfCheckoutPage(view: ConsoleView, { rows, mayWrite, sums, ...shown }: SessionList): string {
   const c = texts[view.language].checkout
   const p = texts[view.language].payments
   return listPage(view, shown, {
@@ -155,9 +165,11 @@ export function newSessionPage(view: ConsoleView, draft: Draft): string {
   const p = texts[view.language].payments
   const optional = true
   return formPage(view, {
-    ...{ title: c.newSession, problems: draft.problems, submit: c.create, action: 'checkout/new' },
-    hidden: { idempotencyKey: draft.idempotencyKey },
-    fields: html`${inputs(view, draft, [
+    ...draft,
+    title: c.newSession,
+    submit: c.create,
+    action: 'checkout/new',
+    fields: [
       { name: 'amount', label: p.amount, help: c.amountHelp, optional: 'unmarked' },
       { name: 'currency', label: p.currency, help: p.currencyHelp },
       { name: 'websiteReference', label: c.order, optional },
@@ -168,9 +180,7 @@ export function newSessionPage(view: ConsoleView, draft: Draft): string {
         optional,
         charsMax: wire.descriptionCharsMax,
       },
-    ])}
-    ${itemInputs(view, draft)}
-    ${inputs(view, draft, [
+      itemInputs(view, draft),
       { name: 'email', label: c.email, help: c.emailHelp, optional },
       { name: 'fullName', label: c.fullName, optional },
       { name: 'residenceCountryCode', label: c.country, help: c.countryHelp, optional },
@@ -179,7 +189,7 @@ export function newSessionPage(view: ConsoleView, draft: Draft): string {
       { name: 'returnUrl', label: c.returnUrl, help: c.returnUrlHelp, optional },
       { name: 'expiresInSeconds', label: c.validity, options: optionsOf(c.validities), value: '3600' },
       { name: 'partialPayments', label: c.payments, options: optionsOf(c.inParts), any: c.onePayment },
-    ])}`,
+    ],
     back: { path: 'checkout', text: p.back },
   })
 }
@@ -191,8 +201,8 @@ type PartRow = {
   readonly receivedAt: Date
 }
 
-type Session = SessionRow & {
-  readonly added?: Added | undefined
+type SessionView = SessionRow & {
+  readonly creator?: CreatorFact | undefined
   readonly url: string
   readonly iban: string
   readonly bic?: string | undefined
@@ -204,7 +214,7 @@ type Session = SessionRow & {
   readonly items: readonly ItemRow[]
   readonly late: readonly LateRow[]
   readonly done?: 'created' | 'expired' | 'refunded' | 'accepted' | 'returned' | undefined
-  /** Null: nothing is refunded. */
+  /** Null: nothing was refunded. */
   readonly refunded: string | null
   /** Absent: the session takes one payment. */
   readonly parts?:
@@ -215,12 +225,12 @@ type Session = SessionRow & {
         readonly rows: readonly PartRow[]
       }
     | undefined
-  /** Absent: no money is there that could be refunded. */
+  /** Absent: the session has no refundable money. */
   readonly refunds?: Refunds | undefined
   readonly problems: Problems
 }
 
-export function sessionOfCheckoutPage(view: ConsoleView, session: Session): string {
+export function sessionOfCheckoutPage(view: ConsoleView, session: SessionView): string {
   const c = texts[view.language].checkout
   const p = texts[view.language].payments
   const r = texts[view.language].refunds
@@ -259,7 +269,7 @@ export function sessionOfCheckoutPage(view: ConsoleView, session: Session): stri
         [c.iban, account(view, session.iban)],
         [p.bic, session.bic],
         [p.created, time(view, createdAt)],
-        ...addedFact(session),
+        ...creatorFacts(session),
         [p.id, identifier(view, id, p.id)],
       ])}
       ${session.items.length > 0 && section('items', c.items, itemTable(view, currency, session.items))}
@@ -295,30 +305,33 @@ function linkPart(view: ConsoleView, url: string): Html {
   return html`<section aria-labelledby="link-title">
     <h2 id="link-title">${c.link}</h2>
     <p>${c.linkText}</p>
-    <div class="call" role="group" aria-label="${c.link}">
-      <pre tabindex="0"><code>${url}</code></pre>
-      ${copyButton(view, url, c.link)}
-    </div>
+    ${copyBlock(view, url, c.link)}
   </section>`
 }
 
-function expiry(view: ConsoleView, { id, amount, currency, creditorReference, parts }: Session): Html {
+function expiry(view: ConsoleView, { id, amount, currency, creditorReference, parts }: SessionView): Html {
   const c = texts[view.language].checkout
   return confirmed(view, {
-    ...{ id: 'expire-session', title: c.expireTitle, action: `${view.root}checkout/${id}/expire`, submit: c.expire },
+    id: 'expire-session',
+    title: c.expireTitle,
+    action: `${view.root}checkout/${id}/expire`,
+    submit: c.expire,
     about: creditorReference,
     shown: html`<p><strong>${moneyText(view, amount, currency)}</strong></p>`,
     effects: [c.expireEffect, ...(parts !== undefined && parts.rows.length > 0 ? [c.expireParts] : []), c.expireLate],
   })
 }
 
-/** Words of the refusals: those of all pages, and those of checkout. */
-const refusalTexts = (person: Person) => textsWith(person, 'checkout')
+const refusalTexts = (person: Person) => textsWithRefusals(person, 'checkout')
 
-const rowOf = (session: ResponseOf<'getCheckoutSession'>): SessionRow => {
+const sessionRow = (session: ResponseOf<'getCheckoutSession'>): SessionRow => {
   const { sessionId, amount, currency, status, creditorReference, createdAt, expiresAt } = session
   return {
-    ...{ id: sessionId, amount: decimalText(amount), currency, status, creditorReference },
+    id: sessionId,
+    amount: decimalText(amount),
+    currency,
+    status,
+    creditorReference,
     order: session.websiteReference ?? '',
     description: session.description ?? '',
     payer: session.payerName ?? '',
@@ -328,7 +341,7 @@ const rowOf = (session: ResponseOf<'getCheckoutSession'>): SessionRow => {
   }
 }
 
-function partsOf({ partialPayments, parts = [], paidAmount, remainingAmount }: ResponseOf<'getCheckoutSession'>) {
+function sessionParts({ partialPayments, parts = [], paidAmount, remainingAmount }: ResponseOf<'getCheckoutSession'>) {
   if (!partialPayments) return undefined
   const remaining = decimalText(remainingAmount)
   return {
@@ -341,7 +354,6 @@ function partsOf({ partialPayments, parts = [], paidAmount, remainingAmount }: R
 }
 
 async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const { view, caller } = person
   const call = callOf(person, request)
   const { data, shown, sums } = await readSummed(
     request,
@@ -350,8 +362,8 @@ async function showList({ operate }: Frame, request: PublicRequest, person: Pers
     (query) => operate('listCheckoutSessions', { ...call, query: queryText(query) }),
     (query) => operate('sumCheckoutSessions', { ...call, query: queryText(query) }),
   )
-  const sessions = { ...shown, sums, rows: data.map(rowOf), mayWrite: caller.permissions.includes('checkout:write') }
-  return page(request, statusOf(shown.problems), sessionsOfCheckoutPage({ ...view, current: 'checkout' }, sessions))
+  const sessions = { ...shown, sums, rows: data.map(sessionRow), mayWrite: may(person, 'checkout:write') }
+  return page(request, statusOf(shown.problems), sessionsOfCheckoutPage(person.view, sessions))
 }
 
 async function showOne(
@@ -359,38 +371,38 @@ async function showOne(
   request: PublicRequest,
   person: Person,
   problems: Problems = {},
-  refund?: Typed,
+  refund?: TypedRefund,
 ): Promise<PublicAnswer> {
   const { operate } = frame
-  const { view, caller } = person
-  const call = { ...callOf(person, request), params: { sessionId: idOf(request) } }
+  const { view } = person
+  const call = { ...callOf(person, request), params: { sessionId: readId(request) } }
   const session = await operate('getCheckoutSession', call)
-  const may = (permission: 'checkout:write' | 'transactions:read' | 'customers:read' | 'simulations:write') =>
-    caller.permissions.includes(permission)
   const isOpen = session.status === 'Open' || session.status === 'Processing'
-  const { done } = readQuery(request, ['done'])
   const { url, iban, bic, reference, customerId } = session
   const shown = {
-    ...rowOf(session),
-    added: await addedBy(frame, person, session.sessionId),
-    ...{ url, iban, bic, problems },
-    transactionHref: may('transactions:read') ? transactionHref(view, reference) : undefined,
-    customerHref: may('customers:read') ? `${view.root}customers/${customerId}` : undefined,
+    ...sessionRow(session),
+    creator: await readCreatorFact(frame, person, session.sessionId),
+    url,
+    iban,
+    bic,
+    problems,
+    transactionHref: may(person, 'transactions:read') ? transactionHref(view, reference) : undefined,
+    customerHref: may(person, 'customers:read') ? `${view.root}customers/${customerId}` : undefined,
     may: {
-      expire: isOpen && may('checkout:write'),
-      simulate: isOpen && view.sandbox && may('simulations:write'),
-      choose: may('checkout:write'),
+      expire: isOpen && may(person, 'checkout:write'),
+      simulate: isOpen && view.sandbox && may(person, 'simulations:write'),
+      choose: may(person, 'checkout:write'),
     },
     payerEmail: session.payerEmail,
     linkHref: session.linkId === undefined ? undefined : `${view.root}checkout/links/${session.linkId}`,
-    items: (session.lineItems ?? []).map((item) => ({ ...item, amount: decimalText(item.amount) })),
-    late: lateRows(view, session, may('transactions:read')),
-    done: (['created', 'expired', 'refunded', 'accepted', 'returned'] as const).find((each) => each === done),
+    items: session.lineItems ?? [],
+    late: lateRows(view, session, may(person, 'transactions:read')),
+    done: readDone(request, ['created', 'expired', 'refunded', 'accepted', 'returned']),
     refunded: refundedText(session),
-    parts: partsOf(session),
-    refunds: await refundsOf(frame, request, person, session, refund),
+    parts: sessionParts(session),
+    refunds: await readRefunds(frame, request, person, session, refund),
   }
-  return page(request, statusOf(problems), sessionOfCheckoutPage({ ...view, current: 'checkout' }, shown))
+  return page(request, statusOf(problems), sessionOfCheckoutPage(view, shown))
 }
 
 const showForm = (
@@ -401,15 +413,15 @@ const showForm = (
   problems: Problems = {},
 ): PublicAnswer => {
   const draft = { values, idempotencyKey, problems }
-  return page(request, statusOf(problems), newSessionPage({ ...view, current: 'checkout' }, draft))
+  return page(request, statusOf(problems), newSessionPage(view, draft))
 }
 
 async function create({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const p = refusalTexts(person)
   const given = readForm(request)
   const idempotencyKey = given('idempotencyKey') || newId()
-  const values = { ...valuesIn(given, sessionFields), ...typedItems(given) }
-  // The button that adds a row sends nothing.
+  const values = { ...readValues(given, sessionFields), ...readItemValues(given) }
+  // The button that adds a row shows the form again.
   if (values['add'] !== undefined) return showForm(request, person, values, idempotencyKey)
   const { items, problems: wrongItems, sum } = readItems(person.view, values)
   if (Object.keys(wrongItems).length > 0) return showForm(request, person, values, idempotencyKey, wrongItems)
@@ -425,7 +437,7 @@ async function create({ operate }: Frame, request: PublicRequest, person: Person
   const rest = Object.fromEntries(Object.entries(others).filter(([name]) => !itemFields.includes(name)))
   const amount = readAmount(amountText)
   if (amount === undefined)
-    return showForm(request, person, values, idempotencyKey, { amount: amountWrong(person.view, amountText) })
+    return showForm(request, person, values, idempotencyKey, { amount: amountProblem(person.view, amountText) })
   if (email === undefined && rest['customerId'] === undefined)
     return showForm(request, person, values, idempotencyKey, {
       email: texts[person.view.language].checkout.customerMissing,
@@ -436,7 +448,9 @@ async function create({ operate }: Frame, request: PublicRequest, person: Person
     ...(residenceCountryCode === undefined ? {} : { residenceCountryCode }),
   }
   const body = {
-    ...{ ...rest, amount: rawNumber(amount), idempotencyKey },
+    ...rest,
+    amount: rawNumber(amount),
+    idempotencyKey,
     ...(items.length === 0 ? {} : { lineItems: items }),
     ...(email === undefined ? {} : { customer }),
     ...(partialPayments === undefined ? {} : { partialPayments: partialPayments === 'true' }),
@@ -447,16 +461,16 @@ async function create({ operate }: Frame, request: PublicRequest, person: Person
     return seeOther(`${sessionId}?done=created`)
   } catch (error) {
     const isAbove = error instanceof Refusal && error.code === 'balance_limit_exceeded'
-    const amountProblem = isAbove
+    const amount = isAbove
       ? texts[person.view.language].checkout.refusal.balance_limit_exceeded
-      : amountWrong(person.view, amountText)
-    const problems = problemsOf(p, error, sessionFields, { amount: amountProblem })
+      : amountProblem(person.view, amountText)
+    const problems = problemsOf(p, error, sessionFields, { amount })
     return showForm(request, person, values, newId(), problems)
   }
 }
 
 async function expire(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const sessionId = idOf(request)
+  const sessionId = readId(request)
   try {
     await frame.operate('expireCheckoutSession', { ...callOf(person, request), params: { sessionId } })
   } catch (error) {
@@ -466,7 +480,7 @@ async function expire(frame: Frame, request: PublicRequest, person: Person): Pro
 }
 
 export const checkoutRoutes: Routes = (frame, _withPerson, withMoney) => {
-  const route = routesOf(frame, withMoney, 'checkout')
+  const route = placeRoutes(frame, withMoney, 'checkout')
   const refunding =
     (act: typeof checkRefund) =>
     (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> =>

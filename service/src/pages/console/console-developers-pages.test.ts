@@ -13,21 +13,25 @@ import { html } from '../html.ts'
 import { type ConsoleLanguage, consoleLanguages, consoleTexts } from '../kit/language.ts'
 import { auditFilters, auditHeadsPage, auditPage, auditRecordPage, type RecordProof } from './audit.ts'
 import { eventPage, eventsPage } from './events.ts'
-import { placesOf } from './places.ts'
+import { visiblePlaces } from './places.ts'
 import { periodFilters, requestFilters, requestPage, requestProblemsPage, requestsPage } from './request-log.ts'
 import { issuedPage, newServiceAccountPage, serviceAccountPage, serviceAccountsPage } from './service-accounts.ts'
 import { simulated, simulationNames, simulationPage, simulationsPage } from './simulations.ts'
 import { newWebhookPage, secretPage, webhookPage, webhooksPage } from './webhooks.ts'
 
 const at = new Date('2026-11-24T14:30:00Z')
+const time = at.toISOString()
 const pages = { next: '../x', first: '../x' }
 
-const added = ['Added', html`<span>${evil}</span>`] as const
+const creator = ['Added', html`<span>${evil}</span>`] as const
 
 const unfiltered = { values: {}, problems: {} }
 
 function pagesOf(language: ConsoleLanguage, text: string): readonly (readonly [string, string])[] {
-  const view = viewOf(language, { places: placesOf(consoleTexts[language], permissions, true), current: 'webhooks' })
+  const view = viewOf(language, {
+    places: visiblePlaces(consoleTexts[language], permissions, true),
+    current: 'webhooks',
+  })
   const row = { id: 'w1', url: text, events: [text], status: 'Disabled' as const, createdAt: at }
   const attempt = { startedAt: at, status: 500, error: text, responseBody: text }
   const delivery = {
@@ -36,7 +40,7 @@ function pagesOf(language: ConsoleLanguage, text: string): readonly (readonly [s
   }
   const one = {
     ...row,
-    ...{ note: text, signature: text, added, reason: 'Failing' as const, failingSince: at, isCapped: true },
+    ...{ note: text, signature: text, creator, reason: 'Failing' as const, failingSince: at, isCapped: true },
     counts: { delivered: 100_000, pending: 2, held: 3 },
     ...{ deliveries: [delivery], values: { status: text }, problems: { status: text }, pages, mayWrite: true },
     idempotencyKey: text,
@@ -51,22 +55,20 @@ function pagesOf(language: ConsoleLanguage, text: string): readonly (readonly [s
     pages: {},
     mayWrite: false,
   }
-  const typed = { url: text, description: text, events: [text], idempotencyKey: text }
   const types = [
     { name: text, description: text },
     { name: 'other', description: text },
   ]
+  const values = { url: text, description: text }
+  const draft = { values, problems: {}, events: [text], idempotencyKey: text, types }
   return [
     [
       'webhooks',
       webhooksPage(view, { ...unfiltered, rows: [row], pages, mayWrite: true, hasGuests: true, done: 'deleted' }),
     ],
     ['no webhooks', webhooksPage(view, { ...unfiltered, rows: [], pages: {}, mayWrite: false, hasGuests: false })],
-    ['new webhook', newWebhookPage(view, { draft: typed, types, problems: {} })],
-    [
-      'refused webhook',
-      newWebhookPage(view, { draft: typed, types, problems: { url: text, events: text, form: text } }),
-    ],
+    ['new webhook', newWebhookPage(view, draft)],
+    ['refused webhook', newWebhookPage(view, { ...draft, problems: { url: text, events: text, form: text } })],
     ['secret', secretPage(view, { id: 'w1', url: text, secret: text })],
     ['public key', secretPage(view, { id: 'w1', url: text, secret: undefined })],
     ['webhook', webhookPage(view, { ...one, done: 'redelivered' })],
@@ -76,31 +78,29 @@ function pagesOf(language: ConsoleLanguage, text: string): readonly (readonly [s
 
 function serviceAccountPages(language: ConsoleLanguage, text: string): readonly (readonly [string, string])[] {
   const view = viewOf(language, {
-    places: placesOf(consoleTexts[language], permissions, true),
+    places: visiblePlaces(consoleTexts[language], permissions, true),
     current: 'service-accounts',
   })
   const account = {
     ...{ serviceAccountId: text, name: text, apiKey: text, permissions: [text], allowedAddresses: [text] },
-    ...{ status: 'Active' as const, impersonation: false, replaces: text, issuedByFullName: text, createdAt: at },
-    ...{ expiresAt: at, revokedAt: null, lastUsedAt: at },
+    ...{ status: 'Active' as const, impersonation: false, replaces: text, issuedById: text, issuedByFullName: text },
+    ...{ createdAt: time, expiresAt: time, revokedAt: null, lastUsedAt: time },
   }
   const ended = {
     ...account,
     status: 'Revoked' as const,
     impersonation: true,
     replaces: null,
-    revokedAt: at,
+    revokedAt: time,
     lastUsedAt: null,
   }
   const open = { ...account, allowedAddresses: [], expiresAt: null }
   const names = ['name', 'allowedAddresses', 'expiresOn', 'publicKeyPem']
   const problems = Object.fromEntries([...names, 'form'].map((name) => [name, text]))
-  const typed = Object.fromEntries(names.map((name) => [name, text]))
-  const draft = {
-    ...{ name: text, permissions: ['payouts:write', text], allowedAddresses: text },
-    ...{ expiresOn: text, publicKeyPem: text, idempotencyKey: text },
-  }
-  const one = { account, held: permissions, mayWrite: true, idempotencyKey: text, typed: {}, problems: {}, added }
+  const values = Object.fromEntries(names.map((name) => [name, text]))
+  const granted = permissions
+  const draft = { values, problems: {}, permissions: ['payouts:write', text], granted, idempotencyKey: text }
+  const one = { account, granted, mayWrite: true, idempotencyKey: text, values: {}, problems: {}, creator }
   return [
     [
       'accounts',
@@ -113,21 +113,18 @@ function serviceAccountPages(language: ConsoleLanguage, text: string): readonly 
       }),
     ],
     ['no accounts', serviceAccountsPage(view, { ...unfiltered, rows: [], pages: {}, mayWrite: false })],
-    ['new account', newServiceAccountPage(view, { draft, held: permissions, problems: {} })],
-    [
-      'refused account',
-      newServiceAccountPage(view, { draft, held: permissions, problems: { ...problems, permissions: text } }),
-    ],
+    ['new account', newServiceAccountPage(view, draft)],
+    ['refused account', newServiceAccountPage(view, { ...draft, problems: { ...problems, permissions: text } })],
     ['account', serviceAccountPage(view, { ...one, done: 'changed' })],
     ['account without limits', serviceAccountPage(view, { ...one, account: open })],
-    ['refused change', serviceAccountPage(view, { ...one, typed, problems: { ...problems, overlapHours: text } })],
+    ['refused change', serviceAccountPage(view, { ...one, values, problems: { ...problems, overlapHours: text } })],
     ['revoked account', serviceAccountPage(view, { ...one, account: ended, done: 'revokedNow' })],
     ['issued', issuedPage(view, { id: text, apiKey: text, apiSecret: text })],
   ]
 }
 
 function auditPages(language: ConsoleLanguage, text: string): readonly (readonly [string, string])[] {
-  const view = viewOf(language, { places: placesOf(consoleTexts[language], permissions, true), current: 'audit' })
+  const view = viewOf(language, { places: visiblePlaces(consoleTexts[language], permissions, true), current: 'audit' })
   const row = {
     ...{
       id: 'a1',
@@ -163,7 +160,7 @@ function auditPages(language: ConsoleLanguage, text: string): readonly (readonly
 }
 
 function eventPages(language: ConsoleLanguage, text: string): readonly (readonly [string, string])[] {
-  const view = viewOf(language, { places: placesOf(consoleTexts[language], permissions, true), current: 'events' })
+  const view = viewOf(language, { places: visiblePlaces(consoleTexts[language], permissions, true), current: 'events' })
   const row = { id: 'e1', type: text, reference: text, occurredAt: at }
   const values = { types: text, reference: text }
   const types = [text]
@@ -182,7 +179,10 @@ function eventPages(language: ConsoleLanguage, text: string): readonly (readonly
 }
 
 function requestLogPages(language: ConsoleLanguage, text: string): readonly (readonly [string, string])[] {
-  const view = viewOf(language, { places: placesOf(consoleTexts[language], permissions, true), current: 'requests' })
+  const view = viewOf(language, {
+    places: visiblePlaces(consoleTexts[language], permissions, true),
+    current: 'requests',
+  })
   const row = {
     ...{ id: 'r1', at, method: 'POST', operation: text, status: 401, code: text, serviceAccountName: text },
     ...{ durationMs: 1234, verified: false, replayed: false },
@@ -212,7 +212,10 @@ function requestLogPages(language: ConsoleLanguage, text: string): readonly (rea
 }
 
 function simulationPages(language: ConsoleLanguage, text: string): readonly (readonly [string, string])[] {
-  const view = viewOf(language, { places: placesOf(consoleTexts[language], permissions, true), current: 'simulations' })
+  const view = viewOf(language, {
+    places: visiblePlaces(consoleTexts[language], permissions, true),
+    current: 'simulations',
+  })
   const may = { transactions: true, events: true }
   return [
     ['simulations', simulationsPage(view)],
@@ -233,7 +236,7 @@ test('a request shows the signature debugger and the problem only if there is on
 })
 
 test('production has no simulations', () => {
-  const named = (sandbox: boolean) => placesOf(consoleTexts.en, permissions, sandbox).map(({ name }) => name)
+  const named = (sandbox: boolean) => visiblePlaces(consoleTexts.en, permissions, sandbox).map(({ name }) => name)
   assert.ok(named(true).includes('simulations'))
   assert.ok(!named(false).includes('simulations'))
 })

@@ -27,7 +27,7 @@ import { findPage } from './find.ts'
 import { homePage } from './home.ts'
 import { inboxPage, notificationsPage } from './inbox.ts'
 import { firstAdminPage, joinPage, recoveryCodesPage } from './join.ts'
-import { placesOf } from './places.ts'
+import { visiblePlaces } from './places.ts'
 import { enterSupportPage, findPartnerPage, signInPage } from './sign-in.ts'
 import { ssoFields, ssoPage } from './sso.ts'
 import { teamPage } from './team.ts'
@@ -91,9 +91,8 @@ function signedInPages(inside: (current: string) => ConsoleView, text: string): 
       firstAdminPage(inside('home'), {
         token: text,
         partnerName: text,
-        fullName: text,
-        email: text,
-        errors: { form: text, fullName: text, email: text },
+        values: { fullName: text, email: text },
+        problems: { form: text, fullName: text, email: text },
       }),
     ],
     ['approval', approvalOf(inside('payouts'), text, text)],
@@ -171,7 +170,7 @@ function signOnPages(inside: (current: string) => ConsoleView, text: string): re
 
 function supportPages(inside: (current: string) => ConsoleView, text: string): readonly (readonly [string, string])[] {
   const shown = { staff: text, reason: text, expiresAt: at }
-  const session = { id: text, name: text, createdAt: at.toISOString(), expiresAt: at.toISOString() }
+  const session = { serviceAccountId: text, name: text, createdAt: at.toISOString(), expiresAt: at.toISOString() }
   const own = { ...{ id: text, createdAt: at, lastUsedAt: at, expiresAt: at }, device: text, ip: text }
   return [
     ['support', enterSupportPage(inside('home'), text)],
@@ -182,7 +181,7 @@ function supportPages(inside: (current: string) => ConsoleView, text: string): r
     [
       'sessions',
       sessionsPage(inside('sessions'), {
-        ...{ support: [session], mayEnd: true, confirmation: text },
+        ...{ support: [session], mayEnd: true },
         sessions: [true, false].map((isCurrent) => ({ ...own, isCurrent })),
       }),
     ],
@@ -193,7 +192,7 @@ function supportPages(inside: (current: string) => ConsoleView, text: string): r
 function pagesOf(language: ConsoleLanguage, text: string, mayWrite = true): ReadonlyMap<string, string> {
   const view = viewOf(language)
   const person = { fullName: text, email: text, roleName: 'Admin' as const, partnerName: text }
-  const places = placesOf(consoleTexts[language], permissions, true)
+  const places = visiblePlaces(consoleTexts[language], permissions, true)
   const inside = (current: string) => viewOf(language, { person, places, hasSearch: true, current })
   const errors = { password: text, code: text, form: text }
   const totp = { secret: 'JBSWY3DPEHPK3PXP', qrSvg: qrCode('otpauth://totp/a', text) }

@@ -1,11 +1,11 @@
-/** Customers as pages of other things name them: by name, with a link to their page. */
+/** Links to customers from the pages of payouts, payees, wallets and reports. */
 import type { PublicRequest } from '../../kernel/api/index.ts'
 import { callOf, type Frame, ifFound, type Person } from './request.ts'
 
 export type CustomerLink = { readonly name: string; readonly href?: string | undefined }
 
-/** The links by id. An erased customer, or one that the person may not read, has its id as the name and no link. */
-export async function customerLinksOf(
+/** Reads names and links of customers by id. An erased or unreadable customer gets its id as the name and no link. */
+export async function readCustomerLinks(
   { operate }: Frame,
   request: PublicRequest,
   person: Person,

@@ -1,9 +1,20 @@
 /** The pages of customers: the list, the page of one with its verification, and the form of a new one and of a change. */
 import { decimalText, type kycFields, type ResponseOf } from '@partner-payments/wire'
 import { html, type Html } from '../html.ts'
-import { asking, choices, field, hiddenField, openDialog, optionsOf, type Problems, type Values } from '../kit/forms.ts'
+import {
+  asking,
+  check,
+  type Draft,
+  formPage,
+  hiddenField,
+  type Input,
+  inputs,
+  openDialog,
+  optionsOf,
+  type Problems,
+} from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { listPage, type Pages } from '../kit/lists.ts'
+import { type ListRows, listPage } from '../kit/lists.ts'
 import {
   account,
   badge,
@@ -12,6 +23,7 @@ import {
   message,
   money,
   rawJson,
+  section,
   strip,
   table,
   time,
@@ -34,11 +46,7 @@ export type CustomerRow = {
   readonly createdAt: Date
 }
 
-type Customers = {
-  readonly rows: readonly CustomerRow[]
-  readonly values: Values
-  readonly problems: Problems
-  readonly pages: Pages
+type CustomerList = ListRows<CustomerRow> & {
   readonly mayWrite: boolean
   readonly done?: 'erased' | 'erasedKept' | undefined
 }
@@ -54,7 +62,7 @@ export const customerFilters: readonly string[] = [
   'createdTo',
 ]
 
-export function customersPage(view: ConsoleView, { rows, mayWrite, done, ...shown }: Customers): string {
+export function customersPage(view: ConsoleView, { rows, mayWrite, done, ...shown }: CustomerList): string {
   const c = texts[view.language].customers
   const p = texts[view.language].payments
   return listPage(view, shown, {
@@ -91,26 +99,32 @@ export function customersPage(view: ConsoleView, { rows, mayWrite, done, ...show
 
 type IdentityVerification = ResponseOf<'getIdentityVerification'>
 
-type Kind = IdentityVerification['kinds'][number]
+type CheckKind = IdentityVerification['kinds'][number]
 
 type Verifications = {
   readonly rows: readonly IdentityVerification[]
-  /** Absent: the person may not start one, or one is not decided. */
+  /** Absent: the person may not start a verification, or one is undecided. */
   readonly form?: { readonly idempotencyKey: string } | undefined
 }
 
-const kindsOf: Readonly<Record<'Individual' | 'Business' | 'SoleTrader', readonly Kind[]>> = {
+const kindsByType: Readonly<Record<'Individual' | 'Business' | 'SoleTrader', readonly CheckKind[]>> = {
   Individual: ['Document', 'Address'],
   SoleTrader: ['Document', 'Address', 'Company'],
   Business: ['Company', 'Address'],
 }
 
-/** The fields of the form: one for each kind. */
+/** The checkboxes of the form. */
 export const kindFields = ['Document', 'Address', 'Company'] as const
 
 const tones: Readonly<Record<IdentityVerification['status'], Tone>> = {
-  ...{ Pending: 'neutral', Open: 'warning', Processing: 'neutral', Approved: 'good' },
-  ...{ Declined: 'bad', Lapsed: 'warning', Expired: 'warning', Failed: 'bad' },
+  Pending: 'neutral',
+  Open: 'warning',
+  Processing: 'neutral',
+  Approved: 'good',
+  Declined: 'bad',
+  Lapsed: 'warning',
+  Expired: 'warning',
+  Failed: 'bad',
 }
 
 export const isUndecided = ({ status }: Pick<IdentityVerification, 'status'>): boolean =>
@@ -118,7 +132,7 @@ export const isUndecided = ({ status }: Pick<IdentityVerification, 'status'>): b
 
 function identityPart(
   view: ConsoleView,
-  { id, type }: { readonly id: string; readonly type: keyof typeof kindsOf },
+  { id, type }: { readonly id: string; readonly type: keyof typeof kindsByType },
   { rows, form }: Verifications,
 ): Html {
   const t = texts[view.language].identity
@@ -131,12 +145,8 @@ function identityPart(
         <p class="soft">${t.startText}</p>
         <form method="post" action="${view.root}customers/${id}/verifications">
           ${hiddenField('idempotencyKey', form.idempotencyKey)}
-          ${kindsOf[type].map(
-            (kind, index) =>
-              html`<p class="check">
-                <input type="checkbox" id="kind-${kind}" name="${kind}" value="true" ${index === 0 && html` checked`} />
-                <label for="kind-${kind}">${t.kinds[kind]}</label>
-              </p>`,
+          ${kindsByType[type].map((kind, index) =>
+            check({ id: `kind-${kind}`, name: kind, value: 'true', label: t.kinds[kind], isChecked: index === 0 }),
           )}
           <button type="submit">${t.start}</button>
         </form>
@@ -153,14 +163,14 @@ function verificationTable(view: ConsoleView, rows: readonly IdentityVerificatio
     rows: rows.map((row) => [
       row.kinds.map((kind) => t.kinds[kind]).join(', '),
       badge(tones[row.status], t.statuses[row.status]),
-      foundIn(view, row),
+      resultPart(view, row),
       time(view, new Date(row.createdAt)),
     ]),
   })
 }
 
-/** The page of an open one, or what the provider has found. */
-function foundIn(view: ConsoleView, { status, url, reason, evidence, validUntil }: IdentityVerification): Html {
+/** Draws the link to an open verification, or the result of the provider. */
+function resultPart(view: ConsoleView, { status, url, reason, evidence, validUntil }: IdentityVerification): Html {
   const t = texts[view.language].identity
   const { kyc } = texts[view.language].customers
   if (url !== undefined)
@@ -188,7 +198,7 @@ type BalanceRow = {
 
 type ChangeRow = {
   readonly at: Date
-  /** Absent: the service itself. */
+  /** Absent: the service made the change. */
   readonly by?: string | undefined
   readonly fields: readonly {
     readonly field: string
@@ -198,7 +208,7 @@ type ChangeRow = {
   }[]
 }
 
-type Customer = CustomerRow & {
+type CustomerView = CustomerRow & {
   readonly verification: {
     readonly state: 'Complete' | 'Incomplete' | 'Invalid'
     readonly checkedOn: Date
@@ -230,7 +240,7 @@ const stateTones = { Complete: 'good', Incomplete: 'warning', Invalid: 'bad' } a
 
 const fieldTones = { Valid: 'good', Unchecked: 'neutral', Invalid: 'bad', Missing: 'warning' } as const
 
-export function customerPage(view: ConsoleView, customer: Customer): string {
+export function customerPage(view: ConsoleView, customer: CustomerView): string {
   const p = texts[view.language].payments
   const c = texts[view.language].customers
   const {
@@ -261,23 +271,17 @@ export function customerPage(view: ConsoleView, customer: Customer): string {
         ...(own === undefined ? [] : [[c.identifier, html`<span class="free">${own}</span>`] as const]),
         [p.created, time(view, createdAt, 'date')],
       ])}
-      ${links(view, customer)} ${section('capabilities-title', c.capabilities, capabilityTable(view, customer))}
-      ${section('verification-title', c.verification, fieldTable(view, customer))}
-      ${section('identity-title', texts[view.language].identity.title, identityPart(view, customer, customer.identity))}
-      ${customer.ibans !== undefined && section('account-title', c.account, accountPart(view, customer))}
-      ${customer.balances !== undefined && section('balances-title', c.balances, balanceTable(view, customer.balances))}
-      ${section('changes-title', c.changes, changeTable(view, customer))}
-      ${section('data-title', c.dataTitle, dataPart(view, customer))} ${rawJson(view, customer.raw)}`,
+      ${customerLinks(view, customer)} ${section('capabilities', c.capabilities, capabilityTable(view, customer))}
+      ${section('verification', c.verification, fieldTable(view, customer))}
+      ${section('identity', texts[view.language].identity.title, identityPart(view, customer, customer.identity))}
+      ${customer.ibans !== undefined && section('account', c.account, accountPart(view, customer))}
+      ${customer.balances !== undefined && section('balances', c.balances, balanceTable(view, customer.balances))}
+      ${section('changes', c.changes, changeTable(view, customer))}
+      ${section('data', c.dataTitle, dataPart(view, customer))} ${rawJson(view, customer.raw)}`,
   })
 }
 
-const section = (id: string, title: string, body: Html): Html =>
-  html`<section aria-labelledby="${id}">
-    <h2 id="${id}">${title}</h2>
-    ${body}
-  </section>`
-
-function links(view: ConsoleView, { id, may }: Customer): Html {
+function customerLinks(view: ConsoleView, { id, may }: CustomerView): Html {
   const c = texts[view.language].customers
   const link = (path: string, text: string) =>
     html`<a class="button" href="${linkOf(`${view.root}${path}`, { customerId: id })}">${text}</a>`
@@ -287,7 +291,7 @@ function links(view: ConsoleView, { id, may }: Customer): Html {
   </p>`
 }
 
-function fieldTable(view: ConsoleView, { verification: { fields, checkedOn } }: Customer): Html {
+function fieldTable(view: ConsoleView, { verification: { fields, checkedOn } }: CustomerView): Html {
   const c = texts[view.language].customers
   return html`<p class="soft">${c.verificationText} ${c.checkedOn} ${time(view, checkedOn, 'date')}</p>
     ${
@@ -305,7 +309,7 @@ function fieldTable(view: ConsoleView, { verification: { fields, checkedOn } }: 
     }`
 }
 
-function capabilityTable({ language }: ConsoleView, { capabilities }: Customer): Html {
+function capabilityTable({ language }: ConsoleView, { capabilities }: CustomerView): Html {
   const c = texts[language].customers
   return table({
     caption: c.capabilities,
@@ -331,7 +335,7 @@ function capabilityTable({ language }: ConsoleView, { capabilities }: Customer):
   })
 }
 
-function accountPart(view: ConsoleView, { id, ibans = [], may }: Customer): Html {
+function accountPart(view: ConsoleView, { id, ibans = [], may }: CustomerView): Html {
   const p = texts[view.language].payments
   const c = texts[view.language].customers
   if (ibans.length > 0)
@@ -371,7 +375,7 @@ function balanceTable(view: ConsoleView, balances: readonly BalanceRow[]): Html 
     })}`
 }
 
-function changeTable(view: ConsoleView, { changes, moreChanges }: Customer): Html {
+function changeTable(view: ConsoleView, { changes, moreChanges }: CustomerView): Html {
   const c = texts[view.language].customers
   if (changes.length === 0) return html`<p class="calm">${c.noChanges}</p>`
   return html`${table({
@@ -399,7 +403,7 @@ function changeText(
   return before === undefined ? `${name}: ${after ?? '–'}` : `${name}: ${before} → ${after ?? '–'}`
 }
 
-function dataPart(view: ConsoleView, { id, name, may }: Customer): Html {
+function dataPart(view: ConsoleView, { id, name, may }: CustomerView): Html {
   const c = texts[view.language].customers
   const shownName = name ?? c.unnamed
   return html`<p class="soft">${c.exportText}</p>
@@ -411,11 +415,9 @@ function dataPart(view: ConsoleView, { id, name, may }: Customer): Html {
           title: fill(c.eraseTitle, { name: shownName }),
           action: `${view.root}customers/${id}/erase`,
           effects: [c.eraseEffects, c.eraseKept, c.eraseFinal],
-          fields: html`<p class="check">
-            <input type="checkbox" id="nothing-owed" name="nothingOwed" value="true" />
-            <label for="nothing-owed">${c.nothingOwed}</label>
-          </p>`,
-          ...{ submit: c.erase, cancel: view.t.cancel },
+          fields: check({ id: 'nothing-owed', name: 'nothingOwed', value: 'true', label: c.nothingOwed }),
+          submit: c.erase,
+          cancel: view.t.cancel,
         })}`
     }`
 }
@@ -452,75 +454,72 @@ const ownerFields = [1, 2, 3, 4, 5].flatMap((at) => [
   `uboLastName${at}` as KycField,
 ]) satisfies readonly KycField[]
 
-type Draft = {
-  /** Values as typed, by the name of their field. */
-  readonly values: Values
-  readonly problems: Problems
-  /** Absent: the customer is new. */
-  readonly id?: string | undefined
-  readonly idempotencyKey: string
-}
+/** `id`: undefined for a new customer. */
+type CustomerDraft = Draft & { readonly id?: string | undefined }
 
-export function customerFormPage(view: ConsoleView, draft: Draft): string {
+export function customerFormPage(view: ConsoleView, draft: CustomerDraft): string {
   const p = texts[view.language].payments
   const c = texts[view.language].customers
-  const { id, values, problems } = draft
-  const title = id === undefined ? c.newCustomer : c.editTitle
-  const back = id === undefined ? 'customers' : `customers/${id}`
-  return shell(view, {
-    title,
-    problems,
-    card: true,
-    main: html`<h1>${title}</h1>
-      ${id !== undefined && html`<p class="lead">${c.editText}</p>`}
-      <form method="post" action="${view.root}customers/${id === undefined ? 'new' : `${id}/edit`}">
-        ${hiddenField('idempotencyKey', draft.idempotencyKey)} ${id === undefined && typeChoices(view, draft)}
-        ${input(view, draft, 'email', c.email)} ${input(view, draft, 'partnerCustomerIdentifier', c.identifier)}
-        ${group(view, draft, c.person, personFields, values['customerType'] !== 'Business')}
-        ${group(view, draft, c.business, businessFields, values['customerType'] === 'Business')}
-        ${group(view, draft, c.address, addressFields, false)} ${group(view, draft, c.owners, ownerFields, false)}
-        <button type="submit" class="primary">${id === undefined ? c.create : p.save}</button>
-      </form>
-      <p class="foot"><a href="${view.root}${back}">${p.back}</a></p>`,
-  })
-}
-
-function typeChoices(view: ConsoleView, { values, problems }: Draft): Html {
-  const c = texts[view.language].customers
+  const { id, values } = draft
+  const isBusiness = values['customerType'] === 'Business'
   const types = ['Individual', 'Business', 'SoleTrader'] as const
-  return choices({
-    ...{ id: 'customerType', name: 'customerType', legend: c.customerType },
-    chosen: values['customerType'],
-    error: problems['customerType'],
-    options: types.map((value) => ({ value, label: c.type[value], help: c.typeHelp[value] })),
+  const type: Input = {
+    name: 'customerType',
+    label: c.customerType,
+    choices: types.map((value) => ({ value, label: c.type[value], help: c.typeHelp[value] })),
+  }
+  return formPage(view, {
+    ...draft,
+    ...(id === undefined
+      ? { title: c.newCustomer, action: 'customers/new', submit: c.create }
+      : { title: c.editTitle, lead: c.editText, action: `customers/${id}/edit`, submit: p.save }),
+    fields: [
+      ...(id === undefined ? [type] : []),
+      { name: 'email', label: c.email, type: 'email', optional: true },
+      { name: 'partnerCustomerIdentifier', label: c.identifier, optional: true },
+      group(view, draft, c.person, personFields, !isBusiness),
+      group(view, draft, c.business, businessFields, isBusiness),
+      group(view, draft, c.address, addressFields, false),
+      group(view, draft, c.owners, ownerFields, false),
+    ],
+    back: { path: id === undefined ? 'customers' : `customers/${id}`, text: p.back },
   })
 }
 
-/** A group of fields. It is open if it is needed, or has a value or a problem. */
-function group(view: ConsoleView, draft: Draft, title: string, names: readonly KycField[], open: boolean): Html {
-  const { kyc } = texts[view.language].customers
+/** Draws a group of fields, which is open if it is needed or has a value or a problem. */
+function group(
+  view: ConsoleView,
+  draft: CustomerDraft,
+  title: string,
+  names: readonly KycField[],
+  open: boolean,
+): Html {
   const isOpen = open || names.some((name) => name in draft.problems || (draft.values[name] ?? '') !== '')
   return html`<details class="group" ${isOpen && html` open`}>
     <summary>${title}</summary>
-    ${names.map((name) => input(view, draft, name, kyc[name]))}
+    ${inputs(
+      view,
+      draft,
+      names.map((name) => kycInput(view, name)),
+    )}
   </details>`
 }
 
-function input(view: ConsoleView, { values, problems }: Draft, name: string, label: string): Html {
-  const c = texts[view.language].customers
-  const isDay = name.startsWith('dateOf')
+function kycInput({ language }: ConsoleView, name: KycField): Input {
+  const c = texts[language].customers
   const isCountry = name.startsWith('countryOf') || name === 'citizenshipCountryCode'
   const helps: Readonly<Record<string, string>> = {
     mobilePhone: c.phoneHelp,
     personalIdentificationNumber: c.pinHelp,
   }
-  const help = isCountry ? c.countryHelp : helps[name]
-  return field({
-    ...{ id: name, name, value: values[name] ?? '', error: problems[name] },
-    label: fill(view.t.optional, { label }),
-    type: isDay ? 'date' : name === 'email' ? 'email' : 'text',
+  return {
+    name,
+    label: c.kyc[name],
+    help: isCountry ? c.countryHelp : helps[name],
+    type: name.startsWith('dateOf') ? 'date' : 'text',
     optional: true,
-    more: html`autocomplete="off" ${isCountry && html`maxlength="2"`}`,
-    ...(help === undefined ? {} : { help }),
-  })
+    charsMax: isCountry ? countryCodeChars : undefined,
+  }
 }
+
+const countryCodeChars = 2

@@ -1,9 +1,9 @@
 /** Customers: the list, the page of one, and the forms that create, change and erase one and open its account. */
-import { decimalText, kycFields, type Permission, type ResponseOf } from '@partner-payments/wire'
+import { decimalText, kycFields, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import type { Problems, Values } from '../kit/forms.ts'
-import { linkOf, page, queryText, readForm, readQuery, seeOther, statusOf } from '../kit/request.ts'
+import { linkOf, page, queryText, readForm, readDone, readQuery, seeOther, statusOf } from '../kit/request.ts'
 import {
   customerFilters,
   customerFormPage,
@@ -15,7 +15,17 @@ import {
 } from './customer-pages.ts'
 import { customerImporter } from './import-customers.ts'
 import { importRoutes } from './imports.ts'
-import { callOf, type Frame, ifFound, type Person, problemsOf, readList, type Routes, routesOf } from './request.ts'
+import {
+  callOf,
+  type Frame,
+  ifFound,
+  may,
+  type Person,
+  problemsOf,
+  readList,
+  type Routes,
+  placeRoutes,
+} from './request.ts'
 import { texts } from './texts/index.ts'
 
 type Customer = ResponseOf<'getCustomer'>
@@ -25,23 +35,28 @@ const baseFields = ['email', 'partnerCustomerIdentifier'] as const
 const formFields: readonly string[] = ['customerType', ...baseFields, ...kycFields]
 const idOf = ({ params }: PublicRequest) => params['id'] ?? ''
 
-const rowOf = ({ guid, serviceId, email, partnerCustomerIdentifier, createdAt, kyc }: Customer): CustomerRow => ({
-  ...{ id: guid, serviceId, email, type: kyc.customerType, identifier: partnerCustomerIdentifier },
+const customerRow = ({ guid, serviceId, email, partnerCustomerIdentifier, createdAt, kyc }: Customer): CustomerRow => ({
+  id: guid,
+  serviceId,
+  email,
+  type: kyc.customerType,
+  identifier: partnerCustomerIdentifier,
   name: kyc.legalName ?? kyc.fullName ?? kyc.tradingName,
   createdAt: new Date(createdAt),
 })
 
 async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const { view, caller } = person
-  const { done } = readQuery(request, ['done'])
+  const { view } = person
   const { data, shown } = await readList(request, person, customerFilters, (query) =>
     operate('listCustomers', { ...callOf(person, request), query: queryText(query) }),
   )
   const customers = {
-    ...{ ...shown, rows: data.map(rowOf), mayWrite: caller.permissions.includes('customers:write') },
-    done: (['erased', 'erasedKept'] as const).find((each) => each === done),
+    ...shown,
+    rows: data.map(customerRow),
+    mayWrite: may(person, 'customers:write'),
+    done: readDone(request, ['erased', 'erasedKept']),
   }
-  return page(request, statusOf(shown.problems), customersPage({ ...view, current: 'customers' }, customers))
+  return page(request, statusOf(shown.problems), customersPage(view, customers))
 }
 async function showOne(
   { operate }: Frame,
@@ -49,29 +64,28 @@ async function showOne(
   person: Person,
   problems: Problems = {},
 ): Promise<PublicAnswer> {
-  const { view, caller } = person
-  const may = (permission: Permission) => caller.permissions.includes(permission)
+  const { view } = person
   const call = { ...callOf(person, request), params: { id: idOf(request) } }
-  const { done, changes: cursor } = readQuery(request, ['done', 'changes'])
+  const { changes: cursor } = readQuery(request, ['changes'])
   const raw = await operate('getCustomer', call)
   const [verification, proofs, { capabilities }, history, opened, balances] = await Promise.all([
     operate('getCustomerVerification', call),
     operate('listIdentityVerifications', { ...call, query: queryText({ limit: '10' }) }),
     operate('getCustomerCapabilities', call),
     operate('listCustomerChanges', { ...call, query: queryText({ limit: '10', cursor }) }),
-    may('accounts:read') ? ifFound(operate('getCustomerAccount', call)) : undefined,
-    may('accounts:read') ? operate('listCustomerBalances', call) : undefined,
+    may(person, 'accounts:read') ? ifFound(operate('getCustomerAccount', call)) : undefined,
+    may(person, 'accounts:read') ? operate('listCustomerBalances', call) : undefined,
   ])
   const shown = {
-    ...rowOf(raw),
-    verification: verificationOf(raw, verification),
+    ...customerRow(raw),
+    verification: verificationView(raw, verification),
     identity: {
       rows: proofs.data,
-      form: may('customers:write') && !proofs.data.some(isUndecided) ? { idempotencyKey: newId() } : undefined,
+      form: may(person, 'customers:write') && !proofs.data.some(isUndecided) ? { idempotencyKey: newId() } : undefined,
     },
     capabilities,
-    ibans: may('accounts:read') ? (opened?.ibans ?? []) : undefined,
-    balances: balances?.data.map(balanceOf),
+    ibans: may(person, 'accounts:read') ? (opened?.ibans ?? []) : undefined,
+    balances: balances?.data.map(balanceRow),
     changes: history.data.map(({ changedAt, actor, changes }) => ({
       at: new Date(changedAt),
       by: actor?.name,
@@ -79,22 +93,23 @@ async function showOne(
     })),
     moreChanges: history.nextCursor === null ? undefined : linkOf(raw.guid, { changes: history.nextCursor }),
     may: {
-      write: may('customers:write'),
-      openAccount: may('accounts:write'),
-      transactions: may('transactions:read'),
-      payouts: may('payouts:read'),
-      payees: may('beneficiaries:read'),
-      wallets: may('wallets:read'),
+      write: may(person, 'customers:write'),
+      openAccount: may(person, 'accounts:write'),
+      transactions: may(person, 'transactions:read'),
+      payouts: may(person, 'payouts:read'),
+      payees: may(person, 'beneficiaries:read'),
+      wallets: may(person, 'wallets:read'),
     },
-    done: (['created', 'changed', 'accountOpened'] as const).find((each) => each === done),
-    ...{ problems, raw },
+    done: readDone(request, ['created', 'changed', 'accountOpened']),
+    problems,
+    raw,
   }
-  return page(request, statusOf(problems), customerPage({ ...view, current: 'customers' }, shown))
+  return page(request, statusOf(problems), customerPage(view, shown))
 }
 export const customerRoutes: Routes = (frame, withPerson, withMoney) => {
   const { operate } = frame
-  const route = routesOf(frame, withMoney, 'customers')
-  /** Words a refusal of a form of the page of one customer, and shows that page again. */
+  const route = placeRoutes(frame, withMoney, 'customers')
+  /** Redirects after a form of a customer's page, or shows the page again with the refusal. */
   const orProblem = async (
     request: PublicRequest,
     person: Person,
@@ -139,7 +154,7 @@ export const customerRoutes: Routes = (frame, withPerson, withMoney) => {
   ]
 }
 
-function verificationOf({ kyc }: Customer, found: ResponseOf<'getCustomerVerification'>) {
+function verificationView({ kyc }: Customer, found: ResponseOf<'getCustomerVerification'>) {
   const values: Readonly<Record<string, string | undefined>> = kyc
   return {
     state: found.state,
@@ -149,36 +164,36 @@ function verificationOf({ kyc }: Customer, found: ResponseOf<'getCustomerVerific
 }
 
 type CustomerBalance = ResponseOf<'listCustomerBalances'>['data'][number]
-const balanceOf = ({ currency, posted, reserved, available }: CustomerBalance) => ({
+const balanceRow = ({ currency, posted, reserved, available }: CustomerBalance) => ({
   currency,
   posted: decimalText(posted),
   reserved: decimalText(reserved),
   available: decimalText(available),
 })
 
-/** The values of a customer, by the fields of the form. */
-const valuesOf = ({ email, partnerCustomerIdentifier, kyc }: Customer): Values =>
+/** Returns the values of a customer by the fields of the form. */
+const customerValues = ({ email, partnerCustomerIdentifier, kyc }: Customer): Values =>
   Object.fromEntries(
     Object.entries({ ...kyc, email, partnerCustomerIdentifier }).flatMap(([name, value]) =>
       value === undefined || !formFields.includes(name) ? [] : [[name, value] as const],
     ),
   )
 
-const typedIn = (request: PublicRequest): Values => {
+const readTyped = (request: PublicRequest): Values => {
   const given = readForm(request)
   return Object.fromEntries(formFields.map((name) => [name, given(name).trim()] as const))
 }
 
-/** The form of a new customer and of a change. A change sends only what differs, and null for an emptied field. */
+/** The forms that create and change a customer. A change sends only changed fields, and null for an emptied one. */
 const customerFormRoutes: Routes = (frame, _withPerson, withMoney) => {
   const { operate } = frame
   type Form = { readonly values: Values; readonly id?: string; readonly problems?: Problems; readonly key?: string }
   const show = (request: PublicRequest, { view }: Person, { values, id, problems = {}, key }: Form): PublicAnswer => {
     const draft = { values, id, problems, idempotencyKey: key || newId() }
-    return page(request, statusOf(problems), customerFormPage({ ...view, current: 'customers' }, draft))
+    return page(request, statusOf(problems), customerFormPage(view, draft))
   }
   const create = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
-    const values = typedIn(request)
+    const values = readTyped(request)
     const key = readForm(request)('idempotencyKey') || newId()
     const given = (names: readonly string[]) =>
       Object.fromEntries(names.flatMap((name) => (values[name] ? [[name, values[name]] as const] : [])))
@@ -199,8 +214,8 @@ const customerFormRoutes: Routes = (frame, _withPerson, withMoney) => {
   }
   const change = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const call = { ...callOf(person, request), params: { id: idOf(request) } }
-    const typed = typedIn(request)
-    const before = valuesOf(await operate('getCustomer', call))
+    const typed = readTyped(request)
+    const before = customerValues(await operate('getCustomer', call))
     const changed = (names: readonly string[]) =>
       Object.fromEntries(
         names.flatMap((name) => {
@@ -224,9 +239,9 @@ const customerFormRoutes: Routes = (frame, _withPerson, withMoney) => {
   }
   const edit = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const call = { ...callOf(person, request), params: { id: idOf(request) } }
-    return show(request, person, { values: valuesOf(await operate('getCustomer', call)), id: call.params.id })
+    return show(request, person, { values: customerValues(await operate('getCustomer', call)), id: call.params.id })
   }
-  const route = routesOf(frame, withMoney, 'customers')
+  const route = placeRoutes(frame, withMoney, 'customers')
   return [
     route('GET', '/new', 'customers:write', (_frame, request, person) =>
       show(request, person, { values: { customerType: 'Individual' } }),

@@ -1,9 +1,9 @@
 /** Every component of the console in all its states, on one page. */
 import type { DailyBalances } from '../../accounts/index.ts'
 import { html, type Html } from '../html.ts'
-import { asking, choices, field, openDialog, select } from '../kit/forms.ts'
+import { asking, inputs, openDialog } from '../kit/forms.ts'
 import { type ConsoleView, errorSummary, shell } from '../kit/frame.ts'
-import { filters, list, pager, tabs } from '../kit/lists.ts'
+import { filterForm, list, pager, tabs } from '../kit/lists.ts'
 import {
   account,
   badge,
@@ -21,7 +21,7 @@ import {
   table,
   time,
 } from '../kit/parts.ts'
-import { balancePlot, plotOf } from './balance-plot.ts'
+import { balancePlot, createPlot } from './balance-plot.ts'
 
 /** The page is for developers of the console, so its texts are English only. */
 export function designPage(view: ConsoleView): string {
@@ -31,7 +31,7 @@ export function designPage(view: ConsoleView): string {
     main: html`<h1>Design system</h1>
       <p class="lead">Every component of the console in all its states.</p>
       ${part('Messages', messages(view))} ${part('Badges', badges())} ${part('Buttons', buttons(view))}
-      ${part('Fields', fields())} ${part('Tables', tables(view))} ${part('Empty lists', emptyLists(view))}
+      ${part('Fields', fields(view))} ${part('Tables', tables(view))} ${part('Empty lists', emptyLists(view))}
       ${part('Lists', lists())} ${part('Plots', plots(view))} ${part('Filters and pages', filtersAndPages(view))}
       ${part('One thing', oneThing(view))} ${part('Dialogs', dialogs())}`,
   })
@@ -75,41 +75,40 @@ const buttons = (view: ConsoleView): Html =>
       ${copyButton(view, 'DE89370400440532013000', 'IBAN')}
     </div>`
 
-const fields = (): Html =>
-  html`<form class="card">
-    ${field({ id: 'field-plain', label: 'Full name', name: 'plain' })}
-    ${field({ id: 'field-help', label: 'Code', help: '6 digits from your authenticator app.', more: html`class="code"` })}
-    ${field({
-      id: 'field-wrong',
-      label: 'Password',
-      type: 'password',
-      help: 'At least 12 characters.',
-      error: 'The password has fewer than 12 characters.',
-      more: html`autocomplete="off"`,
-    })}
-    ${field({ id: 'field-fixed', label: 'Email', type: 'email', value: 'ada@example.com', more: html`readonly` })}
-    ${choices({
-      id: 'field-choice',
-      name: 'choice',
-      legend: 'Role',
-      chosen: 'Operator',
-      options: [
-        { value: 'Admin', label: 'Admin', help: 'Does everything, and manages the team.' },
-        { value: 'Operator', label: 'Operator', help: 'Does the daily work with payments and customers.' },
-      ],
-    })}
-    ${choices({
-      id: 'field-choice-wrong',
-      name: 'choice-wrong',
-      legend: 'Role, not chosen',
-      chosen: undefined,
-      error: 'Choose a role.',
-      options: [{ value: 'Admin', label: 'Admin', help: 'Does everything, and manages the team.' }],
-    })}
+const fields = (view: ConsoleView): Html => {
+  const admin = { value: 'Admin', label: 'Admin', help: 'Does everything, and manages the team.' }
+  const operator = { value: 'Operator', label: 'Operator', help: 'Does the daily work with payments and customers.' }
+  const problems = {
+    wrong: 'The password has fewer than 12 characters.',
+    'choice-wrong': 'Choose a role.',
+  }
+  return html`<form class="card">
+    ${inputs(view, { values: {}, problems }, [
+      { id: 'field-plain', name: 'plain', label: 'Full name' },
+      {
+        id: 'field-help',
+        name: 'help',
+        label: 'Code',
+        help: '6 digits from your authenticator app.',
+        more: html`class="code"`,
+      },
+      { id: 'field-wrong', name: 'wrong', label: 'Password', type: 'password', help: 'At least 12 characters.' },
+      {
+        id: 'field-fixed',
+        name: 'fixed',
+        label: 'Email',
+        type: 'email',
+        value: 'ada@example.com',
+        more: html`readonly`,
+      },
+      { id: 'field-choice', name: 'choice', label: 'Role', value: 'Operator', choices: [admin, operator] },
+      { id: 'field-choice-wrong', name: 'choice-wrong', label: 'Role, not chosen', choices: [admin] },
+    ])}
     <button type="button" class="primary">Send invitation</button>
   </form>`
+}
 
-/** Plots from zero, from the lowest amount, of one amount, and below zero. */
+/** Plots that begin at zero, at the lowest amount, with a constant amount, and with negative amounts. */
 const plots = (view: ConsoleView): Html => {
   const day = (index: number) => new Date(Date.UTC(2026, 9, 29 + index)).toISOString().slice(0, 10)
   const shapes: readonly (readonly [DailyBalances['currency'], (index: number) => number])[] = [
@@ -120,7 +119,7 @@ const plots = (view: ConsoleView): Html => {
   ]
   const drawn = shapes.flatMap(([currency, at]) => {
     const days = Array.from({ length: 30 }, (_day, index) => ({ day: day(index), available: BigInt(at(index)) }))
-    return plotOf({ currency, days }) ?? []
+    return createPlot({ currency, days }) ?? []
   })
   return html`<div class="plots">${drawn.map((each) => balancePlot(view, each))}</div>`
 }
@@ -163,16 +162,10 @@ const lists = (): Html =>
         <p><span class="count">10,000+</span> <span>Deliveries failed</span></p>
       </li>
     </ul>
-    <dl class="facts">
-      <div>
-        <dt>Name</dt>
-        <dd>Ada Lovelace</dd>
-      </div>
-      <div>
-        <dt>Role</dt>
-        <dd>Admin</dd>
-      </div>
-    </dl>
+    ${facts([
+      ['Name', 'Ada Lovelace'],
+      ['Role', 'Admin'],
+    ])}
     <ol class="codes">
       <li><code>7K2M-9XQD-4TPA</code></li>
       <li><code>B3VN-6HRE-8WLC</code></li>
@@ -183,22 +176,21 @@ function filtersAndPages(view: ConsoleView): Html {
     ['Pending', 'Pending'],
     ['Completed', 'Completed'],
   ] as const
-  const choice = { label: 'Status', value: 'Completed', options }
   const tab = (text: string, current: boolean) => ({ text, href: 'design', current })
   const none = { title: 'No payout yet', text: 'Payouts that you make appear here.' }
   return html`${tabs({ label: 'Views', items: [tab('All payouts', true), tab('Waiting for me', false)] })}
-  ${filters(view, {
-    path: 'design',
-    main: [
-      select({ ...choice, id: 'filter-status', name: 'status', any: 'Any' }),
-      field({ id: 'filter-currency', name: 'currency', label: 'Currency', optional: true }),
-    ],
-    more: {
-      fields: [select({ ...choice, id: 'filter-wrong', name: 'wrong', error: 'The value is not accepted.' })],
-      open: true,
+  ${filterForm(
+    view,
+    { values: { status: 'Completed', wrong: 'Completed' }, problems: { wrong: 'The value is not accepted.' } },
+    {
+      path: 'design',
+      filters: [
+        { id: 'filter-status', name: 'status', label: 'Status', options },
+        { id: 'filter-currency', name: 'currency', label: 'Currency' },
+      ],
+      more: [{ id: 'filter-wrong', name: 'wrong', label: 'Status', options }],
     },
-    active: true,
-  })}
+  )}
   ${pager(view, { next: 'design', first: 'design' })}
   ${list(view, { table: html``, isEmpty: true, isFiltered: true, none, pages: { first: 'design' } })}
   ${list(view, { table: html``, isEmpty: true, isFiltered: false, none, pages: {} })}`
@@ -233,5 +225,6 @@ const dialogs = (): Html =>
     title: 'Remove Ada Lovelace from the team?',
     action: 'design',
     effects: ['All sessions of this person end at once.', 'Invitations that the person sent stay valid.'],
-    ...{ submit: 'Remove from team', cancel: 'Cancel' },
+    submit: 'Remove from team',
+    cancel: 'Cancel',
   })}`

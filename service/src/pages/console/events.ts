@@ -6,9 +6,9 @@ import { newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
 import { hiddenField, type Problems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { isPart, type Listed, listPage } from '../kit/lists.ts'
-import { call, copyButton, facts, freeText, identifier, message, strip, table, time } from '../kit/parts.ts'
-import { idOf, linkOf, page, queryText, readForm, readQuery, seeOther, statusOf, uuid } from '../kit/request.ts'
+import { isPartial, type ListRows, listPage } from '../kit/lists.ts'
+import { call, copyBlock, facts, freeText, identifier, message, strip, table, time } from '../kit/parts.ts'
+import { readId, linkOf, page, queryText, readForm, readDone, seeOther, statusOf, uuid } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import {
   callOf,
@@ -17,12 +17,12 @@ import {
   ifFound,
   problemsOf,
   readList,
-  routesOf,
+  placeRoutes,
   type Visitor,
 } from './request.ts'
 import { texts } from './texts/index.ts'
 import { transactionHref } from './transactions.ts'
-import { attemptsOf, deliveryBadge, type DeliveryRow } from './webhooks.ts'
+import { attemptList, deliveryBadge, type DeliveryRow } from './webhooks.ts'
 
 const eventFilters: readonly string[] = ['types', 'reference']
 
@@ -33,9 +33,9 @@ type EventRow = {
   readonly occurredAt: Date
 }
 
-type Events = Listed<EventRow & { readonly sequence: number }> & { readonly types: readonly string[] }
+type EventList = ListRows<EventRow & { readonly sequence: number }> & { readonly types: readonly string[] }
 
-export function eventsPage(view: ConsoleView, { rows, types, ...shown }: Events): string {
+export function eventsPage(view: ConsoleView, { rows, types, ...shown }: EventList): string {
   const e = texts[view.language].events
   return listPage(view, shown, {
     title: view.t.events,
@@ -45,7 +45,7 @@ export function eventsPage(view: ConsoleView, { rows, types, ...shown }: Events)
       { name: 'types', label: e.type, options: types.map((type) => [type, type]) },
       { name: 'reference', label: e.reference, charsMax: referenceCharsMax },
     ],
-    note: isPart(shown) && html`<p class="soft">${e.searched}</p>`,
+    note: isPartial(shown) && html`<p class="soft">${e.searched}</p>`,
     columns: [[e.type, 'head'], e.reference, e.occurred, [e.sequence, 'number']],
     cells: rows.map(({ id, type, reference, occurredAt, sequence }) => [
       html`<a href="${view.root}events/${id}">${type}</a>`,
@@ -60,12 +60,12 @@ export function eventsPage(view: ConsoleView, { rows, types, ...shown }: Events)
 type EventDelivery = Pick<DeliveryRow, 'status' | 'attempts' | 'idempotencyKey'> & {
   readonly subscriptionId: string
   readonly url: string
-  /** The id of the event in the deliveries of this endpoint. */
+  /** The id of the event in the deliveries to this endpoint. */
   readonly eventId: string
   readonly nextAttemptAt?: Date | undefined
 }
 
-type Event = EventRow & {
+type EventView = EventRow & {
   readonly transactionHref?: string | undefined
   readonly data: unknown
   readonly deliveries: readonly EventDelivery[]
@@ -74,7 +74,7 @@ type Event = EventRow & {
   readonly problems: Problems
 }
 
-export function eventPage(view: ConsoleView, event: Event): string {
+export function eventPage(view: ConsoleView, event: EventView): string {
   const e = texts[view.language].events
   const { id, type, reference, occurredAt, transactionHref, data, deliveries, done, problems } = event
   const json = JSON.stringify(data, null, 2)
@@ -104,16 +104,13 @@ export function eventPage(view: ConsoleView, event: Event): string {
       <section aria-labelledby="data-title">
         <h2 id="data-title">${e.data}</h2>
         <p>${e.dataText}</p>
-        <div class="call" role="group" aria-label="${e.data}">
-          <pre tabindex="0"><code>${json}</code></pre>
-          ${copyButton(view, json, e.data)}
-        </div>
+        ${copyBlock(view, json, e.data)}
       </section>
       <p class="foot"><a href="${view.root}events">${e.back}</a></p>`,
   })
 }
 
-function deliveryTable(view: ConsoleView, { id, deliveries, mayWrite }: Event): Html {
+function deliveryTable(view: ConsoleView, { id, deliveries, mayWrite }: EventView): Html {
   const e = texts[view.language].events
   const d = texts[view.language].developers
   return table({
@@ -129,7 +126,7 @@ function deliveryTable(view: ConsoleView, { id, deliveries, mayWrite }: Event): 
     rows: deliveries.map((row) => [
       html`<a href="${view.root}webhooks/${row.subscriptionId}">${row.url}</a>`,
       deliveryBadge(view, row.status),
-      attemptsOf(view, row),
+      attemptList(view, row),
       row.nextAttemptAt === undefined ? '' : time(view, row.nextAttemptAt),
       identifier(view, row.eventId, e.deliveryId),
       ...(mayWrite
@@ -145,8 +142,10 @@ function deliveryTable(view: ConsoleView, { id, deliveries, mayWrite }: Event): 
   })
 }
 
-const rowOf = ({ id, eventType, reference, occurredAt }: Omit<ResponseOf<'getEvent'>, 'deliveries' | 'data'>) => ({
-  ...{ id, type: eventType, reference },
+const eventRow = ({ id, eventType, reference, occurredAt }: Omit<ResponseOf<'getEvent'>, 'deliveries' | 'data'>) => ({
+  id,
+  type: eventType,
+  reference,
   occurredAt: new Date(occurredAt),
 })
 
@@ -160,15 +159,15 @@ async function showList({ operate }: Frame, request: PublicRequest, person: Visi
       return { ...feed, nextCursor: hasMore ? feed.nextCursor : null }
     }),
   ])
-  const rows = data.map((event) => ({ ...rowOf(event), sequence: event.sequence }))
+  const rows = data.map((event) => ({ ...eventRow(event), sequence: event.sequence }))
   const events = { ...shown, rows, types: types.data.map(({ name }) => name) }
-  return page(request, statusOf(shown.problems), eventsPage({ ...view, current: 'events' }, events))
+  return page(request, statusOf(shown.problems), eventsPage(view, events))
 }
 
 type DeliveryKey = ResponseOf<'getEvent'>['deliveries'][number]
 
-/** A delivery with its endpoint. Undefined: the endpoint was deleted meanwhile. */
-async function deliveryOf(
+/** Reads a delivery with its endpoint. Undefined: the endpoint was deleted meanwhile. */
+async function readDelivery(
   { operate }: Frame,
   request: PublicRequest,
   person: Visitor,
@@ -182,7 +181,10 @@ async function deliveryOf(
   if (subscription === undefined || delivery === undefined) return undefined
   const { status, attempts, nextAttemptAt } = delivery
   return {
-    ...{ subscriptionId, eventId, url: subscription.url, status },
+    subscriptionId,
+    eventId,
+    url: subscription.url,
+    status,
     attempts: attempts.map((each) => ({ ...each, startedAt: new Date(each.startedAt) })),
     nextAttemptAt: nextAttemptAt === null ? undefined : new Date(nextAttemptAt),
     idempotencyKey: newId(),
@@ -196,26 +198,27 @@ async function showOne(
   problems: Problems = {},
 ): Promise<PublicAnswer> {
   const { view, caller } = person
-  const found = await frame.operate('getEvent', { ...callOf(person, request), params: { id: idOf(request) } })
+  const found = await frame.operate('getEvent', { ...callOf(person, request), params: { id: readId(request) } })
   const { reference, data } = found
-  const deliveries = await Promise.all(found.deliveries.map((key) => deliveryOf(frame, request, person, key)))
-  // The reference of a sample, or of an event that is about no payment, names no transaction.
+  const deliveries = await Promise.all(found.deliveries.map((key) => readDelivery(frame, request, person, key)))
+  // Samples, and events that are not about a payment, have no transaction.
   const transaction = caller.permissions.includes('transactions:read')
     ? await ifFound(frame.operate('getTransaction', { ...callOf(person, request), params: { reference } }))
     : undefined
   const shown = {
-    ...rowOf(found),
+    ...eventRow(found),
     transactionHref: transaction && transactionHref(view, reference),
-    ...{ data, problems },
+    data,
+    problems,
     deliveries: deliveries.filter((each) => each !== undefined),
     mayWrite: caller.permissions.includes('webhooks:write'),
-    done: readQuery(request, ['done'])['done'] === 'redelivered' ? ('redelivered' as const) : undefined,
+    done: readDone(request, ['redelivered']),
   }
-  return page(request, statusOf(problems), eventPage({ ...view, current: 'events' }, shown))
+  return page(request, statusOf(problems), eventPage(view, shown))
 }
 
 async function redeliver(frame: Frame, request: PublicRequest, person: Visitor): Promise<PublicAnswer> {
-  const [id, given] = [idOf(request), readForm(request)]
+  const [id, given] = [readId(request), readForm(request)]
   const [subscriptionId, eventId] = [given('subscriptionId'), given('eventId')]
   if (!uuid.test(subscriptionId) || !uuid.test(eventId)) throw notFound('page')
   const call = { ...callOf(person, request), params: { id: subscriptionId, eventId } }
@@ -228,7 +231,7 @@ async function redeliver(frame: Frame, request: PublicRequest, person: Visitor):
 }
 
 export const eventRoutes: GuestPages = (frame, withVisitor) => {
-  const route = routesOf(frame, withVisitor, 'events')
+  const route = placeRoutes(frame, withVisitor, 'events')
   return [
     route('GET', '', 'webhooks:read', showList),
     route('GET', '/{id}', 'webhooks:read', showOne),

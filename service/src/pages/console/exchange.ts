@@ -3,12 +3,12 @@ import { decimalText, rawNumber, type ResponseOf } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import { currencies, newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
-import { amountCharsMax, choices, field, hiddenField, type Problems, select, type Values } from '../kit/forms.ts'
+import { amountCharsMax, hiddenField, inputs, type Options, type Problems, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { filters } from '../kit/lists.ts'
+import { filterForm } from '../kit/lists.ts'
 import { empty, facts, grouped, message, money, moneyText, strip, table, time } from '../kit/parts.ts'
 import {
-  idOf,
+  readId,
   linkOf,
   page,
   readExactAmount,
@@ -16,11 +16,21 @@ import {
   readQuery,
   seeOther,
   statusOf,
-  valuesIn,
+  uuidChars,
+  readValues,
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { type CustomerLink, customerLinksOf } from './customer-link.ts'
-import { callOf, type Frame, ifFound, type Person, problemsOf, type Routes, routesOf, textsWith } from './request.ts'
+import { type CustomerLink, readCustomerLinks } from './customer-link.ts'
+import {
+  callOf,
+  type Frame,
+  ifFound,
+  type Person,
+  problemsOf,
+  type Routes,
+  placeRoutes,
+  textsWithRefusals,
+} from './request.ts'
 import { texts } from './texts/index.ts'
 import { transactionHref } from './transactions.ts'
 
@@ -40,19 +50,19 @@ type Rates = {
   readonly rates: readonly Rate[]
 }
 
-type Exchange = {
-  /** Absent: the source has no current rates, or the filter was refused. */
+type ExchangeView = {
+  /** Absent: the source has no current rates, or the base was refused. */
   readonly rates?: Rates | undefined
   readonly base: string | undefined
   /** Currencies that can be chosen. */
   readonly currencies: readonly string[]
-  /** Values of the form of a quote as typed. */
+  /** Values of the quote form as typed. */
   readonly values: Values
   readonly problems: Problems
   readonly may: { readonly write: boolean; readonly transactions: boolean }
 }
 
-export function exchangePage(view: ConsoleView, exchange: Exchange): string {
+export function exchangePage(view: ConsoleView, exchange: ExchangeView): string {
   const x = texts[view.language].exchange
   const { problems, may } = exchange
   const conversions = linkOf(`${view.root}transactions`, { category: 'Conversion' })
@@ -69,53 +79,36 @@ export function exchangePage(view: ConsoleView, exchange: Exchange): string {
   })
 }
 
-function quoteForm(view: ConsoleView, { values, problems, currencies }: Exchange): Html {
+const currencyOptions = (codes: readonly string[]): Options => codes.map((code) => [code, code])
+
+function quoteForm(view: ConsoleView, exchange: ExchangeView): Html {
   const x = texts[view.language].exchange
   const p = texts[view.language].payments
-  const currency = (name: 'sellCurrency' | 'buyCurrency', label: string) =>
-    select({
-      ...{ id: name, name, label, value: values[name], error: problems[name] },
-      options: currencies.map((each) => [each, each] as const),
-    })
-  const choice = (
-    name: 'side' | 'kind',
-    legend: string,
-    words: Readonly<Record<string, string>>,
-    helps: Readonly<Record<string, string>>,
-  ) =>
-    choices({
-      ...{ id: name, name, legend, chosen: values[name], error: problems[name] },
-      options: Object.entries(words).map(([value, label]) => ({ value, label, help: helps[value] ?? '' })),
-    })
+  const options = currencyOptions(exchange.currencies)
+  const choicesOf = (words: Readonly<Record<string, string>>, helps: Readonly<Record<string, string>>) =>
+    Object.entries(words).map(([value, label]) => ({ value, label, help: helps[value] ?? '' }))
   return html`<section class="card" aria-labelledby="quote-title">
     <h2 id="quote-title">${x.newQuote}</h2>
     <form method="post" action="${view.root}exchange">
-      ${currency('sellCurrency', x.sell)} ${currency('buyCurrency', x.buy)}
-      ${field({
-        ...{ id: 'amount', name: 'amount', label: p.amount, value: values['amount'] ?? '', error: problems['amount'] },
-        help: p.payoutAmountHelp,
-        more: html`inputmode="decimal" autocomplete="off" maxlength="${amountCharsMax}"`,
-      })}
-      ${choice('side', x.side, x.sides, x.sideHelp)} ${choice('kind', x.kind, x.kinds, x.kindHelp)}
-      ${field({
-        ...{ id: 'customerId', name: 'customerId', help: x.customerHelp, error: problems['customerId'] },
-        ...{ value: values['customerId'] ?? '', optional: true },
-        label: fill(view.t.optional, { label: p.customer }),
-        more: html`autocomplete="off" maxlength="36"`,
-      })}
+      ${inputs(view, exchange, [
+        { name: 'sellCurrency', label: x.sell, options },
+        { name: 'buyCurrency', label: x.buy, options },
+        { name: 'amount', label: p.amount, help: p.payoutAmountHelp, keys: 'decimal', charsMax: amountCharsMax },
+        { name: 'side', label: x.side, choices: choicesOf(x.sides, x.sideHelp) },
+        { name: 'kind', label: x.kind, choices: choicesOf(x.kinds, x.kindHelp) },
+        { name: 'customerId', label: p.customer, help: x.customerHelp, charsMax: uuidChars, optional: true },
+      ])}
       <button type="submit" class="primary">${x.getQuote}</button>
     </form>
   </section>`
 }
 
-function ratesPart(view: ConsoleView, exchange: Exchange): Html {
+function ratesPart(view: ConsoleView, { rates, base, currencies, problems }: ExchangeView): Html {
   const x = texts[view.language].exchange
-  const { rates, base, currencies, problems } = exchange
-  const options = currencies.map((each) => [each, each] as const)
-  const form = filters(view, {
-    path: `${view.root}exchange`,
-    main: [select({ id: 'base', name: 'base', label: x.base, value: base ?? 'EUR', options, error: problems['base'] })],
-    active: base !== undefined,
+  const typed = { values: base === undefined ? {} : { base }, problems }
+  const form = filterForm(view, typed, {
+    path: 'exchange',
+    filters: [{ name: 'base', label: x.base, value: 'EUR', options: currencyOptions(currencies) }],
   })
   return html`<section aria-labelledby="rates-title">
     <h2 id="rates-title">${x.rates}</h2>
@@ -153,7 +146,7 @@ function rateTable(view: ConsoleView, { base, rates }: Rates): Html {
   })
 }
 
-/** 10,000 basis points are the whole. */
+/** Writes basis points (1/10,000) as a percentage. */
 const percent = ({ language }: ConsoleView, basisPoints: number): string =>
   new Intl.NumberFormat(language, { style: 'percent', minimumFractionDigits: 2 }).format(
     `${basisPoints}e-4` as Intl.StringNumericLiteral,
@@ -161,7 +154,7 @@ const percent = ({ language }: ConsoleView, basisPoints: number): string =>
 
 type Amount = { readonly amount: string; readonly currency: string }
 
-type Quote = {
+type QuoteView = {
   readonly status: 'Open' | 'Accepted' | 'Expired'
   readonly sold: Amount
   readonly bought: Amount
@@ -182,15 +175,15 @@ type Quote = {
   /** Path of the form that exchanges. */
   readonly convertHref: string
   readonly mayWrite: boolean
-  /** The reason for which a conversion would be refused now. */
+  /** The reason to refuse a conversion now. */
   readonly refusal: 'balance_limit_exceeded' | 'customer_not_verified' | undefined
   readonly idempotencyKey: string
-  /** True if the form was just sent. */
+  /** True if the person has just sent the form. */
   readonly isNew: boolean
   readonly problems: Problems
 }
 
-export function quotePage(view: ConsoleView, quote: Quote): string {
+export function quotePage(view: ConsoleView, quote: QuoteView): string {
   const x = texts[view.language].exchange
   const { status, isNew, problems } = quote
   const title = { Open: x.checkTitle, Accepted: x.exchangedTitle, Expired: x.expiredTitle }[status]
@@ -202,11 +195,11 @@ export function quotePage(view: ConsoleView, quote: Quote): string {
       ${status === 'Open' && html`<p class="lead">${x.checkText}</p>`}
       ${status === 'Expired' && html`<p class="lead">${x.expiredText}</p>`}
       ${quote.refusal && message('warning', x.refusal[quote.refusal])} ${amounts(view, quote)} ${details(view, quote)}
-      ${status === 'Open' ? holds(view, quote) : afterwards(view, quote)}`,
+      ${status === 'Open' ? quoteExpiry(view, quote) : nextSteps(view, quote)}`,
   })
 }
 
-function amounts(view: ConsoleView, { status, sold, bought, rate }: Quote): Html {
+function amounts(view: ConsoleView, { status, sold, bought, rate }: QuoteView): Html {
   const x = texts[view.language].exchange
   const isDone = status === 'Accepted'
   const rateText = fill(x.rateText, {
@@ -221,7 +214,7 @@ function amounts(view: ConsoleView, { status, sold, bought, rate }: Quote): Html
   ])
 }
 
-function details(view: ConsoleView, quote: Quote): Html {
+function details(view: ConsoleView, quote: QuoteView): Html {
   const x = texts[view.language].exchange
   const p = texts[view.language].payments
   const { status, fee, margin, midRate, available, customer, transaction } = quote
@@ -241,8 +234,8 @@ function details(view: ConsoleView, quote: Quote): Html {
   ])
 }
 
-/** Says until when the quote holds and what comes then, beside the button that exchanges. */
-function holds(view: ConsoleView, quote: Quote): Html {
+/** Draws the expiry of the quote with a countdown, and the button that exchanges. */
+function quoteExpiry(view: ConsoleView, quote: QuoteView): Html {
   const x = texts[view.language].exchange
   const { sold, expiresAt, secondsLeft, againHref, convertHref, mayWrite, refusal, idempotencyKey } = quote
   const label = fill(x.exchange, { amount: moneyText(view, sold.amount, sold.currency) })
@@ -263,7 +256,7 @@ function holds(view: ConsoleView, quote: Quote): Html {
     }`
 }
 
-function afterwards(view: ConsoleView, { transaction, againHref, mayWrite }: Quote): Html {
+function nextSteps(view: ConsoleView, { transaction, againHref, mayWrite }: QuoteView): Html {
   const x = texts[view.language].exchange
   const p = texts[view.language].payments
   const look = transaction === undefined ? 'button primary' : 'button'
@@ -273,13 +266,12 @@ function afterwards(view: ConsoleView, { transaction, againHref, mayWrite }: Quo
   </p>`
 }
 
-type FoundQuote = ResponseOf<'getFxQuote'>
+type QuoteAnswer = ResponseOf<'getFxQuote'>
 
-/** Words of the refusals: those of all pages, and those of exchange. */
-const refusalTexts = (person: Person) => textsWith(person, 'exchange')
+const refusalTexts = (person: Person) => textsWithRefusals(person, 'exchange')
 
-/** The rates of a base. No rates: the source has none that are current, or the base was refused. */
-async function ratesOf({ operate }: Frame, request: PublicRequest, person: Person, base: string | undefined) {
+/** Reads the rates of a base currency. Without rates: the source has no current ones, or the base was refused. */
+async function readRates({ operate }: Frame, request: PublicRequest, person: Person, base: string | undefined) {
   try {
     const query = base === undefined ? '' : `base=${encodeURIComponent(base)}`
     const found = await operate('getFxRates', { ...callOf(person, request), query })
@@ -305,13 +297,15 @@ async function show(
 ): Promise<PublicAnswer> {
   const { view, caller } = person
   const { base } = readQuery(request, ['base'])
-  const { rates, problems: baseProblems } = await ratesOf(frame, request, person, base)
+  const { rates, problems: baseProblems } = await readRates(frame, request, person, base)
   const problems = { ...baseProblems, ...typedProblems }
   const offered =
     rates === undefined ? Object.keys(currencies) : [rates.base, ...rates.rates.map(({ currency }) => currency)]
   const [sellCurrency = '', buyCurrency = ''] = offered
   const shown = {
-    ...{ rates, base, problems },
+    rates,
+    base,
+    problems,
     currencies: offered.toSorted(),
     values: { sellCurrency, buyCurrency, side: 'sell', kind: 'firm', ...typed },
     may: {
@@ -319,10 +313,10 @@ async function show(
       transactions: caller.permissions.includes('transactions:read'),
     },
   }
-  return page(request, statusOf(problems), exchangePage({ ...view, current: 'exchange' }, shown))
+  return page(request, statusOf(problems), exchangePage(view, shown))
 }
 
-/** Words what the quote was refused for. An amount has one field, whichever side it is for. */
+/** Words the refusals of a quote. The sold and the bought amount share one field. */
 function quoteProblems(person: Person, error: unknown, { sellCurrency, buyCurrency }: Values): Problems {
   const { sameCurrency, currencyUnknown, customerUnknown } = texts[person.view.language].exchange
   const { sellAmount, buyAmount, ...problems } = problemsOf(
@@ -342,7 +336,7 @@ function quoteProblems(person: Person, error: unknown, { sellCurrency, buyCurren
 async function createQuote(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const x = texts[person.view.language].exchange
   const given = readForm(request)
-  const values = valuesIn(given, quoteFields)
+  const values = readValues(given, quoteFields)
   const { amount: amountText = '', side, ...rest } = values
   const amount = readExactAmount(amountText)
   if (amount === undefined || amount === 'ambiguous')
@@ -351,7 +345,7 @@ async function createQuote(frame: Frame, request: PublicRequest, person: Person)
     })
   const body = { ...rest, [side === 'buy' ? 'buyAmount' : 'sellAmount']: rawNumber(amount) }
   try {
-    // Without a key: a quote moves nothing, and a form that is changed after Back has to make another one.
+    // Without a key: a quote moves no money, and a form that is changed after Back must create another quote.
     const { id } = await frame.operate('createFxQuote', { ...callOf(person, request), body })
     return seeOther(linkOf(`exchange/${id}`, { side: side === 'buy' ? side : undefined }))
   } catch (error) {
@@ -359,15 +353,15 @@ async function createQuote(frame: Frame, request: PublicRequest, person: Person)
   }
 }
 
-/** The money in the sold currency that the quote can use: of its customer, or of the partner. */
-async function availableOf({ operate }: Frame, request: PublicRequest, person: Person, quote: FoundQuote) {
+/** Reads the money that the quote can use in the sold currency: the customer's or the partner's. */
+async function readAvailable({ operate }: Frame, request: PublicRequest, person: Person, quote: QuoteAnswer) {
   const { sellCurrency, customerId } = quote
   if (!person.caller.permissions.includes('accounts:read')) return undefined
   const call = callOf(person, request)
   const { data } = await operate('listAccounts', call)
   const balance = data.find(({ currency }) => currency === sellCurrency)
   if (balance === undefined) return { amount: '0', currency: sellCurrency }
-  // A balance that is not segregated has no parts: a quote can use all of it.
+  // A pooled balance has no parts: a quote can use all of it.
   if (balance.own === undefined) return { amount: decimalText(balance.available), currency: sellCurrency }
   if (customerId === undefined) return { amount: decimalText(balance.own.available), currency: sellCurrency }
   const parts = await ifFound(operate('listCustomerBalances', { ...call, params: { id: customerId } }))
@@ -375,8 +369,8 @@ async function availableOf({ operate }: Frame, request: PublicRequest, person: P
   return part && { amount: decimalText(part.available), currency: sellCurrency }
 }
 
-/** The form of a quote, filled in as it was. `side` is in the address, because a quote does not say which amount was given. */
-function againHrefOf({ view }: Person, side: 'buy' | 'sell', quote: FoundQuote): string {
+/** Links to the quote form with the same values. `side` is in the address, because a quote does not store which amount was given. */
+function quoteFormHref({ view }: Person, side: 'buy' | 'sell', quote: QuoteAnswer): string {
   const { sellCurrency, buyCurrency, kind, customerId } = quote
   const amount = decimalText(side === 'buy' ? quote.buyAmount : quote.sellAmount)
   return linkOf(`${view.root}exchange`, { sellCurrency, buyCurrency, amount, side, kind, customerId })
@@ -389,18 +383,21 @@ async function showQuote(
   problems: Problems = {},
 ): Promise<PublicAnswer> {
   const { view, caller } = person
-  const id = idOf(request)
+  const id = readId(request)
   const quote = await frame.operate('getFxQuote', { ...callOf(person, request), params: { quoteId: id } })
   const { status, customerId, acceptedBy, margin, fee } = quote
   const [available, customers] = await Promise.all([
-    status === 'Open' ? availableOf(frame, request, person, quote) : undefined,
-    customerLinksOf(frame, request, person, [customerId]),
+    status === 'Open' ? readAvailable(frame, request, person, quote) : undefined,
+    readCustomerLinks(frame, request, person, [customerId]),
   ])
   const expiresAt = new Date(quote.expiresAt)
   const { done, side: givenSide } = readQuery(request, ['done', 'side'])
   const side = givenSide === 'buy' ? 'buy' : 'sell'
   const shown = {
-    ...{ status, available, expiresAt, problems },
+    status,
+    available,
+    expiresAt,
+    problems,
     sold: { amount: decimalText(quote.sellAmount), currency: quote.sellCurrency },
     bought: { amount: decimalText(quote.buyAmount), currency: quote.buyCurrency },
     rate: decimalText(quote.rate),
@@ -417,7 +414,7 @@ async function showQuote(
             reference: acceptedBy,
             href: caller.permissions.includes('transactions:read') ? transactionHref(view, acceptedBy) : undefined,
           },
-    againHref: againHrefOf(person, side, quote),
+    againHref: quoteFormHref(person, side, quote),
     convertHref: linkOf(`${view.root}exchange/${id}/conversion`, { side }),
     mayWrite: caller.permissions.includes('fx:write'),
     refusal: quote.conversionRefusal,
@@ -425,11 +422,11 @@ async function showQuote(
     isNew: done === 'exchanged',
   }
   const code = statusOf(problems)
-  return page(request, code, quotePage({ ...view, current: 'exchange' }, shown))
+  return page(request, code, quotePage(view, shown))
 }
 
 async function convert(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const quoteId = idOf(request)
+  const quoteId = readId(request)
   const idempotencyKey = readForm(request)('idempotencyKey') || newId()
   try {
     await frame.operate('createFxConversion', { ...callOf(person, request), body: { quoteId, idempotencyKey } })
@@ -440,7 +437,7 @@ async function convert(frame: Frame, request: PublicRequest, person: Person): Pr
 }
 
 export const exchangeRoutes: Routes = (frame, _withPerson, withMoney) => {
-  const route = routesOf(frame, withMoney, 'exchange')
+  const route = placeRoutes(frame, withMoney, 'exchange')
   return [
     route('GET', '', 'fx:read', (_frame, request, person) =>
       show(frame, request, person, readQuery(request, quoteFields)),

@@ -1,48 +1,50 @@
-/** Guest links: the list, a new one, and the page on which a guest begins. */
+/** Guest links: the list, a new one, and the page that a guest opens first. */
 import { guestLinks as wire, type ResponseOf, emailCharsMax, nameCharsMax } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
-import { field, hiddenField, optionsOf, type Problems, select } from '../kit/forms.ts'
+import { hiddenField, inputs, optionsOf, type Problems, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { type Listed, listPage } from '../kit/lists.ts'
+import { type ListRows, listPage } from '../kit/lists.ts'
 import { badge, call, facts, time, type Tone } from '../kit/parts.ts'
-import { page, queryText, readForm, readQuery, seeOther, statusOf, uuid } from '../kit/request.ts'
+import { readDone, page, queryText, readForm, seeOther, statusOf, uuid } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import {
   callOf,
   type Frame,
+  may,
   type Person,
   problemsOf,
   readList,
   type Routes,
-  routesOf,
-  sessionCookieOf,
-  viewOf,
+  placeRoutes,
+  sessionCookieFor,
+  createView,
 } from './request.ts'
 import { texts } from './texts/index.ts'
 
-type GuestRow = Pick<
-  ResponseOf<'createGuestLink'>,
-  'guestLinkId' | 'email' | 'fullName' | 'access' | 'status' | 'madeByFullName'
-> & { readonly expiresAt: Date; readonly lastUsedAt: Date | null }
+type GuestLink = ResponseOf<'listGuestLinks'>['data'][number]
 
-type Guests = Listed<GuestRow> & {
+type GuestList = ListRows<GuestLink> & {
   readonly mayWrite: boolean
   readonly idempotencyKey: string
-  /** Texts that were typed in a form that was refused. */
-  readonly typed: Readonly<Partial<Record<'email' | 'fullName' | 'access' | 'expiresInHours', string>>>
+  /** The values of a refused form. */
+  readonly typed: Values
   readonly done?: 'sent' | 'revoked' | undefined
 }
 
 const createCall = `POST /v1/users/guest-links
 { "email": "joan@example.com", "fullName": "Joan Clarke", "access": "read", "expiresInHours": 24 }`
 
-const tones: Readonly<Record<GuestRow['status'], Tone>> = {
-  ...{ Pending: 'neutral', Open: 'good', Expired: 'neutral', Revoked: 'bad', Ended: 'neutral' },
+const tones: Readonly<Record<GuestLink['status'], Tone>> = {
+  Pending: 'neutral',
+  Open: 'good',
+  Expired: 'neutral',
+  Revoked: 'bad',
+  Ended: 'neutral',
 }
 
-function guestsPage(view: ConsoleView, guests: Guests): string {
+function guestsPage(view: ConsoleView, guests: GuestList): string {
   const g = texts[view.language].guests
   const { rows, mayWrite, done } = guests
   return listPage(view, guests, {
@@ -74,7 +76,7 @@ function guestsPage(view: ConsoleView, guests: Guests): string {
   })
 }
 
-function revocation(view: ConsoleView, { guestLinkId, status, fullName }: GuestRow): Html | string {
+function revocation(view: ConsoleView, { guestLinkId, status, fullName }: GuestLink): Html | string {
   if (status !== 'Pending' && status !== 'Open') return ''
   return html`<form method="post" action="${view.root}webhooks/guests/revoke">
     ${hiddenField('id', guestLinkId)}
@@ -84,46 +86,45 @@ function revocation(view: ConsoleView, { guestLinkId, status, fullName }: GuestR
   </form>`
 }
 
-function newLink(view: ConsoleView, { typed, problems, idempotencyKey }: Guests): Html {
+function newLink(view: ConsoleView, { typed, problems, idempotencyKey }: GuestList): Html {
   const g = texts[view.language].guests
   return html`<section aria-labelledby="new-title">
     <h2 id="new-title">${g.newLink}</h2>
     <form class="card" method="post" action="${view.root}webhooks/guests">
       ${hiddenField('idempotencyKey', idempotencyKey)}
-      ${field({
-        ...{ id: 'fullName', name: 'fullName', label: g.name, value: typed.fullName ?? '' },
-        ...{ error: problems['fullName'], more: html`autocomplete="off" maxlength="${nameCharsMax}"` },
-      })}
-      ${field({
-        ...{ id: 'email', name: 'email', label: g.email, type: 'email', value: typed.email ?? '' },
-        ...{ error: problems['email'], more: html`autocomplete="off" maxlength="${emailCharsMax}"` },
-      })}
-      ${select({
-        ...{ id: 'access', name: 'access', label: g.access, value: typed.access ?? 'read' },
-        ...{ options: optionsOf(g.accesses), error: problems['access'] },
-      })}
-      <p class="help">${g.accessHelp}</p>
-      ${field({
-        ...{ id: 'expiresInHours', name: 'expiresInHours', label: g.hours, help: g.hoursHelp },
-        ...{ value: typed.expiresInHours ?? '24', error: problems['expiresInHours'] },
-        more: html`autocomplete="off" inputmode="numeric" maxlength="4"`,
-      })}
+      ${inputs(view, { values: typed, problems }, [
+        { name: 'fullName', label: g.name, charsMax: nameCharsMax },
+        { name: 'email', label: g.email, type: 'email', charsMax: emailCharsMax },
+        { name: 'access', label: g.access, value: 'read', options: optionsOf(g.accesses) },
+        html`<p class="help">${g.accessHelp}</p>`,
+        {
+          name: 'expiresInHours',
+          label: g.hours,
+          help: g.hoursHelp,
+          value: '24',
+          keys: 'numeric',
+          charsMax: hoursCharsMax,
+        },
+      ])}
       <button type="submit" class="primary">${g.send}</button>
     </form>
   </section>`
 }
 
-type Opening = {
+/** More digits than the largest number of hours has, so that a larger one is refused and not cut off. */
+const hoursCharsMax = 4
+
+type GuestInvitation = {
   readonly token: string
   readonly partnerName: string
   readonly fullName: string
   readonly madeByName: string
-  readonly access: GuestRow['access']
+  readonly access: GuestLink['access']
   readonly expiresAt: Date
 }
 
-/** Opens nothing: a mail scanner that follows the link must not use it up. */
-function openGuestPage(view: ConsoleView, opening: Opening): string {
+/** Draws a page with a button, so that a mail scanner that follows the link does not use it up. */
+function openGuestPage(view: ConsoleView, opening: GuestInvitation): string {
   const g = texts[view.language].guests
   const { token, partnerName, fullName: guest, madeByName: maker, access, expiresAt } = opening
   const title = fill(g.openTitle, { partner: partnerName })
@@ -144,31 +145,27 @@ function openGuestPage(view: ConsoleView, opening: Opening): string {
   })
 }
 
-type Refused = { readonly typed: Readonly<Record<string, string>>; readonly problems: Problems }
+type RefusedForm = { readonly typed: Values; readonly problems: Problems }
 
 async function showList(
   { operate }: Frame,
   request: PublicRequest,
   person: Person,
-  refused?: Refused,
+  refused?: RefusedForm,
 ): Promise<PublicAnswer> {
-  const { done } = readQuery(request, ['done'])
   const { data, shown } = await readList(request, person, [], (query) =>
     operate('listGuestLinks', { ...callOf(person, request), query: queryText(query) }),
   )
   const guests = {
     ...shown,
-    rows: data.map((each) => ({
-      ...each,
-      expiresAt: new Date(each.expiresAt),
-      lastUsedAt: each.lastUsedAt === null ? null : new Date(each.lastUsedAt),
-    })),
-    mayWrite: person.caller.permissions.includes('users:write'),
+    rows: data,
+    mayWrite: may(person, 'users:write'),
     idempotencyKey: newId(),
-    ...{ typed: refused?.typed ?? {}, problems: refused?.problems ?? {} },
-    done: (['sent', 'revoked'] as const).find((each) => each === done),
+    typed: refused?.typed ?? {},
+    problems: refused?.problems ?? {},
+    done: readDone(request, ['sent', 'revoked']),
   }
-  return page(request, statusOf(guests.problems), guestsPage({ ...person.view, current: 'webhooks' }, guests))
+  return page(request, statusOf(guests.problems), guestsPage(person.view, guests))
 }
 
 async function create(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
@@ -178,7 +175,7 @@ async function create(frame: Frame, request: PublicRequest, person: Person): Pro
     email: given('email').trim(),
     fullName: given('fullName').trim(),
     access: given('access'),
-    // Another text is passed on, and refused by the operation.
+    // The operation refuses a text that is not a number of hours.
     expiresInHours: /^\d{1,4}$/.test(hours) ? Number(hours) : wire.guestLinkHoursMax + 1,
   }
   try {
@@ -202,7 +199,7 @@ async function revoke({ operate }: Frame, request: PublicRequest, person: Person
 }
 
 export const guestRoutes: Routes = (frame, withPerson) => {
-  const route = routesOf(frame, withPerson, 'webhooks/guests')
+  const route = placeRoutes(frame, withPerson, 'webhooks/guests')
   return [
     route('GET', '', 'users:read', showList),
     route('POST', '', 'users:write', create),
@@ -213,7 +210,7 @@ export const guestRoutes: Routes = (frame, withPerson) => {
       handle: async (request) => {
         const token = new URLSearchParams(request.query).get('token') ?? ''
         const { link, partnerName } = await frame.guests.shown(token)
-        return page(request, 200, openGuestPage(viewOf(frame, request), { ...link, token, partnerName }))
+        return page(request, 200, openGuestPage(createView(frame, request), { ...link, token, partnerName }))
       },
     },
     {
@@ -221,7 +218,7 @@ export const guestRoutes: Routes = (frame, withPerson) => {
       path: '/console/guest',
       handle: async (request) => {
         const token = await frame.guests.open(readForm(request)('token'), request.ip)
-        return seeOther('webhooks', sessionCookieOf(token))
+        return seeOther('webhooks', sessionCookieFor(token))
       },
     },
   ]

@@ -1,14 +1,14 @@
-/** The home page: what waits for the person, balances, and their last days. */
-import { decimalText, type Permission } from '@partner-payments/wire'
+/** The home page: tasks of the person, balances, and their last days. */
+import { decimalText } from '@partner-payments/wire'
 import type { Caller } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { empty, grouped, linkButton, table } from '../kit/parts.ts'
 import { page } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { balancePlot, type BalancePlot, plotOf } from './balance-plot.ts'
+import { balancePlot, type BalancePlot, createPlot } from './balance-plot.ts'
 import { waitingPerPage } from './payouts.ts'
-import { callOf, type Frame, type Person, type Routes } from './request.ts'
+import { callOf, type Frame, may, type Person, type Routes } from './request.ts'
 import { endsSoon } from './service-accounts.ts'
 import { texts } from './texts/index.ts'
 import { isFailing } from './webhooks.ts'
@@ -20,20 +20,20 @@ type Balance = {
   readonly reserved: string
   /** The partner's own part of a segregated balance. */
   readonly own?: string
-  /** Only the customer of a payout pays it, or the partner. */
+  /** True if each customer's payouts use only that customer's money. */
   readonly segregated: boolean
 }
 
-type Waiting = { readonly title: string; readonly count: string; readonly href?: string }
+type WaitingItem = { readonly title: string; readonly count: string; readonly href?: string }
 
-type Home = {
+type HomeView = {
   readonly balances: readonly Balance[]
-  /** Plots of the first balances. Each has the same days. */
+  /** Plots of the first balances, all over the same days. */
   readonly plots: readonly BalancePlot[]
-  readonly waiting: readonly Waiting[]
+  readonly waiting: readonly WaitingItem[]
 }
 
-export function homePage(view: ConsoleView, { balances, plots, waiting }: Home): string {
+export function homePage(view: ConsoleView, { balances, plots, waiting }: HomeView): string {
   const { t } = view
   return shell(view, {
     title: t.home,
@@ -46,18 +46,18 @@ export function homePage(view: ConsoleView, { balances, plots, waiting }: Home):
         <h2 id="balances-title">${t.balances}</h2>
         ${balances.length === 0 ? noBalances(view) : balanceTable(view, balances)}
       </section>
-      ${plots.length > 0 && plotsOf(view, plots)}`,
+      ${plots.length > 0 && plotsPart(view, plots)}`,
   })
 }
 
-const plotsOf = (view: ConsoleView, plots: readonly BalancePlot[]): Html =>
+const plotsPart = (view: ConsoleView, plots: readonly BalancePlot[]): Html =>
   html`<section aria-labelledby="plots-title">
     <h2 id="plots-title">${fill(view.t.lastDays, { count: String(plots[0]?.days.length ?? 0) })}</h2>
     <p class="soft">${view.t.lastDaysText}</p>
     <div class="plots">${plots.map((plot) => balancePlot(view, plot))}</div>
   </section>`
 
-const waitingList = (waiting: readonly Waiting[]): Html =>
+const waitingList = (waiting: readonly WaitingItem[]): Html =>
   html`<ul class="waiting">
     ${waiting.map(({ title, count, href }) => {
       const content = html`<span class="count">${count}</span> <span>${title}</span>`
@@ -99,38 +99,36 @@ function noBalances(view: ConsoleView): Html {
   })
 }
 
-const may = ({ caller }: Person, permission: Permission) => caller.permissions.includes(permission)
+type ListAnswer = { readonly data: readonly unknown[]; readonly nextCursor: string | null }
 
-type Page = { readonly data: readonly unknown[]; readonly nextCursor: string | null }
-
-const countOf = (found: Page | undefined): string | undefined =>
+const countText = (found: ListAnswer | undefined): string | undefined =>
   found === undefined || found.data.length === 0
     ? undefined
     : `${found.data.length}${found.nextCursor === null ? '' : '+'}`
 
-/** More are shown as `25+`: an exact count would read them all. */
-const shownMax = 25
+/** More are shown as `25+`, because an exact count would read them all. */
+const countedMax = 25
 
-/** Days of a plot, and balances that have one: the first ones of the table. */
+/** Days of each plot. Only the first balances of the table have a plot. */
 const plotDays = 30
 
 const plotsMax = 6
 
-/** Approvals that the person may give: those that it did not make. A bulk is one, as in the list that the count leads to. */
-async function approvalsFor({ access, approvals }: Frame, caller: Caller) {
+/** Lists approvals that the person may decide: those of payouts that others made. A bulk counts as one, as in the list. */
+async function listApprovals({ access, approvals }: Frame, caller: Caller) {
   const made = { notBy: await access.madeBy(caller) }
   const found = await approvals.waitingApprovals(caller.partnerId, { made, afterId: null, rowsMax: waitingPerPage + 1 })
   return { data: found.slice(0, waitingPerPage), nextCursor: found.length > waitingPerPage ? 'more' : null }
 }
 
-/** Counts what waits for a person, of the operations that the person may call. */
-async function waitingFor(frame: Frame, person: Person, call: ReturnType<typeof callOf>) {
+/** Counts the tasks that wait for a person and that the person may do. */
+async function countWaiting(frame: Frame, person: Person, call: ReturnType<typeof callOf>) {
   const { operate, clock, members } = frame
   const { view } = person
-  const first = `limit=${shownMax}`
+  const first = `limit=${countedMax}`
   const { caller } = person
   const [held, sessions, invalid, hooks, keys, signOn] = await Promise.all([
-    may(person, 'payouts:write') ? approvalsFor(frame, caller) : undefined,
+    may(person, 'payouts:write') ? listApprovals(frame, caller) : undefined,
     may(person, 'checkout:write') && may(person, 'checkout:read')
       ? operate('listCheckoutSessions', { ...call, query: `hasLatePayments=true&${first}` })
       : undefined,
@@ -148,20 +146,20 @@ async function waitingFor(frame: Frame, person: Person, call: ReturnType<typeof 
   const late = only(sessions, ({ latePayments = [] }) => latePayments.some(({ status }) => status === 'Waiting'))
   const failing = only(hooks, isFailing)
   const ending = only(keys, (key) => endsSoon(key, clock.now()))
-  // Who proposed it is not its second Admin.
+  // The Admin who proposed the change cannot confirm it.
   const proposed = signOn !== undefined && signOn.proposedBy !== caller.serviceAccountId ? [signOn] : []
   const customers = texts[view.language].payments.unverifiedCustomers
   return [
-    { title: view.t.payoutsToApprove, count: countOf(held), href: 'payouts?tab=mine' },
+    { title: view.t.payoutsToApprove, count: countText(held), href: 'payouts?tab=mine' },
     {
       title: view.t.signOnToConfirm,
-      count: countOf({ data: proposed, nextCursor: null }),
+      count: countText({ data: proposed, nextCursor: null }),
       href: 'team/single-sign-on',
     },
-    { title: view.t.latePayments, count: countOf(late), href: 'checkout?hasLatePayments=true' },
-    { title: customers, count: countOf(invalid), href: 'customers?verificationState=Invalid' },
-    { title: view.t.failingWebhooks, count: countOf(failing), href: 'webhooks?show=failing' },
-    { title: view.t.endingKeys, count: countOf(ending), href: 'service-accounts?show=ending' },
+    { title: view.t.latePayments, count: countText(late), href: 'checkout?hasLatePayments=true' },
+    { title: customers, count: countText(invalid), href: 'customers?verificationState=Invalid' },
+    { title: view.t.failingWebhooks, count: countText(failing), href: 'webhooks?show=failing' },
+    { title: view.t.endingKeys, count: countText(ending), href: 'service-accounts?show=ending' },
   ].flatMap(({ count, ...each }) => (count === undefined ? [] : [{ ...each, count }]))
 }
 
@@ -183,8 +181,8 @@ export const homeRoutes: Routes = (frame, _withPerson, withMoney) => [
           reserved: decimalText(reserved),
           ...(own === undefined ? {} : { own: decimalText(own.available) }),
         }))
-        const plots = daily.flatMap((each) => plotOf(each) ?? []).slice(0, plotsMax)
-        const waiting = await waitingFor(frame, person, call)
+        const plots = daily.flatMap((each) => createPlot(each) ?? []).slice(0, plotsMax)
+        const waiting = await countWaiting(frame, person, call)
         return page(request, 200, homePage({ ...view, current: 'home' }, { balances: shown, plots, waiting }))
       }),
   },

@@ -1,20 +1,20 @@
-/** The import and the download of customers: their columns, and what a row would do. */
+/** The import and the download of customers: columns, and the effect of each row. */
 import { customers as wire, kycFields, type ResponseOf, selectForeign } from '@partner-payments/wire'
 import type { PublicRequest, Refusal } from '../../kernel/api/index.ts'
-import type { FileColumns, Row } from '../kit/csv.ts'
+import type { FileColumns, FileRow } from '../kit/csv.ts'
 import { queryText } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import type { Importer, Planned } from './imports.ts'
-import { inTurns, turnsAtOnce } from './in-turns.ts'
+import type { Importer, PlannedRow } from './imports.ts'
+import { inParallel } from './parallel.ts'
 import { callOf, type Frame, ifFound, type Person } from './request.ts'
 import { texts } from './texts/index.ts'
 
 type KycField = (typeof kycFields)[number]
 type Column = 'id' | 'partnerCustomerIdentifier' | 'email' | 'customerType' | KycField
 type Customer = ResponseOf<'getCustomer'>
-type CustomerRow = Row<Column>
+type CustomerRow = FileRow<Column>
 
-/** No answer has it, so that no download has it: an import may set it. */
+/** Answers never contain it, so that downloads leave it empty. An import may set it. */
 const pin = 'personalIdentificationNumber'
 
 const columns = {
@@ -24,10 +24,10 @@ const columns = {
   customerType: ['type'],
   ...Object.fromEntries(kycFields.map((name) => [name, []])),
 } as unknown as FileColumns<Column>
-const order = Object.keys(columns) as readonly Column[]
+const columnOrder = Object.keys(columns) as readonly Column[]
 
-/** The customer of each row: by its id, else by the partner's identifier. Undefined: there is none. */
-async function matched(
+/** Finds the customer of each row by its id, else by the partner's identifier. */
+async function matchCustomers(
   { operate }: Frame,
   request: PublicRequest,
   person: Person,
@@ -35,18 +35,18 @@ async function matched(
 ): Promise<ReadonlyMap<CustomerRow, Customer>> {
   const call = callOf(person, request)
   const found = new Map<CustomerRow, Customer>()
-  await inTurns(rows, turnsAtOnce, async (row) => {
+  await inParallel(rows, async (row) => {
     const { id, partnerCustomerIdentifier } = row.cells
     const customer =
       id === ''
-        ? await byIdentifier(operate, call, partnerCustomerIdentifier)
+        ? await findByIdentifier(operate, call, partnerCustomerIdentifier)
         : await ifFound(operate('getCustomer', { ...call, params: { id } }))
     if (customer !== undefined) found.set(row, customer)
   })
   return found
 }
 
-async function byIdentifier(operate: Frame['operate'], call: ReturnType<typeof callOf>, identifier: string) {
+async function findByIdentifier(operate: Frame['operate'], call: ReturnType<typeof callOf>, identifier: string) {
   if (identifier === '' || identifier.length > identifierCharsMax) return undefined
   const query = queryText({ partnerCustomerIdentifier: identifier })
   return (await operate('listCustomers', { ...call, query })).data[0]
@@ -58,11 +58,11 @@ async function plan(
   request: PublicRequest,
   person: Person,
   rows: readonly CustomerRow[],
-): Promise<readonly Planned<Column>[]> {
+): Promise<readonly PlannedRow<Column>[]> {
   const i = texts[person.view.language].imports
   const call = callOf(person, request)
-  const known = await matched(frame, request, person, rows)
-  const bodies = rows.map((row) => bodyOf(row, known.get(row)))
+  const known = await matchCustomers(frame, request, person, rows)
+  const bodies = rows.map((row) => requestBody(row, known.get(row)))
   const assessed = await frame.customers.assess(
     person.caller.partnerId,
     rows.map((row, at) => {
@@ -71,13 +71,13 @@ async function plan(
     }),
   )
   const first = new Map<string, number>()
-  return rows.map((row, at): Planned<Column> => {
+  return rows.map((row, at): PlannedRow<Column> => {
     const { id, partnerCustomerIdentifier: identifier, fullName, legalName, email } = row.cells
     const customer = known.get(row)
     const label = fullName || legalName || email || identifier || id
-    const refuse = (reason: string): Planned<Column> => ({ row, label, effect: 'Refused', fields: [], reason })
+    const refuse = (reason: string): PlannedRow<Column> => ({ row, label, effect: 'Refused', fields: [], reason })
     if (id !== '' && customer === undefined) return refuse(i.unknownId)
-    // Without either a repeated import would make the customer again.
+    // Without an id or an identifier, a second import would create the customer again.
     if (id === '' && identifier === '') return refuse(fill(i.unnamed, { columns: 'id, partnerCustomerIdentifier' }))
     const key = customer?.guid ?? identifier
     const earlier = first.get(key)
@@ -106,8 +106,8 @@ async function plan(
 
 type Body = Readonly<Record<string, unknown>> & { readonly kyc?: Readonly<Record<string, string>> }
 
-/** The cells that set something: all of a new customer, of a known one those with another value. A type is given once. */
-function bodyOf({ cells }: CustomerRow, customer: Customer | undefined): Body {
+/** Returns the cells to write: all of a new customer, the changed ones of a known customer. The type of a customer never changes. */
+function requestBody({ cells }: CustomerRow, customer: Customer | undefined): Body {
   const values: Readonly<Record<string, string | undefined>> = customer?.kyc ?? {}
   const kyc = kycFields.flatMap((name) =>
     cells[name] === '' || cells[name] === values[name] ? [] : [[name, cells[name]] as const],
@@ -119,7 +119,7 @@ function bodyOf({ cells }: CustomerRow, customer: Customer | undefined): Body {
   return { ...Object.fromEntries(own), ...type, ...(kyc.length > 0 && { kyc: Object.fromEntries(kyc) }) }
 }
 
-/** Names the cells that the API would refuse by their form. */
+/** Names the cells that do not fit the schema of the API. */
 function wrongFields({ kyc = {}, ...body }: Body): readonly string[] {
   const wrong = (fields: object, properties: Readonly<Record<string, object>>) =>
     Object.entries(fields).filter(([name, value]) => selectForeign(value, properties[name] ?? {}) === undefined)
@@ -129,13 +129,16 @@ function wrongFields({ kyc = {}, ...body }: Body): readonly string[] {
 const refusedFields = (refusal: Refusal | undefined): readonly string[] =>
   (refusal?.errors ?? []).map(({ pointer }) => pointer.replace('/kyc/', ''))
 
-function cellsOf({ serviceId, partnerCustomerIdentifier, email, kyc }: Customer): readonly string[] {
+function customerCells({ serviceId, partnerCustomerIdentifier, email, kyc }: Customer): readonly string[] {
   const { customerType, ...values } = kyc
   const own: Readonly<Record<string, string | undefined>> = {
     ...values,
-    ...{ id: serviceId, partnerCustomerIdentifier, email, customerType },
+    id: serviceId,
+    partnerCustomerIdentifier,
+    email,
+    customerType,
   }
-  return order.map((name) => (name === pin ? '' : (own[name] ?? '')))
+  return columnOrder.map((name) => (name === pin ? '' : (own[name] ?? '')))
 }
 
 export const customerImporter: Importer<Column> = {
@@ -147,6 +150,6 @@ export const customerImporter: Importer<Column> = {
   plan,
   list: async ({ operate }, request, person, query) => {
     const { data, nextCursor } = await operate('listCustomers', { ...callOf(person, request), query })
-    return { rows: data.map(cellsOf), nextCursor }
+    return { rows: data.map(customerCells), nextCursor }
   },
 }

@@ -1,13 +1,14 @@
-/** The import and the download of payees: their columns, and what a row would do. */
+/** The import and the download of payees: columns, and the effect of each row. */
 import { beneficiaries as wire, type PayeeAddress, type ResponseOf, selectForeign } from '@partner-payments/wire'
 import type { PublicRequest } from '../../kernel/api/index.ts'
 import { isUuid } from '../../kernel/index.ts'
 import { domesticText, readAmericanNumber, readBritishNumber, readSortCode } from '../../rails/index.ts'
 import type { BeneficiaryCreate, Beneficiary } from '../../parties/beneficiaries/index.ts'
 import { Refusal } from '../../kernel/api/index.ts'
-import type { FileColumns, Row } from '../kit/csv.ts'
+import type { FileColumns, FileRow } from '../kit/csv.ts'
+import { fill } from '../language.ts'
 import { refusalText } from './bulk-check-page.ts'
-import type { Importer, Planned } from './imports.ts'
+import type { Importer, PlannedRow } from './imports.ts'
 import { callOf, type Frame, ifFound, type Person } from './request.ts'
 import { texts } from './texts/index.ts'
 
@@ -47,14 +48,14 @@ const columns: FileColumns<Column> = {
   walletAddress: [],
   vasp: [],
 }
-const order = Object.keys(columns) as readonly Column[]
+const columnOrder = Object.keys(columns) as readonly Column[]
 
-type PayeeRow = Row<Column>
+type PayeeRow = FileRow<Column>
 
-const given = (row: PayeeRow, name: Column): string | undefined => row.cells[name] || undefined
+const cellText = (row: PayeeRow, name: Column): string | undefined => row.cells[name] || undefined
 
-/** The account as the service stores it. Empty: the row has none, or it cannot be read. */
-function accountOf({ cells }: PayeeRow): string {
+/** Returns the account as the service stores it. Empty: the row has no readable account. */
+function accountKey({ cells }: PayeeRow): string {
   if (cells.iban !== '') return cells.iban.replaceAll(/\s/g, '').toUpperCase()
   if (cells.walletAddress !== '') return cells.walletAddress
   const [sortCode, british] = [readSortCode(cells.sortCode), readBritishNumber(cells.accountNumber)]
@@ -68,28 +69,30 @@ function accountOf({ cells }: PayeeRow): string {
 const storedAccount = ({ iban, domesticAccount, walletAddress }: Beneficiary): string =>
   iban ?? domesticAccount ?? walletAddress ?? ''
 
-/** The address of the cells, over the one that the payee has. Undefined: the row has none. */
-function addressOf(row: PayeeRow, before: PayeeAddress | null): Readonly<Record<string, string>> | undefined {
+/** Merges the address cells into the payee's address. Undefined: the row has no address. */
+function readAddress(row: PayeeRow, before: PayeeAddress | null): Readonly<Record<string, string>> | undefined {
   const cells = Object.entries(addressNames).flatMap(([column, name]) => {
-    const text = given(row, column as Column)
+    const text = cellText(row, column as Column)
     return text === undefined ? [] : [[name, name === 'country' ? text.toUpperCase() : text] as const]
   })
   return cells.length === 0 ? undefined : { ...before, ...Object.fromEntries(cells) }
 }
 
-type Fields = Readonly<Record<string, string>>
+type FieldTexts = Readonly<Record<string, string>>
 
-/** The request that creates the payee. */
-function bodyOf(row: PayeeRow): Fields & { readonly address?: Fields } {
-  const address = addressOf(row, null)
+/** Returns the body that creates the payee. */
+function requestBody(row: PayeeRow): FieldTexts & { readonly address?: FieldTexts } {
+  const address = readAddress(row, null)
   const fields = createNames.flatMap((name) => {
-    const text = given(row, name)
+    const text = cellText(row, name)
     return text === undefined ? [] : [[name, name === 'currency' ? text.toUpperCase() : text] as const]
   })
-  return { ...Object.fromEntries(fields), ...(address && { address }) } as Fields & { readonly address?: Fields }
+  return { ...Object.fromEntries(fields), ...(address && { address }) } as FieldTexts & {
+    readonly address?: FieldTexts
+  }
 }
 
-/** Names the cells that the API would refuse by their form. */
+/** Names the cells that do not fit the schema of the API. */
 const wrongFields = (body: object, properties: Readonly<Record<string, object>>): readonly string[] =>
   Object.entries(body).flatMap(([name, value]) => {
     const schema = properties[name]
@@ -101,48 +104,48 @@ async function plan(
   request: PublicRequest,
   person: Person,
   rows: readonly PayeeRow[],
-): Promise<readonly Planned<Column>[]> {
+): Promise<readonly PlannedRow<Column>[]> {
   const { payees, operate } = frame
   const call = callOf(person, request)
   const { partnerId } = person.caller
-  const owners = await ownersOf(frame, request, person, rows)
+  const owners = await readOwners(frame, request, person, rows)
   const [byId, byAccount] = await Promise.all([
     payees.byTexts(
       partnerId,
       rows.flatMap((row) => (isUuid(row.cells.id.toLowerCase()) ? [row.cells.id] : [])),
     ),
-    payees.atAccounts(partnerId, [...new Set(rows.map(accountOf).filter((account) => account !== ''))]),
+    payees.atAccounts(partnerId, [...new Set(rows.map(accountKey).filter((account) => account !== ''))]),
   ])
   const known = {
     byId: new Map(byId.map((payee) => [payee.id, payee])),
     byAccount: Map.groupBy(byAccount, storedAccount),
   }
-  const found = rows.map((row) => matched(row, known, owners))
+  const found = rows.map((row) => matchPayee(row, known, owners))
   const create = rows.filter((_row, at) => found[at] === undefined)
-  const assessed = await payees.assess(create.map((row) => bodyOf(row) as unknown as BeneficiaryCreate))
+  const assessed = await payees.assess(create.map((row) => requestBody(row) as unknown as BeneficiaryCreate))
   const refused = new Map(create.map((row, at) => [row, assessed[at]]))
   const first = new Map<string, number>()
-  return rows.map((row, at): Planned<Column> => {
+  return rows.map((row, at): PlannedRow<Column> => {
     const i = texts[person.view.language].imports
     const payee = found[at]
-    const label = given(row, 'name') ?? (payee instanceof Object ? payee.name : row.cells.id)
-    const refuse = (reason: string): Planned<Column> => ({ row, label, effect: 'Refused', fields: [], reason })
+    const label = cellText(row, 'name') ?? (payee instanceof Object ? payee.name : row.cells.id)
+    const refuse = (reason: string): PlannedRow<Column> => ({ row, label, effect: 'Refused', fields: [], reason })
     if (payee === 'unknown') return refuse(i.unknownId)
     if (payee === 'account') return refuse(i.accountChanged)
     const key =
-      payee?.id ?? JSON.stringify([accountOf(row), row.cells.currency.toUpperCase(), owners.get(row.cells.customerId)])
+      payee?.id ?? JSON.stringify([accountKey(row), row.cells.currency.toUpperCase(), owners.get(row.cells.customerId)])
     const earlier = first.get(key)
-    if (earlier !== undefined) return refuse(fill(i.twice, earlier))
+    if (earlier !== undefined) return refuse(fill(i.twice, { line: String(earlier) }))
     first.set(key, row.line)
     if (payee !== undefined)
-      return changeOf(
+      return planChange(
         person,
         row,
         payee,
         label,
         async (body) => void (await operate('updateBeneficiary', { ...call, body })),
       )
-    const body = bodyOf(row)
+    const body = requestBody(row)
     const wrong = wrongFields(body, wire.BeneficiaryCreate.properties)
     if (wrong.length > 0) return refuse(`${texts[person.view.language].bulk.problem}: ${wrong.join(', ')}`)
     const outcome = refused.get(row)
@@ -153,16 +156,14 @@ async function plan(
   })
 }
 
-const fill = (text: string, line: number): string => text.replace('{line}', String(line))
-
-/** Customers by the texts that the file has for them. An unknown one is absent. */
-async function ownersOf(
+/** Reads the customer ids by the texts in the file. Unknown customers are absent. */
+async function readOwners(
   { operate }: Frame,
   request: PublicRequest,
   person: Person,
   rows: readonly PayeeRow[],
 ): Promise<ReadonlyMap<string, string>> {
-  const texts_ = [...new Set(rows.flatMap((row) => given(row, 'customerId') ?? []))]
+  const texts_ = [...new Set(rows.flatMap((row) => cellText(row, 'customerId') ?? []))]
   const owners = new Map<string, string>()
   for (const text of texts_) {
     const found = isUuid(text.toLowerCase())
@@ -173,14 +174,14 @@ async function ownersOf(
   return owners
 }
 
-type Known = {
+type KnownPayees = {
   readonly byId: ReadonlyMap<string, Beneficiary>
   readonly byAccount: ReadonlyMap<string, readonly Beneficiary[]>
 }
 
-/** The payee that a row is about: by its id, else the oldest one with account, currency and customer. Undefined: a new one. */
-function matched(row: PayeeRow, { byId, byAccount }: Known, owners: ReadonlyMap<string, string>) {
-  const account = accountOf(row)
+/** Finds the payee of a row by id, else the oldest payee with the same account, currency and customer. Undefined: the payee is new. */
+function matchPayee(row: PayeeRow, { byId, byAccount }: KnownPayees, owners: ReadonlyMap<string, string>) {
+  const account = accountKey(row)
   if (row.cells.id !== '') {
     const payee = byId.get(row.cells.id.toLowerCase())
     if (payee === undefined) return 'unknown' as const
@@ -194,20 +195,21 @@ function matched(row: PayeeRow, { byId, byAccount }: Known, owners: ReadonlyMap<
   return others.find(({ name }) => name === row.cells.name) ?? others[0]
 }
 
-type Update = { readonly id: string } & Readonly<Record<string, unknown>>
+type PayeeUpdate = { readonly id: string } & Readonly<Record<string, unknown>>
 
-function changeOf(
+function planChange(
   { view }: Person,
   row: PayeeRow,
   payee: Beneficiary,
   label: string,
-  update: (body: Update) => Promise<void>,
-): Planned<Column> {
-  const address = addressOf(row, payee.address)
+  update: (body: PayeeUpdate) => Promise<void>,
+): PlannedRow<Column> {
+  const address = readAddress(row, payee.address)
   const isMoved =
-    address !== undefined && JSON.stringify(sorted(address)) !== JSON.stringify(sorted(payee.address ?? {}))
+    address !== undefined &&
+    JSON.stringify(sortedEntries(address)) !== JSON.stringify(sortedEntries(payee.address ?? {}))
   const texts_ = (['name', 'alias'] as const).flatMap((name) => {
-    const text = given(row, name)
+    const text = cellText(row, name)
     return text === undefined || text === payee[name] ? [] : [[name, text] as const]
   })
   const body = { ...Object.fromEntries(texts_), ...(isMoved && { address }) }
@@ -225,19 +227,12 @@ function changeOf(
   return { row, label, effect: 'Change', fields, apply: () => update({ id: payee.id, ...body }) }
 }
 
-const sorted = (address: object) => Object.entries(address).toSorted(([one], [other]) => (one < other ? -1 : 1))
+const sortedEntries = (address: object) => Object.entries(address).toSorted(([one], [other]) => (one < other ? -1 : 1))
 
-function cellsOf(payee: ResponseOf<'getBeneficiary'>): readonly string[] {
-  const { address } = payee
-  const own: Readonly<Record<string, string | undefined>> = {
-    ...{ id: payee.id, name: payee.name, alias: payee.alias, iban: payee.iban, sortCode: payee.sortCode },
-    ...{ routingNumber: payee.routingNumber, accountNumber: payee.accountNumber, accountType: payee.accountType },
-    ...{ bic: payee.bic, currency: payee.currency, customerId: payee.customerId, country: payee.country },
-    ...{ walletAddress: payee.walletAddress, vasp: payee.vasp, addressCountry: address?.country },
-    ...{ streetName: address?.streetName, buildingNumber: address?.buildingNumber, postalCode: address?.postalCode },
-    ...{ city: address?.city, state: address?.state },
-  }
-  return order.map((name) => own[name] ?? '')
+function payeeCells(payee: ResponseOf<'getBeneficiary'>): readonly string[] {
+  const { address, country } = payee
+  const own: Readonly<Record<string, unknown>> = { ...address, ...payee, country, addressCountry: address?.country }
+  return columnOrder.map((name) => String(own[name] ?? ''))
 }
 
 export const payeeImporter: Importer<Column> = {
@@ -249,6 +244,6 @@ export const payeeImporter: Importer<Column> = {
   plan,
   list: async ({ operate }, request, person, query) => {
     const { data, nextCursor } = await operate('listBeneficiaries', { ...callOf(person, request), query })
-    return { rows: data.map(cellsOf), nextCursor }
+    return { rows: data.map(payeeCells), nextCursor }
   },
 }

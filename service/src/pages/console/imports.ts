@@ -1,40 +1,40 @@
-/** Imports: a file of payees or customers, what it would do line by line, and what it did. One engine for both kinds. */
+/** Imports of payees and customers: the upload, the effect of each line, and the results. */
 import { createHash } from 'node:crypto'
 import type { Permission } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import type { UploadKind } from '../../people/users/index.ts'
 import { html, type Html } from '../html.ts'
-import { type FileColumns, readTable, type Row, spreadsheetText, textOfFile } from '../kit/csv.ts'
-import { field, hiddenField, type Problems, type Values } from '../kit/forms.ts'
+import { type FileColumns, readTable, type FileRow, spreadsheetText, decodeFile } from '../kit/csv.ts'
+import { hiddenField, input, type Problems, type Values } from '../kit/forms.ts'
 import { consoleMessage, type ConsoleView, shell } from '../kit/frame.ts'
 import { readFormData } from '../kit/multipart.ts'
 import { badge, linkButton, message, strip, table } from '../kit/parts.ts'
-import { idOf, linkOf, page, queryText, readForm, readQuery, seeOther, statusOf, timesOf } from '../kit/request.ts'
+import { readId, linkOf, page, queryText, readForm, readQuery, seeOther, statusOf, withTimes } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { refusalText } from './bulk-check-page.ts'
 import { download } from './bulk-drafts.ts'
-import { inTurns, turnsAtOnce } from './in-turns.ts'
-import { type Frame, type Person, type Routes, routesOf } from './request.ts'
+import { inParallel } from './parallel.ts'
+import { type Frame, type Person, type Routes, placeRoutes } from './request.ts'
 import { texts } from './texts/index.ts'
 
-/** Rows that one file may have: each is one operation when it is applied. */
+/** Rows of a file at most. Applying the import calls one operation for each. */
 const importRowsMax = 2000
-/** Rows that one download may have. */
+/** Rows of a download at most. */
 const exportRowsMax = 5000
 const fileBytesMax = 4 * 1024 * 1024
-const rowsShown = 200
+const shownRowsMax = 200
 
 type Effect = 'Create' | 'Change' | 'Same' | 'Refused'
 
-/** The effect that a row would have. `reason`: why it is refused. `fields`: those that it changes. */
-export type Planned<Column extends string> = {
-  readonly row: Row<Column>
+/** The effect of a row. `fields`: those that it changes. `reason`: why it is refused. */
+export type PlannedRow<Column extends string> = {
+  readonly row: FileRow<Column>
   readonly effect: Effect
   /** Names the payee or the customer. */
   readonly label: string
   readonly fields: readonly string[]
   readonly reason?: string
-  /** Does it, under a key of the row. Absent for a row that does nothing. */
+  /** Applies the row under its own idempotency key. Absent for a row without effect. */
   readonly apply?: (idempotencyKey: string) => Promise<void>
 }
 
@@ -42,17 +42,17 @@ export type Importer<Column extends string> = {
   readonly kind: UploadKind
   readonly place: 'payees' | 'customers'
   readonly permissions: { readonly read: Permission; readonly write: Permission }
-  /** The columns by their names in the API: the download has them in this order. */
+  /** The columns by their API names, in the order of the download. */
   readonly columns: FileColumns<Column>
   readonly required: readonly Column[]
-  /** Judges what each row would do now. Writes nothing. */
+  /** Determines the effect of each row without writing. */
   readonly plan: (
     frame: Frame,
     request: PublicRequest,
     person: Person,
-    rows: readonly Row<Column>[],
-  ) => Promise<readonly Planned<Column>[]>
-  /** A page of the list, as cells in the order of the columns. */
+    rows: readonly FileRow<Column>[],
+  ) => Promise<readonly PlannedRow<Column>[]>
+  /** Reads a page of the list as cells in the order of the columns. */
   readonly list: (
     frame: Frame,
     request: PublicRequest,
@@ -61,14 +61,17 @@ export type Importer<Column extends string> = {
   ) => Promise<{ readonly rows: readonly (readonly string[])[]; readonly nextCursor: string | null }>
 }
 
-type Result = { readonly line: number; readonly label: string; readonly effect: Effect; readonly reason: string }
-/** `results`: absent until it is applied. */
-type Kept<Column extends string> = { readonly rows: readonly Row<Column>[]; readonly results?: readonly Result[] }
+type RowResult = { readonly line: number; readonly label: string; readonly effect: Effect; readonly reason: string }
+/** `results`: absent until the import is applied. */
+type ImportContent<Column extends string> = {
+  readonly rows: readonly FileRow<Column>[]
+  readonly results?: readonly RowResult[]
+}
 
-const namesOf = <Column extends string>({ columns }: Pick<Importer<Column>, 'columns'>) =>
+const columnNames = <Column extends string>({ columns }: Pick<Importer<Column>, 'columns'>) =>
   Object.keys(columns) as unknown as readonly Column[]
 
-/** The links of a list to its download, with the filters that are set, and to the import. */
+/** Draws the links from a list to its filtered download and to the import. */
 export const importLinks = (
   view: ConsoleView,
   place: 'payees' | 'customers',
@@ -86,16 +89,23 @@ export function newImportPage(view: ConsoleView, { place, problems }: ImportPage
   const i = texts[view.language].imports
   const own = i[place]
   return shell(view, {
-    ...{ title: own.title, problems },
+    title: own.title,
+    problems,
     main: html`<h1>${own.title}</h1>
       <p class="lead">${own.lead} ${i.same}</p>
       <p class="buttons">${linkButton(`${view.root}${place}/import/template.csv`, i.template)}</p>
       <form class="card" method="post" action="${view.root}${place}/import" enctype="multipart/form-data">
-        ${field({
-          ...{ id: 'file', name: 'file', type: 'file', label: texts[view.language].bulk.file, error: problems['file'] },
-          help: fill(i.fileHelp, { count: importRowsMax.toLocaleString(view.language) }),
-          more: html`accept=".csv,.txt,text/csv"`,
-        })}
+        ${input(
+          view,
+          { values: {}, problems },
+          {
+            name: 'file',
+            type: 'file',
+            label: texts[view.language].bulk.file,
+            help: fill(i.fileHelp, { count: importRowsMax.toLocaleString(view.language) }),
+            more: html`accept=".csv,.txt,text/csv"`,
+          },
+        )}
         <button type="submit" class="primary">${i.check}</button>
       </form>
       <p class="foot"><a href="${view.root}${place}">${own.back}</a></p>`,
@@ -105,8 +115,8 @@ export function newImportPage(view: ConsoleView, { place, problems }: ImportPage
 type PlanPage = {
   readonly id: string
   readonly place: 'payees' | 'customers'
-  readonly rows: readonly (Result & { readonly fields: readonly string[] })[]
-  /** Absent: it was applied, and the page says what it did. */
+  readonly rows: readonly (RowResult & { readonly fields: readonly string[] })[]
+  /** Absent: the import was applied, and the page shows the results. */
   readonly send?: { readonly revision: number; readonly seen: string }
   readonly problems: Problems
 }
@@ -122,10 +132,10 @@ export function importPage(view: ConsoleView, { id, place, rows, send, problems 
   ) as Record<Effect, number>
   const numbers = { created: count(counts.Create), changed: count(counts.Change), refused: count(counts.Refused) }
   const words = send === undefined ? i.results : i.effects
-  // What is refused comes first: it needs the person.
+  // Refused rows come first, because the person must act on them.
   const ordered = rows.toSorted((one, other) => Number(other.effect === 'Refused') - Number(one.effect === 'Refused'))
   const cells = ordered
-    .slice(0, rowsShown)
+    .slice(0, shownRowsMax)
     .map((row): readonly (Html | string)[] => [
       String(row.line),
       row.label,
@@ -133,7 +143,9 @@ export function importPage(view: ConsoleView, { id, place, rows, send, problems 
       row.reason || (row.fields.length > 0 ? fill(i.changes, { fields: row.fields.join(', ') }) : ''),
     ])
   return shell(view, {
-    ...{ title: i.checked, wide: true, problems },
+    title: i.checked,
+    wide: true,
+    problems,
     main: html`${send === undefined && message('good', fill(i.done, numbers))}
       <h1>${i[place].title}</h1>
       ${send !== undefined && html`<p class="lead">${i.checkedText}</p>`}
@@ -147,37 +159,40 @@ export function importPage(view: ConsoleView, { id, place, rows, send, problems 
               <button type="submit" class="primary">${fill(i.apply, numbers)}</button>
             </form>`)
       }
-      ${rows.length > rowsShown && html`<p>${fill(i.shown, { shown: count(rowsShown), count: count(rows.length) })}</p>`}
+      ${rows.length > shownRowsMax && html`<p>${fill(i.shown, { shown: count(shownRowsMax), count: count(rows.length) })}</p>`}
       ${table({ caption: i.checked, columns: [[texts[view.language].bulk.line, 'head'], i.what, i.effect, i.details], rows: cells })}
       <p class="foot"><a href="${view.root}${place}">${i[place].back}</a></p>`,
   })
 }
 
-const resultOf = ({ row, label, effect, reason = '' }: Planned<string>): Result => ({
-  ...{ line: row.line, label, effect, reason },
+const rowResult = ({ row, label, effect, reason = '' }: PlannedRow<string>): RowResult => ({
+  line: row.line,
+  label,
+  effect,
+  reason,
 })
 
-/** Changes with everything that a person decides by. */
-const seenOf = (planned: readonly Planned<string>[]): string =>
+/** Hashes everything that the person has seen, to detect changes before applying. */
+const planHash = (planned: readonly PlannedRow<string>[]): string =>
   createHash('sha256')
     .update(JSON.stringify(planned.map(({ row, effect, fields, reason }) => [row, effect, fields, reason])))
     .digest('base64url')
 
-/** Reads the rows of a file, or says what is wrong with it. */
+/** Reads the rows of a file, or returns the text of its problem. */
 async function readRows<Column extends string>(
   request: PublicRequest,
   { view }: Person,
   { columns, required }: Importer<Column>,
-): Promise<readonly Row<Column>[] | string> {
+): Promise<readonly FileRow<Column>[] | string> {
   const [b, i] = [texts[view.language].bulk, texts[view.language].imports]
   const file = (await readFormData(request.body)).get('file')
   if (!(file instanceof File) || file.size === 0) return b.fileMissing
-  const decoded = textOfFile(new Uint8Array(await file.arrayBuffer()))
+  const decoded = decodeFile(new Uint8Array(await file.arrayBuffer()))
   if (typeof decoded === 'string') return decoded === 'workbook' ? b.fileWorkbook : b.fileBinary
   const { named, rows, problems, isCut } = await readTable(decoded.text, columns, 2 * importRowsMax)
   if (!required.every((column) => named.has(column))) return fill(i.fileHeader, { columns: required.join(', ') })
   if (problems.length > 0) {
-    const lines = problems.slice(0, linesNamed).map(({ line }) => line)
+    const lines = problems.slice(0, namedLinesMax).map(({ line }) => line)
     return fill(i.fileRows, { lines: lines.join(', ') + (problems.length > lines.length ? ', …' : '') })
   }
   if (isCut || rows.length > importRowsMax)
@@ -185,59 +200,58 @@ async function readRows<Column extends string>(
   return rows.length === 0 ? i.fileEmpty : rows
 }
 
-const linesNamed = 10
+const namedLinesMax = 10
 
 export function importRoutes<Column extends string>(importer: Importer<Column>): Routes {
   return (frame, _withPerson, withMoney): readonly PublicRoute[] => {
     const { kind, place, permissions } = importer
-    const route = routesOf(frame, withMoney, place)
-    const viewOf = ({ view }: Person): ConsoleView => ({ ...view, current: place })
+    const route = placeRoutes(frame, withMoney, place)
     const showNew = (request: PublicRequest, person: Person, problems: Problems = {}): PublicAnswer =>
-      page(request, statusOf(problems), newImportPage(viewOf(person), { place, problems }))
+      page(request, statusOf(problems), newImportPage(person.view, { place, problems }))
     const show = async (request: PublicRequest, person: Person, problems: Problems = {}): Promise<PublicAnswer> => {
-      const { id, revision, content } = await frame.uploads.find<Kept<Column>>(person, kind, idOf(request))
+      const { id, revision, content } = await frame.uploads.find<ImportContent<Column>>(person, kind, readId(request))
       if (content === undefined) return seeOther('../import')
       if (content.results !== undefined) {
         const rows = content.results.map((row) => ({ ...row, fields: [] }))
-        return page(request, 200, importPage(viewOf(person), { id, place, rows, problems }))
+        return page(request, 200, importPage(person.view, { id, place, rows, problems }))
       }
       const planned = await importer.plan(frame, request, person, content.rows)
-      const rows = planned.map((each) => ({ ...resultOf(each), fields: each.fields }))
-      const shown = { id, place, rows, problems, send: { revision, seen: seenOf(planned) } }
-      return page(request, statusOf(problems), importPage(viewOf(person), shown))
+      const rows = planned.map((each) => ({ ...rowResult(each), fields: each.fields }))
+      const shown = { id, place, rows, problems, send: { revision, seen: planHash(planned) } }
+      return page(request, statusOf(problems), importPage(person.view, shown))
     }
     const apply = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
       const i = texts[person.view.language].imports
-      const upload = await frame.uploads.find<Kept<Column>>(person, kind, idOf(request))
+      const upload = await frame.uploads.find<ImportContent<Column>>(person, kind, readId(request))
       const { id, revision, content } = upload
       if (content === undefined || content.results !== undefined) return seeOther(`../${id}`)
       const planned = await importer.plan(frame, request, person, content.rows)
       const given = readForm(request)
-      const isSeen = given('revision') === String(revision) && given('seen') === seenOf(planned)
+      const isSeen = given('revision') === String(revision) && given('seen') === planHash(planned)
       const lease = isSeen ? await frame.uploads.lease(person, upload) : undefined
       if (lease === undefined) return show(request, person, { form: i.changed })
-      const results = new Map<Row<Column>, Result>()
+      const results = new Map<FileRow<Column>, RowResult>()
       try {
-        await inTurns(planned, turnsAtOnce, async (each) => {
-          const refused = await orRefusal(() => each.apply?.(`${id}-${each.row.line}`))
-          const result = resultOf(each)
+        await inParallel(planned, async (each) => {
+          const refused = await catchRefusal(() => each.apply?.(`${id}-${each.row.line}`))
+          const result = rowResult(each)
           const reason = refused && refusalText(person.view, refused)
           results.set(each.row, reason === undefined ? result : { ...result, effect: 'Refused', reason })
         })
       } finally {
         await frame.uploads.release(person, lease)
       }
-      const done = planned.map((each) => results.get(each.row) ?? resultOf(each))
+      const done = planned.map((each) => results.get(each.row) ?? rowResult(each))
       await frame.uploads.replace(person, upload, { rows: [], results: done })
       return seeOther(`../${id}`)
     }
     return [
       route('GET', `/${place}.csv`, permissions.read, (_frame, request, person) =>
-        exported(frame, request, person, importer),
+        exportList(frame, request, person, importer),
       ),
       route('GET', '/import', permissions.write, (_frame, request, person) => showNew(request, person)),
       route('GET', '/import/template.csv', permissions.write, (_frame, _request, { view }) =>
-        download(`${place}.csv`, spreadsheetText(view.language, [namesOf(importer)])),
+        download(`${place}.csv`, spreadsheetText(view.language, [columnNames(importer)])),
       ),
       {
         ...route('POST', '/import', permissions.write, async (_frame, request, person) => {
@@ -253,7 +267,7 @@ export function importRoutes<Column extends string>(importer: Importer<Column>):
   }
 }
 
-async function orRefusal(work: () => Promise<void> | undefined): Promise<Refusal | undefined> {
+async function catchRefusal(work: () => Promise<void> | undefined): Promise<Refusal | undefined> {
   try {
     await work()
     return undefined
@@ -263,8 +277,8 @@ async function orRefusal(work: () => Promise<void> | undefined): Promise<Refusal
   }
 }
 
-/** The list as a file, with the filters of the page. Nothing is cut off in silence. */
-async function exported<Column extends string>(
+/** Sends the filtered list as a CSV file, or a page if it has too many rows. */
+async function exportList<Column extends string>(
   frame: Frame,
   request: PublicRequest,
   person: Person,
@@ -273,10 +287,10 @@ async function exported<Column extends string>(
   const { view } = person
   const i = texts[view.language].imports
   const values = readQuery(request, [...new URLSearchParams(request.query).keys()])
-  const lines: (readonly string[])[] = [namesOf(importer)]
+  const lines: (readonly string[])[] = [columnNames(importer)]
   let cursor: string | undefined
   do {
-    const found = await importer.list(frame, request, person, queryText({ ...timesOf(values), cursor, limit: '100' }))
+    const found = await importer.list(frame, request, person, queryText({ ...withTimes(values), cursor, limit: '100' }))
     lines.push(...found.rows)
     if (lines.length > exportRowsMax + 1) {
       const back = { href: linkOf(`${view.root}${importer.place}`, values), label: i[importer.place].back }

@@ -1,23 +1,23 @@
-/** The inbox of a person, what comes by mail, and the links of mails, which lead through the sign-in to a page. */
+/** The inbox of a person, the choice of mails, and the links in mails, which lead through the sign-in to a page. */
 import { type PublicRequest, type PublicRoute, readCookie, Refusal, sessionCookie } from '../../kernel/api/index.ts'
 import { isUuid } from '../../kernel/index.ts'
 import { type ChoicesShown, type InboxEntry, type Reader, whens, zoneNames } from '../../inbox/index.ts'
 import { html, type Html } from '../html.ts'
-import { formPage, type Options, postButton, type Problems, select } from '../kit/forms.ts'
+import { formPage, type Input, type Options, postButton, type Problems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { consoleLanguages, consoleTexts } from '../kit/language.ts'
-import { pager, type Pages } from '../kit/lists.ts'
+import { pager, type PageLinks } from '../kit/lists.ts'
 import { badge, empty, heading, linkButton, message, table, time } from '../kit/parts.ts'
-import { idOf, linkOf, nextOf, page, readForm, readQuery, seeOther, statusOf, uuid } from '../kit/request.ts'
+import { readId, linkOf, nextOf, page, readForm, readQuery, seeOther, statusOf, uuid } from '../kit/request.ts'
 import { type Person, type Routes } from './request.ts'
 import { texts } from './texts/index.ts'
 
-type InboxShown = {
+type InboxPage = {
   readonly entries: readonly InboxEntry[]
-  readonly pages: Pages
+  readonly pages: PageLinks
 }
 
-export function inboxPage(view: ConsoleView, { entries, pages }: InboxShown): string {
+export function inboxPage(view: ConsoleView, { entries, pages }: InboxPage): string {
   const t = texts[view.language].inbox
   const newest = entries.find(({ isRead }) => !isRead)
   const readAll =
@@ -57,8 +57,8 @@ function entryTable(view: ConsoleView, entries: readonly InboxEntry[]): Html {
   })
 }
 
-/** Zones of the form. Another one that a person has stays in it. */
-const zonesOffered = zoneNames.filter(
+/** Time zones of the form. A person's other zone is added to them. */
+const offeredZones = zoneNames.filter(
   (zone) =>
     zone.startsWith('Europe/') ||
     /^(?:UTC|America\/(?:New_York|Chicago|Denver|Los_Angeles|Toronto|Sao_Paulo)|Asia\/(?:Dubai|Kolkata|Singapore|Hong_Kong|Tokyo)|Africa\/Johannesburg|Australia\/Sydney)$/.test(
@@ -71,23 +71,23 @@ const hours: Options = Array.from({ length: 24 }, (_none, hour) => [
   `${String(hour).padStart(2, '0')}:00`,
 ])
 
-/** The words of a site for the kinds that it has. */
+/** The texts of a site about its kinds of notifications. */
 export type NotificationWords = {
   readonly title: string
   readonly lead: string
   readonly kinds: Readonly<Record<string, string>>
 }
 
-type NotificationsShown = {
+type NotificationsPage = {
   readonly words: NotificationWords
   readonly choices: ChoicesShown
   readonly problems: Problems
   readonly done?: boolean
 }
 
-export function notificationsPage(view: ConsoleView, { words, choices, problems, done }: NotificationsShown): string {
+export function notificationsPage(view: ConsoleView, { words, choices, problems, done }: NotificationsPage): string {
   const t = texts[view.language].inbox
-  const zones = zonesOffered.includes(choices.zone) ? zonesOffered : [choices.zone, ...zonesOffered]
+  const zones = offeredZones.includes(choices.zone) ? offeredZones : [choices.zone, ...offeredZones]
   const options: Options = whens.map((each) => [each, t.when[each]])
   const languages: Options = consoleLanguages.map((each) => [each, consoleTexts[each].languageName])
   return formPage(view, {
@@ -96,28 +96,23 @@ export function notificationsPage(view: ConsoleView, { words, choices, problems,
     problems,
     ...(done === true && { before: message('good', t.saved) }),
     action: 'notifications',
-    fields: html`${choices.kinds.map(({ kind, when, isFixed }) =>
+    fields: [
+      ...choices.kinds.map(({ kind, when, isFixed }): Html | Input =>
         isFixed
           ? html`<p><strong>${words.kinds[kind]}</strong><br />${t.fixed}</p>`
-          : select({
-              ...{ id: kind, name: kind, label: words.kinds[kind] ?? kind, value: when, options },
-              error: problems[kind],
-            }),
-      )}
-      <h2>${t.daily}</h2>
-      ${select({
-        ...{ id: 'dailyHour', name: 'dailyHour', label: t.hour, value: String(choices.dailyHour), options: hours },
-        error: problems['dailyHour'],
-      })}
-      ${select({
-        ...{ id: 'zone', name: 'zone', label: t.zone, value: choices.zone, error: problems['zone'] },
-        options: zones.map((zone) => [zone, zone.replaceAll('_', ' ')] as const),
-      })}
-      <h2>${t.languageTitle}</h2>
-      ${select({
-        ...{ id: 'language', name: 'language', label: t.language, value: choices.language ?? '', options: languages },
-        ...{ any: t.anyLanguage, error: problems['language'] },
-      })}`,
+          : { name: kind, label: words.kinds[kind] ?? kind, value: when, options },
+      ),
+      html`<h2>${t.daily}</h2>`,
+      { name: 'dailyHour', label: t.hour, value: String(choices.dailyHour), options: hours },
+      {
+        name: 'zone',
+        label: t.zone,
+        value: choices.zone,
+        options: zones.map((zone) => [zone, zone.replaceAll('_', ' ')]),
+      },
+      html`<h2>${t.languageTitle}</h2>`,
+      { name: 'language', label: t.language, value: choices.language ?? '', options: languages, any: t.anyLanguage },
+    ],
     submit: t.save,
   })
 }
@@ -126,12 +121,14 @@ export function notificationsPage(view: ConsoleView, { words, choices, problems,
 export function choicesOf(request: PublicRequest, { kinds }: ChoicesShown) {
   const given = readForm(request)
   return {
-    ...{ language: given('language'), zone: given('zone'), dailyHour: given('dailyHour') },
+    language: given('language'),
+    zone: given('zone'),
+    dailyHour: given('dailyHour'),
     choices: Object.fromEntries(kinds.map(({ kind }) => [kind, given(kind)])),
   }
 }
 
-/** The refused fields of the form. */
+/** Words the refused fields of the form. Throws other errors. */
 export function refusedChoices(view: ConsoleView, error: unknown): Problems {
   if (!(error instanceof Refusal) || error.code !== 'validation_failed') throw error
   const { wrong } = texts[view.language].inbox
@@ -140,8 +137,11 @@ export function refusedChoices(view: ConsoleView, error: unknown): Problems {
 
 const perPage = 25
 
-const readerOf = ({ caller, user }: Person): Reader => ({
-  ...{ partnerId: caller.partnerId, personId: user.id, fullName: user.fullName, role: user.role },
+const inboxReader = ({ caller, user }: Person): Reader => ({
+  partnerId: caller.partnerId,
+  personId: user.id,
+  fullName: user.fullName,
+  role: user.role,
 })
 
 export const inboxRoutes: Routes = ({ inbox, members }, withPerson, withMoney) => {
@@ -149,7 +149,7 @@ export const inboxRoutes: Routes = ({ inbox, members }, withPerson, withMoney) =
     const { view } = person
     const { cursor } = readQuery(request, ['cursor'])
     const beforeId = cursor !== undefined && isUuid(cursor) ? cursor.toLowerCase() : null
-    const { entries, nextId } = await inbox.page(readerOf(person), view.language, { beforeId, rowsMax: perPage })
+    const { entries, nextId } = await inbox.page(inboxReader(person), view.language, { beforeId, rowsMax: perPage })
     const pages = {
       next: nextId && linkOf('inbox', { cursor: nextId }),
       first: beforeId === null ? undefined : 'inbox',
@@ -158,7 +158,7 @@ export const inboxRoutes: Routes = ({ inbox, members }, withPerson, withMoney) =
   }
   const showChoices = async (request: PublicRequest, person: Person, problems: Problems = {}) => {
     const { view } = person
-    const choices = await inbox.choices(readerOf(person))
+    const choices = await inbox.choices(inboxReader(person))
     const t = texts[view.language].inbox
     const words = { title: view.t.notifications, lead: t.notificationsLead, kinds: t.kinds }
     const done = readQuery(request, ['done'])['done'] !== undefined
@@ -184,14 +184,14 @@ export const inboxRoutes: Routes = ({ inbox, members }, withPerson, withMoney) =
       method: 'GET',
       path: '/console/inbox/{id}',
       handle: (request) =>
-        withMoney(request, async (person) => seeOther(`../${await inbox.open(readerOf(person), idOf(request))}`)),
+        withMoney(request, async (person) => seeOther(`../${await inbox.open(inboxReader(person), readId(request))}`)),
     },
     form('/read', async (request, person) => {
       const upTo = readForm(request)('upTo')
-      if (uuid.test(upTo)) await inbox.markAllRead(readerOf(person), upTo)
+      if (uuid.test(upTo)) await inbox.markAllRead(inboxReader(person), upTo)
     }),
-    form('/{id}/read', (request, person) => inbox.open(readerOf(person), idOf(request))),
-    form('/{id}/unread', (request, person) => inbox.markUnread(readerOf(person), idOf(request))),
+    form('/{id}/read', (request, person) => inbox.open(inboxReader(person), readId(request))),
+    form('/{id}/unread', (request, person) => inbox.markUnread(inboxReader(person), readId(request))),
     {
       method: 'GET',
       path: '/console/notifications',
@@ -202,7 +202,7 @@ export const inboxRoutes: Routes = ({ inbox, members }, withPerson, withMoney) =
       path: '/console/notifications',
       handle: (request) =>
         withPerson(request, async (person) => {
-          const reader = readerOf(person)
+          const reader = inboxReader(person)
           try {
             await inbox.choose(reader, choicesOf(request, await inbox.choices(reader)), request.ip)
           } catch (error) {
@@ -215,7 +215,7 @@ export const inboxRoutes: Routes = ({ inbox, members }, withPerson, withMoney) =
   ]
 }
 
-/** The link of a mail: to the page for who is signed in, else to the sign-in of the partner, which leads on. */
+/** Follows the link of a mail: to the page if the person is signed in, else to the sign-in of the partner first. */
 const openRoute = (members: Parameters<Routes>[0]['members']): PublicRoute => ({
   method: 'GET',
   path: '/console/open',

@@ -1,43 +1,41 @@
-/** The line items of a form: some rows of fields, and a button that adds one. It works without a script: the form comes back with one more row. */
-import { decimalText, rawNumber } from '@partner-payments/wire'
+/** The line items of a form: rows of fields, and a button that adds a row. Without a script, the server returns the form with one more row. */
+import { decimalText, rawNumber, type ResponseOf } from '@partner-payments/wire'
 import { html, type Html } from '../html.ts'
-import { field, type Typed, type Values } from '../kit/forms.ts'
+import { inputs, type FormState, type Values } from '../kit/forms.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { money, table } from '../kit/parts.ts'
-import { type Form, readAmount } from '../kit/request.ts'
+import { type Form, readAmount, readValues } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { texts } from './texts/index.ts'
 
-const parts = ['name', 'quantity', 'amount'] as const
-type Part = (typeof parts)[number]
-const fieldOf = (index: number, part: Part): string => `item${index}${part}`
+const itemParts = ['name', 'quantity', 'amount'] as const
+type ItemPart = (typeof itemParts)[number]
+const fieldName = (index: number, part: ItemPart): string => `item${index}${part}`
 
-/** Rows of a form: further items come by the API. */
+/** Rows of a form at most. The API takes more items. */
 const rowsMax = 20
 const indexes = [...Array(rowsMax).keys()]
-export const itemFields: readonly string[] = indexes.flatMap((index) => parts.map((part) => fieldOf(index, part)))
+export const itemFields: readonly string[] = indexes.flatMap((index) => itemParts.map((part) => fieldName(index, part)))
 
-/** The number of rows: those that were typed, and one more if the person asks for it. */
-const rowsOf = ({ values }: Typed): number => {
-  const used = indexes.findLast((index) => parts.some((part) => values[fieldOf(index, part)] !== undefined)) ?? -1
+/** Counts the rows to show: the used ones, and one more if the person pressed the button. */
+const rowCount = ({ values }: FormState): number => {
+  const used = indexes.findLast((index) => itemParts.some((part) => values[fieldName(index, part)] !== undefined)) ?? -1
   return Math.min(rowsMax, Math.max(1, used + 1) + (values['add'] === undefined ? 0 : 1))
 }
 
-export function itemInputs(view: ConsoleView, typed: Typed): Html {
+export function itemInputs(view: ConsoleView, typed: FormState): Html {
   const c = texts[view.language].checkout
-  const count = rowsOf(typed)
-  const input = (index: number, part: Part) => {
-    const name = fieldOf(index, part)
-    const label = fill(c.itemField, { what: c.itemParts[part], number: String(index + 1) })
-    return field({
-      ...{ id: name, name, label, value: typed.values[name] ?? '', error: typed.problems[name], optional: true },
-      more: html` autocomplete="off"`,
-    })
-  }
+  const count = rowCount(typed)
+  const cells = (index: number) =>
+    itemParts.map((part) => ({
+      name: fieldName(index, part),
+      label: fill(c.itemField, { what: c.itemParts[part], number: String(index + 1) }),
+      optional: 'unmarked' as const,
+    }))
   return html`<fieldset class="field">
     <legend>${c.items}</legend>
     <p class="help">${c.itemsHelp}</p>
-    ${indexes.slice(0, count).map((index) => html`<div class="grid" data-row="${index}">${parts.map((part) => input(index, part))}</div>`)}
+    ${indexes.slice(0, count).map((index) => html`<div class="grid" data-row="${index}">${inputs(view, typed, cells(index))}</div>`)}
     ${
       count < rowsMax &&
       html`<p class="buttons">
@@ -48,32 +46,32 @@ export function itemInputs(view: ConsoleView, typed: Typed): Html {
 }
 
 export type Item = { readonly name: string; readonly quantity: number; readonly amount: ReturnType<typeof rawNumber> }
-type Read = {
+type ReadItems = {
   readonly items: readonly Item[]
   readonly problems: Readonly<Record<string, string>>
   readonly sum: string | undefined
 }
 
-/** Reads the rows in which something is typed. `sum`: of the items, in two decimals. */
-export function readItems(view: ConsoleView, values: Values): Read {
+/** Reads the used rows. `sum`: the sum of the items with two decimals. */
+export function readItems(view: ConsoleView, values: Values): ReadItems {
   const c = texts[view.language].checkout
-  const used = indexes.filter((index) => parts.some((part) => values[fieldOf(index, part)] !== undefined))
+  const used = indexes.filter((index) => itemParts.some((part) => values[fieldName(index, part)] !== undefined))
   const problems: Record<string, string> = {}
   const items = used.flatMap((index): readonly Item[] => {
-    const [name, quantityText = '1', amountText = ''] = parts.map((part) => values[fieldOf(index, part)])
+    const [name, quantityText = '1', amountText = ''] = itemParts.map((part) => values[fieldName(index, part)])
     const amount = readAmount(amountText)
     const isCount = /^[1-9]\d{0,4}$/u.test(quantityText)
-    if (name === undefined) problems[fieldOf(index, 'name')] = c.itemNameMissing
-    if (!isCount) problems[fieldOf(index, 'quantity')] = c.itemQuantityWrong
-    if (amount === undefined) problems[fieldOf(index, 'amount')] = c.itemAmountWrong
+    if (name === undefined) problems[fieldName(index, 'name')] = c.itemNameMissing
+    if (!isCount) problems[fieldName(index, 'quantity')] = c.itemQuantityWrong
+    if (amount === undefined) problems[fieldName(index, 'amount')] = c.itemAmountWrong
     if (name === undefined || !isCount || amount === undefined) return []
     return [{ name, quantity: Number(quantityText), amount: rawNumber(amount) }]
   })
-  return { items, problems, sum: items.length === 0 ? undefined : sumOf(items) }
+  return { items, problems, sum: items.length === 0 ? undefined : sumItems(items) }
 }
 
-/** Adds in hundredths, because a binary number does not hold every amount. */
-function sumOf(items: readonly Item[]): string {
+/** Adds in hundredths, because a double does not hold every amount. */
+function sumItems(items: readonly Item[]): string {
   const hundredths = items.reduce((sum, { amount }) => {
     const [whole = '0', decimals = ''] = decimalText(amount).split('.')
     return sum + BigInt(whole) * 100n + BigInt(decimals.padEnd(2, '0'))
@@ -81,13 +79,10 @@ function sumOf(items: readonly Item[]): string {
   return `${hundredths / 100n}.${String(hundredths % 100n).padStart(2, '0')}`
 }
 
-/** Reads what was typed, with the button that was pressed. */
-export const typedItems = (given: Form): Values =>
-  Object.fromEntries(
-    [...itemFields, 'add'].flatMap((name) => (given(name).trim() === '' ? [] : [[name, given(name).trim()]])),
-  )
+/** Reads the fields of the items, and the button that adds a row. */
+export const readItemValues = (given: Form): Values => readValues(given, [...itemFields, 'add'])
 
-export type ItemRow = { readonly name: string; readonly quantity: number; readonly amount: string }
+export type ItemRow = NonNullable<ResponseOf<'getPaymentLink'>['lineItems']>[number]
 
 export const itemTable = (view: ConsoleView, currency: string, rows: readonly ItemRow[]): Html => {
   const c = texts[view.language].checkout

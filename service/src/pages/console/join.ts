@@ -1,39 +1,52 @@
-/** The ways into a team: an invitation, the first Admin, a recovery, with a new passkey or password. */
+/** Joining a team: an invitation, the first Admin, or a recovery, each with a new passkey or password. */
 import { permissions, emailCharsMax, nameCharsMax } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, type PublicRoute, readLink, Refusal } from '../../kernel/api/index.ts'
-import type { CancellableRecovery } from '../../people/users/index.ts'
+import type { CancellableRecovery, Members } from '../../people/users/index.ts'
 import type { GivenFactor } from '../../people/sign-in/index.ts'
 import { html, type Html } from '../html.ts'
-import { field, hiddenField } from '../kit/forms.ts'
+import { emptyForm, field, hiddenField, input, inputs, type Problems, type FormState } from '../kit/forms.ts'
 import { consoleMessage, type ConsoleView, type RoleName, roleOf, shell } from '../kit/frame.ts'
-import { copyButton, time } from '../kit/parts.ts'
-import { browserOf, clientOf, errorsOf, type Form, page, passwordCharsMin, readForm, seeOther } from '../kit/request.ts'
+import { copyButton, facts, time } from '../kit/parts.ts'
+import {
+  browserOf,
+  readClient,
+  codeCharsMax,
+  errorsOf,
+  type Form,
+  page,
+  passwordCharsMax,
+  passwordCharsMin,
+  readForm,
+  seeOther,
+  statusOf,
+  readValues,
+} from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { qrCode } from '../qr.ts'
-import { type Frame, partnerCookieOf, signedInCookies, viewOf } from './request.ts'
+import { type Frame, partnerCookieFor, signedInCookies, createView } from './request.ts'
 import { passkeyForm, signOnError, signOnWay } from './sign-in.ts'
 import { texts } from './texts/index.ts'
 
 /** `secret` in base32. */
 export type Totp = { readonly secret: string; readonly qrSvg: Html }
 
-export type PasswordErrors = { readonly password?: string; readonly code?: string; readonly form?: string }
+const groupInFours = (text: string): string => text.replaceAll(/(.{4})(?=.)/g, '$1 ')
 
-const inFours = (text: string): string => text.replaceAll(/(.{4})(?=.)/g, '$1 ')
+type NewPassword = { readonly email: string; readonly totp: Totp; readonly errors: Problems }
 
-type Given = { readonly email: string; readonly totp: Totp; readonly errors: PasswordErrors }
-
-export function passwordFields(view: ConsoleView, { email, totp, errors }: Given): Html {
+export function passwordFields(view: ConsoleView, { email, totp, errors }: NewPassword): Html {
   const { t } = view
+  const typed = { values: {}, problems: errors }
+  // The browser stores the password with the address, and does not send the address.
   return html`${field({ id: 'email', label: t.email, type: 'email', value: email, more: html`readonly autocomplete="username"` })}
-    ${field({
-      id: 'password',
+    ${input(view, typed, {
       name: 'password',
       type: 'password',
       label: t.password,
       help: fill(t.passwordHelp, { count: String(passwordCharsMin) }),
-      error: errors.password,
-      more: html`autocomplete="new-password" minlength="${passwordCharsMin}" maxlength="1000"`,
+      autocomplete: 'new-password',
+      charsMax: passwordCharsMax,
+      more: html`minlength="${passwordCharsMin}"`,
     })}
     <div class="scan">
       ${totp.qrSvg}
@@ -41,19 +54,19 @@ export function passwordFields(view: ConsoleView, { email, totp, errors }: Given
         <h3>${t.scanTitle}</h3>
         <p>${t.scanText}</p>
         <p>
-          <code class="secret" id="secret">${inFours(totp.secret)}</code>
+          <code class="secret" id="secret">${groupInFours(totp.secret)}</code>
           ${copyButton(view, totp.secret, t.secret)}
         </p>
       </div>
     </div>
-    ${field({
-      id: 'code',
+    ${input(view, typed, {
       name: 'code',
       label: t.code,
       help: t.codeHelp,
-      error: errors.code,
-      more: html`class="code" autocomplete="one-time-code" inputmode="numeric" pattern="[0-9 ]*" maxlength="7"
-      spellcheck="false"`,
+      autocomplete: 'one-time-code',
+      keys: 'numeric',
+      charsMax: codeCharsMax,
+      more: html`class="code" pattern="[0-9 ]*" spellcheck="false"`,
     })}`
 }
 
@@ -87,10 +100,10 @@ type Invitation = {
   readonly totp: Totp
   /** PublicKeyCredentialCreationOptionsJSON. */
   readonly passkeyOptions: string
-  readonly errors?: PasswordErrors
+  readonly errors?: Problems
   /** True if the provider of the organisation signs people in. */
   readonly sso?: boolean
-  /** The link of a recovery: its person is a member. */
+  /** True for the link of a recovery, whose person is already a member. */
   readonly isRecovery?: boolean
 }
 
@@ -98,13 +111,13 @@ export function joinPage(view: ConsoleView, invitation: Invitation): string {
   const { t, root } = view
   const { partnerName, errors = {}, token } = invitation
   const title = fill(invitation.isRecovery === true ? t.recoverTitle : t.joinTitle, { partner: partnerName })
-  const path = pathOf(invitation)
+  const path = invitationPath(invitation)
   return shell(view, {
     title,
     problems: errors,
     card: true,
     main: html`<h1>${title}</h1>
-      ${facts(view, invitation)}
+      ${invitationFacts(view, invitation)}
       ${passkeyForm(view, {
         action: `${root}${path}/passkey`,
         kind: 'create',
@@ -122,34 +135,20 @@ export function joinPage(view: ConsoleView, invitation: Invitation): string {
   })
 }
 
-const pathOf = ({ isRecovery }: Invitation) => (isRecovery === true ? 'recover' : 'join')
+const invitationPath = ({ isRecovery }: Invitation) => (isRecovery === true ? 'recover' : 'join')
 
-function facts(
-  view: ConsoleView,
-  { isRecovery, invitedByName, fullName, email, roleName, expiresAt }: Invitation,
-): Html {
+function invitationFacts(view: ConsoleView, invitation: Invitation): Html {
   const { t } = view
+  const { isRecovery, invitedByName, fullName, email, roleName, expiresAt } = invitation
   return html`<p class="lead">
       ${fill(isRecovery === true ? t.recoverLead : t.joinInvited, { inviter: invitedByName })}
     </p>
-    <dl class="facts">
-      <div>
-        <dt>${t.name}</dt>
-        <dd>${fullName}</dd>
-      </div>
-      <div>
-        <dt>${t.email}</dt>
-        <dd>${email}</dd>
-      </div>
-      <div>
-        <dt>${t.role}</dt>
-        <dd>${roleOf(view, roleName)}</dd>
-      </div>
-      <div>
-        <dt>${t.validUntil}</dt>
-        <dd>${time(view, expiresAt)}</dd>
-      </div>
-    </dl>`
+    ${facts([
+      [t.name, fullName],
+      [t.email, email],
+      [t.role, roleOf(view, roleName)],
+      [t.validUntil, time(view, expiresAt)],
+    ])}`
 }
 
 function passwordWay(view: ConsoleView, invitation: Invitation): Html {
@@ -158,7 +157,7 @@ function passwordWay(view: ConsoleView, invitation: Invitation): Html {
   return html`<section class="way" aria-labelledby="password-title">
     <h2 id="password-title">${t.joinPassword}</h2>
     <p>${t.joinPasswordText}</p>
-    <form method="post" action="${root}${pathOf(invitation)}/password">
+    <form method="post" action="${root}${invitationPath(invitation)}/password">
       ${hiddenField('token', token)} ${passwordFields(view, { email, totp, errors })}
       <button type="submit">${invitation.isRecovery === true ? t.recoverPassword : t.joinWithPassword}</button>
     </form>
@@ -173,27 +172,12 @@ function cancelRecoveryPage(view: ConsoleView, shown: CancellableRecovery & { re
     card: true,
     main: html`<h1>${t.cancelRecovery}</h1>
       <p class="lead">${fill(t.cancelRecoveryText, { by, person, partner })}</p>
-      <dl class="facts">
-        <div>
-          <dt>${t.name}</dt>
-          <dd>${person}</dd>
-        </div>
-        <div>
-          <dt>${t.email}</dt>
-          <dd>${email}</dd>
-        </div>
-        <div>
-          <dt>${t.cancelRecoveryReason}</dt>
-          <dd>${reason}</dd>
-        </div>
-        ${
-          dueAt !== null &&
-          html`<div>
-            <dt>${t.cancelRecoveryDue}</dt>
-            <dd>${time(view, dueAt)}</dd>
-          </div>`
-        }
-      </dl>
+      ${facts([
+        [t.name, person],
+        [t.email, email],
+        [t.cancelRecoveryReason, reason],
+        [t.cancelRecoveryDue, dueAt === null ? undefined : time(view, dueAt)],
+      ])}
       <form method="post" action="${root}recover/cancel">
         ${hiddenField('token', token)}
         <button type="submit" class="primary danger">${t.cancelRecoverySubmit}</button>
@@ -201,139 +185,103 @@ function cancelRecoveryPage(view: ConsoleView, shown: CancellableRecovery & { re
   })
 }
 
-type FirstAdmin = {
-  readonly token: string
-  readonly partnerName: string
-  readonly fullName?: string
-  readonly email?: string
-  readonly errors?: Readonly<Record<string, string>>
-}
+type FirstAdmin = FormState & { readonly token: string; readonly partnerName: string }
 
-export function firstAdminPage(
-  view: ConsoleView,
-  { token, partnerName, fullName, email, errors = {} }: FirstAdmin,
-): string {
+export function firstAdminPage(view: ConsoleView, { token, partnerName, values, problems }: FirstAdmin): string {
   const t = texts[view.language].firstAdmin
   return shell(view, {
     title: fill(t.title, { partner: partnerName }),
-    problems: errors,
+    problems,
     card: true,
     main: html`<h1>${fill(t.title, { partner: partnerName })}</h1>
       <p class="lead">${t.lead}</p>
       <form method="post" action="${view.root}first-admin">
         ${hiddenField('token', token)}
-        ${field({
-          id: 'fullName',
-          name: 'fullName',
-          label: view.t.fullName,
-          error: errors['fullName'],
-          more: html`autocomplete="name" maxlength="${nameCharsMax}"`,
-          ...(fullName === undefined ? {} : { value: fullName }),
-        })}
-        ${field({
-          id: 'email',
-          name: 'email',
-          type: 'email',
-          label: view.t.email,
-          error: errors['email'],
-          more: html`autocomplete="username" maxlength="${emailCharsMax}"`,
-          ...(email === undefined ? {} : { value: email }),
-        })}
+        ${inputs(view, { values, problems }, [
+          { name: 'fullName', label: view.t.fullName, autocomplete: 'name', charsMax: nameCharsMax },
+          { name: 'email', label: view.t.email, type: 'email', autocomplete: 'username', charsMax: emailCharsMax },
+        ])}
         <div class="buttons"><button type="submit" class="primary">${view.t.continue}</button></div>
       </form>`,
   })
 }
 
-export function joinRoutes(frame: Frame): readonly PublicRoute[] {
-  const show = async (request: PublicRequest, token: string, errors: Readonly<Record<string, string>> = {}) => {
-    const view = viewOf(frame, request)
-    const invitation = await frame.members.openInvitation(token)
-    const { totpSecret, totpUri, passkeyOptions, role: roleName, partnerId, ...shown } = invitation
-    const sso = await frame.members.singleSignOn.isOn(partnerId)
-    const totp = { secret: totpSecret, qrSvg: qrCode(totpUri, view.t.qrLabel) }
-    const given = { ...shown, token, roleName, totp, passkeyOptions, errors, sso }
-    const status = Object.keys(errors).length > 0 ? 400 : 200
-    return page(request, status, joinPage(view, given), partnerCookieOf(readLink(token) ?? ''))
-  }
-  const choose = (way: 'passkey' | 'password', read: (form: Form) => GivenFactor): PublicRoute => ({
-    method: 'POST',
-    path: `/console/join/${way}`,
-    handle: async (request): Promise<PublicAnswer> => {
-      const form = readForm(request)
-      const token = form('token')
-      try {
-        const browser = browserOf(request)
-        const { token: session, recoveryCodes: codes } = await frame.members.join(token, read(form), browser)
-        const cookies = signedInCookies(session, browser)
-        if (codes.length === 0) return seeOther('../home', ...cookies)
-        return page(request, 200, recoveryCodesPage(viewOf(frame, request), { codes }), ...cookies)
-      } catch (error) {
-        if (error instanceof Refusal && error.code === 'not_found') throw error
-        const view = viewOf(frame, request)
-        return show(request, token, signOnError(view, error) ?? errorsOf(view.t, error))
-      }
-    },
-  })
-  return [
-    {
-      method: 'GET',
-      path: '/console/join',
-      handle: (request) => show(request, new URLSearchParams(request.query).get('token') ?? ''),
-    },
-    choose('passkey', (form) => ({ kind: 'passkey', credential: form('credential') })),
-    choose('password', (form) => ({ kind: 'password', password: form('password'), code: form('code') })),
-  ]
-}
+const readToken = ({ query }: PublicRequest) => new URLSearchParams(query).get('token') ?? ''
 
-const tokenOf = ({ query }: PublicRequest) => new URLSearchParams(query).get('token') ?? ''
+type ShowPage = (request: PublicRequest, token: string, problems?: Problems) => Promise<PublicAnswer>
 
-export function recoverRoutes(frame: Frame): readonly PublicRoute[] {
-  const { recoveries } = frame.members
-  const show = async (request: PublicRequest, token: string, errors: Readonly<Record<string, string>> = {}) => {
-    const view = viewOf(frame, request)
-    const { totpSecret, totpUri, role: roleName, begunByName, ...shown } = await recoveries.opened(token)
-    const totp = { secret: totpSecret, qrSvg: qrCode(totpUri, view.t.qrLabel) }
-    const given = { ...shown, token, roleName, totp, errors, invitedByName: begunByName, isRecovery: true }
-    const status = Object.keys(errors).length > 0 ? 400 : 200
-    return page(request, status, joinPage(view, given), partnerCookieOf(readLink(token) ?? ''))
-  }
-  const choose = (way: 'passkey' | 'password', read: (form: Form) => GivenFactor): PublicRoute => ({
+/** Creates the routes that set a passkey or a password and sign the person in. A refusal shows the page again. */
+function factorRoutes(
+  frame: Frame,
+  way: 'join' | 'recover',
+  complete: Members['join'],
+  show: ShowPage,
+): readonly PublicRoute[] {
+  const route = (kind: GivenFactor['kind'], read: (form: Form) => GivenFactor): PublicRoute => ({
     method: 'POST',
-    path: `/console/recover/${way}`,
+    path: `/console/${way}/${kind}`,
     handle: async (request): Promise<PublicAnswer> => {
       const form = readForm(request)
       try {
         const browser = browserOf(request)
-        const { token, recoveryCodes: codes } = await recoveries.complete(form('token'), read(form), browser)
+        const { token, recoveryCodes: codes } = await complete(form('token'), read(form), browser)
         const cookies = signedInCookies(token, browser)
         if (codes.length === 0) return seeOther('../home', ...cookies)
-        return page(request, 200, recoveryCodesPage(viewOf(frame, request), { codes }), ...cookies)
+        return page(request, 200, recoveryCodesPage(createView(frame, request), { codes }), ...cookies)
       } catch (error) {
         if (error instanceof Refusal && error.code === 'not_found') throw error
-        const view = viewOf(frame, request)
+        const view = createView(frame, request)
         return show(request, form('token'), signOnError(view, error) ?? errorsOf(view.t, error))
       }
     },
   })
   return [
-    { method: 'GET', path: '/console/recover', handle: (request) => show(request, tokenOf(request)) },
-    choose('passkey', (form) => ({ kind: 'passkey', credential: form('credential') })),
-    choose('password', (form) => ({ kind: 'password', password: form('password'), code: form('code') })),
+    { method: 'GET', path: `/console/${way}`, handle: (request) => show(request, readToken(request)) },
+    route('passkey', (form) => ({ kind: 'passkey', credential: form('credential') })),
+    route('password', (form) => ({ kind: 'password', password: form('password'), code: form('code') })),
+  ]
+}
+
+export function joinRoutes(frame: Frame): readonly PublicRoute[] {
+  const { members } = frame
+  const show: ShowPage = async (request, token, errors = {}) => {
+    const view = createView(frame, request)
+    const invitation = await members.openInvitation(token)
+    const { totpSecret, totpUri, passkeyOptions, role: roleName, partnerId, ...shown } = invitation
+    const sso = await members.singleSignOn.isOn(partnerId)
+    const totp = { secret: totpSecret, qrSvg: qrCode(totpUri, view.t.qrLabel) }
+    const body = joinPage(view, { ...shown, token, roleName, totp, passkeyOptions, errors, sso })
+    return page(request, statusOf(errors), body, partnerCookieFor(readLink(token) ?? ''))
+  }
+  return factorRoutes(frame, 'join', members.join, show)
+}
+
+export function recoverRoutes(frame: Frame): readonly PublicRoute[] {
+  const { recoveries } = frame.members
+  const show: ShowPage = async (request, token, errors = {}) => {
+    const view = createView(frame, request)
+    const { totpSecret, totpUri, role: roleName, begunByName: invitedByName, ...shown } = await recoveries.opened(token)
+    const totp = { secret: totpSecret, qrSvg: qrCode(totpUri, view.t.qrLabel) }
+    const body = joinPage(view, { ...shown, token, roleName, totp, errors, invitedByName, isRecovery: true })
+    return page(request, statusOf(errors), body, partnerCookieFor(readLink(token) ?? ''))
+  }
+  return [
+    ...factorRoutes(frame, 'recover', recoveries.complete, show),
     {
       method: 'GET',
       path: '/console/recover/cancel',
       handle: async (request) => {
-        const token = tokenOf(request)
+        const token = readToken(request)
         const shown = await recoveries.cancellable(token)
-        return page(request, 200, cancelRecoveryPage(viewOf(frame, request), { ...shown, token }))
+        return page(request, 200, cancelRecoveryPage(createView(frame, request), { ...shown, token }))
       },
     },
     {
       method: 'POST',
       path: '/console/recover/cancel',
       handle: async (request) => {
-        await recoveries.cancel(readForm(request)('token'), clientOf(request))
-        const view = viewOf(frame, request)
+        await recoveries.cancel(readForm(request)('token'), readClient(request))
+        const view = createView(frame, request)
         return page(request, 200, consoleMessage(view, view.t.recoveryCancelled, view.t.recoveryCancelledText))
       },
     },
@@ -342,25 +290,17 @@ export function recoverRoutes(frame: Frame): readonly PublicRoute[] {
 
 export function firstAdminRoutes(frame: Frame): readonly PublicRoute[] {
   const { firstAdmin, operate } = frame
-  const show = async (
-    request: PublicRequest,
-    token: string,
-    typed: {
-      readonly fullName?: string
-      readonly email?: string
-      readonly errors?: Readonly<Record<string, string>>
-    } = {},
-  ): Promise<PublicAnswer> => {
+  const show = async (request: PublicRequest, token: string, typed: FormState = emptyForm): Promise<PublicAnswer> => {
     const { partnerName } = await firstAdmin.partnerOf(token)
-    const status = typed.errors === undefined ? 200 : 400
-    return page(request, status, firstAdminPage(viewOf(frame, request), { ...typed, token, partnerName }))
+    const body = firstAdminPage(createView(frame, request), { ...typed, token, partnerName })
+    return page(request, statusOf(typed.problems), body)
   }
   const invite = async ({ requestId, ip }: PublicRequest, form: Form): Promise<string> => {
     const { partnerId, partnerName: name } = await firstAdmin.partnerOf(form('token'))
     const email = form('email').trim()
     const caller = { partnerId, serviceAccountId: partnerId, name, permissions }
     const invitations = [{ email, fullName: form('fullName').trim(), role: 'Admin' }]
-    // The page may be sent again: then the address has its invitation.
+    // The form may be sent twice: then the address already has its invitation.
     await operate('createInvitations', { caller, requestId, ip, body: { invitations } }).catch((error: unknown) => {
       if (!(error instanceof Refusal) || !error.errors.every(({ code }) => code === 'exists')) throw error
     })
@@ -370,7 +310,7 @@ export function firstAdminRoutes(frame: Frame): readonly PublicRoute[] {
     {
       method: 'GET',
       path: '/console/first-admin',
-      handle: (request) => show(request, new URLSearchParams(request.query).get('token') ?? ''),
+      handle: (request) => show(request, readToken(request)),
     },
     {
       method: 'POST',
@@ -381,8 +321,8 @@ export function firstAdminRoutes(frame: Frame): readonly PublicRoute[] {
           return seeOther(`join?token=${encodeURIComponent(await invite(request, form))}`)
         } catch (error) {
           if (error instanceof Refusal && error.code === 'not_found') throw error
-          const errors = errorsOf(viewOf(frame, request).t, error)
-          return show(request, form('token'), { fullName: form('fullName'), email: form('email'), errors })
+          const problems = errorsOf(createView(frame, request).t, error)
+          return show(request, form('token'), { values: readValues(form, ['fullName', 'email']), problems })
         }
       },
     },

@@ -1,13 +1,13 @@
-/** Money that did not fit a checkout session: what it is, and the choice of the shop. */
+/** Late payments of a checkout session: the list, and the shop's decision to accept or return them. */
 import { decimalText, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
 import { asking, openDialog, type Problems } from '../kit/forms.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { badge, money, moneyText, section, table, time, type Tone } from '../kit/parts.ts'
-import { idOf, seeOther, uuid } from '../kit/request.ts'
+import { readId, seeOther, uuid } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { callOf, type Frame, type Person, problemsOf, textsWith } from './request.ts'
+import { callOf, type Frame, type Person, problemsOf, textsWithRefusals } from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
 import { transactionHref } from './transactions.ts'
 
@@ -59,12 +59,12 @@ export function latePart(
     'late',
     c.late.title,
     html`<p>${c.late.text}</p>
-      ${shown} ${waiting.map((row) => choices(view, id, currency, row))}`,
+      ${shown} ${waiting.map((row) => choiceDialogs(view, id, currency, row))}`,
   )
 }
 
-/** Money in another currency cannot be accepted for the order. */
-function choices(view: ConsoleView, sessionId: string, currency: string, row: LateRow): Html {
+/** Draws the dialogs that accept or return a late payment. Money in another currency can only be returned. */
+function choiceDialogs(view: ConsoleView, sessionId: string, currency: string, row: LateRow): Html {
   const c = texts[view.language].checkout.late
   const sum = moneyText(view, row.amount, row.currency)
   const shown = html`<p><strong>${sum}</strong> ${row.payer}</p>`
@@ -78,13 +78,24 @@ function choices(view: ConsoleView, sessionId: string, currency: string, row: La
     ${
       row.currency === currency &&
       asking({
-        ...{ id: accept, title: fill(c.acceptTitle, { sum }), action: `${action}/accept`, submit: c.accept },
-        ...{ about: shown, effects: [c.acceptEffect, c.acceptStatus, c.first], look: 'primary', cancel },
+        id: accept,
+        title: fill(c.acceptTitle, { sum }),
+        action: `${action}/accept`,
+        submit: c.accept,
+        about: shown,
+        effects: [c.acceptEffect, c.acceptStatus, c.first],
+        look: 'primary',
+        cancel,
       })
     }
     ${asking({
-      ...{ id: giveBack, title: fill(c.returnTitle, { sum }), action: `${action}/return`, submit: c.giveBack },
-      ...{ about: shown, effects: [c.returnEffect, c.first], cancel },
+      id: giveBack,
+      title: fill(c.returnTitle, { sum }),
+      action: `${action}/return`,
+      submit: c.giveBack,
+      about: shown,
+      effects: [c.returnEffect, c.first],
+      cancel,
     })}`
 }
 
@@ -94,21 +105,25 @@ export const lateRows = (
   readsTransactions: boolean,
 ): readonly LateRow[] =>
   latePayments.map(({ latePaymentId, amount, debtorName = '', receivedAt, chooseBy, acceptedReference, ...late }) => ({
-    ...{ ...late, id: latePaymentId, amount: decimalText(amount), payer: debtorName },
-    ...{ receivedAt: new Date(receivedAt), chooseBy: new Date(chooseBy) },
+    ...late,
+    id: latePaymentId,
+    amount: decimalText(amount),
+    payer: debtorName,
+    receivedAt: new Date(receivedAt),
+    chooseBy: new Date(chooseBy),
     acceptedHref:
       readsTransactions && acceptedReference !== undefined ? transactionHref(view, acceptedReference) : undefined,
   }))
 
-type ShowOne = (frame: Frame, request: PublicRequest, person: Person, problems: Problems) => Promise<PublicAnswer>
+type ShowSession = (frame: Frame, request: PublicRequest, person: Person, problems: Problems) => Promise<PublicAnswer>
 
-/** Carries the choice out. A choice that another person has made meanwhile is told on the page. */
+/** Accepts or returns a late payment. The page says so if another person has decided meanwhile. */
 export const chooseLate =
-  (operation: 'acceptLatePayment' | 'returnLatePayment', showOne: ShowOne) =>
+  (operation: 'acceptLatePayment' | 'returnLatePayment', showOne: ShowSession) =>
   async (frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
-    const sessionId = idOf(request)
+    const sessionId = readId(request)
     const latePaymentId = request.params['late'] ?? ''
-    const c = textsWith(person, 'checkout')
+    const c = textsWithRefusals(person, 'checkout')
     if (!uuid.test(latePaymentId))
       return showOne(frame, request, person, {
         form: texts[person.view.language].checkout.refusal.late_payment_decided,

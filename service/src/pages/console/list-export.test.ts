@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Columns, csvOf, exportRowsMax } from './list-export.ts'
+import { type Columns, writeCsv, exportRowsMax } from './list-export.ts'
 
 type Row = { readonly name: string; readonly amount: string; readonly at: string }
 const columns: Columns<Row> = [
@@ -23,28 +23,28 @@ test('a file has every page up to the bound, and more rows are refused before al
     const at = Number(cursor ?? 0) + 1
     return pageOf(rows, at < pages ? String(at) : null)
   }
-  const whole = await csvOf('en', columns, read(exportRowsMax / 100, 100))
+  const whole = await writeCsv('en', columns, read(exportRowsMax / 100, 100))
   assert.equal(linesOf(whole).length, exportRowsMax + 1)
   cursors.length = 0
-  assert.equal(await csvOf('en', columns, read(1_000_000, 100)), undefined)
+  assert.equal(await writeCsv('en', columns, read(1_000_000, 100)), undefined)
   assert.equal(cursors.length, exportRowsMax / 100 + 1)
-  assert.equal(linesOf(await csvOf('en', columns, read(1, 0))).length, 1)
+  assert.equal(linesOf(await writeCsv('en', columns, read(1, 0))).length, 1)
 })
 
 test('a feed whose last page is empty and has a cursor ends', async () => {
   let reads = 0
-  const text = await csvOf('en', columns, async () => pageOf(reads++ === 0 ? 2 : 0, 'more'))
+  const text = await writeCsv('en', columns, async () => pageOf(reads++ === 0 ? 2 : 0, 'more'))
   assert.equal(reads, 2)
   assert.equal(linesOf(text).length, 3)
 })
 
 test('a spreadsheet of the language reads amounts and times', async () => {
   const read = async () => pageOf(1, null)
-  assert.deepEqual(linesOf(await csvOf('en', columns, read)), [
+  assert.deepEqual(linesOf(await writeCsv('en', columns, read)), [
     '\ufeffName,Amount,Created (UTC),Note',
     'Grace,1250.50,2026-11-29 08:07:06,',
   ])
-  assert.deepEqual(linesOf(await csvOf('de', columns, read)), [
+  assert.deepEqual(linesOf(await writeCsv('de', columns, read)), [
     '\ufeffName;Amount;Created (UTC);Note',
     'Grace;1250,50;2026-11-29 08:07:06;',
   ])
@@ -58,7 +58,7 @@ test('a name that a spreadsheet would run is disarmed, and one with separators i
       ['a;=1', `"a;'=1"`],
       ['Müller, GmbH', '"Müller, GmbH"'],
     ] as const) {
-      const [, line = ''] = linesOf(await csvOf(language, columns, async () => pageOf(1, null, { ...row, name })))
+      const [, line = ''] = linesOf(await writeCsv(language, columns, async () => pageOf(1, null, { ...row, name })))
       assert.ok(line.startsWith(`${cell}${language === 'de' ? ';' : ','}`), line)
     }
 })

@@ -1,6 +1,6 @@
 /**
- * The rows of a list as a CSV file (RFC 4180): read page by page through the operation that lists them, and bounded. In German it has what a
- * German spreadsheet reads: semicolons, and decimals behind a comma. Cells that a spreadsheet would run are disarmed (`csvCell`).
+ * Writes a list as a CSV file (RFC 4180), page by page through its operation, up to a limit. A German file has semicolons and decimal
+ * commas. `csvCell` disarms cells that a spreadsheet would run as formulas.
  */
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { csvCell } from '../../kernel/index.ts'
@@ -13,30 +13,30 @@ import { problemsOf } from './request.ts'
 import { texts } from './texts/index.ts'
 
 export const exportRowsMax = 5000
-/** The longest page that the operations have. */
+/** The longest page of the operations. */
 export const exportPageRows = '100'
 
-/** A cell: text, or an amount of a JSON number's text. Undefined: it is empty. */
-type Cell = string | { readonly amount: string } | { readonly at: string } | undefined
+/** A cell: a text, an amount or a time. Undefined: empty. */
+type CsvCell = string | { readonly amount: string } | { readonly at: string } | undefined
 
-export type Columns<Row> = readonly (readonly [heading: string, cell: (row: Row) => Cell])[]
+export type Columns<Row> = readonly (readonly [heading: string, cell: (row: Row) => CsvCell])[]
 
-type Page<Row> = { readonly data: readonly Row[]; readonly nextCursor: string | null }
+type ListAnswer<Row> = { readonly data: readonly Row[]; readonly nextCursor: string | null }
 
 /** Tells a spreadsheet that the file is UTF-8. */
 const byteOrderMark = '\ufeff'
 
-/** A time that spreadsheets read as one, in UTC, as the heading says. */
+/** Writes a time in UTC as spreadsheets read it. */
 const timeText = (at: string): string => at.slice(0, 'YYYY-MM-DDThh:mm:ss'.length).replace('T', ' ')
 
-/** Undefined: there are more rows than a file may have. Nothing is cut off in silence. */
-export async function csvOf<Row>(
+/** Writes the CSV text. Undefined: the list has more rows than a file may have. */
+export async function writeCsv<Row>(
   language: ConsoleLanguage,
   columns: Columns<Row>,
-  read: (cursor: string | undefined) => Promise<Page<Row>>,
+  read: (cursor: string | undefined) => Promise<ListAnswer<Row>>,
 ): Promise<string | undefined> {
   const separator = language === 'de' ? ';' : ','
-  const textOf = (cell: Cell): string => {
+  const textOf = (cell: CsvCell): string => {
     if (cell === undefined) return ''
     if (typeof cell === 'string') return csvCell(cell)
     if ('at' in cell) return timeText(cell.at)
@@ -49,7 +49,7 @@ export async function csvOf<Row>(
     const { data, nextCursor } = await read(cursor)
     for (const row of data) lines.push(line(columns.map(([, cell]) => textOf(cell(row)))))
     if (lines.length > exportRowsMax + 1) return undefined
-    // With `updatedSince` the last page has a cursor too, for changes to come.
+    // With `updatedSince` the last page also has a cursor, for later changes.
     cursor = data.length === 0 ? undefined : (nextCursor ?? undefined)
   } while (cursor !== undefined)
   return byteOrderMark + lines.join('')
@@ -62,8 +62,8 @@ type ListFile = {
   readonly make: () => Promise<string | undefined>
 }
 
-/** Answers with the file of a list, or with a page that says why there is none. */
-export async function exported(
+/** Answers with the file of a list, or with a page that explains the refusal. */
+export async function sendCsv(
   request: PublicRequest,
   view: ConsoleView,
   { list, values, filters, make }: ListFile,

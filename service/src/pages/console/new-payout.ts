@@ -5,7 +5,7 @@ import { isCurrency, newId } from '../../kernel/index.ts'
 import { valueDateOf } from '../../rails/index.ts'
 import type { Explained } from '../../transactions/index.ts'
 import { html, type Html } from '../html.ts'
-import { amountCharsMax, field, hiddenField, type Problems } from '../kit/forms.ts'
+import { amountCharsMax, formPage, hiddenFields, type Problems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import {
   account,
@@ -24,9 +24,9 @@ import {
 import { linkOf, page, queryText, readAmount, readForm, readQuery, seeOther, statusOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { choosePayee } from './payee-choice.ts'
-import { payeeRowOf } from './payees.ts'
-import { againBox, isRepeat, isRepetition, type Repeats, repeatsOf, repeatsPart } from './repeats.ts'
-import { amountWrong, callOf, type Frame, permitted, type Person, problemsOf, type Routes } from './request.ts'
+import { payeeRow } from './payees.ts'
+import { payAgainBox, hasRepeats, isDuplicateRefusal, type Repeats, repeatsInPreview, repeatsPart } from './repeats.ts'
+import { amountProblem, callOf, type Frame, type Person, problemsOf, type Routes, placeRoutes } from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
 
 type PayoutDraft = {
@@ -34,10 +34,10 @@ type PayoutDraft = {
   readonly payee: string
   readonly payeeAccount: string
   readonly currency: string
-  /** Text as the person typed it. */
+  /** The amount as typed. */
   readonly amount: string
   readonly reference: string
-  /** Text for colleagues. Empty: none. */
+  /** A note for colleagues. Empty: none. */
   readonly note: string
   /** `YYYY-MM-DD`. Empty: now. */
   readonly payOn: string
@@ -48,45 +48,38 @@ type PayoutDraft = {
 export function newPayoutPage(view: ConsoleView, draft: PayoutDraft): string {
   const p = texts[view.language].payments
   const s = texts[view.language].sending
-  const { payee, payeeAccount, currency, amount, reference, note, payOn, problems } = draft
-  return shell(view, {
+  const { beneficiaryId, idempotencyKey, payee, payeeAccount, currency, problems, ...values } = draft
+  return formPage(view, {
     title: p.newPayout,
     problems,
-    card: true,
-    main: html`<h1>${p.newPayout}</h1>
-      ${facts([
-        [p.payee, payee],
-        [p.account, account(view, payeeAccount)],
-      ])}
-      <form method="post" action="${view.root}payouts/new/preview">
-        ${hiddenField('beneficiaryId', draft.beneficiaryId)} ${hiddenField('idempotencyKey', draft.idempotencyKey)}
-        ${field({
-          ...{ id: 'amount', name: 'amount', value: amount, error: problems['amount'] },
-          label: fill(p.payoutAmount, { currency }),
-          help: p.payoutAmountHelp,
-          more: html`inputmode="decimal" autocomplete="off" maxlength="${amountCharsMax}"`,
-        })}
-        ${field({
-          ...{ id: 'reference', name: 'reference', value: reference, error: problems['reference'] },
-          label: fill(view.t.optional, { label: p.payoutReference }),
-          help: p.payoutReferenceHelp,
-          optional: true,
-          more: html`autocomplete="off" maxlength="${referenceCharsMax}"`,
-        })}
-        ${field({
-          ...{ id: 'payOn', name: 'payOn', type: 'date', value: payOn, error: problems['payOn'], optional: true },
-          label: fill(view.t.optional, { label: s.payOn }),
-          help: s.payOnHelp,
-        })}
-        ${field({
-          ...{ id: 'note', name: 'note', value: note, error: problems['note'], optional: true },
-          label: fill(view.t.optional, { label: s.note }),
-          help: s.noteHelp,
-          more: html`autocomplete="off" maxlength="${payouts.noteCharsMax}"`,
-        })}
-        <button type="submit" class="primary">${p.preview}</button>
-      </form>
-      <p class="foot"><a href="${view.root}payouts/new">${p.otherPayee}</a></p>`,
+    before: facts([
+      [p.payee, payee],
+      [p.account, account(view, payeeAccount)],
+    ]),
+    action: 'payouts/new/preview',
+    hidden: { beneficiaryId },
+    idempotencyKey,
+    values,
+    fields: [
+      {
+        name: 'amount',
+        label: fill(p.payoutAmount, { currency }),
+        help: p.payoutAmountHelp,
+        keys: 'decimal',
+        charsMax: amountCharsMax,
+      },
+      {
+        name: 'reference',
+        label: p.payoutReference,
+        help: p.payoutReferenceHelp,
+        charsMax: referenceCharsMax,
+        optional: true,
+      },
+      { name: 'payOn', label: s.payOn, help: s.payOnHelp, type: 'date', optional: true },
+      { name: 'note', label: s.note, help: s.noteHelp, charsMax: payouts.noteCharsMax, optional: true },
+    ],
+    submit: p.preview,
+    back: { path: 'payouts/new', text: p.otherPayee },
   })
 }
 
@@ -104,7 +97,7 @@ type PayoutPreview = PayoutDraft & {
   readonly total: string
   readonly accepted: boolean
   readonly needsApproval: boolean
-  /** The day of a later payment, by whose rules it is made: that of `payOn`, or the next on which the bank is open. Absent: it is made now. */
+  /** The day of a scheduled payment: `payOn`, or the next business day. Absent: the payout is made now. */
   readonly paidOn?: string | undefined
   readonly rail?: string | undefined
   readonly cutOffAt?: Date | undefined
@@ -119,7 +112,7 @@ export function payoutPreviewPage(view: ConsoleView, preview: PayoutPreview): st
   const p = texts[view.language].payments
   const s = texts[view.language].sending
   const { amount, currency, payee, payeeAccount, reference, note, rules, problems, paidOn } = preview
-  const accepted = mayBeSent(preview)
+  const accepted = canBeSent(preview)
   const failsAtBank = accepted && rules.some(({ verdict }) => verdict === 'failed')
   return shell(view, {
     title: p.previewTitle,
@@ -163,11 +156,11 @@ function buttons(view: ConsoleView, preview: PayoutPreview): Html {
   const now = needsApproval ? p.sendForApproval : p.send
   const label =
     paidOn === undefined ? fill(now, { amount: sum }) : fill(s.payLater, { amount: sum, day: dayText(view, paidOn) })
-  const accepted = mayBeSent(preview)
-  const again = accepted && isRepeat(preview.repeats)
+  const accepted = canBeSent(preview)
+  const again = accepted && hasRepeats(preview.repeats)
   return html`<form method="post" action="${view.root}payouts/new/send">
-    ${Object.entries({ ...typed, idempotencyKey }).map(([name, value]) => hiddenField(name, value))}
-    ${again && againBox(fill(s.again, { payee: preview.payee, amount: sum }), preview.problems['again'])}
+    ${hiddenFields({ ...typed, idempotencyKey })}
+    ${again && payAgainBox(fill(s.again, { payee: preview.payee, amount: sum }), preview.problems['again'])}
     <div class="buttons">
       ${accepted && html`<button type="submit" class="primary">${label}</button>`}
       <a class="button" href="${change}">${p.change}</a>
@@ -175,8 +168,8 @@ function buttons(view: ConsoleView, preview: PayoutPreview): Html {
   </form>`
 }
 
-/** Rules that are judged on the day of the payment: money, limits and states change until then. */
-const ofTheDay: readonly string[] = [
+/** Rules that are checked again on the day of the payment, because balances, limits and states change until then. */
+const rulesOfPaymentDay: readonly string[] = [
   'customer',
   'account',
   'payer',
@@ -186,18 +179,18 @@ const ofTheDay: readonly string[] = [
   'reach',
   'payeeCheck',
 ]
-const mayBeSent = ({ accepted, paidOn, rules }: PayoutPreview): boolean =>
+const canBeSent = ({ accepted, paidOn, rules }: PayoutPreview): boolean =>
   accepted ||
   (paidOn !== undefined &&
-    rules.every(({ rule, verdict }) => verdict !== 'failed' || ofTheDay.includes(rule.split('.')[0] ?? '')))
+    rules.every(({ rule, verdict }) => verdict !== 'failed' || rulesOfPaymentDay.includes(rule.split('.')[0] ?? '')))
 
 const tones = { passed: 'good', warning: 'warning', failed: 'bad', notApplicable: 'neutral' } as const
 
-/** Rules whose English text says more than the words of the page, if it names no amounts. */
-const withDetails: readonly string[] = ['limit', 'funds', 'approval']
+/** Rules whose English detail says more than the text of the page, unless amounts are shown. */
+const rulesWithDetails: readonly string[] = ['limit', 'funds', 'approval']
 
-/** Explains a rule where no code does. */
-function explanationOf(
+/** Explains a rule that has no code. */
+function ruleExplanation(
   p: ConsoleTexts['payments'],
   rule: string,
   verdict: Rule['verdict'],
@@ -208,8 +201,8 @@ function explanationOf(
   return known[`${rule}.${verdict}`]
 }
 
-/** Says whose money pays in other words than the English ones of the service. */
-const whosePays = ({ ruleExplained: r }: ConsoleTexts['payments'], detail = ''): string | undefined =>
+/** Says whose money pays, from the English detail of the service. */
+const fundsText = ({ ruleExplained: r }: ConsoleTexts['payments'], detail = ''): string | undefined =>
   detail.endsWith('pooled.') ? r['funds.pooled'] : detail.endsWith('segregated.') ? r['funds.segregated'] : undefined
 
 function ruleTable(view: ConsoleView, rules: readonly Rule[]): Html {
@@ -221,13 +214,13 @@ function ruleTable(view: ConsoleView, rules: readonly Rule[]): Html {
       const [name = rule, ...scope] = rule.split('.')
       const known = code === undefined ? undefined : wordOf({ ...p.refusal, ...p.errorKey }, code)
       const held = hold && texts[view.language].holds.kinds[hold.kind].reason
-      const words = held ?? (known !== code ? known : explanationOf(p, name, verdict, detail))
-      // The page lists what a payout may repeat.
+      const words = held ?? (known !== code ? known : ruleExplanation(p, name, verdict, detail))
+      // The page lists the possible duplicates.
       const isNeeded =
         name !== 'duplicate' &&
-        (view.language === 'en' || words === undefined || (withDetails.includes(name) && amounts.length === 0))
+        (view.language === 'en' || words === undefined || (rulesWithDetails.includes(name) && amounts.length === 0))
       const payer =
-        name === 'funds' && verdict === 'passed' && view.language !== 'en' ? whosePays(p, detail) : undefined
+        name === 'funds' && verdict === 'passed' && view.language !== 'en' ? fundsText(p, detail) : undefined
       const shown = payer === undefined && isNeeded ? detail : undefined
       return [
         html`${wordOf(p.ruleName, name)} ${scope.length > 0 && html`<span class="soft">${scope.join(', ')}</span>`}`,
@@ -252,45 +245,51 @@ function ruleTable(view: ConsoleView, rules: readonly Rule[]): Html {
   })
 }
 
-type Typed = Pick<PayoutDraft, 'beneficiaryId' | 'amount' | 'reference' | 'note' | 'payOn' | 'idempotencyKey'>
+type TypedPayout = Pick<PayoutDraft, 'beneficiaryId' | 'amount' | 'reference' | 'note' | 'payOn' | 'idempotencyKey'>
 
 const fields = ['amount', 'reference', 'note'] as const
 const typedFields = ['beneficiaryId', 'amount', 'reference', 'note', 'payOn'] as const
-const dayForm = /^\d{4}-\d\d-\d\d$/
-/** One line, as the operation takes it. */
+const dayPattern = /^\d{4}-\d\d-\d\d$/
+/** The operation takes one line. */
 const controlCharacters = /\p{Cc}/u
 
-async function draftOf({ operate }: Frame, request: PublicRequest, person: Person, typed: Typed, problems: Problems) {
-  const payee = payeeRowOf(
+async function readDraft(
+  { operate }: Frame,
+  request: PublicRequest,
+  person: Person,
+  typed: TypedPayout,
+  problems: Problems,
+) {
+  const payee = payeeRow(
     await operate('getBeneficiary', { ...callOf(person, request), params: { id: typed.beneficiaryId } }),
   )
   return { ...typed, payee: payee.name, payeeAccount: payee.account, currency: payee.currency, problems }
 }
 
-/** Judges the fields that no operation judges before the payout is made. */
-function problemsOfTyped({ language }: Person['view'], { note, payOn }: Typed, today: string): Problems {
+/** Checks the fields that the preview operation does not check. */
+function checkTyped({ language }: Person['view'], { note, payOn }: TypedPayout, today: string): Problems {
   const { noteWrong, payOnWrong } = texts[language].sending
   const isNote = note.length <= payouts.noteCharsMax && !controlCharacters.test(note)
-  const isDay = payOn === '' || (dayForm.test(payOn) && !Number.isNaN(Date.parse(payOn)) && payOn >= today)
+  const isDay = payOn === '' || (dayPattern.test(payOn) && !Number.isNaN(Date.parse(payOn)) && payOn >= today)
   return { ...(isNote ? {} : { note: noteWrong }), ...(isDay ? {} : { payOn: payOnWrong }) }
 }
 
-type Body = { readonly reference?: string } & Record<'beneficiaryId' | 'currency' | 'idempotencyKey', string> & {
+type PayoutBody = { readonly reference?: string } & Record<'beneficiaryId' | 'currency' | 'idempotencyKey', string> & {
     readonly amount: ReturnType<typeof rawNumber>
   }
-type Act = (body: Body, draft: PayoutDraft) => Promise<PublicAnswer>
+type Act = (body: PayoutBody, draft: PayoutDraft) => Promise<PublicAnswer>
 
-/** The day, or the next one on which banks settle the currency, as a standing order pays. */
-const openDay = ({ payOn, currency }: PayoutDraft): string =>
+/** Returns the day, or the next business day of the currency, as for a standing order. */
+const paymentDay = ({ payOn, currency }: PayoutDraft): string =>
   isCurrency(currency) ? valueDateOf([currency], payOn) : payOn
 
 function createForm(frame: Frame) {
   const today = () => frame.clock.now().toISOString().slice(0, 'YYYY-MM-DD'.length)
-  const show = async (request: PublicRequest, person: Person, typed: Typed, problems: Problems = {}) => {
-    const draft = await draftOf(frame, request, person, typed, problems)
-    return page(request, statusOf(problems), newPayoutPage({ ...person.view, current: 'payouts' }, draft))
+  const show = async (request: PublicRequest, person: Person, typed: TypedPayout, problems: Problems = {}) => {
+    const draft = await readDraft(frame, request, person, typed, problems)
+    return page(request, statusOf(problems), newPayoutPage(person.view, draft))
   }
-  /** Reads the form, and calls with the body of a payout. A refusal shows the form again, with everything that was typed. */
+  /** Reads the form and calls `act` with the body of a payout. A refusal shows the form again as it was typed. */
   const withBody = async (request: PublicRequest, person: Person, act: Act): Promise<PublicAnswer> => {
     const p = texts[person.view.language].payments
     const given = readForm(request)
@@ -304,11 +303,11 @@ function createForm(frame: Frame) {
     }
     const amount = readAmount(typed.amount)
     const problems = {
-      ...(amount === undefined ? { amount: amountWrong(person.view, typed.amount) } : {}),
-      ...problemsOfTyped(person.view, typed, today()),
+      ...(amount === undefined ? { amount: amountProblem(person.view, typed.amount) } : {}),
+      ...checkTyped(person.view, typed, today()),
     }
     if (amount === undefined || Object.keys(problems).length > 0) return show(request, person, typed, problems)
-    const draft = await draftOf(frame, request, person, { ...typed, amount }, {})
+    const draft = await readDraft(frame, request, person, { ...typed, amount }, {})
     const { beneficiaryId, currency, reference, idempotencyKey } = draft
     const body = { amount: rawNumber(amount), beneficiaryId, currency, idempotencyKey, ...(reference && { reference }) }
     try {
@@ -318,7 +317,7 @@ function createForm(frame: Frame) {
         request,
         person,
         typed,
-        problemsOf(p, error, fields, { amount: amountWrong(person.view, typed.amount) }),
+        problemsOf(p, error, fields, { amount: amountProblem(person.view, typed.amount) }),
       )
     }
   }
@@ -334,18 +333,21 @@ export const newPayoutRoutes: Routes = (frame, _withPerson, withMoney) => {
     const { amount = '', reference = '', note = '', payOn = '' } = given
     return show(request, person, { beneficiaryId, amount, reference, note, payOn, idempotencyKey: newId() })
   }
-  const judge = async (request: PublicRequest, person: Person, body: Body, draft: PayoutDraft) => {
+  const judge = async (request: PublicRequest, person: Person, body: PayoutBody, draft: PayoutDraft) => {
     const later = isLater(draft)
     const asked = { ...body, ...(later ? { payOn: draft.payOn } : {}) }
     const found = await operate('previewFiatPayout', { ...callOf(person, request), body: asked })
     const { accepted, status, rail, rules } = found
-    // The days of a later payment are those of its own day.
+    // The preview is about today; a scheduled payment has other days.
     const day = (text: string | undefined) => (text === undefined || later ? undefined : new Date(text))
     return {
       ...draft,
       amount: decimalText(found.amount),
-      ...{ accepted, rail, rules, repeats: repeatsOf(rules) },
-      ...(later && { paidOn: openDay(draft) }),
+      accepted,
+      rail,
+      rules,
+      repeats: repeatsInPreview(rules),
+      ...(later && { paidOn: paymentDay(draft) }),
       fee: decimalText(found.fee),
       total: decimalText(found.total),
       needsApproval: status === 'PendingApproval',
@@ -357,19 +359,21 @@ export const newPayoutRoutes: Routes = (frame, _withPerson, withMoney) => {
   const preview = (request: PublicRequest, person: Person): Promise<PublicAnswer> =>
     withBody(request, person, async (body, draft) => {
       const judged = await judge(request, person, body, draft)
-      return page(request, 200, payoutPreviewPage({ ...person.view, current: 'payouts' }, judged))
+      return page(request, 200, payoutPreviewPage(person.view, judged))
     })
-  /** Shows the preview again, and asks for the sentence that pays again. */
+  /** Shows the preview again with a checkbox that confirms the possible duplicate. */
   const askAgain = (request: PublicRequest, person: Person, judged: PayoutPreview): PublicAnswer => {
     const { againNeeded } = texts[person.view.language].sending
-    const problems: Problems = mayBeSent(judged) ? { again: againNeeded } : {}
-    return page(
-      request,
-      statusOf(problems),
-      payoutPreviewPage({ ...person.view, current: 'payouts' }, { ...judged, problems }),
-    )
+    const problems: Problems = canBeSent(judged) ? { again: againNeeded } : {}
+    return page(request, statusOf(problems), payoutPreviewPage(person.view, { ...judged, problems }))
   }
-  const schedule = async (request: PublicRequest, person: Person, body: Body, draft: PayoutDraft, again: boolean) => {
+  const schedule = async (
+    request: PublicRequest,
+    person: Person,
+    body: PayoutBody,
+    draft: PayoutDraft,
+    again: boolean,
+  ) => {
     const { idempotencyKey, ...paid } = body
     const { id } = await operate('createStandingOrder', {
       ...callOf(person, request),
@@ -383,10 +387,10 @@ export const newPayoutRoutes: Routes = (frame, _withPerson, withMoney) => {
     })
     return seeOther(`../../standing-orders/${id}?done=scheduled`)
   }
-  const pay = async (request: PublicRequest, person: Person, body: Body, draft: PayoutDraft, again: boolean) => {
+  const pay = async (request: PublicRequest, person: Person, body: PayoutBody, draft: PayoutDraft, again: boolean) => {
     const call = callOf(person, request)
     await operate('createFiatPayout', { ...call, body: { ...body, onDuplicate: again ? 'Allow' : 'Refuse' } })
-    // The answer of the documented operation has no id.
+    // The answer of this operation does not contain the id.
     const { idempotencyKey, beneficiaryId } = body
     const { data } = await operate('listPayouts', { ...call, query: queryText({ idempotencyKey, beneficiaryId }) })
     const [payout] = data
@@ -401,13 +405,14 @@ export const newPayoutRoutes: Routes = (frame, _withPerson, withMoney) => {
       try {
         return await (isLater(draft) ? schedule : pay)(request, person, body, draft, again)
       } catch (error) {
-        if (!isRepetition(error)) throw error
+        if (!isDuplicateRefusal(error)) throw error
         return askAgain(request, person, await judge(request, person, body, draft))
       }
     })
+  const route = placeRoutes(frame, withMoney, 'payouts')
   return [
-    { method: 'GET', path: '/console/payouts/new', handle: permitted(withMoney, 'payouts:write', begin) },
-    { method: 'POST', path: '/console/payouts/new/preview', handle: permitted(withMoney, 'payouts:write', preview) },
-    { method: 'POST', path: '/console/payouts/new/send', handle: permitted(withMoney, 'payouts:write', send) },
+    route('GET', '/new', 'payouts:write', (_frame, request, person) => begin(request, person)),
+    route('POST', '/new/preview', 'payouts:write', (_frame, request, person) => preview(request, person)),
+    route('POST', '/new/send', 'payouts:write', (_frame, request, person) => send(request, person)),
   ]
 }

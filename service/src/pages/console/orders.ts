@@ -1,5 +1,5 @@
 /** Standing orders: the list, a new one, the page of one with its dates, and the forms that pause, resume and cancel it. */
-import { decimalText, payouts, rawNumber, type ResponseOf } from '@partner-payments/wire'
+import { decimalText, payouts, rawNumber, referenceCharsMax, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
@@ -7,8 +7,6 @@ import {
   asking,
   type Draft,
   formPage,
-  type Input,
-  inputs,
   openDialog,
   optionsOf,
   postButton,
@@ -16,7 +14,7 @@ import {
   type Values,
 } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { type Listed, listPage, pager, type Pages, sumsNote } from '../kit/lists.ts'
+import { type ListRows, listPage, pager, type PageLinks, sumsNote } from '../kit/lists.ts'
 import {
   badge,
   calendarDay,
@@ -34,53 +32,45 @@ import {
   time,
 } from '../kit/parts.ts'
 import {
-  idOf,
+  readId,
   linkOf,
   page,
-  pagesOf,
+  pageLinks,
   queryText,
   readAmount,
   readForm,
   readQuery,
   seeOther,
   statusOf,
-  valuesIn,
+  readValues,
+  readDone,
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { type Added, addedBy, addedFact } from './made.ts'
+import { type CreatorFact, readCreatorFact, creatorFacts } from './creator.ts'
 import { refusalText } from './bulk-check-page.ts'
 import { choosePayee } from './payee-choice.ts'
-import { againBox, isRepetition, type Repeats, repeatsNone, repeatsOf, repeatsPart } from './repeats.ts'
+import { payAgainBox, isDuplicateRefusal, type Repeats, noRepeats, repeatsInPreview, repeatsPart } from './repeats.ts'
 import {
-  amountWrong,
+  amountProblem,
   callOf,
   type Frame,
   ifFound,
+  may,
   type Person,
   problemsOf,
   type Routes,
-  routesOf,
-  textsWith,
+  placeRoutes,
+  textsWithRefusals,
 } from './request.ts'
 import { texts } from './texts/index.ts'
 import { readSummed, type Sums } from './transactions.ts'
 
-type OrderStatus = 'Active' | 'Paused' | 'Ended'
+type Order = ResponseOf<'getStandingOrder'>
 
-type Frequency = 'Once' | 'Daily' | 'Weekly' | 'Monthly' | 'Yearly'
+/** A standing order with the name of its payee. */
+type OrderRow = Order & { readonly payee: string; readonly payeeHref: string }
 
-type OrderRow = {
-  readonly id: string
-  readonly payee: string
-  readonly payeeHref: string
-  readonly amount: string
-  readonly currency: string
-  readonly frequency: Frequency
-  readonly status: OrderStatus
-  readonly nextAt?: Date | undefined
-}
-
-const statusBadge = ({ language }: ConsoleView, status: OrderStatus): Html =>
+const statusBadge = ({ language }: ConsoleView, status: Order['status']): Html =>
   badge(
     ({ Active: 'good', Paused: 'warning', Ended: 'neutral' } as const)[status],
     texts[language].orders.status[status],
@@ -95,9 +85,9 @@ export function ordersPage(
     mayWrite,
     sums,
     ...shown
-  }: Listed<OrderRow> & {
+  }: ListRows<OrderRow> & {
     readonly mayWrite: boolean
-    /** Absent: the list has no filter. */
+    /** Absent: no filter is set. */
     readonly sums?: Sums | undefined
   },
 ): string {
@@ -111,11 +101,11 @@ export function ordersPage(
     filters: [{ name: 'status', label: p.status, options: optionsOf(o.status) }],
     note: sums !== undefined && sumsNote(view, sums),
     columns: [[p.payee, 'head'], o.frequency, p.status, o.next, [p.amount, 'number']],
-    cells: rows.map(({ id, payee, frequency, status, nextAt, amount, currency }) => [
+    cells: rows.map(({ id, payee, schedule, status, nextAttemptAt, amount, currency }) => [
       html`<a href="${view.root}standing-orders/${id}">${payee}</a>`,
-      o.frequencies[frequency],
+      o.frequencies[schedule.frequency],
       statusBadge(view, status),
-      nextAt === undefined ? '' : time(view, nextAt),
+      nextAttemptAt === undefined ? '' : time(view, nextAttemptAt),
       money(view, amount, currency),
     ]),
     none: { title: o.empty, text: o.emptyText },
@@ -139,7 +129,7 @@ type NewOrder = Draft & {
   readonly beneficiaryId: string
   readonly payee: string
   readonly currency: string
-  /** Payments that its first payout may repeat. */
+  /** Payments that its first payout may duplicate. */
   readonly repeats: Repeats
 }
 
@@ -147,29 +137,30 @@ export function newOrderPage(view: ConsoleView, draft: NewOrder): string {
   const o = texts[view.language].orders
   const p = texts[view.language].payments
   const s = texts[view.language].sending
-  const { beneficiaryId, payee, currency, idempotencyKey, problems, repeats, values } = draft
-  const charsMax = 140
-  const fields: readonly Input[] = [
-    { name: 'amount', label: fill(p.payoutAmount, { currency }), help: p.payoutAmountHelp, charsMax },
-    { name: 'reference', label: p.payoutReference, help: p.payoutReferenceHelp, optional: true, charsMax },
-    { name: 'frequency', label: o.frequency, options: optionsOf(o.frequencies), value: 'Monthly' },
-    { name: 'startsOn', label: o.startsOn, help: o.startsOnHelp, type: 'date', charsMax },
-    { name: 'time', label: o.time, help: o.timeHelp, optional: true, charsMax },
-    { name: 'dayOfMonth', label: o.dayOfMonth, help: o.dayOfMonthHelp, optional: true, charsMax },
-    { name: 'endsOn', label: o.endsOn, help: o.endHelp, type: 'date', optional: true, charsMax },
-    { name: 'count', label: o.count, optional: true, charsMax },
-    { name: 'businessDays', label: o.businessDays, options: optionsOf(o.businessDayRules), value: 'Following' },
-    { name: 'note', label: s.note, help: s.noteHelp, optional: true, charsMax: payouts.noteCharsMax },
-  ]
+  const { beneficiaryId, payee, currency, problems, repeats, values } = draft
+  const charsMax = referenceCharsMax
   return formPage(view, {
-    ...{ title: o.newOrder, problems, submit: o.create, action: 'standing-orders/new' },
+    ...draft,
+    title: o.newOrder,
+    submit: o.create,
+    action: 'standing-orders/new',
     before: html`${facts([[p.payee, payee]])} ${repeatsPart(view, repeats)}`,
-    hidden: { beneficiaryId, idempotencyKey },
-    fields: html`${inputs(view, draft, fields)}
-    ${
-      problems['again'] !== undefined &&
-      againBox(fill(s.again, { payee, amount: `${values['amount'] ?? ''} ${currency}` }), problems['again'])
-    }`,
+    hidden: { beneficiaryId },
+    fields: [
+      { name: 'amount', label: fill(p.payoutAmount, { currency }), help: p.payoutAmountHelp, charsMax },
+      { name: 'reference', label: p.payoutReference, help: p.payoutReferenceHelp, optional: true, charsMax },
+      { name: 'frequency', label: o.frequency, options: optionsOf(o.frequencies), value: 'Monthly' },
+      { name: 'startsOn', label: o.startsOn, help: o.startsOnHelp, type: 'date', charsMax },
+      { name: 'time', label: o.time, help: o.timeHelp, optional: true, charsMax },
+      { name: 'dayOfMonth', label: o.dayOfMonth, help: o.dayOfMonthHelp, optional: true, charsMax },
+      { name: 'endsOn', label: o.endsOn, help: o.endHelp, type: 'date', optional: true, charsMax },
+      { name: 'count', label: o.count, optional: true, charsMax },
+      { name: 'businessDays', label: o.businessDays, options: optionsOf(o.businessDayRules), value: 'Following' },
+      { name: 'note', label: s.note, help: s.noteHelp, optional: true, charsMax: payouts.noteCharsMax },
+      ...(problems['again'] === undefined
+        ? []
+        : [payAgainBox(fill(s.again, { payee, amount: `${values['amount'] ?? ''} ${currency}` }), problems['again'])]),
+    ],
     back: { path: 'standing-orders/new', text: p.otherPayee },
   })
 }
@@ -183,33 +174,20 @@ type Execution = {
 }
 
 type OrderDetails = OrderRow & {
-  readonly endReason?: 'Completed' | 'Cancelled' | 'BeneficiaryDeleted' | undefined
-  readonly endedAt?: Date | undefined
-  readonly reference?: string | undefined
-  readonly note?: string | undefined
-  readonly startsOn: string
-  readonly time: string
-  readonly dayOfMonth?: number | undefined
-  readonly endsOn?: string | undefined
-  readonly count?: number | undefined
-  readonly businessDays: 'Following' | 'Preceding' | 'None'
-  readonly payoutsMade: number
-  readonly datesAhead: readonly { readonly date: string; readonly executesAt: Date }[]
   readonly executions: readonly Execution[]
-  /** The form of a payout, filled in for a date that was not paid. Absent: the person may not pay. */
+  /** Link to the payout form with the values of the order, for a date that was not paid. Absent: the person may not pay. */
   readonly payHref?: string | undefined
-  readonly pages: Pages
-  readonly createdAt: Date
-  readonly added?: Added | undefined
+  readonly pages: PageLinks
+  readonly creator?: CreatorFact | undefined
   readonly mayWrite: boolean
-  readonly done?: (typeof outcomes)[number] | undefined
+  readonly done?: (typeof doneForms)[number] | undefined
   readonly problems: Problems
 }
 
 export function orderPage(view: ConsoleView, order: OrderDetails): string {
   const o = texts[view.language].orders
   const p = texts[view.language].payments
-  const { payee, amount, currency, status, nextAt, done, problems } = order
+  const { payee, amount, currency, status, nextAttemptAt, done, problems } = order
   return shell(view, {
     title: `${o.order}: ${payee}`,
     wide: true,
@@ -219,8 +197,8 @@ export function orderPage(view: ConsoleView, order: OrderDetails): string {
     ${strip([
       [p.amount, money(view, amount, currency, 'main')],
       [p.status, statusBadge(view, status)],
-      [o.frequency, o.frequencies[order.frequency]],
-      [o.next, nextAt === undefined ? view.t.none : time(view, nextAt)],
+      [o.frequency, o.frequencies[order.schedule.frequency]],
+      [o.next, nextAttemptAt === undefined ? view.t.none : time(view, nextAttemptAt)],
     ])}
     ${details(view, order)} ${order.mayWrite && status !== 'Ended' && actions(view, order)}
     ${section('dates', o.datesAhead, datesPart(view, order))}
@@ -228,47 +206,48 @@ export function orderPage(view: ConsoleView, order: OrderDetails): string {
   })
 }
 
-const outcomes = ['created', 'scheduled', 'paused', 'resumed', 'cancelled'] as const
+const doneForms = ['created', 'scheduled', 'paused', 'resumed', 'cancelled'] as const
 
-function doneText(view: ConsoleView, order: OrderDetails, done: (typeof outcomes)[number]): string {
+function doneText(view: ConsoleView, order: OrderDetails, done: (typeof doneForms)[number]): string {
   const o = texts[view.language].orders
   if (done !== 'scheduled') return o[done]
-  const { payee, amount, currency, datesAhead } = order
-  const [next] = datesAhead
-  // It was made meanwhile.
+  const { payee, amount, currency, nextDates = [] } = order
+  const [next] = nextDates
+  // The payout was made meanwhile.
   if (next === undefined) return o.created
-  const day = dayText(view, next.executesAt.toISOString().slice(0, 'YYYY-MM-DD'.length))
+  const day = dayText(view, next.executesAt.slice(0, 'YYYY-MM-DD'.length))
   return fill(texts[view.language].sending.scheduled, { payee, amount: moneyText(view, amount, currency), day })
 }
 
 function details(view: ConsoleView, order: OrderDetails): Html {
   const o = texts[view.language].orders
   const p = texts[view.language].payments
+  const { startsOn, time: timeOfDay, dayOfMonth, endsOn, count, businessDays } = order.schedule
   return facts([
     [p.payoutReference, order.reference],
     [texts[view.language].sending.note, order.note],
-    [o.startsOn, calendarDay(view, order.startsOn)],
-    [o.time, order.time],
-    [o.dayOfMonth, order.dayOfMonth === undefined ? undefined : String(order.dayOfMonth)],
-    [o.endsOn, order.endsOn && calendarDay(view, order.endsOn)],
-    [o.count, order.count === undefined ? undefined : String(order.count)],
-    [o.businessDays, o.businessDayRules[order.businessDays]],
+    [o.startsOn, calendarDay(view, startsOn)],
+    [o.time, timeOfDay],
+    [o.dayOfMonth, dayOfMonth === undefined ? undefined : String(dayOfMonth)],
+    [o.endsOn, endsOn && calendarDay(view, endsOn)],
+    [o.count, count === undefined ? undefined : String(count)],
+    [o.businessDays, o.businessDayRules[businessDays]],
     [o.made, String(order.payoutsMade)],
     [o.ended, order.endedAt && time(view, order.endedAt)],
     [o.endedBecause, order.endReason && o.endReason[order.endReason]],
     [p.created, time(view, order.createdAt)],
-    ...addedFact(order),
+    ...creatorFacts(order),
     [p.id, identifier(view, order.id, p.id)],
   ])
 }
 
-function datesPart(view: ConsoleView, { datesAhead }: OrderDetails): Html {
+function datesPart(view: ConsoleView, { nextDates = [] }: OrderDetails): Html {
   const o = texts[view.language].orders
-  if (datesAhead.length === 0) return html`<p>${o.noDates}</p>`
+  if (nextDates.length === 0) return html`<p>${o.noDates}</p>`
   return table({
     caption: o.datesAhead,
     columns: [[o.date, 'head'], o.executesAt],
-    rows: datesAhead.map(({ date, executesAt }) => [calendarDay(view, date), time(view, executesAt)]),
+    rows: nextDates.map(({ date, executesAt }) => [calendarDay(view, date), time(view, executesAt)]),
   })
 }
 
@@ -309,20 +288,20 @@ function actions(view: ConsoleView, { id, payee, amount, currency, status }: Ord
       ${openDialog({ id: cancelId, label: o.cancel, about, tone: 'danger' })}
     </div>
     ${asking({
-      ...{ id: cancelId, title: o.cancelTitle, action: `${path}/cancel` },
+      id: cancelId,
+      title: o.cancelTitle,
+      action: `${path}/cancel`,
       about: html`<p><strong>${about}</strong></p>`,
       effects: [o.cancelEffect, o.cancelMade, o.cancelFinal],
-      ...{ submit: o.cancel, cancel: view.t.cancel },
+      submit: o.cancel,
+      cancel: view.t.cancel,
     })}`
 }
 
-type Order = ResponseOf<'getStandingOrder'>
+const refusalTexts = (person: Person) => textsWithRefusals(person, 'orders')
 
-/** Words of the refusals: those of all pages, and those of standing orders. */
-const refusalTexts = (person: Person) => textsWith(person, 'orders')
-
-/** The names of payees, by id. A deleted payee has none. */
-async function namesOf({ operate }: Frame, request: PublicRequest, person: Person, ids: readonly string[]) {
+/** Reads the names of payees by id. Deleted payees are absent. */
+async function readPayeeNames({ operate }: Frame, request: PublicRequest, person: Person, ids: readonly string[]) {
   if (!person.caller.permissions.includes('beneficiaries:read')) return new Map<string, string>()
   const found = await Promise.all(
     [...new Set(ids)].map((id) => ifFound(operate('getBeneficiary', { ...callOf(person, request), params: { id } }))),
@@ -330,19 +309,14 @@ async function namesOf({ operate }: Frame, request: PublicRequest, person: Perso
   return new Map(found.flatMap((payee) => (payee === undefined ? [] : [[payee.id, payee.name] as const])))
 }
 
-function rowOf({ view }: Person, order: Order, names: ReadonlyMap<string, string>): OrderRow {
-  const { id, beneficiaryId, amount, currency, schedule, status, nextAttemptAt } = order
-  return {
-    ...{ id, currency, status, frequency: schedule.frequency },
-    payee: names.get(beneficiaryId) ?? beneficiaryId,
-    payeeHref: `${view.root}payees/${beneficiaryId}`,
-    amount: decimalText(amount),
-    nextAt: nextAttemptAt === undefined ? undefined : new Date(nextAttemptAt),
-  }
-}
+const orderRow = ({ view }: Person, order: Order, names: ReadonlyMap<string, string>): OrderRow => ({
+  ...order,
+  payee: names.get(order.beneficiaryId) ?? order.beneficiaryId,
+  payeeHref: `${view.root}payees/${order.beneficiaryId}`,
+})
 
 async function showList(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const { view, caller } = person
+  const { view } = person
   const call = callOf(person, request)
   const { data, shown, sums } = await readSummed(
     request,
@@ -352,25 +326,27 @@ async function showList(frame: Frame, request: PublicRequest, person: Person): P
     (query) => frame.operate('sumStandingOrders', { ...call, query: queryText(query) }),
   )
   const ids = data.map(({ beneficiaryId }) => beneficiaryId)
-  const names = await namesOf(frame, request, person, ids)
-  const rows = data.map((order) => rowOf(person, order, names))
-  const mayWrite = caller.permissions.includes('payouts:write')
-  const body = ordersPage({ ...view, current: 'standing-orders' }, { ...shown, rows, sums, mayWrite })
+  const names = await readPayeeNames(frame, request, person, ids)
+  const rows = data.map((order) => orderRow(person, order, names))
+  const mayWrite = may(person, 'payouts:write')
+  const body = ordersPage(view, { ...shown, rows, sums, mayWrite })
   return page(request, statusOf(shown.problems), body)
 }
 
-async function executionsOf({ operate }: Frame, request: PublicRequest, { view, ...person }: Person) {
+async function readExecutions({ operate }: Frame, request: PublicRequest, { view, ...person }: Person) {
   const { cursor } = readQuery(request, ['cursor'])
-  const call = { ...callOf(person, request), params: { orderId: idOf(request) } }
+  const call = { ...callOf(person, request), params: { orderId: readId(request) } }
   const { data, nextCursor } = await operate('listStandingOrderExecutions', { ...call, query: queryText({ cursor }) })
-  const path = `${view.root}standing-orders/${idOf(request)}`
+  const path = `${view.root}standing-orders/${readId(request)}`
   return {
     executions: data.map(({ date, status, attempts, problem, payoutId }) => ({
-      ...{ date, status, attempts },
+      date,
+      status,
+      attempts,
       problem: problem && refusalText(view, { ...problem, errors: [] }),
       payoutHref: payoutId && `${view.root}payouts/${payoutId}`,
     })),
-    pages: pagesOf(path, {}, cursor, nextCursor),
+    pages: pageLinks(path, {}, cursor, nextCursor),
   }
 }
 
@@ -380,62 +356,42 @@ async function showOne(
   person: Person,
   problems: Problems = {},
 ): Promise<PublicAnswer> {
-  const { view, caller } = person
-  const call = { ...callOf(person, request), params: { orderId: idOf(request) } }
+  const { view } = person
+  const call = { ...callOf(person, request), params: { orderId: readId(request) } }
   const order = await frame.operate('getStandingOrder', call)
   const [names, executions] = await Promise.all([
-    namesOf(frame, request, person, [order.beneficiaryId]),
-    executionsOf(frame, request, person),
+    readPayeeNames(frame, request, person, [order.beneficiaryId]),
+    readExecutions(frame, request, person),
   ])
-  const { schedule, endedAt, endReason, reference, note, payoutsMade, nextDates = [], createdAt } = order
-  const { startsOn, endsOn, time, dayOfMonth, count, businessDays } = schedule
-  const { done } = readQuery(request, ['done'])
+  const { beneficiaryId, amount, reference, note } = order
+  const mayWrite = may(person, 'payouts:write')
   const shown = {
-    ...rowOf(person, order, names),
-    ...{
-      endReason,
-      reference,
-      note,
-      payoutsMade,
-      startsOn,
-      endsOn,
-      time,
-      dayOfMonth,
-      count,
-      businessDays,
-      problems,
-      ...executions,
-    },
-    endedAt: endedAt === undefined ? undefined : new Date(endedAt),
-    createdAt: new Date(createdAt),
-    added: await addedBy(frame, person, order.id),
-    payHref: caller.permissions.includes('payouts:write')
-      ? linkOf(`${view.root}payouts/new`, {
-          ...{ beneficiaryId: order.beneficiaryId, amount: decimalText(order.amount) },
-          ...(reference === undefined ? {} : { reference }),
-          ...(note === undefined ? {} : { note }),
-        })
+    ...orderRow(person, order, names),
+    ...executions,
+    problems,
+    creator: await readCreatorFact(frame, person, order.id),
+    payHref: mayWrite
+      ? linkOf(`${view.root}payouts/new`, { beneficiaryId, amount: decimalText(amount), reference, note })
       : undefined,
-    datesAhead: nextDates.map(({ date, executesAt }) => ({ date, executesAt: new Date(executesAt) })),
-    mayWrite: caller.permissions.includes('payouts:write'),
-    done: outcomes.find((each) => each === done),
+    mayWrite,
+    done: readDone(request, doneForms),
   }
-  return page(request, statusOf(problems), orderPage({ ...view, current: 'standing-orders' }, shown))
+  return page(request, statusOf(problems), orderPage(view, shown))
 }
 
-type Typed = { readonly beneficiaryId: string; readonly values: Values; readonly idempotencyKey: string }
+type TypedOrder = { readonly beneficiaryId: string; readonly values: Values; readonly idempotencyKey: string }
 
 async function showForm(
   { operate }: Frame,
   request: PublicRequest,
   person: Person,
-  typed: Typed,
+  typed: TypedOrder,
   problems: Problems = {},
-  repeats: Repeats = repeatsNone,
+  repeats: Repeats = noRepeats,
 ): Promise<PublicAnswer> {
   const payee = await operate('getBeneficiary', { ...callOf(person, request), params: { id: typed.beneficiaryId } })
   const draft = { ...typed, payee: payee.name, currency: payee.currency, problems, repeats }
-  return page(request, statusOf(problems), newOrderPage({ ...person.view, current: 'standing-orders' }, draft))
+  return page(request, statusOf(problems), newOrderPage(person.view, draft))
 }
 
 async function begin(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
@@ -445,28 +401,30 @@ async function begin(frame: Frame, request: PublicRequest, person: Person): Prom
   return choosePayee(frame, request, person, 'standing-orders')
 }
 
-const wholeForm = /^\d{1,5}$/
+const wholePattern = /^\d{1,5}$/
 
-/** A number, or the text for the operation to refuse. */
-const wholeOf = (text: string): number | string => (wholeForm.test(text) ? Number(text) : text)
+/** Reads a number. Another text is returned for the operation to refuse. */
+const wholeNumber = (text: string): number | string => (wholePattern.test(text) ? Number(text) : text)
 
 async function create(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const p = refusalTexts(person)
   const given = readForm(request)
   const typed = {
     beneficiaryId: given('beneficiaryId'),
-    values: valuesIn(given, orderFields),
+    values: readValues(given, orderFields),
     idempotencyKey: given('idempotencyKey') || newId(),
   }
   const { amount: amountText = '', reference, note, dayOfMonth, count, ...schedule } = typed.values
   const amount = readAmount(amountText)
   if (amount === undefined)
-    return showForm(frame, request, person, typed, { amount: amountWrong(person.view, amountText) })
+    return showForm(frame, request, person, typed, { amount: amountProblem(person.view, amountText) })
   const call = callOf(person, request)
   const { beneficiaryId, idempotencyKey } = typed
   const { currency } = await frame.operate('getBeneficiary', { ...call, params: { id: beneficiaryId } })
   const paid = {
-    ...{ beneficiaryId, currency, amount: rawNumber(amount) },
+    beneficiaryId,
+    currency,
+    amount: rawNumber(amount),
     ...(reference === undefined ? {} : { reference }),
   }
   const body = {
@@ -475,36 +433,36 @@ async function create(frame: Frame, request: PublicRequest, person: Person): Pro
     ...(note === undefined ? {} : { note }),
     schedule: {
       ...schedule,
-      ...(dayOfMonth === undefined ? {} : { dayOfMonth: wholeOf(dayOfMonth) }),
-      ...(count === undefined ? {} : { count: wholeOf(count) }),
+      ...(dayOfMonth === undefined ? {} : { dayOfMonth: wholeNumber(dayOfMonth) }),
+      ...(count === undefined ? {} : { count: wholeNumber(count) }),
     },
   }
   try {
     const { id } = await frame.operate('createStandingOrder', { ...call, body, idempotencyKey })
     return seeOther(`${id}?done=created`)
   } catch (error) {
-    if (isRepetition(error)) {
+    if (isDuplicateRefusal(error)) {
       const { startsOn } = typed.values
       const first = { ...paid, ...(startsOn === undefined ? {} : { payOn: startsOn }) }
-      const repeats = repeatsOf((await frame.operate('previewFiatPayout', { ...call, body: first })).rules)
+      const repeats = repeatsInPreview((await frame.operate('previewFiatPayout', { ...call, body: first })).rules)
       const problems = { again: texts[person.view.language].sending.againNeeded }
       return showForm(frame, request, person, typed, problems, repeats)
     }
-    const problems = problemsOf(p, error, orderFields, { amount: amountWrong(person.view, amountText) })
+    const problems = problemsOf(p, error, orderFields, { amount: amountProblem(person.view, amountText) })
     return showForm(frame, request, person, { ...typed, idempotencyKey: newId() }, problems)
   }
 }
 
 export const orderRoutes: Routes = (frame, _withPerson, withMoney) => {
-  const route = routesOf(frame, withMoney, 'standing-orders')
-  /** A form of one order. A refusal shows its page again. */
+  const route = placeRoutes(frame, withMoney, 'standing-orders')
+  /** Creates the route of a form on the page of an order. A refusal shows the page again. */
   const form = (
     name: string,
     operation: 'pauseStandingOrder' | 'resumeStandingOrder' | 'cancelStandingOrder',
     done: string,
   ): PublicRoute =>
     route('POST', `/{id}/${name}`, 'payouts:write', async (_frame, request, person) => {
-      const id = idOf(request)
+      const id = readId(request)
       try {
         await frame.operate(operation, { ...callOf(person, request), params: { orderId: id } })
       } catch (error) {

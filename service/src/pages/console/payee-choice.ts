@@ -1,30 +1,32 @@
-/** Choosing a payee, with a search, to begin the form of a payout or of a standing order. */
+/** The choice of a payee for a new payout or standing order, with a search. */
 import { nameCharsMax } from '@partner-payments/wire'
 import type { ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { filterForm, list, type Listed } from '../kit/lists.ts'
+import { filterForm, list, type ListRows } from '../kit/lists.ts'
 import { inFours, table } from '../kit/parts.ts'
 import { linkOf, page, queryText, statusOf } from '../kit/request.ts'
-import { currencyOptions, payeeNameCell, type PayeeRow, payeeRowOf } from './payees.ts'
+import { currencyOptions, payeeNameCell, type PayeeRow, payeeRow } from './payees.ts'
 import { callOf, type Frame, type Person, readList } from './request.ts'
 import { texts } from './texts/index.ts'
 
-type Choice = Listed<PayeeRow> & {
-  /** The name and the path of the form. */
+type PayeeChoice = ListRows<PayeeRow> & {
+  /** Title and path of the form. */
   readonly title: string
   readonly path: string
 }
 
-/** Lists payees as links to the form. */
-export function choosePayeePage(view: ConsoleView, { rows, title, path, ...shown }: Choice): string {
+/** Draws payees as links to the form. */
+export function choosePayeePage(view: ConsoleView, { rows, title, path, ...shown }: PayeeChoice): string {
   const p = texts[view.language].payments
   const newPayee = html`<a class="button" href="${view.root}payees/new">${p.newPayee}</a>`
   const hasWallets = rows.some(({ isWallet }) => isWallet)
   const isFiltered = Object.keys(shown.values).length > 0
   return shell(view, {
-    ...{ title, wide: true, problems: shown.problems },
+    title,
+    wide: true,
+    problems: shown.problems,
     main: html`<div class="heading">
         <h1>${p.choosePayee}</h1>
         ${(rows.length > 0 || isFiltered) && newPayee}
@@ -43,7 +45,8 @@ export function choosePayeePage(view: ConsoleView, { rows, title, path, ...shown
       ${list(view, {
         table: payeeTable(view, rows, path),
         isEmpty: rows.length === 0,
-        ...{ isFiltered, pages: shown.pages },
+        isFiltered,
+        pages: shown.pages,
         none: { title: p.chooseNone, text: p.payeesEmptyText, more: html`<p class="more">${newPayee}</p>` },
       })}`,
   })
@@ -71,7 +74,7 @@ function payeeTable(view: ConsoleView, rows: readonly PayeeRow[], path: string):
 
 type Place = 'payouts' | 'standing-orders'
 
-/** Lists payees, to begin the form of a place with one. */
+/** Shows the choice of a payee for a form. */
 export async function choosePayee(
   { operate }: Frame,
   request: PublicRequest,
@@ -86,20 +89,20 @@ export async function choosePayee(
     return search === undefined ? read({}) : searchPayees(search, read)
   })
   const title = place === 'payouts' ? texts[language].payments.newPayout : texts[language].orders.newOrder
-  const choice = { ...shown, rows: data.map(payeeRowOf), title, path: `${place}/new` }
-  return page(request, statusOf(shown.problems), choosePayeePage({ ...person.view, current: place }, choice))
+  const choice = { ...shown, rows: data.map(payeeRow), title, path: `${place}/new` }
+  return page(request, statusOf(shown.problems), choosePayeePage(person.view, choice))
 }
 
 const choiceFilters = ['search', 'currency']
 
-const ibanForm = /^[a-z]{2}\s?\d\s?\d/i
+const ibanPattern = /^[a-z]{2}\s?\d\s?\d/i
 
-/** Searches by IBAN, or by alias and then by the beginning of a name. A page that continues is one of names. */
+/** Searches by IBAN, else by alias, else by the beginning of a name. A cursor belongs to a search by name. */
 async function searchPayees(
   search: string,
   read: (by: Readonly<Record<string, string>>) => Promise<ResponseOf<'listBeneficiaries'>>,
 ): Promise<ResponseOf<'listBeneficiaries'>> {
-  if (ibanForm.test(search)) return read({ iban: search })
+  if (ibanPattern.test(search)) return read({ iban: search })
   const named = await read({ alias: search })
   return named.data.length > 0 ? named : read({ namePrefix: search })
 }

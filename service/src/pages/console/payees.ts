@@ -1,22 +1,28 @@
-/** Payees: the list, a new one with the answer of the bank about its name, and the page of one. */
-import { aliasCharsMax, nameCharsMax } from '@partner-payments/wire'
-import type { AccountType, PayeeAddress, Permission, ResponseOf } from '@partner-payments/wire'
+/** Payees: the list, a new one with the verification of its name, and the page of one. */
+import {
+  type AccountType,
+  aliasCharsMax,
+  nameCharsMax,
+  type PayeeAddress,
+  type ResponseOf,
+} from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import { currencies, newId } from '../../kernel/index.ts'
 import { addressText } from '../../rails/index.ts'
 import { html, type Html } from '../html.ts'
 import {
   confirmed,
-  field,
   formPage,
-  hiddenField,
+  hiddenFields,
   inputs,
   type Options,
   optionsOf,
   type Problems,
+  type FormState,
+  type Values,
 } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { type Listed, listPage } from '../kit/lists.ts'
+import { type ListRows, listPage } from '../kit/lists.ts'
 import {
   account,
   accountText,
@@ -32,13 +38,33 @@ import {
   time,
   wordOf,
 } from '../kit/parts.ts'
-import { linkOf, page, queryText, readForm, readQuery, seeOther, statusOf } from '../kit/request.ts'
+import {
+  readDone,
+  linkOf,
+  page,
+  queryText,
+  readForm,
+  readQuery,
+  seeOther,
+  statusOf,
+  uuidChars,
+} from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { type CustomerLink, customerLinksOf } from './customer-link.ts'
-import { type Added, addedBy, addedFact } from './made.ts'
+import { type CustomerLink, readCustomerLinks } from './customer-link.ts'
+import { type CreatorFact, readCreatorFact, creatorFacts } from './creator.ts'
 import { payeeImporter } from './import-payees.ts'
 import { importLinks, importRoutes } from './imports.ts'
-import { callOf, type Frame, ifFound, type Person, problemsOf, readList, type Routes, routesOf } from './request.ts'
+import {
+  callOf,
+  type Frame,
+  ifFound,
+  may,
+  type Person,
+  problemsOf,
+  readList,
+  type Routes,
+  placeRoutes,
+} from './request.ts'
 import { texts } from './texts/index.ts'
 
 type Verification = {
@@ -69,16 +95,16 @@ export type PayeeRow = {
   readonly alias?: string | undefined
   /** IBAN, or address of a wallet. */
   readonly account: string
-  /** Absent: it was not stated. */
+  /** Absent: not stated. */
   readonly accountType?: AccountType | undefined
   readonly isWallet: boolean
-  /** True if names of its account can be verified: it has an IBAN. */
+  /** True if the bank can verify the name: the account has an IBAN. */
   readonly isVerifiable: boolean
   readonly currency: string
   readonly createdAt: Date
 }
 
-type Payees = Listed<PayeeRow> & {
+type PayeeList = ListRows<PayeeRow> & {
   readonly may: { readonly write: boolean; readonly pay: boolean }
   readonly done?: 'deleted' | undefined
 }
@@ -88,7 +114,7 @@ export const currencyOptions: Options = Object.keys(currencies).map((code) => [c
 
 export const payeeFilters: readonly string[] = ['namePrefix', 'alias', 'currency', 'customerId', 'incompleteOn']
 
-export function payeesPage(view: ConsoleView, { rows, may, done, ...shown }: Payees): string {
+export function payeesPage(view: ConsoleView, { rows, may, done, ...shown }: PayeeList): string {
   const p = texts[view.language].payments
   return listPage(view, shown, {
     title: view.t.payees,
@@ -132,40 +158,40 @@ const payLink = (view: ConsoleView, { id, name }: PayeeRow): Html =>
     >
   </div>`
 
-/** The words for the type of an account. Undefined: it has none. */
+/** Returns the text of an account type. Undefined: the account has no type. */
 const accountTypeText = (
   { accountTypes }: { readonly accountTypes: Readonly<Record<AccountType, string>> },
   type: string | undefined,
 ): string | undefined => (type === 'Checking' || type === 'Savings' ? accountTypes[type] : undefined)
 
-/** The fields of an address, with their lengths. */
+/** The fields of an address with their lengths. */
 const addressChars = { streetName: 70, buildingNumber: 16, postalCode: 16, city: 35, state: 35, country: 2 } as const
 
 type AddressDraft = Readonly<Record<keyof typeof addressChars, string>>
 
 const addressFields = Object.keys(addressChars) as readonly (keyof AddressDraft)[]
 
-/** Undefined: every field is empty. */
-function addressOf(draft: AddressDraft): Readonly<Record<string, string>> | undefined {
+/** Returns the typed address. Undefined: every field is empty. */
+function typedAddress(draft: AddressDraft): Readonly<Record<string, string>> | undefined {
   const given = addressFields.map((name) => [name, draft[name].trim()] as const).filter(([, value]) => value !== '')
   if (given.length === 0) return undefined
   const { country, ...parts } = Object.fromEntries(given)
   return { ...parts, ...(country === undefined ? {} : { country: country.toUpperCase() }) }
 }
 
-function addressForm(view: ConsoleView, draft: AddressDraft, problems: Problems): Html {
+function addressForm(view: ConsoleView, typed: FormState): Html {
   const p = texts[view.language].payments
-  const input = (name: keyof AddressDraft) =>
-    field({
-      ...{ id: name, name, value: draft[name], error: problems[name], optional: true },
-      ...(name === 'country' ? { help: p.addressCountryHelp } : {}),
-      label: name === 'country' ? p.addressCountry : p[name],
-      more: html`autocomplete="off" maxlength="${String(addressChars[name])}"`,
-    })
+  const parts = addressFields.map((name) => ({
+    name,
+    label: name === 'country' ? p.addressCountry : p[name],
+    help: name === 'country' ? p.addressCountryHelp : undefined,
+    charsMax: addressChars[name],
+    optional: 'unmarked' as const,
+  }))
   return html`<fieldset class="field">
     <legend>${fill(view.t.optional, { label: p.address })}</legend>
     <p class="help">${p.addressHelp}</p>
-    ${addressFields.map(input)}
+    ${inputs(view, typed, parts)}
   </fieldset>`
 }
 
@@ -177,30 +203,42 @@ const payeeFields = [
 
 type PayeeDraft = Readonly<Record<(typeof payeeFields)[number] | 'idempotencyKey', string>>
 
+/** An IBAN in groups, the numbers of another account, or the address of a wallet. */
+const accountCharsMax = 128
+const currencyCharsMax = 5
+const bicCharsMax = 11
+
 export function newPayeePage(view: ConsoleView, { idempotencyKey, ...values }: PayeeDraft, problems: Problems): string {
   const p = texts[view.language].payments
-  const typed = { values, problems }
-  const types = { label: p.accountType, options: optionsOf(p.accountTypes), any: p.accountTypeNone, optional: true }
   const optional = true
   return formPage(view, {
-    ...{ title: p.newPayee, problems, submit: p.checkPayee, action: 'payees/new/check', hidden: { idempotencyKey } },
-    fields: html`${inputs(view, typed, [
+    title: p.newPayee,
+    submit: p.checkPayee,
+    action: 'payees/new/check',
+    values,
+    problems,
+    idempotencyKey,
+    fields: [
       { name: 'name', label: p.payeeName, help: p.payeeNameHelp, charsMax: nameCharsMax },
-      { name: 'account', label: p.account, help: p.payeeAccountHelp, charsMax: 128 },
-      { name: 'currency', label: p.currency, help: p.currencyHelp, charsMax: 5 },
-      { name: 'accountType', ...types },
-    ])}
-    ${addressForm(view, values, problems)}
-    ${inputs(view, typed, [
-      { name: 'bic', label: p.bic, help: p.bicHelp, charsMax: 11, optional },
+      { name: 'account', label: p.account, help: p.payeeAccountHelp, charsMax: accountCharsMax },
+      { name: 'currency', label: p.currency, help: p.currencyHelp, charsMax: currencyCharsMax },
+      {
+        name: 'accountType',
+        label: p.accountType,
+        options: optionsOf(p.accountTypes),
+        any: p.accountTypeNone,
+        optional,
+      },
+      addressForm(view, { values, problems }),
+      { name: 'bic', label: p.bic, help: p.bicHelp, charsMax: bicCharsMax, optional },
       { name: 'alias', label: p.alias, help: p.aliasHelp, charsMax: aliasCharsMax, optional },
-      { name: 'customerId', label: p.customerId, help: p.payeeCustomerHelp, charsMax: 36, optional },
-    ])}`,
+      { name: 'customerId', label: p.customerId, help: p.payeeCustomerHelp, charsMax: uuidChars, optional },
+    ],
     back: { path: 'payees', text: p.back },
   })
 }
 
-/** Shows what the bank says about the name, before the payee is saved. `verification`: absent for a wallet. */
+/** Draws the bank's answer about the name before the payee is saved. `verification`: undefined for a wallet. */
 export function checkPayeePage(view: ConsoleView, draft: PayeeDraft, verification: Verification | undefined): string {
   const p = texts[view.language].payments
   const isSure = verification === undefined || verification.result === 'Match'
@@ -213,38 +251,37 @@ export function checkPayeePage(view: ConsoleView, draft: PayeeDraft, verificatio
         [p.account, html`<code class="account">${inFours(draft.account)}</code>`],
         [p.currency, draft.currency],
         [p.accountType, accountTypeText(p, draft.accountType)],
-        [p.address, Object.values(addressOf(draft) ?? {}).join(', ') || undefined],
+        [p.address, Object.values(typedAddress(draft) ?? {}).join(', ') || undefined],
       ])}
       ${verification === undefined ? html`<p class="more">${p.walletUnverified}</p>` : verificationPart(view, verification)}
       <form method="post" action="${view.root}payees/new/save" class="buttons">
-        ${Object.entries(draft).map(([name, value]) => hiddenField(name, value))}
+        ${hiddenFields(draft)}
         <button type="submit" class="primary">${isSure ? p.savePayee : p.saveAnyway}</button>
         <button type="submit" formaction="${view.root}payees/new">${p.change}</button>
       </form>`,
   })
 }
 
-type Payee = PayeeRow & {
+type PayeeView = PayeeRow & {
   readonly bic?: string | undefined
   readonly vasp?: string | undefined
-  readonly country?: string | undefined
   readonly address?: PayeeAddress | undefined
   readonly missingFields?: readonly string[] | undefined
   readonly customer?: CustomerLink | undefined
   readonly updatedAt: Date
-  readonly added?: Added | undefined
-  /** The person or program that changed it last. Absent: none did. */
+  readonly creator?: CreatorFact | undefined
+  /** The last person or key that changed the payee. Absent: the payee is unchanged. */
   readonly changedBy?: string | undefined
   /** Absent: the present name was not verified. */
   readonly verification?: Verification | undefined
   readonly may: { readonly write: boolean; readonly pay: boolean; readonly readPayouts: boolean }
   readonly done?: 'saved' | 'changed' | undefined
   /** Values of a refused form. */
-  readonly typed?: (AddressDraft & { readonly name: string; readonly alias: string }) | undefined
+  readonly typed?: Values | undefined
   readonly problems: Problems
 }
 
-export function payeePage(view: ConsoleView, payee: Payee): string {
+export function payeePage(view: ConsoleView, payee: PayeeView): string {
   const p = texts[view.language].payments
   const { id, name, isWallet, may, done, problems } = payee
   const pay = linkOf(`${view.root}payouts/new`, { beneficiaryId: id })
@@ -265,7 +302,7 @@ export function payeePage(view: ConsoleView, payee: Payee): string {
   })
 }
 
-function details(view: ConsoleView, payee: Payee): Html {
+function details(view: ConsoleView, payee: PayeeView): Html {
   const p = texts[view.language].payments
   return facts([
     [p.account, account(view, payee.account)],
@@ -277,7 +314,7 @@ function details(view: ConsoleView, payee: Payee): Html {
     [p.customer, payee.customer && links([{ text: payee.customer.name, href: payee.customer.href }])],
     [p.id, identifier(view, payee.id, p.id)],
     [p.created, time(view, payee.createdAt)],
-    ...addedFact(payee),
+    ...creatorFacts(payee),
     [
       p.updated,
       html`${payee.changedBy !== undefined && html`<span class="free">${payee.changedBy}</span>, `}${time(view, payee.updatedAt)}`,
@@ -285,7 +322,7 @@ function details(view: ConsoleView, payee: Payee): Html {
   ])
 }
 
-function verificationSection(view: ConsoleView, { id, isVerifiable, verification, may }: Payee): Html {
+function verificationSection(view: ConsoleView, { id, isVerifiable, verification, may }: PayeeView): Html {
   const p = texts[view.language].payments
   if (!isVerifiable) return html`<p>${p.walletUnverified}</p>`
   return html`${verification === undefined ? html`<p>${p.verificationNone}</p>` : verificationPart(view, verification)}
@@ -297,45 +334,43 @@ function verificationSection(view: ConsoleView, { id, isVerifiable, verification
   }`
 }
 
-const noAddress = { streetName: '', buildingNumber: '', postalCode: '', city: '', state: '', country: '' }
-
-function changeForm(view: ConsoleView, { id, name, alias = '', address, isWallet, typed, problems }: Payee): Html {
+function changeForm(view: ConsoleView, { id, name, alias = '', address, isWallet, typed, problems }: PayeeView): Html {
   const p = texts[view.language].payments
-  const more = (charsMax: string) => html`autocomplete="off" maxlength="${charsMax}"`
+  const values: Values = typed ?? { ...address, name, alias }
   return html`<section class="card" aria-labelledby="edit-title">
     <h2 id="edit-title">${p.editPayee}</h2>
     <p>${p.editPayeeText}</p>
     <form method="post" action="${view.root}payees/${id}/change">
-      ${field({
-        ...{ id: 'name', name: 'name', value: typed?.name ?? name, error: problems['name'], more: more('140') },
-        label: p.payeeName,
-        help: p.payeeNameHelp,
-      })}
-      ${field({
-        ...{ id: 'alias', name: 'alias', value: typed?.alias ?? alias, error: problems['alias'], more: more('70') },
-        label: alias === '' ? fill(view.t.optional, { label: p.alias }) : p.alias,
-        help: p.aliasHelp,
+      ${inputs(view, { values, problems }, [
+        { name: 'name', label: p.payeeName, help: p.payeeNameHelp, charsMax: nameCharsMax },
         // The operation changes a short name, and does not remove one.
-        optional: alias === '',
-      })}
-      ${!isWallet && addressForm(view, typed ?? { ...noAddress, ...address }, problems)}
+        { name: 'alias', label: p.alias, help: p.aliasHelp, charsMax: aliasCharsMax, optional: alias === '' },
+      ])}
+      ${!isWallet && addressForm(view, { values, problems })}
       <button type="submit" class="primary">${p.save}</button>
     </form>
   </section>`
 }
 
-function deletion(view: ConsoleView, { id, name }: Payee): Html {
+function deletion(view: ConsoleView, { id, name }: PayeeView): Html {
   const p = texts[view.language].payments
   return confirmed(view, {
-    ...{ id: 'delete-payee', title: fill(p.deletePayeeTitle, { name }), action: `${view.root}payees/${id}/delete` },
-    ...{ about: name, effects: [p.deletePayeeEffect, p.deletePayeePayouts], submit: p.deletePayee },
+    id: 'delete-payee',
+    title: fill(p.deletePayeeTitle, { name }),
+    action: `${view.root}payees/${id}/delete`,
+    about: name,
+    effects: [p.deletePayeeEffect, p.deletePayeePayouts],
+    submit: p.deletePayee,
   })
 }
 
 type Beneficiary = ResponseOf<'getBeneficiary'>
 
-export const payeeRowOf = ({ id, name, alias, currency, createdAt, ...account }: Beneficiary): PayeeRow => ({
-  ...{ id, name, alias, currency },
+export const payeeRow = ({ id, name, alias, currency, createdAt, ...account }: Beneficiary): PayeeRow => ({
+  id,
+  name,
+  alias,
+  currency,
   account: accountText(account),
   accountType: account.accountType,
   isWallet: account.walletAddress !== undefined,
@@ -343,28 +378,31 @@ export const payeeRowOf = ({ id, name, alias, currency, createdAt, ...account }:
   createdAt: new Date(createdAt),
 })
 
-const verificationOf = ({ result, matchedName, reason, answeredAt }: ResponseOf<'createBeneficiaryVerification'>) => ({
-  ...{ result, matchedName, reason },
+const verificationView = ({
+  result,
+  matchedName,
+  reason,
+  answeredAt,
+}: ResponseOf<'createBeneficiaryVerification'>) => ({
+  result,
+  matchedName,
+  reason,
   answeredAt: new Date(answeredAt),
 })
 
 const idOf = ({ params }: PublicRequest) => params['id'] ?? ''
 
 async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const { view, caller } = person
-  const { done } = readQuery(request, ['done'])
   const { data, shown } = await readList(request, person, payeeFilters, (query) =>
     operate('listBeneficiaries', { ...callOf(person, request), query: queryText(query) }),
   )
   const payees = {
-    ...{ ...shown, rows: data.map(payeeRowOf) },
-    may: {
-      write: caller.permissions.includes('beneficiaries:write'),
-      pay: caller.permissions.includes('payouts:write'),
-    },
-    done: done === 'deleted' ? ('deleted' as const) : undefined,
+    ...shown,
+    rows: data.map(payeeRow),
+    may: { write: may(person, 'beneficiaries:write'), pay: may(person, 'payouts:write') },
+    done: readDone(request, ['deleted']),
   }
-  return page(request, statusOf(shown.problems), payeesPage({ ...view, current: 'payees' }, payees))
+  return page(request, statusOf(shown.problems), payeesPage(person.view, payees))
 }
 
 async function showOne(
@@ -372,35 +410,41 @@ async function showOne(
   request: PublicRequest,
   person: Person,
   problems: Problems = {},
-  typed?: AddressDraft & { readonly name: string; readonly alias: string },
+  typed?: Values,
 ): Promise<PublicAnswer> {
-  const { view, caller } = person
   const { operate } = frame
   const call = { ...callOf(person, request), params: { id: idOf(request) } }
   const found = await operate('getBeneficiary', call)
-  const { bic, vasp, country, address, missingFields, customerId, updatedAt } = found
+  const { bic, vasp, address, missingFields, customerId, updatedAt } = found
   const verification =
     found.iban === undefined ? undefined : await ifFound(operate('getVerificationOfBeneficiary', call))
-  const { done } = readQuery(request, ['done'])
-  const may = (permission: Permission) => caller.permissions.includes(permission)
   const shown = {
-    ...payeeRowOf(found),
-    ...{ bic, vasp, country, address, missingFields, problems, typed },
-    customer: (await customerLinksOf(frame, request, person, [customerId])).get(customerId ?? ''),
+    ...payeeRow(found),
+    bic,
+    vasp,
+    address,
+    missingFields,
+    problems,
+    typed,
+    customer: (await readCustomerLinks(frame, request, person, [customerId])).get(customerId ?? ''),
     updatedAt: new Date(updatedAt),
-    added: await addedBy(frame, person, found.id),
+    creator: await readCreatorFact(frame, person, found.id),
     changedBy: (await frame.audit.lastOnThing(person.caller.partnerId, found.id, 'updateBeneficiary'))?.name,
-    verification: verification && verificationOf(verification),
-    may: { write: may('beneficiaries:write'), pay: may('payouts:write'), readPayouts: may('payouts:read') },
-    done: (['saved', 'changed'] as const).find((each) => each === done),
+    verification: verification && verificationView(verification),
+    may: {
+      write: may(person, 'beneficiaries:write'),
+      pay: may(person, 'payouts:write'),
+      readPayouts: may(person, 'payouts:read'),
+    },
+    done: readDone(request, ['saved', 'changed']),
   }
-  return page(request, statusOf(problems), payeePage({ ...view, current: 'payees' }, shown))
+  return page(request, statusOf(problems), payeePage(person.view, shown))
 }
 
 export const payeeRoutes: Routes = (frame, _withPerson, withMoney) => {
   const { operate } = frame
-  const route = routesOf(frame, withMoney, 'payees')
-  /** A form of one payee. A refusal shows its page again. */
+  const route = placeRoutes(frame, withMoney, 'payees')
+  /** Creates the route of a form on the page of a payee. A refusal shows the page again. */
   const form = (name: string, act: (request: PublicRequest, person: Person) => Promise<string>): PublicRoute =>
     route('POST', `/{id}/${name}`, 'beneficiaries:write', async (_frame, request, person) => {
       try {
@@ -408,7 +452,7 @@ export const payeeRoutes: Routes = (frame, _withPerson, withMoney) => {
       } catch (error) {
         const given = readForm(request)
         const typed =
-          name === 'change' ? { name: given('name'), alias: given('alias'), ...addressIn(request) } : undefined
+          name === 'change' ? { name: given('name'), alias: given('alias'), ...readAddress(request) } : undefined
         const problems = problemsOf(texts[person.view.language].payments, error, ['name', 'alias', ...addressFields])
         return showOne(frame, request, person, problems, typed)
       }
@@ -421,7 +465,7 @@ export const payeeRoutes: Routes = (frame, _withPerson, withMoney) => {
     form('change', async (request, person) => {
       const given = readForm(request)
       const [name, alias] = [given('name').trim(), given('alias').trim()]
-      const address = addressOf(addressIn(request))
+      const address = typedAddress(readAddress(request))
       const body = { id: idOf(request), name, ...(alias && { alias }), ...(address && { address }) }
       await operate('updateBeneficiary', { ...callOf(person, request), body })
       return `../${body.id}?done=changed`
@@ -439,12 +483,12 @@ export const payeeRoutes: Routes = (frame, _withPerson, withMoney) => {
   ]
 }
 
-const addressIn = (request: PublicRequest): AddressDraft => {
+const readAddress = (request: PublicRequest): AddressDraft => {
   const given = readForm(request)
   return Object.fromEntries(addressFields.map((name) => [name, given(name).trim()])) as AddressDraft
 }
 
-const draftOf = (request: PublicRequest): PayeeDraft => {
+const readDraft = (request: PublicRequest): PayeeDraft => {
   const given = readForm(request)
   const typed = Object.fromEntries(payeeFields.map((name) => [name, given(name).trim()])) as Omit<
     PayeeDraft,
@@ -453,20 +497,14 @@ const draftOf = (request: PublicRequest): PayeeDraft => {
   return { ...typed, currency: typed.currency.toUpperCase(), idempotencyKey: given('idempotencyKey') || newId() }
 }
 
-const emptyDraft = {
-  ...{ name: '', account: '', currency: 'EUR', accountType: '', bic: '', alias: '', customerId: '' },
-  ...{ streetName: '', buildingNumber: '', postalCode: '', city: '', state: '', country: '' },
-}
-
-/** The country of the account: of its IBAN, or the one whose numbers it has. Undefined: a wallet, or no account yet. */
-function countryOf(draft: PayeeDraft): string | undefined {
+/** Returns the country of the account by its IBAN or its domestic numbers. Undefined: a wallet, or an empty account. */
+function accountCountry(draft: PayeeDraft): string | undefined {
   const fields = accountFields(draft)
   if (fields.walletAddress !== undefined) return undefined
   if (fields.sortCode !== undefined) return 'GB'
   return fields.routingNumber === undefined ? /^[A-Z]{2}/.exec(draft.account.toUpperCase())?.[0] : 'US'
 }
 
-/** Reads the field of the account: an IBAN, a wallet, or for pounds and dollars the numbers that people of the country write. */
 type AccountFields = Readonly<
   Partial<Record<'walletAddress' | 'sortCode' | 'routingNumber' | 'accountNumber' | 'iban', string | undefined>>
 >
@@ -479,11 +517,11 @@ function accountFields({ account, currency }: Pick<PayeeDraft, 'account' | 'curr
   return { iban: account }
 }
 
-/** Saving a payee: the form, the answer of the bank about the name, and the operation. */
+/** The routes that create a payee: the form, the verification of the name, and the operation. */
 const newPayeeRoutes: Routes = (frame, _withPerson, withMoney) => {
   const { operate } = frame
   const show = (request: PublicRequest, { view }: Person, draft: PayeeDraft, problems: Problems = {}): PublicAnswer =>
-    page(request, statusOf(problems), newPayeePage({ ...view, current: 'payees' }, draft, problems))
+    page(request, statusOf(problems), newPayeePage(view, draft, problems))
   const refused = (request: PublicRequest, person: Person, error: unknown): PublicAnswer => {
     const p = texts[person.view.language].payments
     const names = ['iban', 'walletAddress', 'sortCode', 'routingNumber', 'accountNumber']
@@ -491,14 +529,14 @@ const newPayeeRoutes: Routes = (frame, _withPerson, withMoney) => {
     const problems = problemsOf(p, error, [...payeeFields, ...names], own)
     const account = names.map((name) => problems[name]).find((text) => text !== undefined)
     const others = Object.fromEntries(Object.entries(problems).filter(([name]) => !names.includes(name)))
-    return show(request, person, draftOf(request), {
+    return show(request, person, readDraft(request), {
       ...(account === undefined ? {} : { account }),
       ...others,
     })
   }
-  /** The empty fields of the address that payments to the account need today, each with its reason. */
+  /** Finds empty address fields that payments to the account need today, each with its reason. */
   const missing = async (request: PublicRequest, person: Person, draft: PayeeDraft): Promise<Problems> => {
-    const [country, currency] = [countryOf(draft), draft.currency]
+    const [country, currency] = [accountCountry(draft), draft.currency]
     if (country === undefined || !/^[A-Z]{3}$/.test(currency)) return {}
     const call = { ...callOf(person, request), query: queryText({ country, currency }) }
     const { data } = await operate('listBeneficiaryRequirements', call)
@@ -512,7 +550,7 @@ const newPayeeRoutes: Routes = (frame, _withPerson, withMoney) => {
     return Object.fromEntries(empty)
   }
   const check = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
-    const draft = draftOf(request)
+    const draft = readDraft(request)
     const { name, account } = draft
     try {
       const problems = await missing(request, person, draft)
@@ -524,18 +562,18 @@ const newPayeeRoutes: Routes = (frame, _withPerson, withMoney) => {
               body: { name, iban: account },
             })
           : undefined
-      const shown = verification && verificationOf(verification)
-      return page(request, 200, checkPayeePage({ ...person.view, current: 'payees' }, draft, shown))
+      const shown = verification && verificationView(verification)
+      return page(request, 200, checkPayeePage(person.view, draft, shown))
     } catch (error) {
       return refused(request, person, error)
     }
   }
   const save = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
-    const draft = draftOf(request)
+    const draft = readDraft(request)
     const { name, currency, idempotencyKey, accountType, bic, alias, customerId } = draft
     const others = Object.entries({ accountType, bic, alias, customerId })
     const given = Object.fromEntries(others.filter(([, value]) => value !== ''))
-    const address = addressOf(draft)
+    const address = typedAddress(draft)
     const body = { name, currency, ...accountFields(draft), ...given, ...(address && { address }) }
     try {
       const { id } = await operate('createBeneficiary', { ...callOf(person, request), idempotencyKey, body })
@@ -544,13 +582,13 @@ const newPayeeRoutes: Routes = (frame, _withPerson, withMoney) => {
       return refused(request, person, error)
     }
   }
-  const route = routesOf(frame, withMoney, 'payees/new')
+  const route = placeRoutes(frame, withMoney, 'payees/new')
   return [
     route('GET', '', 'beneficiaries:write', (_frame, request, person) => {
       const { customerId = '' } = readQuery(request, ['customerId'])
-      return show(request, person, { ...emptyDraft, customerId, idempotencyKey: newId() })
+      return show(request, person, { ...readDraft(request), currency: 'EUR', customerId })
     }),
-    route('POST', '', 'beneficiaries:write', (_frame, request, person) => show(request, person, draftOf(request))),
+    route('POST', '', 'beneficiaries:write', (_frame, request, person) => show(request, person, readDraft(request))),
     route('POST', '/check', 'beneficiaries:write', check),
     route('POST', '/save', 'beneficiaries:write', save),
   ]

@@ -1,22 +1,13 @@
 /** Payment links: the list, a new one, and the page of one with its sessions. */
-import { checkout as wire, decimalText, rawNumber, type ResponseOf } from '@partner-payments/wire'
+import { checkout as wire, rawNumber, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
-import {
-  confirmed,
-  type Draft,
-  formPage,
-  inputs,
-  optionsOf,
-  postButton,
-  type Problems,
-  type Values,
-} from '../kit/forms.ts'
+import { confirmed, type Draft, formPage, optionsOf, postButton, type Problems, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { type Listed, listPage } from '../kit/lists.ts'
+import { type ListRows, listPage } from '../kit/lists.ts'
 import {
   badge,
-  copyButton,
+  copyBlock,
   facts,
   freeText,
   identifier,
@@ -29,7 +20,8 @@ import {
 } from '../kit/parts.ts'
 import {
   dayStart,
-  idOf,
+  readDone,
+  readId,
   linkOf,
   page,
   queryText,
@@ -38,52 +30,51 @@ import {
   readQuery,
   seeOther,
   statusOf,
-  valuesIn,
+  readValues,
 } from '../kit/request.ts'
 import { newId } from '../../kernel/index.ts'
-import { type ItemRow, itemFields, itemInputs, itemTable, readItems, typedItems } from './items.ts'
-import { callOf, type Frame, type Person, problemsOf, readList, type routesOf, textsWith } from './request.ts'
+import { itemFields, itemInputs, itemTable, readItems, readItemValues } from './items.ts'
+import {
+  callOf,
+  type Frame,
+  may,
+  type Person,
+  problemsOf,
+  readList,
+  type placeRoutes,
+  textsWithRefusals,
+} from './request.ts'
 import { texts } from './texts/index.ts'
 
-type LinkRow = {
-  readonly id: string
-  readonly description: string
-  readonly order: string
-  /** Undefined: the payer enters it. */
-  readonly amount: string | undefined
-  readonly currency: string
-  readonly isActive: boolean
-  readonly made: number
-  readonly open: number
-  readonly most: number | undefined
-  readonly createdAt: Date
-  readonly endsAt: Date | undefined
-}
+type PaymentLink = ResponseOf<'getPaymentLink'>
 
 const linkFilters = ['active'] as const
 
-const nameOf = ({ language }: ConsoleView, { description, order, id }: LinkRow): string =>
-  description || order || `${texts[language].checkout.links.link} ${id.slice(-6)}`
+const linkName = ({ language }: ConsoleView, { description, websiteReference, linkId }: PaymentLink): string =>
+  description || websiteReference || `${texts[language].checkout.links.link} ${linkId.slice(-6)}`
 
-const amountOf = (view: ConsoleView, { amount, currency }: LinkRow): Html | string =>
+const linkAmount = (view: ConsoleView, { amount, currency }: PaymentLink): Html | string =>
   amount === undefined
     ? `${texts[view.language].checkout.links.openAmount} (${currency})`
     : money(view, amount, currency)
 
-const stateOf = ({ language }: ConsoleView, { isActive }: LinkRow): Html => {
+const linkState = ({ language }: ConsoleView, { active }: PaymentLink): Html => {
   const c = texts[language].checkout.links
-  return isActive ? badge('good', c.active) : badge('neutral', c.inactive)
+  return active ? badge('good', c.active) : badge('neutral', c.inactive)
 }
 
-const countOf = ({ made, most }: LinkRow): string => (most === undefined ? String(made) : `${made} / ${most}`)
+const paymentCount = ({ paymentsMade, paymentsMax }: PaymentLink): string =>
+  paymentsMax === undefined ? String(paymentsMade) : `${paymentsMade} / ${paymentsMax}`
 
-type LinkList = Listed<LinkRow> & { readonly mayWrite: boolean }
+type LinkList = ListRows<PaymentLink> & { readonly mayWrite: boolean }
 
 export function paymentLinksPage(view: ConsoleView, { rows, mayWrite, ...shown }: LinkList): string {
   const c = texts[view.language].checkout
   const p = texts[view.language].payments
   return listPage(view, shown, {
-    ...{ title: c.links.title, path: 'checkout/links', lead: c.links.lead },
+    title: c.links.title,
+    path: 'checkout/links',
+    lead: c.links.lead,
     links: linkButton(`${view.root}checkout`, view.t.checkout),
     create: mayWrite && { text: c.links.create, href: `${view.root}checkout/links/new` },
     filters: [
@@ -98,12 +89,12 @@ export function paymentLinksPage(view: ConsoleView, { rows, mayWrite, ...shown }
       [p.amount, 'number'],
     ],
     cells: rows.map((row) => [
-      html`<a href="${view.root}checkout/links/${row.id}">${nameOf(view, row)}</a>`,
-      stateOf(view, row),
-      countOf(row),
-      String(row.open),
+      html`<a href="${view.root}checkout/links/${row.linkId}">${linkName(view, row)}</a>`,
+      linkState(view, row),
+      paymentCount(row),
+      String(row.paymentsOpen),
       time(view, row.createdAt),
-      amountOf(view, row),
+      linkAmount(view, row),
     ]),
     none: { title: c.links.empty, text: c.links.emptyText },
   })
@@ -119,9 +110,12 @@ export function newPaymentLinkPage(view: ConsoleView, draft: Draft): string {
   const p = texts[view.language].payments
   const optional = true
   return formPage(view, {
-    ...{ title: c.links.create, lead: c.links.newLead, problems: draft.problems, submit: c.links.submit },
-    ...{ action: 'checkout/links/new', hidden: { idempotencyKey: draft.idempotencyKey } },
-    fields: html`${inputs(view, draft, [
+    ...draft,
+    title: c.links.create,
+    lead: c.links.newLead,
+    submit: c.links.submit,
+    action: 'checkout/links/new',
+    fields: [
       { name: 'customerId', label: p.customer, help: c.links.customerHelp },
       {
         name: 'description',
@@ -134,111 +128,95 @@ export function newPaymentLinkPage(view: ConsoleView, draft: Draft): string {
       { name: 'amount', label: p.amount, help: c.links.amountHelp, optional },
       { name: 'amountMin', label: c.links.amountMin, optional },
       { name: 'amountMax', label: c.links.amountMax, optional },
-    ])}
-    ${itemInputs(view, draft)}
-    ${inputs(view, draft, [
+      itemInputs(view, draft),
       { name: 'websiteReference', label: c.websiteReference, optional },
       { name: 'paymentsMax', label: c.links.paymentsMax, optional },
       { name: 'endsOn', label: c.links.endsOn, type: 'date', optional },
       {
-        ...{ name: 'sessionExpiresInSeconds', label: c.links.validity, options: optionsOf(c.validities) },
+        name: 'sessionExpiresInSeconds',
+        label: c.links.validity,
+        options: optionsOf(c.validities),
         value: String(wire.linkSessionSecondsDefault),
       },
       { name: 'returnUrl', label: c.returnUrl, help: c.returnUrlHelp, optional },
-    ])}`,
+    ],
     back: { path: 'checkout/links', text: p.back },
   })
 }
 
-type OnePage = LinkRow & {
-  readonly url: string
+type PaymentLinkView = {
+  readonly link: PaymentLink
   readonly customerHref: string | undefined
-  readonly items: readonly ItemRow[]
-  readonly bounds: { readonly least: string; readonly most: string } | undefined
   readonly mayWrite: boolean
   readonly done?: 'created' | 'deactivated' | 'activated' | undefined
   readonly problems: Problems
 }
 
-export function paymentLinkPage(view: ConsoleView, link: OnePage): string {
+export function paymentLinkPage(view: ConsoleView, shown: PaymentLinkView): string {
   const c = texts[view.language].checkout
   const p = texts[view.language].payments
-  const { id, url, done, problems, isActive, currency, bounds } = link
-  const sessions = linkOf(`${view.root}checkout`, { linkId: id })
+  const { link, customerHref, done, problems } = shown
+  const { linkId, url, active, currency, description = '', amountMin, amountMax, lineItems = [] } = link
+  const sessions = linkOf(`${view.root}checkout`, { linkId })
   return shell(view, {
-    ...{ title: nameOf(view, link), problems },
+    title: linkName(view, link),
+    problems,
     main: html`${done !== undefined && message('good', c.links.done[done])}
       <div class="heading">
-        <h1>${nameOf(view, link)}</h1>
+        <h1>${linkName(view, link)}</h1>
         <div class="buttons">
           <a class="button" href="${sessions}">${c.links.toSessions}</a>
-          ${link.customerHref && html`<a class="button" href="${link.customerHref}">${c.toCustomer}</a>`}
+          ${customerHref && html`<a class="button" href="${customerHref}">${c.toCustomer}</a>`}
         </div>
       </div>
       ${strip([
-        [p.amount, amountOf(view, link)],
-        [p.status, stateOf(view, link)],
-        [c.links.payments, countOf(link)],
-        [c.links.underWay, String(link.open)],
+        [p.amount, linkAmount(view, link)],
+        [p.status, linkState(view, link)],
+        [c.links.payments, paymentCount(link)],
+        [c.links.underWay, String(link.paymentsOpen)],
         ...(link.endsAt === undefined ? [] : [[c.links.endsOn, time(view, link.endsAt)] as const]),
       ])}
-      ${isActive && address(view, url)}
+      ${active && address(view, url)}
       ${facts([
-        [c.description, link.description === '' ? undefined : freeText(link.description)],
-        [c.websiteReference, link.order === '' ? undefined : link.order],
-        [c.links.amountMin, bounds && money(view, bounds.least, currency)],
-        [c.links.amountMax, bounds && money(view, bounds.most, currency)],
+        [c.description, description === '' ? undefined : freeText(description)],
+        [c.websiteReference, link.websiteReference],
+        [c.links.amountMin, amountMin === undefined ? undefined : money(view, amountMin, currency)],
+        [c.links.amountMax, amountMax === undefined ? undefined : money(view, amountMax, currency)],
         [p.created, time(view, link.createdAt)],
-        [p.id, identifier(view, id, p.id)],
+        [p.id, identifier(view, linkId, p.id)],
       ])}
-      ${link.items.length > 0 && section('items', c.items, itemTable(view, currency, link.items))}
-      ${link.mayWrite && switches(view, link)}`,
+      ${lineItems.length > 0 && section('items', c.items, itemTable(view, currency, lineItems))}
+      ${shown.mayWrite && activationPart(view, link)}`,
   })
 }
 
 function address(view: ConsoleView, url: string): Html {
   const c = texts[view.language].checkout
   const shown = html`<p>${c.links.addressText}</p>
-    <div class="call" role="group" aria-label="${c.links.link}">
-      <pre tabindex="0"><code>${url}</code></pre>
-      ${copyButton(view, url, c.links.link)}
-    </div>`
+    ${copyBlock(view, url, c.links.link)}`
   return section('address', c.links.link, shown)
 }
 
-function switches(view: ConsoleView, link: OnePage): Html {
+function activationPart(view: ConsoleView, link: PaymentLink): Html {
   const c = texts[view.language].checkout.links
-  const action = `${view.root}checkout/links/${link.id}`
-  if (!link.isActive) return html`<p class="buttons">${postButton(`${action}/activate`, c.activate)}</p>`
+  const action = `${view.root}checkout/links/${link.linkId}`
+  if (!link.active) return html`<p class="buttons">${postButton(`${action}/activate`, c.activate)}</p>`
   return confirmed(view, {
-    ...{ id: 'deactivate-link', title: c.deactivateTitle, action: `${action}/deactivate`, submit: c.deactivate },
-    ...{ about: nameOf(view, link), effects: [c.deactivateEffect, c.deactivateOpen] },
+    id: 'deactivate-link',
+    title: c.deactivateTitle,
+    action: `${action}/deactivate`,
+    submit: c.deactivate,
+    about: linkName(view, link),
+    effects: [c.deactivateEffect, c.deactivateOpen],
   })
 }
-
-const rowOf = (link: ResponseOf<'getPaymentLink'>): LinkRow => ({
-  id: link.linkId,
-  description: link.description ?? '',
-  order: link.websiteReference ?? '',
-  amount: link.amount === undefined ? undefined : decimalText(link.amount),
-  currency: link.currency,
-  isActive: link.active,
-  made: link.paymentsMade,
-  open: link.paymentsOpen,
-  most: link.paymentsMax,
-  createdAt: new Date(link.createdAt),
-  endsAt: link.endsAt === undefined ? undefined : new Date(link.endsAt),
-})
-
-const viewIn = ({ view }: Person): ConsoleView => ({ ...view, current: 'checkout' })
-const mayWrite = ({ caller }: Person): boolean => caller.permissions.includes('checkout:write')
 
 async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { data, shown } = await readList(request, person, linkFilters, (query) =>
     operate('listPaymentLinks', { ...callOf(person, request), query: queryText(query) }),
   )
-  const links = { ...shown, rows: data.map(rowOf), mayWrite: mayWrite(person) }
-  return page(request, statusOf(shown.problems), paymentLinksPage(viewIn(person), links))
+  const links = { ...shown, rows: data, mayWrite: may(person, 'checkout:write') }
+  return page(request, statusOf(shown.problems), paymentLinksPage(person.view, links))
 }
 
 async function showOne(
@@ -247,21 +225,14 @@ async function showOne(
   person: Person,
   problems: Problems = {},
 ): Promise<PublicAnswer> {
-  const { caller } = person
-  const link = await operate('getPaymentLink', { ...callOf(person, request), params: { linkId: idOf(request) } })
-  const { url, amountMin, amountMax, lineItems = [], customerId } = link
-  const { done } = readQuery(request, ['done'])
-  const view = viewIn(person)
-  const shown: OnePage = {
-    ...rowOf(link),
-    ...{ url, problems, mayWrite: mayWrite(person) },
-    customerHref: caller.permissions.includes('customers:read') ? `${view.root}customers/${customerId}` : undefined,
-    items: lineItems.map((item) => ({ ...item, amount: decimalText(item.amount) })),
-    bounds:
-      amountMin === undefined || amountMax === undefined
-        ? undefined
-        : { least: decimalText(amountMin), most: decimalText(amountMax) },
-    done: (['created', 'deactivated', 'activated'] as const).find((each) => each === done),
+  const link = await operate('getPaymentLink', { ...callOf(person, request), params: { linkId: readId(request) } })
+  const { view } = person
+  const shown = {
+    link,
+    problems,
+    mayWrite: may(person, 'checkout:write'),
+    customerHref: may(person, 'customers:read') ? `${view.root}customers/${link.customerId}` : undefined,
+    done: readDone(request, ['created', 'deactivated', 'activated']),
   }
   return page(request, statusOf(problems), paymentLinkPage(view, shown))
 }
@@ -273,16 +244,16 @@ const showForm = (
   idempotencyKey: string,
   problems: Problems = {},
 ): PublicAnswer =>
-  page(request, statusOf(problems), newPaymentLinkPage(viewIn(person), { values, idempotencyKey, problems }))
+  page(request, statusOf(problems), newPaymentLinkPage(person.view, { values, idempotencyKey, problems }))
 
 const amountFields = ['amount', 'amountMin', 'amountMax'] as const
 
 async function create({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const p = textsWith(person, 'checkout')
+  const p = textsWithRefusals(person, 'checkout')
   const given = readForm(request)
   const idempotencyKey = given('idempotencyKey') || newId()
-  const values = { ...valuesIn(given, newLinkFields), ...typedItems(given) }
-  // The button that adds a row sends nothing.
+  const values = { ...readValues(given, newLinkFields), ...readItemValues(given) }
+  // The button that adds a row shows the form again.
   if (values['add'] !== undefined) return showForm(request, person, values, idempotencyKey)
   const { items, problems: wrong, sum } = readItems(person.view, values)
   const typed: Values = { ...(sum === undefined ? {} : { amount: sum }), ...values }
@@ -320,25 +291,25 @@ async function create({ operate }: Frame, request: PublicRequest, person: Person
   }
 }
 
-const switchTo =
+const setActive =
   (active: boolean) =>
   async (frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
-    const linkId = idOf(request)
+    const linkId = readId(request)
     try {
       await frame.operate('updatePaymentLink', { ...callOf(person, request), params: { linkId }, body: { active } })
     } catch (error) {
-      return showOne(frame, request, person, problemsOf(textsWith(person, 'checkout'), error, []))
+      return showOne(frame, request, person, problemsOf(textsWithRefusals(person, 'checkout'), error, []))
     }
     return seeOther(`../${linkId}?done=${active ? 'activated' : 'deactivated'}`)
   }
 
-export const linkRoutes = (route: ReturnType<typeof routesOf<Person>>): readonly PublicRoute[] => [
+export const linkRoutes = (route: ReturnType<typeof placeRoutes<Person>>): readonly PublicRoute[] => [
   route('GET', '/links', 'checkout:read', showList),
   route('GET', '/links/new', 'checkout:write', (_frame, request, person) =>
     showForm(request, person, readQuery(request, newLinkFields), newId()),
   ),
   route('POST', '/links/new', 'checkout:write', create),
   route('GET', '/links/{id}', 'checkout:read', showOne),
-  route('POST', '/links/{id}/activate', 'checkout:write', switchTo(true)),
-  route('POST', '/links/{id}/deactivate', 'checkout:write', switchTo(false)),
+  route('POST', '/links/{id}/activate', 'checkout:write', setActive(true)),
+  route('POST', '/links/{id}/deactivate', 'checkout:write', setActive(false)),
 ]

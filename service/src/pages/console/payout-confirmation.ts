@@ -18,7 +18,11 @@ export function confirmationDocument(
   const service = serviceReference(payout)
   const createdAt = new Date(payout.updatedAt)
   return {
-    ...{ title: s.confirmation, issuer: payer, language: view.language, createdAt, brand: undefined },
+    title: s.confirmation,
+    issuer: payer,
+    language: view.language,
+    createdAt,
+    brand: undefined,
     lead: [fill(s.confirmed, { payer, payee, amount })],
     facts: [
       [p.reference, referenceText(payout)],
@@ -29,6 +33,7 @@ export function confirmationDocument(
       [p.endToEndId, endToEndId],
       ...(service === undefined ? [] : [[p.serviceReference, service] as const]),
     ],
-    ...{ tables: [], note: undefined },
+    tables: [],
+    note: undefined,
   }
 }

@@ -1,12 +1,11 @@
-/** The recalls of a payout: the part of its page, and the form that requests one. */
+/** The recalls of a payout: their list, and the form that requests one. */
 import { decimalText, type ResponseOf, referenceCharsMax } from '@partner-payments/wire'
 import { html, type Html } from '../html.ts'
-import { field, hiddenField, optionsOf, type Problems, select } from '../kit/forms.ts'
+import { hiddenField, inputs, optionsOf, type Problems, type Values } from '../kit/forms.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { badge, money, table, time, wordOf } from '../kit/parts.ts'
-import { fill } from '../language.ts'
 import { texts } from './texts/index.ts'
-import { bankSaid, transactionHref } from './transactions.ts'
+import { bankReasonText, transactionHref } from './transactions.ts'
 
 type RecallRow = {
   readonly id: string
@@ -23,13 +22,8 @@ type RecallRow = {
 
 export type Recalls = {
   readonly rows: readonly RecallRow[]
-  /** Absent: a recall cannot be requested now. */
-  readonly form?:
-    | {
-        readonly idempotencyKey: string
-        readonly typed?: { readonly reason: string; readonly text: string } | undefined
-      }
-    | undefined
+  /** Absent: the payout cannot be recalled now. */
+  readonly form?: { readonly idempotencyKey: string; readonly typed?: Values | undefined } | undefined
 }
 
 const tones: Readonly<Record<string, 'good' | 'bad' | 'warning'>> = {
@@ -50,16 +44,16 @@ export function recallPart(view: ConsoleView, id: string, { rows, form }: Recall
         <p class="soft">${p.recallText}</p>
         <form method="post" action="${view.root}payouts/${id}/recall">
           ${hiddenField('idempotencyKey', form.idempotencyKey)}
-          ${select({
-            ...{ id: 'reason', name: 'reason', label: p.rejectReason, value: form.typed?.reason },
-            ...{ options: optionsOf(p.recallReason), error: problems['reason'] },
-          })}
-          ${field({
-            ...{ id: 'text', name: 'text', value: form.typed?.text ?? '', error: problems['text'], optional: true },
-            label: fill(view.t.optional, { label: p.recallMessage }),
-            help: p.recallMessageHelp,
-            more: html`autocomplete="off" maxlength="${referenceCharsMax}"`,
-          })}
+          ${inputs(view, { values: form.typed ?? {}, problems }, [
+            { name: 'reason', label: p.rejectReason, options: optionsOf(p.recallReason) },
+            {
+              name: 'text',
+              label: p.recallMessage,
+              help: p.recallMessageHelp,
+              charsMax: referenceCharsMax,
+              optional: true,
+            },
+          ])}
           <button type="submit" class="danger">${p.requestRecall}</button>
         </form>
       </details>`
@@ -91,18 +85,22 @@ function returnedPart(view: ConsoleView, { amount, currency, href }: NonNullable
   return href === undefined ? sum : html`<a href="${href}">${sum}</a>`
 }
 
-export const recallRowOf = (view: ConsoleView, recall: ResponseOf<'listPayoutRecalls'>['data'][number]) => {
+export const recallRow = (view: ConsoleView, recall: ResponseOf<'listPayoutRecalls'>['data'][number]) => {
   const { id, reason, status, requestedBy, settledAmount, currency, returnReference } = recall
   return {
-    ...{ id, reason, status, requestedBy },
+    id,
+    reason,
+    status,
+    requestedBy,
     requestedAt: new Date(recall.requestedAt),
     answerDueOn: recall.answerDueOn === undefined ? undefined : new Date(recall.answerDueOn),
-    answer: bankSaid(view, recall.answer, recall.bankText),
+    answer: bankReasonText(view, recall.answer, recall.bankText),
     returned:
       settledAmount === undefined
         ? undefined
         : {
-            ...{ amount: decimalText(settledAmount), currency },
+            amount: decimalText(settledAmount),
+            currency,
             href: returnReference && transactionHref(view, returnReference),
           },
   }

@@ -1,11 +1,11 @@
 /** The page of a payout, and the forms that cancel and recall it. */
-import { decimalText, payouts, type Permission, type ResponseOf } from '@partner-payments/wire'
+import { decimalText, payouts, type ResponseOf } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { explain, type Explained } from '../../transactions/index.ts'
 import { receiptPdf } from '../../typesetting/index.ts'
 import { html, type Html } from '../html.ts'
-import { asking, field, type Problems } from '../kit/forms.ts'
+import { asking, input, type Problems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import {
   account,
@@ -25,14 +25,14 @@ import {
   time,
   wordOf,
 } from '../kit/parts.ts'
-import { headersOf, linkOf, page, readForm, readQuery, seeOther, statusOf } from '../kit/request.ts'
-import { callOf, type Frame, ifFound, type Person, problemsOf, type Routes, routesOf } from './request.ts'
+import { readDone, headersOf, linkOf, page, readForm, seeOther, statusOf } from '../kit/request.ts'
+import { callOf, type Frame, ifFound, may, type Person, problemsOf, type Routes, placeRoutes } from './request.ts'
 import { confirmationDocument } from './payout-confirmation.ts'
-import { type Recalls, recallPart, recallRowOf } from './payout-recalls.ts'
-import { isMoving, rowOf } from './payouts.ts'
+import { type Recalls, recallPart, recallRow } from './payout-recalls.ts'
+import { isInProgress, payoutRow } from './payouts.ts'
 import { texts } from './texts/index.ts'
 import { type Repeats, repeatsPart } from './repeats.ts'
-import { holdPart, stepsOf, transactionHref } from './transactions.ts'
+import { holdPart, timelineSteps, transactionHref } from './transactions.ts'
 
 type Note = {
   /** Empty: there is none. */
@@ -56,7 +56,7 @@ type PayoutDetails = {
   readonly payeeAccount: string
   readonly payeeHref?: string | undefined
   readonly transactionHref?: string | undefined
-  /** The form of a new payout with the same payee, amount and reference. Absent: this one has not failed. */
+  /** Link to a new payout with the same payee, amount and reference. Absent: this payout has not failed. */
   readonly againHref?: string | undefined
   readonly requestedBy?: string | undefined
   readonly rail?: string | undefined
@@ -76,16 +76,16 @@ type PayoutDetails = {
     | undefined
   readonly may: {
     readonly cancel: boolean
-    /** `own`: the person made the payout, so that another one approves it. */
+    /** `own`: the person made the payout, so another person must approve it. */
     readonly approve: 'yes' | 'own' | 'no'
   }
   /** Outcome of the last form. */
-  readonly done?: (typeof outcomes)[number] | undefined
+  readonly done?: (typeof doneForms)[number] | undefined
   readonly repeats: Repeats
   readonly note: Note
   /** Absent: the payout has not settled. */
   readonly recalls?: Recalls | undefined
-  /** Absent: it does not wait. */
+  /** Absent: the payment is not on hold. */
   readonly hold?: Explained | undefined
   readonly steps: readonly Step[]
   readonly problems: Problems
@@ -110,7 +110,7 @@ export function payoutPage(view: ConsoleView, payout: PayoutDetails): string {
         </div>
       </div>
       ${live(
-        isMoving(status),
+        isInProgress(status),
         strip([
           [p.amount, money(view, amount, currency, 'main')],
           [p.status, payoutBadge(view, status)],
@@ -183,12 +183,17 @@ function notePart(view: ConsoleView, { id, note, problems }: PayoutDetails): Htm
       html`<details class="more" ${isOpen && html` open`}>
         <summary>${text === '' ? s.noteWrite : s.noteChange}</summary>
         <form method="post" action="${view.root}payouts/${id}/note">
-          ${field({
-            ...{ id: 'note', name: 'note', value: text, error: problems['note'], optional: true },
-            label: s.note,
-            help: s.noteHelp,
-            more: html`autocomplete="off" maxlength="${payouts.noteCharsMax}"`,
-          })}
+          ${input(
+            view,
+            { values: { note: text }, problems },
+            {
+              name: 'note',
+              label: s.note,
+              help: s.noteHelp,
+              charsMax: payouts.noteCharsMax,
+              optional: 'unmarked',
+            },
+          )}
           <button type="submit">${s.noteSave}</button>
         </form>
       </details>`
@@ -215,18 +220,21 @@ function approvalPart(view: ConsoleView, approval: NonNullable<PayoutDetails['ap
 function cancelDialog(view: ConsoleView, { id, payee, amount, currency }: PayoutDetails): Html {
   const p = texts[view.language].payments
   return asking({
-    ...{ id: cancelId, title: p.cancelTitle, action: `${view.root}payouts/${id}/cancel` },
+    id: cancelId,
+    title: p.cancelTitle,
+    action: `${view.root}payouts/${id}/cancel`,
     about: html`<p>${money(view, amount, currency, 'main')}</p>
       <p>${payee}</p>`,
     effects: [p.cancelEffect, p.cancelMoney, p.cancelFinal],
-    ...{ submit: p.cancelPayout, cancel: p.keep },
+    submit: p.cancelPayout,
+    cancel: p.keep,
   })
 }
 
 type Payout = ResponseOf<'listPayouts'>['data'][number]
 
-/** A form of the page that was refused: its problems, and what was typed. */
-type Refused = {
+/** A refused form of the page: its problems and its values. */
+type RefusedForm = {
   readonly problems: Problems
   readonly recall?: { readonly reason: string; readonly text: string }
   readonly note?: string
@@ -236,11 +244,10 @@ async function showOne(
   frame: Frame,
   request: PublicRequest,
   person: Person,
-  { problems, recall, note: typedNote }: Refused = { problems: {} },
+  { problems, recall, note: typedNote }: RefusedForm = { problems: {} },
 ): Promise<PublicAnswer> {
-  const { view, caller, user } = person
+  const { view, user } = person
   const { operate } = frame
-  const may = (permission: Permission) => caller.permissions.includes(permission)
   const call = callOf(person, request)
   const id = request.params['id'] ?? ''
   const raw = await operate('getPayout', { ...call, params: { id } })
@@ -249,50 +256,57 @@ async function showOne(
   const [repeats, note, transaction, timeline, recalls] = await Promise.all([
     operate('listPayoutDuplicates', { ...call, params: { id } }),
     operate('getPayoutNote', { ...call, params: { id } }),
-    may('transactions:read') ? ifFound(operate('getTransaction', ofTransaction)) : undefined,
-    may('transactions:read') ? ifFound(operate('getTransactionTimeline', ofTransaction)) : undefined,
+    may(person, 'transactions:read') ? ifFound(operate('getTransaction', ofTransaction)) : undefined,
+    may(person, 'transactions:read') ? ifFound(operate('getTransactionTimeline', ofTransaction)) : undefined,
     hasSettled ? operate('listPayoutRecalls', { ...call, params: { id } }) : undefined,
   ])
   const isOwn = timeline?.requestedBy?.id === user.id
   const isWaiting = raw.status === 'PendingApproval'
   const { beneficiaryId } = raw
   const shown = {
-    ...detailsOf(raw),
+    ...payoutDetails(raw),
     payeeHref:
-      beneficiaryId !== undefined && may('beneficiaries:read') ? `${view.root}payees/${beneficiaryId}` : undefined,
+      beneficiaryId !== undefined && may(person, 'beneficiaries:read')
+        ? `${view.root}payees/${beneficiaryId}`
+        : undefined,
     transactionHref: transaction && transactionHref(view, raw.reference),
-    againHref: may('payouts:write') ? againHref(view, raw) : undefined,
+    againHref: may(person, 'payouts:write') ? againHref(view, raw) : undefined,
     requestedBy: timeline?.requestedBy?.name,
     may: {
-      cancel: may('payouts:write') && (isWaiting || raw.status === 'Pending'),
-      approve: !isWaiting || !may('payouts:write') ? ('no' as const) : isOwn ? ('own' as const) : ('yes' as const),
+      cancel: may(person, 'payouts:write') && (isWaiting || raw.status === 'Pending'),
+      approve:
+        !isWaiting || !may(person, 'payouts:write') ? ('no' as const) : isOwn ? ('own' as const) : ('yes' as const),
     },
-    done: outcomes.find((each) => each === readQuery(request, ['done'])['done']),
+    done: readDone(request, doneForms),
     hold:
       timeline?.hold ??
-      (isWaiting ? explain({ kind: 'approval', by: detailsOf(raw).approval?.until ?? null }) : undefined),
-    steps: timeline === undefined ? [] : stepsOf(view, timeline),
+      (isWaiting ? explain({ kind: 'approval', by: payoutDetails(raw).approval?.until ?? null }) : undefined),
+    steps: timeline === undefined ? [] : timelineSteps(view, timeline),
     recalls: recalls && {
-      rows: recalls.data.map((each) => recallRowOf(view, each)),
-      form: may('payouts:write') && raw.status === 'Completed' ? { idempotencyKey: newId(), typed: recall } : undefined,
+      rows: recalls.data.map((each) => recallRow(view, each)),
+      form:
+        may(person, 'payouts:write') && raw.status === 'Completed'
+          ? { idempotencyKey: newId(), typed: recall }
+          : undefined,
     },
     repeats,
     note: {
       text: typedNote ?? note.note ?? '',
       updatedBy: note.updatedBy,
       updatedAt: note.updatedAt === undefined ? undefined : new Date(note.updatedAt),
-      mayWrite: may('payouts:write'),
+      mayWrite: may(person, 'payouts:write'),
     },
-    ...{ problems, raw },
+    problems,
+    raw,
   }
-  return page(request, statusOf(problems), payoutPage({ ...view, current: 'payouts' }, shown))
+  return page(request, statusOf(problems), payoutPage(view, shown))
 }
 
-/** Payouts that did not reach the payee, whose money is available again. */
-const unpaid: readonly string[] = ['Failed', 'Returned', 'Cancelled']
+/** Statuses of payouts whose money is available again. */
+const unpaidStatuses: readonly string[] = ['Failed', 'Returned', 'Cancelled']
 
 const againHref = ({ root }: ConsoleView, { status, rail, beneficiaryId, amount, sellAmount, userReference }: Payout) =>
-  beneficiaryId !== undefined && rail !== 'Wallet' && sellAmount === undefined && unpaid.includes(status)
+  beneficiaryId !== undefined && rail !== 'Wallet' && sellAmount === undefined && unpaidStatuses.includes(status)
     ? linkOf(`${root}payouts/new`, {
         beneficiaryId,
         amount: decimalText(amount),
@@ -300,7 +314,7 @@ const againHref = ({ root }: ConsoleView, { status, rail, beneficiaryId, amount,
       })
     : undefined
 
-const outcomes = ['created', 'approved', 'rejected', 'cancelled', 'recallRequested', 'noteSaved'] as const
+const doneForms = ['created', 'approved', 'rejected', 'cancelled', 'recallRequested', 'noteSaved'] as const
 
 export const payoutRoutes: Routes = (frame, _withPerson, withMoney) => {
   const { operate } = frame
@@ -343,7 +357,7 @@ export const payoutRoutes: Routes = (frame, _withPerson, withMoney) => {
     }
     return seeOther(`../${id}?done=noteSaved`)
   }
-  const route = routesOf(frame, withMoney, 'payouts')
+  const route = placeRoutes(frame, withMoney, 'payouts')
   return [
     route('GET', '/{id}', 'payouts:read', showOne),
     route('GET', '/{id}/confirmation.pdf', 'payouts:read', sendConfirmation),
@@ -353,7 +367,7 @@ export const payoutRoutes: Routes = (frame, _withPerson, withMoney) => {
   ]
 }
 
-/** Refuses: not_found (also a payout that was not paid, or that came back). */
+/** Sends the confirmation as PDF. Refuses: not_found (also for a payout that is not completed). */
 async function sendConfirmation(
   { operate }: Frame,
   request: PublicRequest,
@@ -368,13 +382,16 @@ async function sendConfirmation(
   return { status: 200, headers, body: Buffer.concat(parts) }
 }
 
-function detailsOf(raw: Payout) {
+function payoutDetails(raw: Payout) {
   const { fee, sellAmount, sellCurrency, approval, approvalExpiresAt } = raw
   const { rail, errorKey, endToEndId, idempotencyKey } = raw
   const at = (text: string | undefined) => (text === undefined ? undefined : new Date(text))
   return {
-    ...rowOf(raw),
-    ...{ rail, errorKey, endToEndId, idempotencyKey },
+    ...payoutRow(raw),
+    rail,
+    errorKey,
+    endToEndId,
+    idempotencyKey,
     fee: fee === undefined ? undefined : decimalText(fee),
     feeCurrency: sellCurrency ?? raw.currency,
     sold:

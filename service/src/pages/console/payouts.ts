@@ -6,13 +6,13 @@ import type { WaitingApproval } from '../../payouts/index.ts'
 import { html, type Html } from '../html.ts'
 import { optionsOf } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { type Listed, listPage, pager, type Pages, sumsNote, tabs } from '../kit/lists.ts'
+import { type ListRows, listPage, pager, type PageLinks, sumsNote, tabs } from '../kit/lists.ts'
 import { account, freeText, inFours, money, payoutBadge, referenceCell, table, time, wordOf } from '../kit/parts.ts'
-import { linkOf, page, queryText, readQuery, statusOf, timesOf } from '../kit/request.ts'
+import { linkOf, page, queryText, readQuery, statusOf, withTimes } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { type Columns, csvOf, exported, exportPageRows } from './list-export.ts'
+import { type Columns, writeCsv, sendCsv, exportPageRows } from './list-export.ts'
 import { currencyOptions } from './payees.ts'
-import { callOf, type Frame, type Person, type Routes, routesOf } from './request.ts'
+import { callOf, type Frame, type Person, type Routes, placeRoutes } from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
 import { readSummed, type Sums } from './transactions.ts'
 
@@ -35,7 +35,7 @@ type PayoutRow = {
 
 type Money = { readonly amount: string; readonly currency: string }
 
-/** A payout that is approved alone, or a bulk, which is approved as a whole. */
+/** A single payout, or a bulk, which is approved as a whole. */
 type WaitingRow = {
   readonly id: string
   readonly expiresAt: Date
@@ -59,9 +59,9 @@ type WaitingRow = {
 
 type WaitingTab = Exclude<PayoutTab, 'all'>
 
-type WaitingShown = {
+type WaitingList = {
   readonly rows: readonly WaitingRow[]
-  readonly pages: Pages
+  readonly pages: PageLinks
   readonly mayWrite: boolean
   readonly tab: WaitingTab
 }
@@ -77,19 +77,19 @@ export const payoutFilters: readonly string[] = [
   'idempotencyKey',
 ]
 
-const namesOf = (p: ConsoleTexts['payments']) => ({
+const tabNames = (p: ConsoleTexts['payments']) => ({
   all: p.tabAll,
   mine: p.tabMine,
   made: p.tabMade,
   waiting: p.tabWaiting,
 })
 
-function tabsOf({ root, language }: ConsoleView, tab: PayoutTab): Html {
+function tabLinks({ root, language }: ConsoleView, tab: PayoutTab): Html {
   const p = texts[language].payments
   return tabs({
     label: p.tabs,
     items: payoutTabs.map((each) => ({
-      text: namesOf(p)[each],
+      text: tabNames(p)[each],
       href: `${root}payouts${each === 'all' ? '' : `?tab=${each}`}`,
       current: each === tab,
     })),
@@ -103,9 +103,9 @@ export function payoutsPage(
     mayWrite,
     sums,
     ...shown
-  }: Listed<PayoutRow> & {
+  }: ListRows<PayoutRow> & {
     readonly mayWrite: boolean
-    /** Absent: the list has no filter. */
+    /** Absent: no filter is set. */
     readonly sums?: Sums | undefined
   },
 ): string {
@@ -115,7 +115,7 @@ export function payoutsPage(
     path: 'payouts',
     lead: p.payoutsText,
     create: mayWrite && { text: p.newPayout, href: `${view.root}payouts/new` },
-    tabs: tabsOf(view, 'all'),
+    tabs: tabLinks(view, 'all'),
     filters: [
       { name: 'reference', label: p.reference },
       { name: 'status', label: p.status, options: optionsOf(view.t.payoutStatus) },
@@ -129,7 +129,7 @@ export function payoutsPage(
       { name: 'idempotencyKey', label: p.idempotencyKey },
     ],
     note: sums !== undefined && sumsNote(view, sums),
-    isMoving: rows.some(({ status }) => isMoving(status)),
+    isLive: rows.some(({ status }) => isInProgress(status)),
     columns: [[p.payee, 'head'], p.reference, p.status, p.created, [p.amount, 'number']],
     cells: rows.map((row) => [
       html`<a href="${view.root}payouts/${row.id}">${row.payee}</a>
@@ -150,22 +150,22 @@ export function payoutsPage(
   })
 }
 
-/** Reports whether the status changes without the person. */
-export const isMoving = (status: string): boolean =>
+/** Reports whether the status can still change by itself. */
+export const isInProgress = (status: string): boolean =>
   ['Pending', 'PendingApproval', 'Processing', 'Sent'].includes(status)
 
-/** A tab of approvals: what waits, newest first. */
-export function waitingPage(view: ConsoleView, { rows, tab, pages, mayWrite }: WaitingShown): string {
+/** Draws a tab of waiting approvals, newest first. */
+export function waitingPage(view: ConsoleView, { rows, tab, pages, mayWrite }: WaitingList): string {
   const p = texts[view.language].payments
   return shell(view, {
-    title: namesOf(p)[tab],
+    title: tabNames(p)[tab],
     wide: true,
     main: html`<div class="heading">
         <h1>${view.t.payouts}</h1>
         ${mayWrite && html`<a class="button primary" href="${view.root}payouts/new">${p.newPayout}</a>`}
       </div>
       <p class="lead">${p.tabNote}</p>
-      ${tabsOf(view, tab)}
+      ${tabLinks(view, tab)}
       ${
         rows.length === 0
           ? html`<p class="calm">${{ mine: p.mineEmpty, made: p.madeEmpty, waiting: p.waitingEmpty }[tab]}</p>`
@@ -214,8 +214,8 @@ async function showList(frame: Frame, request: PublicRequest, person: Person): P
     (query) => frame.operate('listPayouts', { ...call, query: queryText(query) }),
     (query) => frame.operate('sumPayouts', { ...call, query: queryText(query) }),
   )
-  const payouts = { ...shown, sums, rows: data.map(rowOf), mayWrite: caller.permissions.includes('payouts:write') }
-  return page(request, statusOf(shown.problems), payoutsPage({ ...view, current: 'payouts' }, payouts))
+  const payouts = { ...shown, sums, rows: data.map(payoutRow), mayWrite: caller.permissions.includes('payouts:write') }
+  return page(request, statusOf(shown.problems), payoutsPage(view, payouts))
 }
 
 export const waitingPerPage = 25
@@ -248,14 +248,14 @@ function exportList({ operate }: Frame, request: PublicRequest, person: Person):
   const { view } = person
   const values = readQuery(request, payoutFilters)
   const read = (cursor: string | undefined) => {
-    const query = `${queryText({ ...timesOf(values), cursor })}&limit=${exportPageRows}`
+    const query = `${queryText({ ...withTimes(values), cursor })}&limit=${exportPageRows}`
     return operate('listPayouts', { ...callOf(person, request), query })
   }
-  const make = () => csvOf(view.language, exportColumns(view), read)
-  return exported(request, view, { list: 'payouts', values, filters: payoutFilters, make })
+  const make = () => writeCsv(view.language, exportColumns(view), read)
+  return sendCsv(request, view, { list: 'payouts', values, filters: payoutFilters, make })
 }
 
-/** A tab of approvals. Its cursor is the id of the last payout or bulk: what is decided meanwhile moves no row to another page. */
+/** Shows a tab of waiting approvals. The cursor is the id of the last row, so that decisions do not move rows between pages. */
 async function showWaiting(
   { access, approvals, bulks }: Frame,
   request: PublicRequest,
@@ -273,21 +273,23 @@ async function showWaiting(
   const names = await bulks.names(partnerId, bulkIds)
   const last = found.length > waitingPerPage ? rows.at(-1) : undefined
   const shown = {
-    rows: rows.map((row) => waitingRowOf(row, names)),
+    rows: rows.map((row) => waitingRow(row, names)),
     pages: {
       next: last && linkOf('payouts', { tab, cursor: last.id }),
       first: afterId === null ? undefined : linkOf('payouts', { tab }),
     },
-    ...{ tab, mayWrite: caller.permissions.includes('payouts:write') },
+    tab,
+    mayWrite: caller.permissions.includes('payouts:write'),
   }
-  return page(request, 200, waitingPage({ ...view, current: 'payouts' }, shown))
+  return page(request, 200, waitingPage(view, shown))
 }
 
-function waitingRowOf(row: WaitingApproval, names: ReadonlyMap<string, string>): WaitingRow {
+function waitingRow(row: WaitingApproval, names: ReadonlyMap<string, string>): WaitingRow {
   const { id, expiresAt, requestedNames } = row
   const common = { id, expiresAt, requestedBy: requestedNames.join(', ') }
   const moneyOf = ({ amount, currency }: { readonly amount: Minor; readonly currency: Currency }) => ({
-    ...{ amount: amountText(amount, currency), currency },
+    amount: amountText(amount, currency),
+    currency,
   })
   if (row.kind === 'bulk') {
     const { payouts, createdAt, totals } = row
@@ -299,12 +301,16 @@ function waitingRowOf(row: WaitingApproval, names: ReadonlyMap<string, string>):
 }
 
 export const payoutListRoutes: Routes = (frame, _withPerson, withMoney) => [
-  routesOf(frame, withMoney, 'payouts')('GET', '', 'payouts:read', showList),
-  routesOf(frame, withMoney, 'exports')('GET', '/payouts.csv', 'payouts:read', exportList),
+  placeRoutes(frame, withMoney, 'payouts')('GET', '', 'payouts:read', showList),
+  placeRoutes(frame, withMoney, 'exports')('GET', '/payouts.csv', 'payouts:read', exportList),
 ]
 
-export const rowOf = ({ id, reference, userReference, status, currency, ...payout }: Payout) => ({
-  ...{ id, reference, userReference, status, currency },
+export const payoutRow = ({ id, reference, userReference, status, currency, ...payout }: Payout) => ({
+  id,
+  reference,
+  userReference,
+  status,
+  currency,
   payee: payout.beneficiaryName,
   payeeAccount: payout.beneficiaryAccount,
   amount: decimalText(payout.amount),

@@ -3,19 +3,19 @@ import type { Permission } from '@partner-payments/wire'
 import type { Place } from '../kit/frame.ts'
 import type { Texts } from '../kit/texts/en.ts'
 
-const places: readonly (Pick<Place, 'name' | 'icon' | 'isForGuests' | 'isOfPerson'> & {
+const places: readonly (Pick<Place, 'name' | 'icon' | 'isForGuests' | 'isPersonal'> & {
   readonly text: (t: Texts) => string
   /** Absent: the place stands before the groups. */
   readonly group?: (t: Texts) => string
-  /** Absent: everybody who is signed in has the place. */
+  /** Absent: every person who is signed in sees the place. */
   readonly permission?: Permission
-  /** True if the place is in the sandbox only. */
+  /** True if only the sandbox has the place. */
   readonly isSandbox?: boolean
 })[] = [
   { name: 'home', text: (t) => t.home, icon: 'M3 9.5 10 3.5l7 6M5 8v8.5h10V8M8.5 16.5v-4h3v4' },
   {
     name: 'inbox',
-    isOfPerson: true,
+    isPersonal: true,
     text: (t) => t.inbox,
     icon: 'M3 10.5 5.5 4h9l2.5 6.5v6H3zM3 10.5h4.5l1 2.5h3l1-2.5H17',
   },
@@ -149,7 +149,7 @@ const places: readonly (Pick<Place, 'name' | 'icon' | 'isForGuests' | 'isOfPerso
   },
   {
     name: 'notifications',
-    isOfPerson: true,
+    isPersonal: true,
     text: (t) => t.notifications,
     group: (t) => t.groupAccess,
     icon: 'M5 14V9a5 5 0 0 1 10 0v5l1.5 1.5h-13zM8.5 17.5h3',
@@ -162,8 +162,8 @@ const places: readonly (Pick<Place, 'name' | 'icon' | 'isForGuests' | 'isOfPerso
   },
 ]
 
-/** The places that a person with these permissions may open. */
-export const placesOf = (t: Texts, granted: readonly Permission[], sandbox: boolean): readonly Place[] =>
+/** Lists the places that a person with these permissions may open. */
+export const visiblePlaces = (t: Texts, granted: readonly Permission[], sandbox: boolean): readonly Place[] =>
   places
     .filter(({ isSandbox = false }) => sandbox || !isSandbox)
     .filter(({ permission }) => permission === undefined || granted.includes(permission))

@@ -3,8 +3,8 @@ import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { headersOf } from '../kit/request.ts'
 import { callOf, type Frame, type Person } from './request.ts'
 
-/** The proof of a transaction as a file, as `npm run verify:proof` reads it. */
-export async function proofOf(
+/** Sends the proof of a transaction as a file for `npm run verify:proof`. */
+export async function sendProof(
   { operate }: Frame,
   request: PublicRequest,
   person: Person,

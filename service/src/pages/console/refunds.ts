@@ -3,9 +3,17 @@ import { decimalText, rawNumber, type ResponseOf, referenceCharsMax } from '@par
 import { type PublicAnswer, type PublicRequest, readBalance, readCurrency } from '../../kernel/api/index.ts'
 import { amountText, type Currency, newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
-import { amountCharsMax, field, hiddenField, type Problems, select, type Values } from '../kit/forms.ts'
+import {
+  amountCharsMax,
+  hiddenField,
+  hiddenFields,
+  type Input,
+  inputs,
+  type Problems,
+  type Values,
+} from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { pager, type Pages } from '../kit/lists.ts'
+import { pager, type PageLinks } from '../kit/lists.ts'
 import {
   account,
   accountText,
@@ -19,9 +27,28 @@ import {
   time,
   wordOf,
 } from '../kit/parts.ts'
-import { idOf, linkOf, page, queryText, readAmount, readForm, readQuery, seeOther } from '../kit/request.ts'
+import {
+  readId,
+  page,
+  pageLinks,
+  queryText,
+  readAmount,
+  readForm,
+  readQuery,
+  seeOther,
+  readValues,
+} from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { amountWrong, callOf, type Frame, ifFound, type Person, problemsOf } from './request.ts'
+import {
+  amountProblem,
+  callOf,
+  type Frame,
+  ifFound,
+  may,
+  type Person,
+  problemsOf,
+  textsWithRefusals,
+} from './request.ts'
 import { texts } from './texts/index.ts'
 
 type RefundRow = {
@@ -33,16 +60,16 @@ type RefundRow = {
   readonly reason?: string | undefined
   readonly errorKey?: string | undefined
   readonly createdAt: Date
-  /** True: accepted late money goes back. */
+  /** True if the refund returns accepted late money. */
   readonly isLate: boolean
-  /** Absent: the person reads no payouts. */
+  /** Absent: the person may not read payouts. */
   readonly payoutHref?: string | undefined
 }
 
 export const refundFields = ['amount', 'reference', 'reason', 'payment'] as const
 
-/** A payment that can go back. `name`: the value of its option in the form, empty for the one payment of the session. */
-export type Refundable = {
+/** A refundable payment. `name`: its option in the form, empty for the only payment of the session. */
+export type RefundablePayment = {
   readonly name: string
   /** The amount that can still be refunded. */
   readonly left: string
@@ -51,11 +78,11 @@ export type Refundable = {
 
 export type Refunds = {
   readonly rows: readonly RefundRow[]
-  readonly pages: Pages
+  readonly pages: PageLinks
   readonly currency: string
-  /** Empty: everything is refunded. */
-  readonly payments: readonly Refundable[]
-  /** Absent: the person makes no refunds. */
+  /** Empty: everything was refunded. */
+  readonly payments: readonly RefundablePayment[]
+  /** Absent: the person may not refund. */
   readonly form?: { readonly idempotencyKey: string; readonly values: Values } | undefined
 }
 
@@ -80,39 +107,40 @@ export function refundPart(view: ConsoleView, sessionId: string, refunds: Refund
   </section>`
 }
 
-type Form = NonNullable<Refunds['form']> & Pick<Refunds, 'payments' | 'currency'> & { readonly sessionId: string }
+type RefundForm = NonNullable<Refunds['form']> & Pick<Refunds, 'payments' | 'currency'> & { readonly sessionId: string }
 
-/** The whole that is left, unless the person changes it. */
-function refundForm(view: ConsoleView, form: Form, problems: Problems): Html {
+/** Draws the form, with the whole remaining amount until the person changes it. */
+function refundForm(view: ConsoleView, form: RefundForm, problems: Problems): Html {
   const { language, root } = view
   const r = texts[language].refunds
   const { sessionId, currency, values, idempotencyKey, payments } = form
-  const several = payments.length > 1
+  const isSeveral = payments.length > 1
   const chosen = payments.find(({ name }) => name === values['payment']) ?? payments[0]
-  const textOf = ({ left, payer }: Refundable) => fill(r.partOf, { amount: moneyText(view, left, currency), payer })
-  const text = (name: 'reference' | 'reason', label: string, help: string) =>
-    field({
-      ...{ id: name, name, value: values[name] ?? '', error: problems[name], help, optional: true },
-      label: fill(view.t.optional, { label }),
-      more: html`autocomplete="off" maxlength="${referenceCharsMax}"`,
-    })
+  const left = moneyText(view, chosen?.left ?? '0', currency)
+  const payment: Input = {
+    name: 'payment',
+    label: r.part,
+    options: payments.map(({ name, left, payer }) => [
+      name,
+      fill(r.partOf, { amount: moneyText(view, left, currency), payer }),
+    ]),
+  }
+  const own = { charsMax: referenceCharsMax, optional: true }
   return html`<form method="post" action="${root}checkout/${sessionId}/refund">
     ${hiddenField('idempotencyKey', idempotencyKey)}
-    ${
-      several
-        ? select({
-            ...{ id: 'payment', name: 'payment', label: r.part, value: chosen?.name ?? '', error: problems['payment'] },
-            options: payments.map((payment) => [payment.name, textOf(payment)] as const),
-          })
-        : hiddenField('payment', chosen?.name ?? '')
-    }
-    ${field({
-      ...{ id: 'amount', name: 'amount', value: values['amount'] ?? chosen?.left ?? '', error: problems['amount'] },
-      label: fill(r.amount, { currency }),
-      help: several ? r.amountSeveral : fill(r.amountHelp, { left: moneyText(view, chosen?.left ?? '0', currency) }),
-      more: html`inputmode="decimal" autocomplete="off" maxlength="${amountCharsMax}"`,
-    })}
-    ${text('reference', r.reference, r.referenceHelp)} ${text('reason', r.reason, r.reasonHelp)}
+    ${inputs(view, { values: { ...values, payment: chosen?.name ?? '' }, problems }, [
+      isSeveral ? payment : hiddenField('payment', chosen?.name ?? ''),
+      {
+        name: 'amount',
+        label: fill(r.amount, { currency }),
+        help: isSeveral ? r.amountSeveral : fill(r.amountHelp, { left }),
+        value: chosen?.left,
+        keys: 'decimal',
+        charsMax: amountCharsMax,
+      },
+      { name: 'reference', label: r.reference, help: r.referenceHelp, ...own },
+      { name: 'reason', label: r.reason, help: r.reasonHelp, ...own },
+    ])}
     <button type="submit" class="primary">${r.preview}</button>
   </form>`
 }
@@ -145,7 +173,7 @@ type RefundPreview = {
   readonly values: Values
   readonly idempotencyKey: string
   readonly leftAfter: string
-  /** Absent: the person does not see who paid. */
+  /** Absent: the person may not see the payer. */
   readonly payer?: { readonly name: string; readonly account: string } | undefined
 }
 
@@ -174,7 +202,7 @@ export function refundPreviewPage(view: ConsoleView, preview: RefundPreview): st
           <li>${r.effectFinal}</li>
         </ul>
         <form method="post" action="${view.root}checkout/${sessionId}/refund/send" class="buttons">
-          ${Object.entries({ ...values, idempotencyKey }).map(([name, value]) => hiddenField(name, value))}
+          ${hiddenFields({ ...values, idempotencyKey })}
           <button type="submit" class="primary">${fill(r.send, { amount: moneyText(view, amount, currency) })}</button>
           <button type="submit" name="change" value="yes" formaction="${view.root}checkout/${sessionId}/refund">
             ${r.change}
@@ -186,24 +214,24 @@ export function refundPreviewPage(view: ConsoleView, preview: RefundPreview): st
 
 type Session = ResponseOf<'getCheckoutSession'>
 
-/** A form that was refused, or is changed: its problems, and what was typed. */
-export type Typed = { readonly problems: Problems; readonly values: Values; readonly idempotencyKey: string }
+/** A form that was refused or is changed again: its problems and its values. */
+export type TypedRefund = { readonly problems: Problems; readonly values: Values; readonly idempotencyKey: string }
 
-/** The sum of the refunds of the session as the page shows it. Null: zero. */
+/** Writes the sum of the refunds of a session. Null: zero. */
 export function refundedText({ refundedAmount, currency: code }: Session): string | null {
   const currency = readCurrency(code)
   const refunded = readBalance(refundedAmount, currency, '/refundedAmount')
   return refunded <= 0n ? null : amountText(refunded, currency)
 }
 
-type Payment = Pick<Refundable, 'name' | 'payer'> & {
+type Payment = Pick<RefundablePayment, 'name' | 'payer'> & {
   readonly left: bigint
-  /** Reference of the transaction with the account that paid. Absent for a part. */
+  /** Reference of the transaction with the payer's account. Absent for a part. */
   readonly reference?: string | undefined
 }
 
-/** The payments of a session that are not refunded yet: the one of the session or its parts, and accepted late money. */
-function paymentsOf(session: Session): readonly Payment[] {
+/** Lists the refundable payments of a session: its payment or its parts, and accepted late money. */
+function refundablePayments(session: Session): readonly Payment[] {
   const { status, amount, refundedAmount, paidAmount, partialPayments, parts = [], latePayments = [] } = session
   const currency = readCurrency(session.currency)
   const minor = (money: Session['amount']) => readBalance(money, currency, '/amount')
@@ -215,109 +243,112 @@ function paymentsOf(session: Session): readonly Payment[] {
     return { name: `part-${partId}`, payer, left: most < left ? most : left }
   })
   const late = latePayments.map(({ latePaymentId, amount: paid, debtorName: payer = '', ...row }) => ({
-    ...{ name: `late-${latePaymentId}`, payer, reference: row.acceptedReference },
+    name: `late-${latePaymentId}`,
+    payer,
+    reference: row.acceptedReference,
     left: row.refundedAmount === undefined ? 0n : minor(paid) - minor(row.refundedAmount),
   }))
   const own = status !== 'Completed' ? [] : credited.length > 1 ? ofParts : [whole]
   return [...own, ...late].filter((payment) => payment.left > 0n)
 }
 
-/** The refunds of a session with a payment that was paid or accepted. Undefined: there is nothing to refund yet. */
-export async function refundsOf(
+/** Reads the refunds of a session. Undefined: the session has no money to refund yet. */
+export async function readRefunds(
   { operate }: Frame,
   request: PublicRequest,
   person: Person,
   session: Session,
-  typed?: Typed,
+  typed?: TypedRefund,
 ): Promise<Refunds | undefined> {
   const isAccepted = (session.latePayments ?? []).some(({ status }) => status === 'Accepted')
   if (session.status !== 'Completed' && !isAccepted) return undefined
-  const { view, caller } = person
+  const { view } = person
   const { sessionId } = session
   const { cursor } = readQuery(request, ['cursor'])
   const call = { ...callOf(person, request), params: { sessionId }, query: queryText({ cursor }) }
   const { data, nextCursor } = await operate('listCheckoutRefunds', call)
-  const readsPayouts = caller.permissions.includes('payouts:read')
+  const readsPayouts = may(person, 'payouts:read')
   const currency = readCurrency(session.currency)
   return {
     currency,
-    payments: paymentsOf(session).map(({ name, payer, left }) => ({ name, payer, left: amountText(left, currency) })),
+    payments: refundablePayments(session).map(({ name, payer, left }) => ({
+      name,
+      payer,
+      left: amountText(left, currency),
+    })),
     rows: data.map(({ refundId, amount, status, reason, errorKey, createdAt, currency: code, ...row }) => ({
-      ...{ reference: row.reference, userReference: row.userReference, status, reason, errorKey, currency: code },
+      reference: row.reference,
+      userReference: row.userReference,
+      status,
+      reason,
+      errorKey,
+      currency: code,
       amount: decimalText(amount),
       isLate: row.latePaymentId !== undefined,
       createdAt: new Date(createdAt),
       payoutHref: readsPayouts ? `${view.root}payouts/${refundId}` : undefined,
     })),
-    pages: {
-      next: nextCursor === null ? undefined : linkOf(`${view.root}checkout/${sessionId}`, { cursor: nextCursor }),
-      first: cursor && `${view.root}checkout/${sessionId}`,
-    },
-    form: caller.permissions.includes('payouts:write')
+    pages: pageLinks(`${view.root}checkout/${sessionId}`, {}, cursor, nextCursor),
+    form: may(person, 'payouts:write')
       ? { idempotencyKey: typed?.idempotencyKey ?? newId(), values: typed?.values ?? {} }
       : undefined,
   }
 }
 
-type Again = (typed: Typed) => Promise<PublicAnswer>
+type ShowFormAgain = (typed: TypedRefund) => Promise<PublicAnswer>
 
-const typedOf = (request: PublicRequest) => {
+const readRefundForm = (request: PublicRequest) => {
   const given = readForm(request)
-  const values: Values = Object.fromEntries(
-    refundFields.flatMap((name) => (given(name).trim() === '' ? [] : [[name, given(name).trim()] as const])),
-  )
+  const values = readValues(given, refundFields)
   return { values, idempotencyKey: given('idempotencyKey') || newId(), isChange: given('change') !== '' }
 }
 
-/** Words of the refusals: those of all pages, and those of refunds. */
-const wordsOf = ({ view: { language } }: Person) => {
-  const p = texts[language].payments
-  return { ...p, refusal: { ...p.refusal, ...texts[language].refunds.refusal } }
-}
-
-const problemsOfRefund = (person: Person, error: unknown): Problems => {
-  const p = wordsOf(person)
+const refundProblems = (person: Person, error: unknown): Problems => {
+  const p = textsWithRefusals(person, 'refunds')
   return problemsOf(p, error, refundFields, { amount: p.payoutAmountWrong })
 }
 
-/** Shows what the refund does. Nothing is sent. `again` shows the form with what was typed. */
+/** Shows the preview of a refund, without sending it. `again` shows the form as it was typed. */
 export async function checkRefund(
   { operate }: Frame,
   request: PublicRequest,
   person: Person,
-  again: Again,
+  again: ShowFormAgain,
 ): Promise<PublicAnswer> {
-  const { view, caller } = person
-  const { values, idempotencyKey, isChange } = typedOf(request)
+  const { view } = person
+  const { values, idempotencyKey, isChange } = readRefundForm(request)
   const refuse = (problems: Problems) => again({ problems, values, idempotencyKey })
   if (isChange) return refuse({})
-  const sessionId = idOf(request)
+  const sessionId = readId(request)
   const call = callOf(person, request)
   const session = await operate('getCheckoutSession', { ...call, params: { sessionId } })
   const currency = readCurrency(session.currency)
-  const asked = minorOf(values['amount'], currency)
-  if (asked === undefined) return refuse({ amount: amountWrong(view, values['amount'] ?? '') })
-  const payment = paymentsOf(session).find(({ name }) => name === (values['payment'] ?? ''))
+  const asked = readMinor(values['amount'], currency)
+  if (asked === undefined) return refuse({ amount: amountProblem(view, values['amount'] ?? '') })
+  const payment = refundablePayments(session).find(({ name }) => name === (values['payment'] ?? ''))
   if (payment === undefined || asked > payment.left)
     return refuse({ amount: texts[view.language].refunds.refusal.refund_exceeds_payment })
   const { reference } = payment
   const transaction =
-    reference !== undefined && caller.permissions.includes('transactions:read')
+    reference !== undefined && may(person, 'transactions:read')
       ? await ifFound(operate('getTransaction', { ...call, params: { reference } }))
       : undefined
   const debtor = transaction?.debtorDetails
   const named = debtor && { name: debtor.accountHolderName ?? '', account: accountText(debtor) }
   const shown = {
-    ...{ sessionId, creditorReference: session.creditorReference, currency, idempotencyKey },
+    sessionId,
+    creditorReference: session.creditorReference,
+    currency,
+    idempotencyKey,
     values: { ...values, amount: amountText(asked, currency) },
     leftAfter: amountText(payment.left - asked, currency),
     payer: reference === undefined ? { name: payment.payer, account: '' } : named,
   }
-  return page(request, 200, refundPreviewPage({ ...view, current: 'checkout' }, shown))
+  return page(request, 200, refundPreviewPage(view, shown))
 }
 
-/** Undefined: the form of the amount is wrong, or it is zero. */
-function minorOf(text: string | undefined, currency: Currency): bigint | undefined {
+/** Undefined: the text is not an amount, or the amount is zero. */
+function readMinor(text: string | undefined, currency: Currency): bigint | undefined {
   const amount = readAmount(text ?? '')
   const minor = amount === undefined ? 0n : readBalance(rawNumber(amount), currency, '/amount')
   return minor > 0n ? minor : undefined
@@ -327,21 +358,21 @@ export async function sendRefund(
   { operate }: Frame,
   request: PublicRequest,
   person: Person,
-  again: Again,
+  again: ShowFormAgain,
 ): Promise<PublicAnswer> {
-  const { values, idempotencyKey } = typedOf(request)
+  const { values, idempotencyKey } = readRefundForm(request)
   const { amount: text = '', payment = '', ...rest } = values
   const amount = readAmount(text)
   const refuse = (problems: Problems) => again({ problems, values, idempotencyKey })
-  if (amount === undefined) return refuse({ amount: amountWrong(person.view, text) })
-  const sessionId = idOf(request)
+  if (amount === undefined) return refuse({ amount: amountProblem(person.view, text) })
+  const sessionId = readId(request)
   const [, kind, id] = /^(part|late)-(.*)$/.exec(payment) ?? []
   const named = id === undefined ? {} : kind === 'part' ? { partId: id } : { latePaymentId: id }
   const body = { ...rest, ...named, amount: rawNumber(amount), idempotencyKey }
   try {
     await operate('createCheckoutRefund', { ...callOf(person, request), params: { sessionId }, body })
   } catch (error) {
-    return refuse(problemsOfRefund(person, error))
+    return refuse(refundProblems(person, error))
   }
   return seeOther(`../../${sessionId}?done=refunded`)
 }

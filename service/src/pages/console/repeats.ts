@@ -1,4 +1,4 @@
-/** Shows which earlier payouts and standing orders a payment may repeat, and asks for the worded yes that pays again. */
+/** Possible duplicates of a payment: the list, and the checkbox that confirms to pay again. */
 import { decimalText, type ResponseOf } from '@partner-payments/wire'
 import { Refusal } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
@@ -8,21 +8,22 @@ import { texts } from './texts/index.ts'
 
 export type Repeats = ResponseOf<'listPayoutDuplicates'>
 
-/** Reports whether a payment was refused because it may repeat another. */
-export const isRepetition = (error: unknown): boolean => error instanceof Refusal && error.code === 'possible_duplicate'
+/** Reports whether a payment was refused as a possible duplicate. */
+export const isDuplicateRefusal = (error: unknown): boolean =>
+  error instanceof Refusal && error.code === 'possible_duplicate'
 
-export const repeatsNone: Repeats = { data: [], scheduled: [] }
-export const isRepeat = ({ data, scheduled }: Repeats): boolean => data.length > 0 || scheduled.length > 0
+export const noRepeats: Repeats = { data: [], scheduled: [] }
+export const hasRepeats = ({ data, scheduled }: Repeats): boolean => data.length > 0 || scheduled.length > 0
 
-/** The payments that a preview has found. */
-export const repeatsOf = (rules: ResponseOf<'previewFiatPayout'>['rules']): Repeats => ({
+/** Collects the possible duplicates that a preview found. */
+export const repeatsInPreview = (rules: ResponseOf<'previewFiatPayout'>['rules']): Repeats => ({
   data: rules.flatMap(({ earlier }) => earlier ?? []),
   scheduled: rules.flatMap(({ scheduled }) => scheduled ?? []),
 })
 
-/** Undefined: it repeats none. */
+/** Draws the possible duplicates. Undefined: there are none. */
 export function repeatsPart(view: ConsoleView, repeats: Repeats): Html | undefined {
-  if (!isRepeat(repeats)) return undefined
+  if (!hasRepeats(repeats)) return undefined
   const s = texts[view.language].sending
   const p = texts[view.language].payments
   return html`<section aria-labelledby="repeats-title">
@@ -57,8 +58,8 @@ export function repeatsPart(view: ConsoleView, repeats: Repeats): Html | undefin
   </section>`
 }
 
-/** The second yes. `error`: it was sent without it. */
-export const againBox = (sentence: string, error: string | undefined): Html =>
+/** Draws the checkbox that confirms to pay again. `error`: the form was sent without it. */
+export const payAgainBox = (sentence: string, error: string | undefined): Html =>
   html`<div class="field${error !== undefined && ' wrong'}">
     ${error !== undefined && html`<p class="error" id="again-error">${error}</p>`}
     <div class="choice">

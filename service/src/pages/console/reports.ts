@@ -8,61 +8,56 @@ import {
   confirmed,
   type Draft,
   formPage,
-  input,
-  inputs,
+  type Input,
   openDialog,
   optionsOf,
   type Problems,
-  type Typed,
   type Values,
 } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { type Listed, listPage, tabs } from '../kit/lists.ts'
+import { type ListRows, listPage, tabs } from '../kit/lists.ts'
 import { badge, facts, freeText, heading, identifier, linkButton, links, message, strip, time } from '../kit/parts.ts'
 import {
   dayStart,
+  readDone,
   headersOf,
-  idOf,
+  readId,
   page,
   queryText,
   readForm,
   readQuery,
   seeOther,
   statusOf,
-  valuesIn,
+  readValues,
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { type CustomerLink, customerLinksOf } from './customer-link.ts'
+import { type CustomerLink, readCustomerLinks } from './customer-link.ts'
 import { currencyOptions } from './payees.ts'
-import { callOf, type Frame, type Person, problemsOf, readList, type Routes, routesOf, textsWith } from './request.ts'
+import {
+  callOf,
+  type Frame,
+  may,
+  type Person,
+  problemsOf,
+  readList,
+  type Routes,
+  placeRoutes,
+  textsWithRefusals,
+} from './request.ts'
 import { texts } from './texts/index.ts'
 
-type ReportKind = 'statement' | 'transactions' | 'fees' | 'reconciliation'
-
-type ReportFormat = 'csv' | 'jsonl' | 'pdf' | 'camt.053' | 'camt.053.001.02'
-
-type ReportRow = {
-  readonly id: string
-  readonly kind: ReportKind
-  readonly format: ReportFormat
-  readonly from: Date
-  readonly to: Date
-  readonly currency?: string | undefined
-  readonly status: 'Queued' | 'Running' | 'Ready' | 'Failed'
-  readonly progress: number
-  readonly createdAt: Date
-}
+type Report = ResponseOf<'getReport'>
 
 const tones = { Queued: 'neutral', Running: 'warning', Ready: 'good', Failed: 'bad' } as const
 
-function statusPart({ language }: ConsoleView, { status, progress }: ReportRow): Html {
+function statusPart({ language }: ConsoleView, { status, progress }: Report): Html {
   const r = texts[language].reports
   const percent = fill(r.progress, { percent: String(progress) })
   return html`${badge(tones[status], r.status[status])}
   ${status === 'Running' && html`<span class="soft">${percent}</span>`}`
 }
 
-const periodPart = (view: ConsoleView, { from, to }: ReportRow): Html =>
+const periodPart = (view: ConsoleView, { from, to }: Report): Html =>
   html`<span>${time(view, from)} – ${time(view, to)}</span>`
 
 const reportTabs = (view: ConsoleView, current: 'files' | 'schedules'): Html => {
@@ -83,9 +78,9 @@ const downloadLink = (view: ConsoleView, id: string, about: string): Html =>
 
 const reportFilters: readonly string[] = ['status']
 
-type Reports = Listed<ReportRow> & { readonly mayWrite: boolean; readonly done?: 'removed' | undefined }
+type ReportList = ListRows<Report> & { readonly mayWrite: boolean; readonly done?: 'removed' | undefined }
 
-export function reportsPage(view: ConsoleView, { rows, mayWrite, done, ...shown }: Reports): string {
+export function reportsPage(view: ConsoleView, { rows, mayWrite, done, ...shown }: ReportList): string {
   const r = texts[view.language].reports
   const p = texts[view.language].payments
   return listPage(view, shown, {
@@ -112,55 +107,53 @@ export function reportsPage(view: ConsoleView, { rows, mayWrite, done, ...shown 
 export const reportFields = ['kind', 'format', 'from', 'to', 'currency', 'customerId'] as const
 
 /** The fields that reports and schedules share. */
-function contentFields(view: ConsoleView, draft: Typed): Html {
-  const r = texts[view.language].reports
-  return html`${input(view, draft, { name: 'kind', label: r.kind, options: optionsOf(r.kinds) })}
-    <p class="help">${r.formatHelp}</p>
-    ${input(view, draft, { name: 'format', label: r.format, options: optionsOf(r.formats) })}`
+function contentFields({ language }: ConsoleView): readonly (Input | Html)[] {
+  const r = texts[language].reports
+  return [
+    { name: 'kind', label: r.kind, options: optionsOf(r.kinds) },
+    html`<p class="help">${r.formatHelp}</p>`,
+    { name: 'format', label: r.format, options: optionsOf(r.formats) },
+  ]
 }
 
-function scopeFields(view: ConsoleView, draft: Typed): Html {
-  const r = texts[view.language].reports
-  const p = texts[view.language].payments
-  // A choice shows no help: the empty one says what it means.
-  const currency = {
-    name: 'currency',
-    label: p.currency,
-    options: currencyOptions,
-    any: r.currencyAny,
-    optional: true,
-  } as const
-  return html`${input(view, draft, currency)}
-    <p class="help">${r.currencyHelp}</p>
-    ${input(view, draft, { name: 'customerId', label: p.customerId, help: r.customerHelp, optional: true })}`
+function scopeFields({ language }: ConsoleView): readonly (Input | Html)[] {
+  const r = texts[language].reports
+  const p = texts[language].payments
+  return [
+    { name: 'currency', label: p.currency, options: currencyOptions, any: r.currencyAny, optional: true },
+    html`<p class="help">${r.currencyHelp}</p>`,
+    { name: 'customerId', label: p.customerId, help: r.customerHelp, optional: true },
+  ]
 }
 
 export function newReportPage(view: ConsoleView, draft: Draft): string {
   const r = texts[view.language].reports
   return formPage(view, {
-    ...{ title: r.newReport, problems: draft.problems, submit: r.create, action: 'reports/new' },
-    hidden: { idempotencyKey: draft.idempotencyKey },
-    fields: html`${contentFields(view, draft)} ${input(view, draft, { name: 'from', label: r.from, type: 'date' })}
-    ${input(view, draft, { name: 'to', label: r.to, help: r.toHelp, type: 'date' })} ${scopeFields(view, draft)}`,
+    ...draft,
+    title: r.newReport,
+    submit: r.create,
+    action: 'reports/new',
+    fields: [
+      ...contentFields(view),
+      { name: 'from', label: r.from, type: 'date' },
+      { name: 'to', label: r.to, help: r.toHelp, type: 'date' },
+      ...scopeFields(view),
+    ],
     back: { path: 'reports', text: r.backToReports },
   })
 }
 
-type Report = ReportRow & {
+type ReportPage = {
+  readonly report: Report
   readonly customer?: CustomerLink | undefined
-  readonly rows?: number | undefined
-  readonly bytes?: number | undefined
-  readonly sha256?: string | undefined
-  readonly failure?: string | undefined
-  readonly expiresAt: Date
   readonly mayWrite: boolean
   readonly done?: 'created' | undefined
 }
 
-export function reportPage(view: ConsoleView, report: Report): string {
+export function reportPage(view: ConsoleView, { report, customer, mayWrite, done }: ReportPage): string {
   const r = texts[view.language].reports
   const p = texts[view.language].payments
-  const { id, kind, format, status, done, rows, bytes, sha256, customer } = report
+  const { id, kind, format, status, rows, bytes, sha256 } = report
   const count = (n: number) => n.toLocaleString(view.language)
   return shell(view, {
     title: `${r.report}: ${r.kinds[kind]}`,
@@ -182,7 +175,7 @@ export function reportPage(view: ConsoleView, report: Report): string {
         [r.expires, time(view, report.expiresAt)],
         [p.id, identifier(view, id, p.id)],
       ])}
-      ${report.mayWrite && removal(view, report)}
+      ${mayWrite && removal(view, report)}
       <p class="foot"><a href="${view.root}reports">${r.backToReports}</a></p>`,
   })
 }
@@ -190,27 +183,23 @@ export function reportPage(view: ConsoleView, report: Report): string {
 function removal(view: ConsoleView, { id, kind }: Report): Html {
   const r = texts[view.language].reports
   return confirmed(view, {
-    ...{ id: 'delete-report', title: r.removeTitle, action: `${view.root}reports/${id}/delete`, submit: r.remove },
-    ...{ about: r.kinds[kind], effects: [r.removeEffect] },
+    id: 'delete-report',
+    title: r.removeTitle,
+    action: `${view.root}reports/${id}/delete`,
+    submit: r.remove,
+    about: r.kinds[kind],
+    effects: [r.removeEffect],
   })
 }
 
-type ScheduleRow = {
-  readonly id: string
-  readonly kind: ReportKind
-  readonly format: ReportFormat
-  readonly frequency: 'daily' | 'weekly' | 'monthly'
-  readonly emails: readonly string[]
-  readonly timeZone: string
-  readonly nextAt: Date
-}
+type Schedule = ResponseOf<'listReportSchedules'>['data'][number]
 
-type Schedules = Listed<ScheduleRow> & {
+type ScheduleList = ListRows<Schedule> & {
   readonly mayWrite: boolean
   readonly done?: 'scheduleCreated' | 'scheduleDeleted' | undefined
 }
 
-export function schedulesPage(view: ConsoleView, { rows, mayWrite, done, ...shown }: Schedules): string {
+export function schedulesPage(view: ConsoleView, { rows, mayWrite, done, ...shown }: ScheduleList): string {
   const r = texts[view.language].reports
   return listPage(view, shown, {
     title: r.schedules,
@@ -235,22 +224,26 @@ export function schedulesPage(view: ConsoleView, { rows, mayWrite, done, ...show
       r.frequencies[row.frequency],
       freeText(row.emails.join(', ')),
       row.timeZone,
-      time(view, row.nextAt),
+      time(view, row.nextRunAt),
       ...(mayWrite ? [deletion(view, row)] : []),
     ]),
     none: { title: r.schedulesEmpty, text: r.schedulesEmptyText },
   })
 }
 
-function deletion(view: ConsoleView, { id, kind, frequency }: ScheduleRow): Html {
+function deletion(view: ConsoleView, { id, kind, frequency }: Schedule): Html {
   const r = texts[view.language].reports
   const own = `delete-${id}`
   const about = `${r.kinds[kind]}, ${r.frequencies[frequency]}`
   return html`${openDialog({ id: own, label: r.deleteSchedule, about, tone: 'danger' })}
   ${asking({
-    ...{ id: own, title: r.deleteScheduleTitle, action: `${view.root}reports/schedules/${id}/delete` },
+    id: own,
+    title: r.deleteScheduleTitle,
+    action: `${view.root}reports/schedules/${id}/delete`,
     about: html`<p><strong>${about}</strong></p>`,
-    ...{ effects: [r.deleteScheduleEffect], submit: r.deleteSchedule, cancel: view.t.cancel },
+    effects: [r.deleteScheduleEffect],
+    submit: r.deleteSchedule,
+    cancel: view.t.cancel,
   })}`
 }
 
@@ -264,84 +257,69 @@ export const scheduleFields = [
 export function newSchedulePage(view: ConsoleView, draft: Draft): string {
   const r = texts[view.language].reports
   return formPage(view, {
-    ...{ title: r.newSchedule, lead: r.schedulesEmptyText, problems: draft.problems, submit: r.createSchedule },
-    ...{ action: 'reports/schedules/new', hidden: { idempotencyKey: draft.idempotencyKey } },
-    fields: html`${contentFields(view, draft)}
-    ${inputs(view, draft, [
+    ...draft,
+    title: r.newSchedule,
+    lead: r.schedulesEmptyText,
+    submit: r.createSchedule,
+    action: 'reports/schedules/new',
+    fields: [
+      ...contentFields(view),
       { name: 'frequency', label: r.frequency, options: optionsOf(r.frequencies) },
       { name: 'emails', label: r.emails, help: r.emailsHelp },
       { name: 'timeZone', label: r.timeZone, help: r.timeZoneHelp },
-    ])}
-    ${scopeFields(view, draft)}`,
+      ...scopeFields(view),
+    ],
     back: { path: 'reports/schedules', text: r.backToReports },
   })
 }
 
-/** Words of the refusals: those of all pages, and those of reports. */
-const refusalTexts = (person: Person) => textsWith(person, 'reports')
-
-const mayWriteOf = ({ caller }: Person) => caller.permissions.includes('reports:write')
-
-const rowOf = ({ from, to, createdAt, ...report }: ResponseOf<'getReport'>): ReportRow => ({
-  ...report,
-  from: new Date(from),
-  to: new Date(to),
-  createdAt: new Date(createdAt),
-})
+const refusalTexts = (person: Person) => textsWithRefusals(person, 'reports')
 
 async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const { done } = readQuery(request, ['done'])
-  const { data, shown } = await readList(request, person, reportFilters, (query) =>
+  const { data: rows, shown } = await readList(request, person, reportFilters, (query) =>
     operate('listReports', { ...callOf(person, request), query: queryText(query) }),
   )
-  const body = reportsPage(
-    { ...person.view, current: 'reports' },
-    {
-      ...{ ...shown, rows: data.map(rowOf), mayWrite: mayWriteOf(person) },
-      done: done === 'removed' ? done : undefined,
-    },
-  )
-  return page(request, statusOf(shown.problems), body)
+  const reports = { ...shown, rows, mayWrite: may(person, 'reports:write'), done: readDone(request, ['removed']) }
+  return page(request, statusOf(shown.problems), reportsPage(person.view, reports))
 }
 
 async function showOne(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const { view } = person
-  const report = await frame.operate('getReport', { ...callOf(person, request), params: { id: idOf(request) } })
-  const { customerId, rows, bytes, sha256, failure, expiresAt } = report
+  const report = await frame.operate('getReport', { ...callOf(person, request), params: { id: readId(request) } })
+  const { customerId = '' } = report
   const shown = {
-    ...rowOf(report),
-    ...{ rows, bytes, sha256, failure, expiresAt: new Date(expiresAt), mayWrite: mayWriteOf(person) },
-    customer: (await customerLinksOf(frame, request, person, [customerId])).get(customerId ?? ''),
-    done: readQuery(request, ['done'])['done'] === 'created' ? ('created' as const) : undefined,
+    report,
+    mayWrite: may(person, 'reports:write'),
+    customer: (await readCustomerLinks(frame, request, person, [report.customerId])).get(customerId),
+    done: readDone(request, ['created']),
   }
-  return page(request, 200, reportPage({ ...view, current: 'reports' }, shown))
+  return page(request, 200, reportPage(person.view, shown))
 }
 
-/** The file, as it is stored. */
+/** Sends the stored file. */
 async function download({ download: read }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const call = { ...callOf(person, request), params: { id: idOf(request) } }
+  const call = { ...callOf(person, request), params: { id: readId(request) } }
   const { status, headers, body } = await read('getReportContent', call)
   return { status, headers: { ...headersOf, ...headers }, body }
 }
 
-type Drafts = { readonly values: Values; readonly idempotencyKey?: string; readonly problems?: Problems }
+type ReportDraft = { readonly values: Values; readonly idempotencyKey?: string; readonly problems?: Problems }
 
 const showNew = (
   request: PublicRequest,
   { view }: Person,
   form: typeof newReportPage,
-  { values, idempotencyKey = newId(), problems = {} }: Drafts,
+  { values, idempotencyKey = newId(), problems = {} }: ReportDraft,
 ): PublicAnswer => {
-  return page(request, statusOf(problems), form({ ...view, current: 'reports' }, { values, idempotencyKey, problems }))
+  return page(request, statusOf(problems), form(view, { values, idempotencyKey, problems }))
 }
 
 async function create({ operate, clock }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const given = readForm(request)
-  const values = valuesIn(given, reportFields)
+  const values = readValues(given, reportFields)
   const { from = '', to = '' } = values
   const end = dayStart(to, 1)
   const now = clock.now().toISOString()
-  // The day that has not ended yet ends now. A later one is refused by the operation.
+  // A report until today ends now. The operation refuses a later day.
   const until = dayStart(to) <= now && end > now ? now : end
   const body = { ...values, from: dayStart(from), to: until }
   const idempotencyKey = given('idempotencyKey') || newId()
@@ -355,21 +333,21 @@ async function create({ operate, clock }: Frame, request: PublicRequest, person:
 }
 
 async function showSchedules({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const { done } = readQuery(request, ['done'])
-  const { data, shown } = await readList(request, person, [], (query) =>
+  const { data: rows, shown } = await readList(request, person, [], (query) =>
     operate('listReportSchedules', { ...callOf(person, request), query: queryText(query) }),
   )
   const schedules = {
-    ...{ ...shown, mayWrite: mayWriteOf(person) },
-    rows: data.map((schedule) => ({ ...schedule, nextAt: new Date(schedule.nextRunAt) })),
-    done: (['scheduleCreated', 'scheduleDeleted'] as const).find((each) => each === done),
+    ...shown,
+    rows,
+    mayWrite: may(person, 'reports:write'),
+    done: readDone(request, ['scheduleCreated', 'scheduleDeleted']),
   }
-  return page(request, 200, schedulesPage({ ...person.view, current: 'reports' }, schedules))
+  return page(request, 200, schedulesPage(person.view, schedules))
 }
 
 async function createSchedule({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const given = readForm(request)
-  const values = valuesIn(given, scheduleFields)
+  const values = readValues(given, scheduleFields)
   const emails = (values['emails'] ?? '').split(/[\s,;]+/).filter((each) => each !== '')
   const call = { ...callOf(person, request), body: { ...values, emails } }
   try {
@@ -378,7 +356,7 @@ async function createSchedule({ operate }: Frame, request: PublicRequest, person
   } catch (error) {
     const own = /^\d+$/
     const p = refusalTexts(person)
-    // The pointer of an address is its place in the list.
+    // The pointer of an email address ends with its index.
     const problems = Object.entries(problemsOf(p, error, [...scheduleFields, ...emails.map((_each, at) => String(at))]))
     const named = problems.map(([name, text]) => [own.test(name) ? 'emails' : name, text] as const)
     return showNew(request, person, newSchedulePage, { values, problems: Object.fromEntries(named) })
@@ -386,7 +364,7 @@ async function createSchedule({ operate }: Frame, request: PublicRequest, person
 }
 
 export const reportRoutes: Routes = (frame, _withPerson, withMoney) => {
-  const route = routesOf(frame, withMoney, 'reports')
+  const route = placeRoutes(frame, withMoney, 'reports')
   return [
     route('GET', '', 'reports:read', showList),
     route('GET', '/new', 'reports:write', (_frame, request, person) =>
@@ -399,13 +377,13 @@ export const reportRoutes: Routes = (frame, _withPerson, withMoney) => {
     ),
     route('POST', '/schedules/new', 'reports:write', createSchedule),
     route('POST', '/schedules/{id}/delete', 'reports:write', async ({ operate }, request, person) => {
-      await operate('deleteReportSchedule', { ...callOf(person, request), params: { id: idOf(request) } })
+      await operate('deleteReportSchedule', { ...callOf(person, request), params: { id: readId(request) } })
       return seeOther('../../schedules?done=scheduleDeleted')
     }),
     route('GET', '/{id}', 'reports:read', showOne),
     route('GET', '/{id}/content', 'reports:read', download),
     route('POST', '/{id}/delete', 'reports:write', async ({ operate }, request, person) => {
-      await operate('deleteReport', { ...callOf(person, request), params: { id: idOf(request) } })
+      await operate('deleteReport', { ...callOf(person, request), params: { id: readId(request) } })
       return seeOther('../../reports?done=removed')
     }),
   ]

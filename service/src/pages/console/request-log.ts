@@ -12,7 +12,7 @@ import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
 import { type Options, optionsOf, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { type Filter, filterForm, isPart, list, type Listed, listPage, tabs } from '../kit/lists.ts'
+import { type Filter, filterForm, isPartial, list, type ListRows, listPage, tabs } from '../kit/lists.ts'
 import {
   badge,
   calendarDay,
@@ -29,14 +29,14 @@ import {
   table,
   time,
 } from '../kit/parts.ts'
-import { idOf, linkOf, page, queryText, statusOf } from '../kit/request.ts'
+import { readId, linkOf, page, queryText, statusOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { callOf, type Frame, type Person, readList, type Routes, routesOf } from './request.ts'
+import { callOf, type Frame, type Person, readList, type Routes, placeRoutes } from './request.ts'
 import { texts } from './texts/index.ts'
-import { createdBy, transactionHref } from './transactions.ts'
+import { listCreated, transactionHref } from './transactions.ts'
 
-/** Pages of the things that an operation is about, by the path of the operation. */
-const pagesOfSubjects: readonly (readonly [path: string, parameter: string, page: string, permission: Permission])[] = [
+/** The page of an operation's subject, by the path of the operation. */
+const subjectPages: readonly (readonly [path: string, parameter: string, page: string, permission: Permission])[] = [
   ['/v1/customers', 'id', 'customers', 'customers:read'],
   ['/v1/payouts/bulk/pain001', 'bulkId', 'bulk-payouts', 'payouts:read'],
   ['/v1/payouts/bulk', 'bulkId', 'bulk-payouts', 'payouts:read'],
@@ -48,21 +48,21 @@ const pagesOfSubjects: readonly (readonly [path: string, parameter: string, page
   ['/v1/webhooks', 'id', 'webhooks', 'webhooks:read'],
 ]
 
-/** An operation by its id. Undefined: the text is no id of one. */
-export const operationOf = (id: string): Operation | undefined =>
+/** Finds an operation by its id. */
+export const findOperation = (id: string): Operation | undefined =>
   Object.hasOwn(operations, id) ? operations[id as keyof typeof operations] : undefined
 
-/** The values of the path of an operation, or the id of what it made, with links to pages that the person may open. */
-export function subjectsOf(
+/** Links the path parameters of an operation, or the id that it created, to the pages that the person may open. */
+export function subjectLinks(
   { view, caller }: Person,
   operation: string,
   values: Readonly<Record<string, string>>,
 ): readonly Link[] {
-  const path = operationOf(operation)?.path ?? ''
+  const path = findOperation(operation)?.path ?? ''
   return Object.entries(values).map(([name, text]) => {
     if (name === 'reference' && caller.permissions.includes('transactions:read'))
       return { text, href: transactionHref(view, text) }
-    const known = pagesOfSubjects.find(
+    const known = subjectPages.find(
       ([prefix, parameter]) =>
         (path === prefix && name === 'id') ||
         (name === parameter && (path + '/').startsWith(`${prefix}/{${parameter}}/`)),
@@ -72,19 +72,19 @@ export function subjectsOf(
   })
 }
 
-/** Filters of the pages that count. */
+/** Filters of the pages with counts. */
 export const periodFilters: readonly string[] = ['createdFrom', 'createdTo']
 
 export const requestFilters = ['statusClass', 'code', 'operation', 'serviceAccountId', 'requestId', ...periodFilters]
 
-/** The operation of a request whose method and path are those of none. */
+/** Stands in the log for a request that matches no operation. */
 const unknownOperation = 'unknown'
 
 type RequestRow = {
   readonly id: string
   readonly at: Date
   readonly method: string
-  /** The id of an operation. Absent: no operation has the method and the path. */
+  /** The id of an operation. Absent: no operation matches the method and the path. */
   readonly operation?: string | undefined
   readonly status: number
   readonly code?: string | undefined
@@ -94,13 +94,13 @@ type RequestRow = {
   readonly replayed: boolean
 }
 
-type Requests = Listed<RequestRow> & {
+type RequestList = ListRows<RequestRow> & {
   readonly choices: { readonly operations: Options; readonly codes: Options; readonly accounts: Options }
 }
 
-const toneOf = (status: number) => (status >= 500 ? 'bad' : status >= 400 ? 'warning' : 'good')
+const statusTone = (status: number) => (status >= 500 ? 'bad' : status >= 400 ? 'warning' : 'good')
 
-const statusBadge = (status: number): Html => badge(toneOf(status), String(status))
+const statusBadge = (status: number): Html => badge(statusTone(status), String(status))
 
 const requestTabs = (view: ConsoleView, current: 'all' | 'problems' | 'usage'): Html => {
   const r = texts[view.language].requestLog
@@ -128,7 +128,7 @@ function dayFilters({ language }: ConsoleView): readonly Filter[] {
   ]
 }
 
-export function requestsPage(view: ConsoleView, { rows, choices, ...shown }: Requests): string {
+export function requestsPage(view: ConsoleView, { rows, choices, ...shown }: RequestList): string {
   const r = texts[view.language].requestLog
   return listPage(view, shown, {
     title: view.t.requests,
@@ -142,7 +142,7 @@ export function requestsPage(view: ConsoleView, { rows, choices, ...shown }: Req
       { name: 'serviceAccountId', label: r.account, options: choices.accounts },
     ],
     more: [{ name: 'requestId', label: r.requestId, charsMax: 64 }, ...dayFilters(view)],
-    note: isPart(shown) && html`<p class="soft">${r.searched}</p>`,
+    note: isPartial(shown) && html`<p class="soft">${r.searched}</p>`,
     columns: [[r.at, 'head'], r.status, r.operation, r.problem, r.account, [r.duration, 'number']],
     cells: rows.map((row) => [
       html`<a href="${view.root}requests/${row.id}">${time(view, row.at, 'seconds')}</a>`,
@@ -178,7 +178,7 @@ type ProblemRow = {
   readonly lastDay: string
 }
 
-export function requestProblemsPage(view: ConsoleView, { rows, ...shown }: Listed<ProblemRow>): string {
+export function requestProblemsPage(view: ConsoleView, { rows, ...shown }: ListRows<ProblemRow>): string {
   const r = texts[view.language].requestLog
   return listPage(view, shown, {
     title: r.problemsTitle,
@@ -205,11 +205,11 @@ export function requestProblemsPage(view: ConsoleView, { rows, ...shown }: Liste
   })
 }
 
-/** A code that breaks at an underscore where it is too long. */
+/** Draws a code that may wrap after an underscore. */
 const breakable = (code: string): readonly Html[] =>
   code.split('_').map((part, at) => (at === 0 ? html`${part}` : html`_<wbr />${part}`))
 
-/** Texts of the catalogue mark names of fields by backticks. */
+/** Draws the names between backticks as code. */
 const withCode = (text: string): readonly Html[] =>
   text.split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : html`${part}`))
 
@@ -219,27 +219,27 @@ const curePart = ({ language }: ConsoleView, cure: string, explained: string, co
     <a href="${explained}">${texts[language].requestLog.explain}<span class="away"> ${code}</span></a>
   </span>`
 
-type Request = RequestRow & {
-  /** The path, with its values. Absent: the path is that of no operation. */
+type RequestView = RequestRow & {
+  /** The path with its values. Absent: no operation matches. */
   readonly path?: string | undefined
   /** English sentence about the operation. */
   readonly summary?: string | undefined
   readonly problem?: Pick<ProblemRow, 'title' | 'cure' | 'explained'> | undefined
   readonly pointer?: string | undefined
   readonly subjects: readonly Link[]
-  /** Transactions that the request has created. */
+  /** Transactions that the request created. */
   readonly created: readonly Link[]
   readonly accountHref: string
   readonly staff?: string | undefined
   readonly ip: string
   readonly userAgent?: string | undefined
   readonly requestId: string
-  /** Page of the signature debugger, which the sandbox has. */
+  /** Link to the signature debugger of the sandbox. */
   readonly doctor?: string | undefined
   readonly raw: unknown
 }
 
-export function requestPage(view: ConsoleView, request: Request): string {
+export function requestPage(view: ConsoleView, request: RequestView): string {
   const r = texts[view.language].requestLog
   const { id, at, status, method, path, operation, verified, replayed, summary, pointer, staff } = request
   return shell(view, {
@@ -276,7 +276,7 @@ export function requestPage(view: ConsoleView, request: Request): string {
   })
 }
 
-function problemPart(view: ConsoleView, { code, problem, doctor }: Request): Html | undefined {
+function problemPart(view: ConsoleView, { code, problem, doctor }: RequestView): Html | undefined {
   const r = texts[view.language].requestLog
   if (code === undefined || problem === undefined) return undefined
   return html`<section aria-labelledby="problem">
@@ -293,13 +293,13 @@ function problemPart(view: ConsoleView, { code, problem, doctor }: Request): Htm
 
 type RequestSum = ResponseOf<'listRequestSums'>['data'][number]
 
-type Sum = Omit<RequestSum, 'day' | 'operation'>
+type RequestTotals = Omit<RequestSum, 'day' | 'operation'>
 
-/** Adds sums up by a name, in the order in which the names first come. The mean is weighted by the number of requests. */
-export function summedBy(
+/** Adds sums up by name, in the order of first occurrence. The mean is weighted by the number of requests. */
+export function sumBy(
   sums: readonly RequestSum[],
   nameOf: (sum: RequestSum) => string,
-): readonly (readonly [string, Sum])[] {
+): readonly (readonly [string, RequestTotals])[] {
   return [...Map.groupBy(sums, nameOf)].map(([name, parts]) => {
     const total = (of: (sum: RequestSum) => number) => parts.reduce((all, part) => all + of(part), 0)
     const count = total((part) => part.count)
@@ -314,9 +314,9 @@ export function summedBy(
   })
 }
 
-type Shown = Omit<Listed<never>, 'rows'> & { readonly sums: readonly RequestSum[] }
+type UsagePage = Omit<ListRows<never>, 'rows'> & { readonly sums: readonly RequestSum[] }
 
-function requestUsagePage(view: ConsoleView, { sums, ...shown }: Shown): string {
+function requestUsagePage(view: ConsoleView, { sums, ...shown }: UsagePage): string {
   const r = texts[view.language].requestLog
   const { values, problems } = shown
   return shell(view, {
@@ -338,7 +338,7 @@ function requestUsagePage(view: ConsoleView, { sums, ...shown }: Shown): string 
 
 function operationTable(view: ConsoleView, sums: readonly RequestSum[], values: Values): Html {
   const r = texts[view.language].requestLog
-  const rows = summedBy(sums, ({ operation }) => operation).toSorted(([, a], [, b]) => b.count - a.count)
+  const rows = sumBy(sums, ({ operation }) => operation).toSorted(([, a], [, b]) => b.count - a.count)
   return sumTable(view, r.byOperation, r.operation, rows, (operation) => {
     const named = operationPart(view, operation === unknownOperation ? {} : { operation })
     return html`<a href="${linkOf(`${view.root}requests`, { ...values, operation })}">${named}</a>`
@@ -351,7 +351,7 @@ function dayTable(view: ConsoleView, sums: readonly RequestSum[]): Html {
     view,
     r.byDay,
     r.day,
-    summedBy(sums, ({ day }) => day),
+    sumBy(sums, ({ day }) => day),
     (day) => calendarDay(view, day),
   )
 }
@@ -360,7 +360,7 @@ function sumTable(
   view: ConsoleView,
   caption: string,
   head: string,
-  rows: readonly (readonly [string, Sum])[],
+  rows: readonly (readonly [string, RequestTotals])[],
   nameOf: (name: string) => Html,
 ): Html {
   const r = texts[view.language].requestLog
@@ -386,7 +386,7 @@ function sumTable(
 
 type LoggedRequest = ResponseOf<'getRequest'>
 
-const rowOf = ({ at, operation, ...row }: LoggedRequest): RequestRow => ({
+const requestRow = ({ at, operation, ...row }: LoggedRequest): RequestRow => ({
   ...row,
   at: new Date(at),
   operation: operation === unknownOperation ? undefined : operation,
@@ -396,8 +396,8 @@ const codes: Options = Object.keys(catalogue)
   .sort()
   .map((code) => [code, code])
 
-/** Production lists no simulations. */
-const operationsOf = (view: ConsoleView, sandbox: boolean): Options => [
+/** Lists the operations. Production has no simulations. */
+const operationOptions = (view: ConsoleView, sandbox: boolean): Options => [
   ...operationIds
     .filter((id) => sandbox || (operations[id] as Operation).sandboxOnly !== true)
     .toSorted()
@@ -405,8 +405,8 @@ const operationsOf = (view: ConsoleView, sandbox: boolean): Options => [
   [unknownOperation, texts[view.language].requestLog.unknown],
 ]
 
-/** A value that is not among the options stays selected, so that the form does not drop it. */
-export const including = (options: Options, value: string | undefined): Options =>
+/** Adds a selected value that is not among the options, so that the form keeps it. */
+export const withOption = (options: Options, value: string | undefined): Options =>
   value === undefined || options.some(([each]) => each === value) ? options : [[value, value], ...options]
 
 async function showList({ operate, sandbox }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
@@ -419,16 +419,16 @@ async function showList({ operate, sandbox }: Frame, request: PublicRequest, per
   const { values, problems } = shown
   const named: Options = accounts.data.map(({ serviceAccountId, name }) => [serviceAccountId, name])
   const choices = {
-    operations: including(operationsOf(view, sandbox), values['operation']),
-    codes: including(codes, values['code']),
-    accounts: including(named, values['serviceAccountId']),
+    operations: withOption(operationOptions(view, sandbox), values['operation']),
+    codes: withOption(codes, values['code']),
+    accounts: withOption(named, values['serviceAccountId']),
   }
-  const requests = { ...shown, rows: data.map(rowOf), choices }
-  return page(request, statusOf(problems), requestsPage({ ...view, current: 'requests' }, requests))
+  const requests = { ...shown, rows: data.map(requestRow), choices }
+  return page(request, statusOf(problems), requestsPage(view, requests))
 }
 
-/** The pages about problems are beside the console. */
-const explainedAt = ({ root }: ConsoleView, type: string): string => `${root}..${type}`
+/** Links to the page about a problem, which is outside the console. */
+const problemHref = ({ root }: ConsoleView, type: string): string => `${root}..${type}`
 
 async function showProblems({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { view } = person
@@ -436,8 +436,8 @@ async function showProblems({ operate }: Frame, request: PublicRequest, person: 
     const call = { ...callOf(person, request), query: queryText(query) }
     return { ...(await operate('listRequestProblems', call)), nextCursor: null }
   })
-  const rows = data.map(({ type, ...row }) => ({ ...row, explained: explainedAt(view, type) }))
-  const body = requestProblemsPage({ ...view, current: 'requests' }, { ...shown, rows })
+  const rows = data.map(({ type, ...row }) => ({ ...row, explained: problemHref(view, type) }))
+  const body = requestProblemsPage(view, { ...shown, rows })
   return page(request, statusOf(shown.problems), body)
 }
 
@@ -447,34 +447,34 @@ async function showUsage({ operate }: Frame, request: PublicRequest, person: Per
     const call = { ...callOf(person, request), query: queryText(query) }
     return { ...(await operate('listRequestSums', call)), nextCursor: null }
   })
-  const body = requestUsagePage({ ...view, current: 'requests' }, { sums: data, ...shown })
+  const body = requestUsagePage(view, { sums: data, ...shown })
   return page(request, statusOf(shown.problems), body)
 }
 
-/** A problem of another version of the service has no page. */
-function problemOf(view: ConsoleView, code: string | undefined) {
+/** Describes a problem of the catalogue. Undefined: another version of the service answered it. */
+function problemDetails(view: ConsoleView, code: string | undefined) {
   if (code === undefined || !Object.hasOwn(catalogue, code)) return undefined
   const { title, detail } = catalogue[code as ProblemCode]
-  return { title, cure: detail, explained: explainedAt(view, `/problems/${code}`) }
+  return { title, cure: detail, explained: problemHref(view, `/problems/${code}`) }
 }
 
-const pathOf = (path: string | undefined, params: Readonly<Record<string, string>>): string | undefined =>
+const fillPath = (path: string | undefined, params: Readonly<Record<string, string>>): string | undefined =>
   path?.replaceAll(/\{(\w+)\}/g, (name, key: string) => params[key] ?? name)
 
 async function showOne(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { view } = person
-  const call = { ...callOf(person, request), params: { entryId: idOf(request) } }
+  const call = { ...callOf(person, request), params: { entryId: readId(request) } }
   const found = await frame.operate('getRequest', call)
-  const operation = operationOf(found.operation)
-  const created = await createdBy(frame, request, person, found)
+  const operation = findOperation(found.operation)
+  const created = await listCreated(frame, request, person, found)
   const mayRead = person.caller.permissions.includes('transactions:read')
   const shown = {
     ...found,
-    ...rowOf(found),
-    path: pathOf(operation?.path, found.params),
+    ...requestRow(found),
+    path: fillPath(operation?.path, found.params),
     summary: operation?.summary,
-    problem: problemOf(view, found.code),
-    subjects: subjectsOf(person, found.operation, found.params),
+    problem: problemDetails(view, found.code),
+    subjects: subjectLinks(person, found.operation, found.params),
     created: created.map((text) => ({ text, href: mayRead ? transactionHref(view, text) : undefined })),
     accountHref: `${view.root}service-accounts/${found.serviceAccountId}`,
     staff: found.impersonatedBy,
@@ -484,11 +484,11 @@ async function showOne(frame: Frame, request: PublicRequest, person: Person): Pr
         : undefined,
     raw: found,
   }
-  return page(request, 200, requestPage({ ...view, current: 'requests' }, shown))
+  return page(request, 200, requestPage(view, shown))
 }
 
 export const requestLogRoutes: Routes = (frame, _withPerson, withMoney) => {
-  const route = routesOf(frame, withMoney, 'requests')
+  const route = placeRoutes(frame, withMoney, 'requests')
   return [
     route('GET', '', 'users:read', showList),
     route('GET', '/problems', 'users:read', showProblems),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { summedBy } from './request-log.ts'
+import { sumBy } from './request-log.ts'
 
 test('sums add up by their name, and the mean is that of all requests', () => {
   const sum = { errors4xx: 1, errors5xx: 0, durationMsMean: 10, durationMsMax: 20 }
@@ -18,14 +18,14 @@ test('sums add up by their name, and the mean is that of all requests', () => {
     },
   ]
   assert.deepEqual(
-    summedBy(sums, ({ operation }) => operation),
+    sumBy(sums, ({ operation }) => operation),
     [
       ['getPayout', { count: 4, errors4xx: 2, errors5xx: 2, durationMsMean: 25, durationMsMax: 40 }],
       ['listWallets', { count: 2, errors4xx: 1, errors5xx: 0, durationMsMean: 10, durationMsMax: 90 }],
     ],
   )
   assert.deepEqual(
-    summedBy([], ({ day }) => day),
+    sumBy([], ({ day }) => day),
     [],
   )
 })

@@ -1,4 +1,4 @@
-/** Parts that the routes of the team's pages share: the view of a request, the person who is signed in, permissions, lists, refusals. */
+/** Parts that the routes of the console share: the view of a request, the signed-in person, permissions, lists, refusals. */
 import type { FieldError, Permission } from '@partner-payments/wire'
 import {
   type Caller,
@@ -35,16 +35,16 @@ import {
   isLive,
   nextOf,
   page,
-  pagesOf,
+  pageLinks,
   readQuery,
   seeOther,
-  timesOf,
-  withoutMarks,
+  withTimes,
+  withoutBackticks,
   yearSeconds,
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { placesOf } from './places.ts'
-import { filtersOf, savedIn, savedPages } from './saved-views.ts'
+import { visiblePlaces } from './places.ts'
+import { readFilters, savedViewParts, savedPages } from './saved-views.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
 
 export type ConsoleDeps = {
@@ -52,7 +52,7 @@ export type ConsoleDeps = {
   readonly guests: Pick<GuestLinks, 'shown' | 'open' | 'guest' | 'leave'>
   readonly savedViews: SavedViews
   readonly inbox: Omit<Inbox, 'spreadStep' | 'mailStep' | 'retain'>
-  /** The accounts whose payouts a person has made: its own, and the keys that it made. */
+  /** Lists the accounts whose payouts count as made by a person: its own, and the keys that it created. */
   readonly access: { readonly madeBy: (caller: Caller) => Promise<readonly string[]> }
   readonly uploads: Uploads
   readonly customers: Pick<Customers, 'assess'>
@@ -77,116 +77,121 @@ export type ConsoleDeps = {
   readonly brand: Brand
 }
 
-/** The parts, and the names of the files of the pages. */
+/** The dependencies of the pages, and the names of their files. */
 export type Frame = Omit<ConsoleDeps, 'brand'> & Pick<Assets, 'css' | 'js' | 'brand'>
 
 /** `/console/home` is one level below the root of the pages. */
-const rootOf = (path: string): string => '../'.repeat(Math.max(0, path.split('/').length - 3))
+const rootPath = (path: string): string => '../'.repeat(Math.max(0, path.split('/').length - 3))
 
-export function viewOf({ sandbox, css, js, brand }: Frame, request: PublicRequest): ConsoleView {
-  const root = rootOf(request.path)
+export function createView({ sandbox, css, js, brand }: Frame, request: PublicRequest): ConsoleView {
+  const root = rootPath(request.path)
   return { ...preferencesOf(request, root), sandbox, root, css, js, brand }
 }
 
 export type Person = Signed & { readonly view: ConsoleView }
 
-/** A person, or a guest of the webhook pages. */
+/** A member of the team, or a guest of the webhook pages. */
 export type Visitor = Pick<Person, 'caller' | 'view'>
 
-/** Answers with the page of a person. Without a session it leads to the sign-in and back. */
-export type With<P extends Visitor> = (
+/** Answers a person who is signed in. Without a session it redirects to the sign-in and back. */
+export type AnswerAs<P extends Visitor> = (
   request: PublicRequest,
   answer: (person: P) => PublicAnswer | Promise<PublicAnswer>,
 ) => Promise<PublicAnswer>
 
-export type WithPerson = With<Person>
+export type WithPerson = AnswerAs<Person>
 
-/** `money`: a session that has rested is refused too. */
-export function createPerson(frame: Frame, shows: 'money' | 'settings'): WithPerson {
+/** `money`: an idle session must sign in again. */
+export function createWithPerson(frame: Frame, shows: 'money' | 'settings'): WithPerson {
   return async (request, answer) => {
     const token = readCookie(request.headers['cookie'], sessionCookie)
     const by = isLive(request) ? 'page' : 'person'
     const signed = token === undefined ? undefined : await frame.members.signedIn(token, by)
     if (signed === undefined && token !== undefined && (await frame.guests.guest(token)) !== undefined)
       return notForGuests(frame, request)
-    if (signed === undefined || (shows === 'money' && signed.session.rested)) return toSignIn(request)
+    if (signed === undefined || (shows === 'money' && signed.session.rested)) return leadToSignIn(request)
     const { user, partnerName, support } = signed
-    const bare = viewOf(frame, request)
+    const bare = createView(frame, request)
     const s = texts[bare.language].support
     const roleName = support === undefined ? user.role : html`${s.role}`
     const person = { fullName: user.fullName, email: user.email, roleName, partnerName }
     const { caller } = signed
     const key = { partnerId: caller.partnerId, personId: user.id }
     const unread = support === undefined ? await frame.inbox.unread(key, bare.language) : 0
-    const places = placesOf(bare.t, caller.permissions, frame.sandbox)
-      .filter(({ isOfPerson = false }) => support === undefined || !isOfPerson)
+    const places = visiblePlaces(bare.t, caller.permissions, frame.sandbox)
+      .filter(({ isPersonal = false }) => support === undefined || !isPersonal)
       .map((place) => (place.name === 'inbox' && unread > 0 ? { ...place, count: unread } : place))
-    const saved = support === undefined ? await savedOf(frame, request, signed, bare) : undefined
+    const saved = support === undefined ? await readSavedViews(frame, request, signed, bare) : undefined
     const view = { ...bare, person, hasSearch: true, places, ...(saved && { saved }), ...(support && { support }) }
     return answer({ ...signed, view })
   }
 }
 
-/** The saved views of a list, if the request is for one. */
-async function savedOf({ savedViews }: Frame, { path, query }: PublicRequest, signed: Signed, view: ConsoleView) {
+/** Reads the saved views if the request is for a list. */
+async function readSavedViews(
+  { savedViews }: Frame,
+  { path, query }: PublicRequest,
+  signed: Signed,
+  view: ConsoleView,
+) {
   const list = savedPages.find((each) => path === `/console/${each}`)
   if (list === undefined) return undefined
-  return savedIn(view, { page: list, query: filtersOf(query), views: await savedViews.of(signed, list) })
+  return savedViewParts(view, { page: list, query: readFilters(query), views: await savedViews.of(signed, list) })
 }
 
-/** Answers guests as well, with the pages that the team has for them. */
-export function createVisitor(frame: Frame, withPerson: WithPerson): With<Visitor> {
+/** Answers members of the team, and guests with their places only. */
+export function createWithVisitor(frame: Frame, withPerson: WithPerson): AnswerAs<Visitor> {
   return async (request, answer) => {
     const token = readCookie(request.headers['cookie'], sessionCookie)
     const guest = token === undefined ? undefined : await frame.guests.guest(token)
     if (guest === undefined) return withPerson(request, answer)
     const { caller, link, partnerName } = guest
-    const view = viewOf(frame, request)
+    const view = createView(frame, request)
     const { guest: role } = texts[view.language].guests
     const person = { fullName: link.fullName, email: link.email, roleName: html`${role}`, partnerName }
-    const places = placesOf(view.t, caller.permissions, frame.sandbox).filter(({ isForGuests }) => isForGuests)
+    const places = visiblePlaces(view.t, caller.permissions, frame.sandbox).filter(({ isForGuests }) => isForGuests)
     return answer({ caller, view: { ...view, person, places } })
   }
 }
 
 function notForGuests(frame: Frame, request: PublicRequest): PublicAnswer {
-  const view = viewOf(frame, request)
+  const view = createView(frame, request)
   const g = texts[view.language].guests
   const action = { href: `${view.root}webhooks`, label: g.toWebhooks }
   return page(request, 403, consoleMessage(view, g.only, g.onlyText, action))
 }
 
-function toSignIn(request: PublicRequest): PublicAnswer {
+function leadToSignIn(request: PublicRequest): PublicAnswer {
   const asked = request.path.slice('/console/'.length) + (request.query === '' ? '' : `?${request.query}`)
-  // A form has fields, and its path shows no page.
+  // The path of a form is not a page.
   return signInAgain(request, request.body.length === 0 ? asked : undefined)
 }
 
-/** Leads to the sign-in, and from there to a page. */
+/** Redirects to the sign-in, which leads to a page afterwards. */
 export function signInAgain(request: PublicRequest, asked: string | undefined): PublicAnswer {
   const next = nextOf(asked)
   const partner = readCookie(request.headers['cookie'], partnerCookie)
   const query = new URLSearchParams({ ...(partner === undefined ? {} : { partner }), next })
-  return seeOther(`${rootOf(request.path)}sign-in?${query.toString()}`)
+  return seeOther(`${rootPath(request.path)}sign-in?${query.toString()}`)
 }
 
-/** Ends with the browser at the latest; the service ends it earlier. */
-export const sessionCookieOf = (token: string): string => `${sessionCookie}=${token}; ${cookieAttributes}`
+/** Writes the session cookie. It ends with the browser; the service ends the session earlier. */
+export const sessionCookieFor = (token: string): string => `${sessionCookie}=${token}; ${cookieAttributes}`
 
 export const noSessionCookie = `${sessionCookie}=; ${cookieAttributes}; Max-Age=0`
 
-export const partnerCookieOf = (partnerId: string): string =>
+export const partnerCookieFor = (partnerId: string): string =>
   `${partnerCookie}=${partnerId}; ${cookieAttributes}; Max-Age=${yearSeconds}`
 
-/** The cookies of a browser that has signed in. Each sign-in renews the year of the device; signing out keeps it. */
+/** Writes the cookies after a sign-in. Each sign-in renews the device cookie for a year; signing out keeps it. */
 export const signedInCookies = (token: string, { device }: { readonly device: string }): readonly string[] => [
-  sessionCookieOf(token),
+  sessionCookieFor(token),
   deviceCookieOf(device),
 ]
 
-export type GuestPages = (frame: Frame, withVisitor: With<Visitor>) => readonly PublicRoute[]
+export type GuestPages = (frame: Frame, withVisitor: AnswerAs<Visitor>) => readonly PublicRoute[]
 
-/** `withMoney` is for pages that show money or customers: a person who was away for five minutes signs in again. */
+/** `withMoney` is for pages with money or customers: after five idle minutes the person signs in again. */
 export type Routes = (frame: Frame, withPerson: WithPerson, withMoney: WithPerson) => readonly PublicRoute[]
 
 export const callOf = ({ caller }: Pick<Visitor, 'caller'>, { requestId, ip }: PublicRequest) => ({
@@ -197,9 +202,9 @@ export const callOf = ({ caller }: Pick<Visitor, 'caller'>, { requestId, ip }: P
 
 type Act<P> = (request: PublicRequest, person: P) => Promise<PublicAnswer>
 
-/** Answers a person who has the permission. An unknown id and a missing permission get a page that says so. */
-export const permitted =
-  <P extends Visitor>(withMoney: With<P>, permission: Permission, act: Act<P>): PublicRoute['handle'] =>
+/** Answers a person who has the permission. A missing permission and an unknown id show a page. */
+export const withPermission =
+  <P extends Visitor>(withMoney: AnswerAs<P>, permission: Permission, act: Act<P>): PublicRoute['handle'] =>
   (request) =>
     withMoney(request, async (person) => {
       const { caller, view } = person
@@ -219,8 +224,8 @@ export const permitted =
       }
     })
 
-/** The words of all pages, with the refusals of a place. */
-export function textsWith(
+/** Adds the refusals of a place to the texts of all pages. */
+export function textsWithRefusals(
   { view: { language } }: Pick<Visitor, 'view'>,
   place: { [K in keyof ConsoleTexts]: 'refusal' extends keyof ConsoleTexts[K] ? K : never }[keyof ConsoleTexts],
 ): ConsoleTexts['payments'] {
@@ -228,7 +233,7 @@ export function textsWith(
   return { ...p, refusal: { ...p.refusal, ...texts[language][place].refusal } }
 }
 
-/** Words a refusal in the language of the page: by field, and as `form` what concerns the whole. Throws other errors. */
+/** Words a refusal in the language of the page, by field, or as `form` for the whole form. Throws other errors. */
 export function problemsOf(
   p: ConsoleTexts['payments'],
   error: unknown,
@@ -236,39 +241,39 @@ export function problemsOf(
   own: Problems = {},
 ): Problems {
   if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
-  // An unknown id in a field is a problem of the field; one in the path is a page that does not exist.
+  // An unknown id in a field is a problem of that field. An unknown id in the path has no page.
   if (error.code === 'not_found' && error.errors.length === 0) throw error
   const known: Readonly<Record<string, string>> = p.refusal
   const byField = error.errors.map((field) => {
     const name = field.pointer.split('/').at(-1) ?? ''
     if (fields.includes(name)) return [name, own[name] ?? fieldText(p, field)] as const
-    return ['form', known[error.code] ?? withoutMarks(field.message)] as const
+    return ['form', known[error.code] ?? withoutBackticks(field.message)] as const
   })
-  return byField.length > 0 ? Object.fromEntries(byField) : { form: known[error.code] ?? withoutMarks(error.detail) }
+  return byField.length > 0
+    ? Object.fromEntries(byField)
+    : { form: known[error.code] ?? withoutBackticks(error.detail) }
 }
 
-/** The reason is the service's own, because only it says what is accepted. */
+/** Words the refusal of a field, with the reason of the service, which says what is accepted. */
 function fieldText(p: ConsoleTexts['payments'], { code, message: reason }: FieldError): string {
   if (code === 'required' || code === 'empty') return p.fieldRequired
   if (code === 'too_precise') return p.fieldPrecise
   if (code === 'exists') return p.fieldExists
   const text = code === 'too_long' ? p.fieldTooLong : code === 'out_of_range' ? p.fieldRange : p.fieldWrong
-  return fill(text, { reason: withoutMarks(reason) })
+  return fill(text, { reason: withoutBackticks(reason) })
 }
 
-/** The text for an amount that is refused: it says which end of the range was passed, or the form that is expected. */
-export function amountWrong({ language }: ConsoleView, typed: string): string {
+/** Words a refused amount: too large, too small, or not an amount. */
+export function amountProblem({ language }: ConsoleView, typed: string): string {
   const p = texts[language].payments
   const amount = /^\d+(?:[.,]\d{1,2})?$/.test(typed.trim()) ? Number(typed.trim().replace(',', '.')) : Number.NaN
   if (amount > Number(amountMajorMax)) return fill(p.amountLarge, { most: grouped(language, `${amountMajorMax}.00`) })
-  return amount < amountLeast
-    ? fill(p.amountSmall, { least: grouped(language, String(amountLeast)) })
-    : p.payoutAmountWrong
+  return amount < amountMin ? fill(p.amountSmall, { least: grouped(language, String(amountMin)) }) : p.payoutAmountWrong
 }
-const amountLeast = 0.01
+const amountMin = 0.01
 
-/** The page of a list. A filter that the operation refuses gives an empty list with the problem at its field. */
-export async function listed<T>(
+/** Reads a page of a list. A refused filter gives an empty list and the problem of its field. */
+export async function readPage<T>(
   p: ConsoleTexts['payments'],
   fields: readonly string[],
   read: () => Promise<{ readonly data: readonly T[]; readonly nextCursor: string | null }>,
@@ -285,19 +290,23 @@ export async function readList<T>(
   request: PublicRequest,
   { view }: Pick<Visitor, 'view'>,
   filters: readonly string[],
-  read: (query: Partial<Values>) => ReturnType<Parameters<typeof listed<T>>[2]>,
+  read: (query: Partial<Values>) => ReturnType<Parameters<typeof readPage<T>>[2]>,
 ) {
   const values = readQuery(request, filters)
   const { cursor } = readQuery(request, ['cursor'])
-  const found = await listed(texts[view.language].payments, filters, () => read({ ...timesOf(values), cursor }))
+  const found = await readPage(texts[view.language].payments, filters, () => read({ ...withTimes(values), cursor }))
   const { data, nextCursor, problems } = found
   const path = request.path.split('/').at(-1) ?? ''
-  return { data, shown: { values, problems, pages: pagesOf(path, values, cursor, nextCursor) } }
+  return { data, shown: { values, problems, pages: pageLinks(path, values, cursor, nextCursor) } }
 }
 
-/** Makes the routes of a place. Each asks for a permission first. */
-export const routesOf =
-  <P extends Visitor>(frame: Frame, withMoney: With<P>, place: string) =>
+/** Reports whether a person has a permission. */
+export const may = ({ caller }: Pick<Visitor, 'caller'>, permission: Permission): boolean =>
+  caller.permissions.includes(permission)
+
+/** Makes the routes of a place of the navigation, or of a part of one. Each asks for a permission first. */
+export const placeRoutes =
+  <P extends Visitor>(frame: Frame, withMoney: AnswerAs<P>, place: string) =>
   (
     method: 'GET' | 'POST',
     path: string,
@@ -306,10 +315,13 @@ export const routesOf =
   ): PublicRoute => ({
     method,
     path: `/console/${place}${path}`,
-    handle: permitted(withMoney, permission, async (request, person) => act(frame, request, person)),
+    handle: withPermission(withMoney, permission, async (request, person) => {
+      const [current] = place.split('/')
+      return act(frame, request, { ...person, view: { ...person.view, ...(current && { current }) } })
+    }),
   })
 
-/** The answer, or undefined if there is none. */
+/** Returns the answer, or undefined if the operation refuses with not_found. */
 export const ifFound = <T>(reading: Promise<T>): Promise<T | undefined> =>
   reading.catch((error: unknown) => {
     if (error instanceof Refusal && error.code === 'not_found') return undefined

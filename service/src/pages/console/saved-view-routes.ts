@@ -3,10 +3,10 @@ import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refu
 import type { ConsoleView } from '../kit/frame.ts'
 import { type Form, page, readForm, seeOther, uuid } from '../kit/request.ts'
 import type { Person, Routes } from './request.ts'
-import { filtersOf, refusedViewPage, savedPages } from './saved-views.ts'
+import { readFilters, refusedViewPage, savedPages } from './saved-views.ts'
 import { texts } from './texts/index.ts'
 
-function wordOf({ language }: ConsoleView, error: unknown): string {
+function refusalText({ language }: ConsoleView, error: unknown): string {
   if (!(error instanceof Refusal) || error.code === 'not_found') throw error
   const s = texts[language].savedViews
   const [{ pointer, code } = { pointer: '', code: '' }] = error.errors
@@ -15,7 +15,7 @@ function wordOf({ language }: ConsoleView, error: unknown): string {
   return code === 'out_of_range' ? s.tooMany : s.nameWrong
 }
 
-const changingOf = (given: Form) => ({ id: given('id'), name: given('name') })
+const readChangedView = (given: Form) => ({ id: given('id'), name: given('name') })
 
 export const savedViewRoutes: Routes = ({ savedViews }, withPerson) => {
   const refuse = (
@@ -23,12 +23,12 @@ export const savedViewRoutes: Routes = ({ savedViews }, withPerson) => {
     { view }: Person,
     error: unknown,
     typed: Omit<Parameters<typeof refusedViewPage>[1], 'error'>,
-  ) => page(request, 400, refusedViewPage(view, { ...typed, error: wordOf(view, error) }))
+  ) => page(request, 400, refusedViewPage(view, { ...typed, error: refusalText(view, error) }))
   const save = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const given = readForm(request)
     const list = savedPages.find((each) => each === given('page'))
     if (list === undefined) throw notFound('page')
-    const saving = { page: list, query: filtersOf(given('query')), name: given('name'), who: given('who') }
+    const saving = { page: list, query: readFilters(given('query')), name: given('name'), who: given('who') }
     const { who, ...view } = saving
     try {
       await savedViews.save(person, { ...view, isShared: who === 'team' }, request.ip)
@@ -38,7 +38,7 @@ export const savedViewRoutes: Routes = ({ savedViews }, withPerson) => {
     }
   }
   const change = async (request: PublicRequest, person: Person, act: 'rename' | 'delete'): Promise<PublicAnswer> => {
-    const changing = changingOf(readForm(request))
+    const changing = readChangedView(readForm(request))
     if (!uuid.test(changing.id)) throw notFound('page')
     if (act === 'delete') return seeOther(`../${(await savedViews.remove(person, changing.id, request.ip)).page}`)
     try {

@@ -1,20 +1,20 @@
-/** The saved views of a list: links above its filters, and the forms that save, rename and delete one. */
+/** The saved views of a list: links above its filters, and forms that save, rename and delete a view. */
 import { html, type Html } from '../html.ts'
-import { field, hiddenField, optionsOf, select } from '../kit/forms.ts'
+import { hiddenField, hiddenFields, type Input, input, inputs, optionsOf, type Problems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { tabs } from '../kit/lists.ts'
 import { message } from '../kit/parts.ts'
 import { fill } from '../language.ts'
 import { texts } from './texts/index.ts'
 
-/** Lists whose filters are saved: the paths below the console. */
+/** Paths of the lists whose filters can be saved. */
 export const savedPages: readonly string[] = [
   ...['transactions', 'payouts', 'standing-orders', 'payees', 'customers', 'checkout', 'wallets', 'reports', 'events'],
   ...['service-accounts', 'audit'],
 ]
 
-/** The filters of a list: its query without the page of the list and without what was just done. */
-export function filtersOf(text: string): string {
+/** Reads the filters of a list: its query without `cursor` and `done`. */
+export function readFilters(text: string): string {
   const query = new URLSearchParams(text)
   for (const name of ['cursor', 'done']) query.delete(name)
   return [...query]
@@ -23,7 +23,7 @@ export function filtersOf(text: string): string {
     .join('&')
 }
 
-type Saved = {
+type SavedViewsOfList = {
   readonly page: string
   readonly query: string
   readonly views: readonly {
@@ -35,8 +35,8 @@ type Saved = {
   }[]
 }
 
-/** Links to the views of a list, and the forms for the filters that are open. */
-export function savedIn(view: ConsoleView, saved: Saved): NonNullable<ConsoleView['saved']> {
+/** Draws the links to the saved views of a list, and the form that saves or changes the current filters. */
+export function savedViewParts(view: ConsoleView, saved: SavedViewsOfList): NonNullable<ConsoleView['saved']> {
   const s = texts[view.language].savedViews
   const { page, query, views } = saved
   const current = views.find((each) => each.query === query)
@@ -53,35 +53,43 @@ export function savedIn(view: ConsoleView, saved: Saved): NonNullable<ConsoleVie
   }
 }
 
-const nameField = ({ language }: ConsoleView, value: string, error?: string): Html =>
-  field({
-    ...{ id: 'view-name', name: 'name', label: texts[language].savedViews.name, value, error },
-    more: html`autocomplete="off" maxlength="60"`,
-  })
+const nameInput = ({ language }: ConsoleView): Input => ({
+  id: 'view-name',
+  name: 'name',
+  label: texts[language].savedViews.name,
+  charsMax: nameCharsMax,
+})
 
-type Saving = { readonly page: string; readonly query: string; readonly name?: string; readonly who?: string }
+const nameCharsMax = 60
 
-const saveFields = (view: ConsoleView, { page, query, name = '', who = 'own' }: Saving, error?: string): Html => {
+const problemsIn = (error: string | undefined): Problems => (error === undefined ? {} : { name: error })
+
+type NewView = { readonly page: string; readonly query: string; readonly name?: string; readonly who?: string }
+
+const saveFields = (view: ConsoleView, { page, query, name = '', who = 'own' }: NewView, error?: string): Html => {
   const s = texts[view.language].savedViews
   return html`<form method="post" action="${view.root}views/save">
-    ${hiddenField('page', page)} ${hiddenField('query', query)} ${nameField(view, name, error)}
-    ${select({ id: 'view-who', name: 'who', label: s.who, value: who, options: optionsOf(s.whos) })}
+    ${hiddenFields({ page, query })}
+    ${inputs(view, { values: { name, who }, problems: problemsIn(error) }, [
+      nameInput(view),
+      { id: 'view-who', name: 'who', label: s.who, options: optionsOf(s.whos) },
+    ])}
     <button type="submit">${s.save}</button>
   </form>`
 }
 
-const saveForm = (view: ConsoleView, saving: Saving): Html =>
+const saveForm = (view: ConsoleView, saving: NewView): Html =>
   html`<details>
     <summary>${texts[view.language].savedViews.save}</summary>
     ${saveFields(view, saving)}
   </details>`
 
-type Changing = { readonly id: string; readonly name: string }
+type ChangedView = { readonly id: string; readonly name: string }
 
-const changeFields = (view: ConsoleView, { id, name }: Changing, error?: string): Html => {
+const changeFields = (view: ConsoleView, { id, name }: ChangedView, error?: string): Html => {
   const s = texts[view.language].savedViews
   return html`<form method="post" action="${view.root}views/rename">
-    ${hiddenField('id', id)} ${nameField(view, name, error)}
+    ${hiddenField('id', id)} ${input(view, { values: { name }, problems: problemsIn(error) }, nameInput(view))}
     <div class="buttons">
       <button type="submit">${s.rename}</button>
       <button type="submit" class="danger" formaction="${view.root}views/delete" formnovalidate>${s.remove}</button>
@@ -89,16 +97,16 @@ const changeFields = (view: ConsoleView, { id, name }: Changing, error?: string)
   </form>`
 }
 
-const changeForm = (view: ConsoleView, changing: Changing): Html =>
+const changeForm = (view: ConsoleView, changing: ChangedView): Html =>
   html`<details>
     <summary>${texts[view.language].savedViews.change}</summary>
     ${changeFields(view, changing)}
   </details>`
 
-type Refused = { readonly error: string; readonly saving?: Saving; readonly changing?: Changing }
+type RefusedView = { readonly error: string; readonly saving?: NewView; readonly changing?: ChangedView }
 
-/** A form that was refused, with what was typed. */
-export function refusedViewPage(view: ConsoleView, { error, saving, changing }: Refused): string {
+/** Draws a refused form as it was typed. */
+export function refusedViewPage(view: ConsoleView, { error, saving, changing }: RefusedView): string {
   const title = texts[view.language].savedViews.refused
   return shell(view, {
     title,

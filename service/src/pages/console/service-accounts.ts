@@ -10,144 +10,126 @@ import {
 import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { dayMs, minuteMs, newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
-import { confirmed, field, hiddenField, optionsOf, type Problems } from '../kit/forms.ts'
+import {
+  confirmed,
+  type Draft,
+  emptyForm,
+  hiddenField,
+  input,
+  inputs,
+  optionsOf,
+  type Problems,
+  type FormState,
+} from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { type Listed, listPage } from '../kit/lists.ts'
-import { badge, call, copyButton, facts, identifier, message, time } from '../kit/parts.ts'
+import { type ListRows, listPage } from '../kit/lists.ts'
+import { badge, call, copyBlock, facts, identifier, message, time } from '../kit/parts.ts'
 import {
   dayStart,
-  type Form,
+  readDone,
   headersOf,
-  idOf,
+  readId,
   page,
   queryText,
   readForm,
-  readQuery,
   seeOther,
   statusOf,
+  readValues,
 } from '../kit/request.ts'
-import { fill } from '../language.ts'
-import { type Added, addedBy, addedFact } from './made.ts'
+import { type CreatorFact, readCreatorFact, creatorFacts } from './creator.ts'
 import { permissionFields } from './permission-fields.ts'
 import {
   callOf,
   type Frame,
-  permitted,
+  may,
+  withPermission,
   type Person,
   problemsOf,
   readList,
   type Routes,
-  routesOf,
+  placeRoutes,
   signInAgain,
+  textsWithRefusals,
 } from './request.ts'
 import { texts } from './texts/index.ts'
 
-/** The permissions of the person who gives. */
-type Held = readonly Permission[]
+/** `permissions`: those of the checkboxes. `granted`: those that the person has, and can grant. */
+type AccountDraft = Draft & { readonly permissions: readonly string[]; readonly granted: readonly Permission[] }
 
-type AccountDraft = {
-  readonly name: string
-  readonly permissions: readonly string[]
-  readonly allowedAddresses: string
-  readonly expiresOn: string
-  readonly publicKeyPem: string
-  readonly idempotencyKey: string
-}
-
-export function newServiceAccountPage(
-  view: ConsoleView,
-  { draft, held, problems }: { readonly draft: AccountDraft; readonly held: Held; readonly problems: Problems },
-): string {
+export function newServiceAccountPage(view: ConsoleView, draft: AccountDraft): string {
   const s = texts[view.language].serviceAccounts
-  const p = texts[view.language].payments
+  const { problems } = draft
   return shell(view, {
     title: s.newAccount,
     problems,
     main: html`<h1>${s.newAccount}</h1>
-      ${keyPair(view, {
+      ${keyPair(view, draft, {
         action: `${view.root}service-accounts/new`,
-        idempotencyKey: draft.idempotencyKey,
-        fields: html`${field({
-          ...{ id: 'name', name: 'name', label: s.name, help: s.nameHelp, value: draft.name, error: problems['name'] },
-          more: html`autocomplete="off" maxlength="${nameCharsMax}"`,
-        })}
-        ${permissionFields(view, { held, chosen: draft.permissions, error: problems['permissions'] })}
-        ${limitFields(view, { ...draft, problems, label: (label) => fill(view.t.optional, { label }) })}`,
-        publicKeyPem: draft.publicKeyPem,
-        problems,
-        words: { make: s.makeKey, submit: s.create },
+        fields: accountFields(view, draft),
+        make: s.makeKey,
+        submit: s.create,
       })}
-      <p class="foot"><a href="${view.root}service-accounts">${p.back}</a></p>`,
+      <p class="foot"><a href="${view.root}service-accounts">${texts[view.language].payments.back}</a></p>`,
   })
 }
 
-/** The fields that narrow an account: addresses and end. */
-function limitFields(
-  view: ConsoleView,
-  given: {
-    readonly allowedAddresses: string
-    readonly expiresOn: string
-    readonly problems: Problems
-    readonly label: (label: string) => string
-  },
-): Html {
+/** Draws the fields of an account: name, permissions, allowed addresses and end. */
+function accountFields(view: ConsoleView, draft: Omit<AccountDraft, 'idempotencyKey'>): Html {
   const s = texts[view.language].serviceAccounts
-  const { allowedAddresses, expiresOn, problems, label } = given
-  return html`${field({
-    ...{ id: 'allowedAddresses', name: 'allowedAddresses', label: label(s.addresses), help: s.addressesHelp },
-    ...{ value: allowedAddresses, error: problems['allowedAddresses'], optional: true },
-    more: html`autocomplete="off" spellcheck="false" maxlength="2500"`,
-  })}
-  ${field({
-    ...{ id: 'expiresOn', name: 'expiresOn', label: label(s.expires), help: s.expiresHelp, type: 'date' },
-    ...{ value: expiresOn, error: problems['expiresOn'], optional: true },
-  })}`
+  const { permissions, granted, problems } = draft
+  return inputs(view, draft, [
+    { name: 'name', label: s.name, help: s.nameHelp, charsMax: nameCharsMax },
+    permissionFields(view, { held: granted, chosen: permissions, error: problems['permissions'] }),
+    {
+      name: 'allowedAddresses',
+      label: s.addresses,
+      help: s.addressesHelp,
+      charsMax: addressesCharsMax,
+      more: html`spellcheck="false"`,
+      optional: true,
+    },
+    { name: 'expiresOn', label: s.expires, help: s.expiresHelp, type: 'date', optional: true },
+  ])
 }
+
+/** Longer than any list of addresses that the operation takes. */
+const addressesCharsMax = 2500
+const pemCharsMax = 2000
 
 type KeyPair = {
   readonly action: string
-  /** Makes a form that is sent twice create one account. */
-  readonly idempotencyKey: string
   readonly fields: Html
-  readonly publicKeyPem: string
-  readonly problems: Problems
-  readonly words: { readonly make: string; readonly submit: string }
+  /** The text of the button that makes a key pair, and of the one that sends a pasted key. */
+  readonly make: string
+  readonly submit: string
 }
 
 /**
- * A form with a key. The script makes a pair where the browser can, sends the public half, and offers the credentials as a
- * file; without it, a public key is pasted and the next page shows the secret.
+ * Draws a form with a key. The script creates a key pair, sends the public key and offers the credentials as a file. Without the script, the
+ * person pastes a public key and the next page shows the secret.
  */
-function keyPair(view: ConsoleView, { action, idempotencyKey, fields, publicKeyPem, problems, words }: KeyPair): Html {
+function keyPair(view: ConsoleView, draft: Draft, { action, fields, make, submit }: KeyPair): Html {
   const s = texts[view.language].serviceAccounts
-  const error = problems['publicKeyPem']
   return html`<form class="card" method="post" action="${action}" data-keypair data-failed="${s.keyFailed}">
-      ${hiddenField('idempotencyKey', idempotencyKey)} ${fields}
+      ${hiddenField('idempotencyKey', draft.idempotencyKey)} ${fields}
       <div data-make hidden>
         <h2>${s.keyPair}</h2>
         <p>${s.keyMade}</p>
         <p class="error" role="alert"></p>
-        <button type="submit" class="primary" data-make-key formnovalidate>${words.make}</button>
+        <button type="submit" class="primary" data-make-key formnovalidate>${make}</button>
       </div>
-      <details${error !== undefined && html` open`}>
+      <details${draft.problems['publicKeyPem'] !== undefined && html` open`}>
         <summary>${s.ownKey}</summary>
-        <div class="field${error !== undefined && ' wrong'}">
-          <label for="publicKeyPem">${s.publicKey}</label>
-          <p class="help" id="publicKeyPem-help">${s.publicKeyHelp}</p>
-          ${error !== undefined && html`<p class="error" id="publicKeyPem-error">${error}</p>`}
-          <textarea
-            id="publicKeyPem"
-            name="publicKeyPem"
-            rows="6"
-            maxlength="2000"
-            spellcheck="false"
-            autocomplete="off"
-            aria-describedby="publicKeyPem-help${error !== undefined && ' publicKeyPem-error'}"
-          >
-${publicKeyPem}</textarea
-          >
-        </div>
-        <button type="submit">${words.submit}</button>
+        ${input(view, draft, {
+          name: 'publicKeyPem',
+          type: 'area',
+          label: s.publicKey,
+          help: s.publicKeyHelp,
+          charsMax: pemCharsMax,
+          more: html`rows="6" spellcheck="false"`,
+          optional: 'unmarked',
+        })}
+        <button type="submit">${submit}</button>
       </details>
     </form>
     <section class="card" data-issued hidden tabindex="-1" aria-labelledby="issued-title">
@@ -161,33 +143,19 @@ ${publicKeyPem}</textarea
     </section>`
 }
 
-type ServiceAccountRow = {
-  readonly serviceAccountId: string
-  readonly name: string
-  readonly apiKey: string
-  readonly permissions: readonly string[]
-  readonly allowedAddresses: readonly string[]
-  readonly status: 'Active' | 'Expired' | 'Revoked'
-  readonly impersonation: boolean
-  readonly issuedByFullName: string | null
-  readonly replaces: string | null
-  readonly createdAt: Date
-  readonly expiresAt: Date | null
-  readonly revokedAt: Date | null
-  readonly lastUsedAt: Date | null
-}
+type ServiceAccount = ResponseOf<'getServiceAccount'>
 
 const createCall = `POST /v1/service-accounts
 { "name": "Payroll", "permissions": ["payouts:read", "payouts:write"], "publicKeyPem": "-----BEGIN PUBLIC KEY-----…" }`
 
 const tones = { Active: 'good', Expired: 'neutral', Revoked: 'neutral' } as const
 
-const statusBadge = (view: ConsoleView, status: ServiceAccountRow['status']): Html =>
+const statusBadge = (view: ConsoleView, status: ServiceAccount['status']): Html =>
   badge(tones[status], texts[view.language].serviceAccounts.statuses[status])
 
 export function serviceAccountsPage(
   view: ConsoleView,
-  { rows, mayWrite, ...shown }: Listed<ServiceAccountRow> & { readonly mayWrite: boolean },
+  { rows, mayWrite, ...shown }: ListRows<ServiceAccount> & { readonly mayWrite: boolean },
 ): string {
   const s = texts[view.language].serviceAccounts
   return listPage(view, shown, {
@@ -211,28 +179,22 @@ export function serviceAccountsPage(
   })
 }
 
-type One = {
-  readonly added?: Added | undefined
-  readonly account: ServiceAccountRow
+type AccountPage = Draft & {
+  readonly creator?: CreatorFact | undefined
+  readonly account: ServiceAccount
   readonly mayWrite: boolean
-  /** The permissions of the person, who gives no others. */
-  readonly held: readonly Permission[]
-  readonly idempotencyKey: string
-  /** Texts that were typed in a form that was refused. */
-  readonly typed: Readonly<
-    Partial<Record<'name' | 'allowedAddresses' | 'expiresOn' | 'publicKeyPem' | 'overlapHours', string>>
-  >
-  /** Boxes that were checked in a form that was refused. */
+  /** The permissions of the person, who grants no others. */
+  readonly granted: readonly Permission[]
+  /** Checkboxes of a form that was refused. */
   readonly chosen?: readonly string[] | undefined
-  readonly problems: Problems
   readonly done?: 'changed' | 'revokedNow' | undefined
 }
 
-export function serviceAccountPage(view: ConsoleView, one: One): string {
+export function serviceAccountPage(view: ConsoleView, shown: AccountPage): string {
   const s = texts[view.language].serviceAccounts
-  const { account, problems, done } = one
-  const canChange = one.mayWrite && account.status === 'Active'
-  const at = (date: Date | null) => (date === null ? undefined : time(view, date))
+  const { account, problems, done } = shown
+  const canChange = shown.mayWrite && account.status === 'Active'
+  const at = (date: string | null) => (date === null ? undefined : time(view, date))
   const isOwn = canChange && !account.impersonation
   return shell(view, {
     title: account.name,
@@ -251,16 +213,16 @@ export function serviceAccountPage(view: ConsoleView, one: One): string {
         [s.issuedBy, account.issuedByFullName ?? s.byOperator],
         [s.expires, at(account.expiresAt) ?? s.noEnd],
         [s.revoked, at(account.revokedAt)],
-        ...addedFact(one),
+        ...creatorFacts(shown),
         [s.replaces, account.replaces === null ? undefined : replaced(view, account.replaces)],
       ])}
-      ${isOwn && changeForm(view, one)} ${isOwn && rotation(view, one)} ${canChange && revocation(view, account)}`,
+      ${isOwn && changeForm(view, shown)} ${isOwn && rotation(view, shown)} ${canChange && revocation(view, account)}`,
   })
 }
 
 const replaced = (view: ConsoleView, id: string): Html => html`<a href="${view.root}service-accounts/${id}">${id}</a>`
 
-/** Permissions in words, by what they are about. The title has their names in the API. */
+/** Draws permissions in words by group. The title has their API names. */
 function permissionList(view: ConsoleView, given: readonly string[]): Html {
   const s = texts[view.language].serviceAccounts
   if (given.length === allPermissions.length) return html`<span title="${given.join(', ')}">${s.allPermissions}</span>`
@@ -273,58 +235,61 @@ function permissionList(view: ConsoleView, given: readonly string[]): Html {
   return html`<span class="lines">${lines}</span>`
 }
 
-function changeForm(view: ConsoleView, { account, held, typed, chosen = account.permissions, problems }: One): Html {
+function changeForm(view: ConsoleView, shown: AccountPage): Html {
   const s = texts[view.language].serviceAccounts
+  const { account, granted, values, problems, chosen = account.permissions } = shown
+  const before = {
+    name: account.name,
+    allowedAddresses: account.allowedAddresses.join(', '),
+    expiresOn: account.expiresAt?.slice(0, 'YYYY-MM-DD'.length) ?? '',
+  }
   return html`<section aria-labelledby="change-title">
     <h2 id="change-title">${s.change}</h2>
     <form class="card" method="post" action="${view.root}service-accounts/${account.serviceAccountId}/change">
-      ${field({
-        ...{ id: 'name', name: 'name', label: s.name, help: s.nameHelp, error: problems['name'] },
-        value: typed.name ?? account.name,
-        more: html`autocomplete="off" maxlength="${nameCharsMax}"`,
-      })}
-      ${permissionFields(view, { held, chosen, error: problems['permissions'] })}
-      ${limitFields(view, {
-        allowedAddresses: typed.allowedAddresses ?? account.allowedAddresses.join(', '),
-        expiresOn: typed.expiresOn ?? account.expiresAt?.toISOString().slice(0, 10) ?? '',
-        problems,
-        label: (label) => fill(view.t.optional, { label }),
-      })}
+      ${accountFields(view, { values: { ...before, ...values }, problems, permissions: chosen, granted })}
       <button type="submit" class="primary">${s.saveChange}</button>
     </form>
   </section>`
 }
 
-function rotation(view: ConsoleView, { account, typed, problems, idempotencyKey }: One): Html {
+function rotation(view: ConsoleView, shown: AccountPage): Html {
   const s = texts[view.language].serviceAccounts
   return html`<section aria-labelledby="rotate-title">
     <h2 id="rotate-title">${s.rotate}</h2>
     <p>${s.rotateText}</p>
-    ${keyPair(view, {
-      action: `${view.root}service-accounts/${account.serviceAccountId}/rotate`,
-      idempotencyKey,
-      fields: field({
-        ...{ id: 'overlapHours', name: 'overlapHours', label: fill(view.t.optional, { label: s.overlap }) },
-        ...{ help: s.overlapHelp, value: typed.overlapHours ?? '', error: problems['overlapHours'], optional: true },
-        more: html`autocomplete="off" inputmode="numeric" maxlength="4"`,
+    ${keyPair(view, shown, {
+      action: `${view.root}service-accounts/${shown.account.serviceAccountId}/rotate`,
+      fields: input(view, shown, {
+        name: 'overlapHours',
+        label: s.overlap,
+        help: s.overlapHelp,
+        keys: 'numeric',
+        charsMax: hoursCharsMax,
+        optional: true,
       }),
-      publicKeyPem: typed.publicKeyPem ?? '',
-      problems,
-      words: { make: s.makeAndRotate, submit: s.rotateWith },
+      make: s.makeAndRotate,
+      submit: s.rotateWith,
     })}
   </section>`
 }
 
-function revocation(view: ConsoleView, { serviceAccountId, name }: ServiceAccountRow): Html {
+/** More digits than the largest number of hours has, so that a larger one is refused and not cut off. */
+const hoursCharsMax = 4
+
+function revocation(view: ConsoleView, { serviceAccountId, name }: ServiceAccount): Html {
   const s = texts[view.language].serviceAccounts
-  const id = 'revoke'
   return confirmed(view, {
-    ...{ id, title: s.revokeTitle, action: `${view.root}service-accounts/${serviceAccountId}/revoke`, about: name },
-    ...{ shown: html`<p><strong>${name}</strong></p>`, effects: [s.revokeText], submit: s.revoke },
+    id: 'revoke',
+    title: s.revokeTitle,
+    action: `${view.root}service-accounts/${serviceAccountId}/revoke`,
+    about: name,
+    shown: html`<p><strong>${name}</strong></p>`,
+    effects: [s.revokeText],
+    submit: s.revoke,
   })
 }
 
-/** Shows key and secret of an account whose key pair was made elsewhere. */
+/** Draws the API key and the secret of an account whose key pair was created elsewhere. */
 export function issuedPage(
   view: ConsoleView,
   { id, apiKey, apiSecret }: { readonly id: string; readonly apiKey: string; readonly apiSecret: string },
@@ -342,51 +307,40 @@ export function issuedPage(
 
 const secret = (view: ConsoleView, label: string, text: string): Html =>
   html`<h2>${label}</h2>
-    <div class="call" role="group" aria-label="${label}">
-      <pre tabindex="0"><code>${text}</code></pre>
-      ${copyButton(view, text, label)}
-    </div>`
+    ${copyBlock(view, text, label)}`
 
-/** A key lives longer than a session: who sits down at an open browser makes none. A form that was opened in time is taken. */
+/** A key outlives the session: only a recent sign-in opens the form, so that a passer-by cannot create a key in an open browser. */
 const openMsMax = 5 * minuteMs
 
 const sendMsMax = 20 * minuteMs
 
-const dateOf = (text: string | null): Date | null => (text === null ? null : new Date(text))
+const viewAtPlace = ({ view }: Person) => ({ ...view, current: 'service-accounts' })
 
-const rowOf = (account: ResponseOf<'getServiceAccount'>): ServiceAccountRow => ({
-  ...account,
-  createdAt: new Date(account.createdAt),
-  expiresAt: dateOf(account.expiresAt),
-  revokedAt: dateOf(account.revokedAt),
-  lastUsedAt: dateOf(account.lastUsedAt),
-})
-
-const viewOf = ({ view }: Person) => ({ ...view, current: 'service-accounts' })
-
-const mayWriteOf = ({ caller }: Person) => caller.permissions.includes('users:write')
-
-const addressesOf = (text: string): string[] =>
+const splitAddresses = (text: string): string[] =>
   text
     .split(/[\s,]+/)
     .map((each) => each.trim())
     .filter((each) => each !== '')
 
-/** Returns the texts of the refusals. A problem of one address or permission is a problem of its field. */
-function problemsIn({ view: { language } }: Person, error: unknown): Problems {
-  const [p, s] = [texts[language].payments, texts[language].serviceAccounts]
-  const words = { ...p, refusal: { ...p.refusal, ...s.refusal } }
+/** Words the refusals. A problem of one address or permission is shown at its field. */
+function accountProblems(person: Person, error: unknown): Problems {
+  const s = texts[person.view.language].serviceAccounts
   const own = {
     publicKeyPem: s.publicKeyWrong,
     allowedAddresses: s.addressWrong,
     permissions: s.permissionsWrong,
     expiresOn: s.expiresWrong,
   }
-  return problemsOf(words, atFields(error), ['name', 'overlapHours', ...Object.keys(own)], own)
+  return problemsOf(
+    textsWithRefusals(person, 'serviceAccounts'),
+    pointAtFields(error),
+    ['name', 'overlapHours', ...Object.keys(own)],
+    own,
+  )
 }
 
-/** Points at the field of the page: a list is one field, and the end is a day. */
-function atFields(error: unknown): unknown {
+/** Points each error at its field of the page: a list is one field, and the end is a day. */
+function pointAtFields(error: unknown): unknown {
   if (!(error instanceof Refusal)) return error
   const errors = error.errors.map((each) => {
     const name = each.pointer.split('/')[1] ?? ''
@@ -395,16 +349,16 @@ function atFields(error: unknown): unknown {
   return new Refusal(error.code, error.detail, { errors })
 }
 
-/** Time before its end from which on a key waits for its rotation. */
+/** Time before the end of a key from which it needs a rotation. */
 const keyMsLeft = 14 * dayMs
 
-/** Reports whether a key has to be rotated soon. */
+/** Reports whether a key must be rotated soon. */
 export const endsSoon = (
-  { expiresAt, impersonation }: Pick<ResponseOf<'getServiceAccount'>, 'expiresAt' | 'impersonation'>,
+  { expiresAt, impersonation }: Pick<ServiceAccount, 'expiresAt' | 'impersonation'>,
   now: Date,
 ): boolean => !impersonation && expiresAt !== null && Date.parse(expiresAt) < now.getTime() + keyMsLeft
 
-/** Keys of which those that end soon are chosen: as many as a partner has at most. */
+/** Keys that are searched for those that end soon: the most that a partner can have. */
 const endingAmongMax = 100
 
 async function showList({ operate, clock }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
@@ -414,124 +368,123 @@ async function showList({ operate, clock }: Frame, request: PublicRequest, perso
     const all = await operate('listServiceAccounts', { ...call, query: `status=Active&limit=${endingAmongMax}` })
     return { data: all.data.filter((key) => endsSoon(key, clock.now())), nextCursor: null }
   })
-  const accounts = { ...shown, rows: data.map(rowOf), mayWrite: mayWriteOf(person) }
-  return page(request, statusOf(shown.problems), serviceAccountsPage(viewOf(person), accounts))
+  const accounts = { ...shown, rows: data, mayWrite: may(person, 'users:write') }
+  return page(request, statusOf(shown.problems), serviceAccountsPage(viewAtPlace(person), accounts))
 }
 
-type Refused = {
-  readonly typed: Readonly<Record<string, string>>
-  readonly chosen: readonly string[] | undefined
-  readonly problems: Problems
-}
+type RefusedForm = FormState & { readonly chosen: readonly string[] | undefined }
 
-async function showOne(frame: Frame, request: PublicRequest, person: Person, refused?: Refused): Promise<PublicAnswer> {
-  const call = { ...callOf(person, request), params: { serviceAccountId: idOf(request) } }
-  const account = rowOf(await frame.operate('getServiceAccount', call))
-  const { done } = readQuery(request, ['done'])
-  const body = serviceAccountPage(viewOf(person), {
-    added: await addedBy(frame, person, account.serviceAccountId),
-    ...{ account, mayWrite: mayWriteOf(person), held: person.caller.permissions, idempotencyKey: newId() },
-    chosen: refused?.chosen,
-    ...{ typed: refused?.typed ?? {}, problems: refused?.problems ?? {} },
-    done: (['changed', 'revokedNow'] as const).find((each) => each === done),
+async function showOne(
+  frame: Frame,
+  request: PublicRequest,
+  person: Person,
+  refused?: RefusedForm,
+): Promise<PublicAnswer> {
+  const call = { ...callOf(person, request), params: { serviceAccountId: readId(request) } }
+  const account = await frame.operate('getServiceAccount', call)
+  const body = serviceAccountPage(viewAtPlace(person), {
+    ...(refused ?? emptyForm),
+    creator: await readCreatorFact(frame, person, account.serviceAccountId),
+    account,
+    mayWrite: may(person, 'users:write'),
+    granted: person.caller.permissions,
+    idempotencyKey: newId(),
+    done: readDone(request, ['changed', 'revokedNow']),
   })
   return page(request, refused === undefined ? 200 : 400, body)
 }
 
-const showNew = (request: PublicRequest, person: Person, draft: AccountDraft, problems: Problems = {}): PublicAnswer =>
-  page(
-    request,
-    statusOf(problems),
-    newServiceAccountPage(viewOf(person), { draft, held: person.caller.permissions, problems }),
-  )
+const showNew = (request: PublicRequest, person: Person, draft: Omit<AccountDraft, 'granted'>): PublicAnswer => {
+  const body = newServiceAccountPage(viewAtPlace(person), { ...draft, granted: person.caller.permissions })
+  return page(request, statusOf(draft.problems), body)
+}
 
-/** The boxes that are checked. */
+/** The checkboxes that are checked. */
 const permissionsIn = ({ body }: PublicRequest): string[] =>
   new URLSearchParams(body.toString('utf8')).getAll('permissions')
 
-function draftOf(given: Form): AccountDraft {
-  return {
-    name: given('name').trim(),
-    permissions: [],
-    allowedAddresses: given('allowedAddresses').trim(),
-    expiresOn: given('expiresOn').trim(),
-    publicKeyPem: given('publicKeyPem').trim(),
-    idempotencyKey: given('idempotencyKey') || newId(),
-  }
-}
-
-/** The answer has the secret, because no later request can show it: as data for the script, or as a page. */
-function issued(request: PublicRequest, person: Person, made: ResponseOf<'createServiceAccount'>): PublicAnswer {
+/** Answers with the secret, which no later request can show: as JSON for the script, or as a page. */
+function sendCredentials(
+  request: PublicRequest,
+  person: Person,
+  made: ResponseOf<'createServiceAccount'>,
+): PublicAnswer {
   const { serviceAccountId, apiKey, apiSecret } = made
   if (readForm(request)('answer') !== 'data')
-    return page(request, 200, issuedPage(viewOf(person), { id: serviceAccountId, apiKey, apiSecret }))
+    return page(request, 200, issuedPage(viewAtPlace(person), { id: serviceAccountId, apiKey, apiSecret }))
   const { partnerId } = person.caller
   const body = JSON.stringify({ partnerId, serviceAccountId, apiKey, apiSecret })
   return { status: 200, headers: { ...headersOf, 'content-type': 'application/json; charset=utf-8' }, body }
 }
 
 async function create({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const draft = { ...draftOf(readForm(request)), permissions: permissionsIn(request) }
-  const { name, publicKeyPem, permissions, expiresOn, idempotencyKey } = draft
+  const given = readForm(request)
+  const permissions = permissionsIn(request)
+  const values = readValues(given, ['name', 'allowedAddresses', 'expiresOn', 'publicKeyPem'])
+  const { name = '', publicKeyPem = '', allowedAddresses = '', expiresOn } = values
   const body = {
-    ...{ name, publicKeyPem, permissions, allowedAddresses: addressesOf(draft.allowedAddresses) },
-    expiresAt: expiresOn === '' ? null : dayStart(expiresOn),
+    name,
+    publicKeyPem,
+    permissions,
+    allowedAddresses: splitAddresses(allowedAddresses),
+    expiresAt: expiresOn === undefined ? null : dayStart(expiresOn),
   }
+  const idempotencyKey = given('idempotencyKey') || newId()
   try {
-    return issued(
-      request,
-      person,
-      await operate('createServiceAccount', { ...callOf(person, request), body, idempotencyKey }),
-    )
+    const created = await operate('createServiceAccount', { ...callOf(person, request), body, idempotencyKey })
+    return sendCredentials(request, person, created)
   } catch (error) {
-    return showNew(request, person, { ...draft, idempotencyKey: newId() }, problemsIn(person, error))
+    const problems = accountProblems(person, error)
+    return showNew(request, person, { values, problems, permissions, idempotencyKey: newId() })
   }
 }
 
 async function rotate({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const given = readForm(request)
   const hours = given('overlapHours').trim()
-  // Another text is passed on, and refused by the operation.
+  // The operation refuses a text that is not a number of hours.
   const overlapHours = hours === '' ? null : /^\d{1,4}$/.test(hours) ? Number(hours) : wire.overlapHoursMax + 1
   const made = await operate('rotateServiceAccount', {
-    ...{ ...callOf(person, request), params: { serviceAccountId: idOf(request) } },
+    ...callOf(person, request),
+    params: { serviceAccountId: readId(request) },
     body: { publicKeyPem: given('publicKeyPem').trim(), overlapHours },
     idempotencyKey: given('idempotencyKey') || newId(),
   })
-  return issued(request, person, made)
+  return sendCredentials(request, person, made)
 }
 
 async function change({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const given = readForm(request)
   const expiresOn = given('expiresOn').trim()
   await operate('updateServiceAccount', {
-    ...{ ...callOf(person, request), params: { serviceAccountId: idOf(request) } },
+    ...callOf(person, request),
+    params: { serviceAccountId: readId(request) },
     body: {
       name: given('name').trim(),
       permissions: permissionsIn(request),
-      allowedAddresses: addressesOf(given('allowedAddresses')),
+      allowedAddresses: splitAddresses(given('allowedAddresses')),
       expiresAt: expiresOn === '' ? null : dayStart(expiresOn),
     },
   })
-  return seeOther(`../${idOf(request)}?done=changed`)
+  return seeOther(`../${readId(request)}?done=changed`)
 }
 
 async function revoke({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  await operate('revokeServiceAccount', { ...callOf(person, request), params: { serviceAccountId: idOf(request) } })
-  return seeOther(`../${idOf(request)}?done=revokedNow`)
+  await operate('revokeServiceAccount', { ...callOf(person, request), params: { serviceAccountId: readId(request) } })
+  return seeOther(`../${readId(request)}?done=revokedNow`)
 }
 
 export const serviceAccountRoutes: Routes = (frame, withPerson) => {
-  const route = routesOf(frame, withPerson, 'service-accounts')
+  const route = placeRoutes(frame, withPerson, 'service-accounts')
   type Act = (request: PublicRequest, person: Person) => PublicAnswer | Promise<PublicAnswer>
-  /** Lets people act whose sign-in is recent. */
+  /** Answers people whose sign-in is recent; others sign in again. */
   const recent = (msMax: number, asked: string | undefined, act: Act) =>
-    permitted(withPerson, 'users:write', async (request, person) =>
+    withPermission(withPerson, 'users:write', async (request, person) =>
       frame.clock.now().getTime() - person.session.createdAt.getTime() < msMax
         ? act(request, person)
         : signInAgain(request, asked),
     )
-  /** A form of one account. A refusal shows its page again. */
+  /** Creates the route of a form on the page of an account. A refusal shows the page again. */
   const form = (name: string, act: (frame: Frame, ...of: Parameters<Act>) => Promise<PublicAnswer>): PublicRoute => ({
     method: 'POST',
     path: `/console/service-accounts/{id}/${name}`,
@@ -539,9 +492,9 @@ export const serviceAccountRoutes: Routes = (frame, withPerson) => {
       try {
         return await act(frame, request, person)
       } catch (error) {
-        const typed = Object.fromEntries(new URLSearchParams(request.body.toString('utf8')))
+        const values = Object.fromEntries(new URLSearchParams(request.body.toString('utf8')))
         const chosen = name === 'change' ? permissionsIn(request) : undefined
-        return showOne(frame, request, person, { typed, chosen, problems: problemsIn(person, error) })
+        return showOne(frame, request, person, { values, chosen, problems: accountProblems(person, error) })
       }
     }),
   })
@@ -551,11 +504,7 @@ export const serviceAccountRoutes: Routes = (frame, withPerson) => {
       method: 'GET',
       path: '/console/service-accounts/new',
       handle: recent(openMsMax, 'service-accounts/new', (request, person) =>
-        showNew(
-          request,
-          person,
-          draftOf(() => ''),
-        ),
+        showNew(request, person, { ...emptyForm, permissions: [], idempotencyKey: newId() }),
       ),
     },
     {

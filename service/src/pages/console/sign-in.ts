@@ -11,12 +11,30 @@ import {
 import type { SignedIn } from '../../people/users/index.ts'
 import { type Client, SignOnFailed } from '../../people/sign-in/index.ts'
 import { html, type Html } from '../html.ts'
-import { field, hiddenField } from '../kit/forms.ts'
+import { emptyForm, hiddenField, input, inputs } from '../kit/forms.ts'
 import { consoleMessage, type ConsoleView, shell } from '../kit/frame.ts'
 import { message, time } from '../kit/parts.ts'
-import { browserOf, clientOf, type Form, headersOf, nextOf, page, readForm, seeOther, uuid } from '../kit/request.ts'
+import {
+  browserOf,
+  readClient,
+  type Form,
+  headersOf,
+  nextOf,
+  page,
+  passwordCharsMax,
+  readForm,
+  seeOther,
+  uuid,
+} from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { type Frame, noSessionCookie, partnerCookieOf, sessionCookieOf, signedInCookies, viewOf } from './request.ts'
+import {
+  type Frame,
+  noSessionCookie,
+  partnerCookieFor,
+  sessionCookieFor,
+  signedInCookies,
+  createView,
+} from './request.ts'
 import { texts } from './texts/index.ts'
 
 type PasskeyForm = {
@@ -55,7 +73,7 @@ export function passkeyForm({ t }: ConsoleView, form: PasskeyForm): Html {
   </section>`
 }
 
-/** The cookie of what a browser has begun at a provider, sealed. `Lax`: the provider leads back here. */
+/** The cookie of an open sign-in at a provider, sealed. `Lax`, because the provider redirects back. */
 const attemptCookie = '__Host-sso'
 
 const attemptSeconds = 600
@@ -64,24 +82,24 @@ const attributes = `Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=${attemptSec
 
 export const attemptOf = ({ headers }: PublicRequest): string => readCookie(headers['cookie'], attemptCookie) ?? ''
 
-type Begun = { readonly url: string; readonly attempt: string }
+type SignInAttempt = { readonly url: string; readonly attempt: string }
 
-const cookieOf = ({ attempt }: Begun): string => `${attemptCookie}=${attempt}; ${attributes}`
+const attemptCookieFor = ({ attempt }: SignInAttempt): string => `${attemptCookie}=${attempt}; ${attributes}`
 
-/** Leads to the provider. */
-export const toProvider = (begun: Begun): PublicAnswer => ({
+/** Redirects to the provider. */
+export const toProvider = (begun: SignInAttempt): PublicAnswer => ({
   status: 303,
   headers: { ...headersOf, location: begun.url },
-  cookies: [cookieOf(begun)],
+  cookies: [attemptCookieFor(begun)],
   body: '',
 })
 
-/** Leads to the provider by a page of ours: the policy (`form-action`) lets no answer to a form redirect to another site. */
-export const onToProvider = (request: PublicRequest, view: ConsoleView, begun: Begun): PublicAnswer =>
-  leadsOn(request, view, begun.url, cookieOf(begun))
+/** Leads to the provider through a page, because the policy (`form-action`) forbids a form to redirect to another site. */
+export const onToProvider = (request: PublicRequest, view: ConsoleView, begun: SignInAttempt): PublicAnswer =>
+  leadsOn(request, view, begun.url, attemptCookieFor(begun))
 
 /**
- * Leads on by a page of ours, so that the browser sends cookies which are `SameSite=Strict` with what follows.
+ * Leads on through a page, so that the browser sends `SameSite=Strict` cookies with the next request.
  */
 export function leadsOn(
   request: PublicRequest,
@@ -95,7 +113,7 @@ export function leadsOn(
   return { ...answer, headers: { ...answer.headers, refresh: `0; url=${href}` } }
 }
 
-/** Answers with a page that says why a sign-in at the provider failed. Throws any other error. */
+/** Answers with the reason why a sign-in at the provider failed. Throws other errors. */
 export function failedPage(request: PublicRequest, view: ConsoleView, error: unknown): PublicAnswer {
   if (!(error instanceof SignOnFailed)) throw error
   const s = texts[view.language].signOn
@@ -104,11 +122,11 @@ export function failedPage(request: PublicRequest, view: ConsoleView, error: unk
   return page(request, status, consoleMessage(view, s.failed, s.failures[error.reason], action))
 }
 
-/** The text of a form that is refused because its person has to come by the provider. Undefined: another error. */
+/** Words the refusal of a form whose person must sign in at the provider. Undefined: another error. */
 export const signOnError = ({ language }: ConsoleView, error: unknown): { readonly form: string } | undefined =>
   error instanceof SignOnFailed ? { form: texts[language].signOn.failures[error.reason] } : undefined
 
-/** The way to sign in or to join by the provider. */
+/** Draws the link that signs in or joins at the provider. */
 export const signOnWay = (
   view: ConsoleView,
   { href, label }: { readonly href: string; readonly label: 'signIn' | 'join' },
@@ -121,7 +139,7 @@ export const signOnWay = (
   </section>`
 }
 
-/** Says whether an account is connected, and connects it. `action`: the target of the form. */
+/** Draws whether an account is connected with the provider, and the form that connects it. */
 export function connection(
   view: ConsoleView,
   { since, action }: { readonly since: Date | null; readonly action: string },
@@ -136,17 +154,17 @@ export function connection(
 }
 
 type SignIn = {
-  /** Absent: the page of staff, who belong to no partner. */
+  /** Absent on the page of the operator's staff. */
   readonly partner?: string
   readonly partnerName?: string
   /** PublicKeyCredentialRequestOptionsJSON. */
   readonly passkeyOptions: string
   readonly email?: string
-  /** Never says which of the factors failed, nor whether the address is known. */
+  /** The same text for every failure: it does not reveal the wrong factor or a known address. */
   readonly error?: string
   /** True if the provider of the organisation signs people in. */
   readonly sso?: boolean
-  /** The page that the person wanted. */
+  /** The page to open after the sign-in. */
   readonly next?: string
 }
 
@@ -173,42 +191,49 @@ export function signInPage(view: ConsoleView, given: SignIn): string {
         text: t.signInPasskeyText,
         fields: kept,
       })}
-      ${given.sso === true && signOnWay(view, { href: `${root}sign-in/sso${queryOf(kept)}`, label: 'signIn' })}
+      ${given.sso === true && signOnWay(view, { href: `${root}sign-in/sso${keptQuery(kept)}`, label: 'signIn' })}
       ${passwordWay(view, given, kept)}
       ${partner !== undefined && html`<p class="foot"><a href="${root}sign-in">${t.otherPartner}</a></p>`}`,
   })
 }
 
-const queryOf = (kept: readonly (readonly [string, string])[]): string =>
+const keptQuery = (kept: readonly (readonly [string, string])[]): string =>
   kept.length === 0 ? '' : `?${new URLSearchParams(kept.map(([name, value]) => [name, value])).toString()}`
 
-function passwordWay({ t, root }: ConsoleView, { email }: SignIn, kept: readonly (readonly [string, string])[]): Html {
+/** A recovery code takes the place of a code. */
+const recoveryCodeCharsMax = 64
+
+function passwordWay(view: ConsoleView, { email }: SignIn, kept: readonly (readonly [string, string])[]): Html {
+  const { t, root } = view
   return html`<section class="way" aria-labelledby="password-title">
     <h2 id="password-title">${t.signInPassword}</h2>
     <form method="post" action="${root}sign-in/password">
       ${kept.map(([name, value]) => hiddenField(name, value))}
-      ${field({
-        id: 'email',
-        name: 'email',
-        type: 'email',
-        label: t.email,
-        more: html`autocomplete="username" maxlength="${emailCharsMax}"`,
-        ...(email === undefined ? {} : { value: email }),
-      })}
-      ${field({
-        id: 'password',
-        name: 'password',
-        type: 'password',
-        label: t.password,
-        more: html`autocomplete="current-password" maxlength="1000"`,
-      })}
-      ${field({
-        id: 'code',
-        name: 'code',
-        label: t.code,
-        help: t.codeOrRecovery,
-        more: html`class="code" autocomplete="one-time-code" autocapitalize="none" spellcheck="false" maxlength="64"`,
-      })}
+      ${inputs(view, emptyForm, [
+        {
+          name: 'email',
+          type: 'email',
+          label: t.email,
+          value: email,
+          autocomplete: 'username',
+          charsMax: emailCharsMax,
+        },
+        {
+          name: 'password',
+          type: 'password',
+          label: t.password,
+          autocomplete: 'current-password',
+          charsMax: passwordCharsMax,
+        },
+        {
+          name: 'code',
+          label: t.code,
+          help: t.codeOrRecovery,
+          autocomplete: 'one-time-code',
+          charsMax: recoveryCodeCharsMax,
+          more: html`class="code" autocapitalize="none" spellcheck="false"`,
+        },
+      ])}
       <button type="submit">${t.signIn}</button>
     </form>
     <details class="help-more">
@@ -218,7 +243,7 @@ function passwordWay({ t, root }: ConsoleView, { email }: SignIn, kept: readonly
   </section>`
 }
 
-/** Gives the same answer for every address, so that it does not say who has an account. */
+/** Draws the same answer for every address, so that it does not reveal who has an account. */
 export function findPartnerPage(view: ConsoleView, { sent = false }: { readonly sent?: boolean }): string {
   const { t, root } = view
   return shell(view, {
@@ -228,21 +253,32 @@ export function findPartnerPage(view: ConsoleView, { sent = false }: { readonly 
       <h1>${t.signIn}</h1>
       <p class="lead">${t.findText}</p>
       <form method="post" action="${root}sign-in/find">
-        ${field({ id: 'email', name: 'email', type: 'email', label: t.email, more: html`autocomplete="email" maxlength="${emailCharsMax}"` })}
+        ${input(view, emptyForm, {
+          name: 'email',
+          type: 'email',
+          label: t.email,
+          autocomplete: 'email',
+          charsMax: emailCharsMax,
+        })}
         <button type="submit" class="primary">${t.findSend}</button>
       </form>`,
   })
 }
 
-type Asked = { readonly partner: string; readonly next: string; readonly email?: string; readonly error?: string }
+type SignInRequest = {
+  readonly partner: string
+  readonly next: string
+  readonly email?: string
+  readonly error?: string
+}
 
 export function signInRoutes(frame: Frame): readonly PublicRoute[] {
-  const ask = async (request: PublicRequest, { partner, ...asked }: Asked): Promise<PublicAnswer> => {
-    const view = viewOf(frame, request)
+  const ask = async (request: PublicRequest, { partner, ...asked }: SignInRequest): Promise<PublicAnswer> => {
+    const view = createView(frame, request)
     const passkeyOptions = await frame.signIn.passkeyOptions(partner)
     const sso = await frame.members.singleSignOn.isOn(partner)
     const body = signInPage(view, { ...asked, partner, passkeyOptions, sso })
-    return page(request, asked.error === undefined ? 200 : 400, body, partnerCookieOf(partner))
+    return page(request, asked.error === undefined ? 200 : 400, body, partnerCookieFor(partner))
   }
   const signIn = (
     way: 'passkey' | 'password',
@@ -253,7 +289,7 @@ export function signInRoutes(frame: Frame): readonly PublicRoute[] {
     handle: async (request) => {
       const form = readForm(request)
       const partner = form('partner')
-      const view = viewOf(frame, request)
+      const view = createView(frame, request)
       const browser = browserOf(request)
       const signed = uuid.test(partner)
         ? await verify(partner, form, browser).catch((error: unknown) => {
@@ -276,7 +312,7 @@ export function signInRoutes(frame: Frame): readonly PublicRoute[] {
       handle: (request) => {
         const query = new URLSearchParams(request.query)
         const partner = query.get('partner') ?? readCookie(request.headers['cookie'], partnerCookie) ?? ''
-        if (!uuid.test(partner)) return page(request, 200, findPartnerPage(viewOf(frame, request), {}))
+        if (!uuid.test(partner)) return page(request, 200, findPartnerPage(createView(frame, request), {}))
         return ask(request, { partner, next: nextOf(query.get('next') ?? undefined) })
       },
     },
@@ -284,11 +320,11 @@ export function signInRoutes(frame: Frame): readonly PublicRoute[] {
       method: 'POST',
       path: '/console/sign-in/find',
       handle: (request) => {
-        // Not awaited: the time of the answer would say whether the address is known.
+        // Not awaited, because the response time would reveal whether the address is known.
         frame.members
           .mailSignInLinks(readForm(request)('email'))
           .catch((err: unknown) => frame.log.warn({ err }, 'links to sign in were not mailed'))
-        return page(request, 200, findPartnerPage(viewOf(frame, request), { sent: true }))
+        return page(request, 200, findPartnerPage(createView(frame, request), { sent: true }))
       },
     },
     signIn('passkey', (partner, form, browser) => frame.members.signInByPasskey(partner, form('credential'), browser)),
@@ -306,7 +342,7 @@ const signOutRoute = (frame: Frame): PublicRoute => ({
   handle: async (request) => {
     const token = readCookie(request.headers['cookie'], sessionCookie)
     const signed = token === undefined ? undefined : await frame.members.signedIn(token)
-    if (signed?.support) await frame.members.endSupport(signed.support, clientOf(request))
+    if (signed?.support) await frame.members.endSupport(signed.support, readClient(request))
     else if (signed) await frame.signIn.end(signed.session.partnerId, signed.user.id, signed.session.id)
     const guest = token === undefined || signed ? undefined : await frame.guests.guest(token)
     if (guest) await frame.guests.leave(guest, request.ip)
@@ -329,8 +365,8 @@ export function enterSupportPage(view: ConsoleView, code: string): string {
 }
 
 /**
- * Refuses each form in a support session. Operations refuse their writes themselves, but some forms are none: factors, sessions,
- * recoveries.
+ * Refuses every form in a support session. Operations refuse writes themselves, but forms of factors, sessions and recoveries call no
+ * operation.
  */
 export const refusingSupport = (frame: Frame, routes: readonly PublicRoute[]): readonly PublicRoute[] =>
   routes.map((route) =>
@@ -341,7 +377,7 @@ export const refusingSupport = (frame: Frame, routes: readonly PublicRoute[]): r
           handle: async (request) => {
             const token = readCookie(request.headers['cookie'], sessionCookie)
             if (token === undefined || !(await frame.members.isSupport(token))) return route.handle(request)
-            const view = viewOf(frame, request)
+            const view = createView(frame, request)
             const s = texts[view.language].support
             const action = { href: `${view.root}home`, label: s.back }
             return page(request, 403, consoleMessage(view, s.readOnly, s.readOnlyText, action))
@@ -355,15 +391,15 @@ export const supportRoutes = (frame: Frame): readonly PublicRoute[] => [
     path: '/console/support',
     handle: (request) => {
       const code = new URLSearchParams(request.query).get('code') ?? ''
-      return page(request, 200, enterSupportPage(viewOf(frame, request), code))
+      return page(request, 200, enterSupportPage(createView(frame, request), code))
     },
   },
   {
     method: 'POST',
     path: '/console/support',
     handle: async (request) => {
-      const token = await frame.members.openSupport(readForm(request)('code'), clientOf(request))
-      return seeOther('home', sessionCookieOf(token))
+      const token = await frame.members.openSupport(readForm(request)('code'), readClient(request))
+      return seeOther('home', sessionCookieFor(token))
     },
   },
 ]

@@ -10,15 +10,14 @@ import {
 import { notFound, type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
-import { field, hiddenField, type Problems, select, type Values } from '../kit/forms.ts'
+import { type Draft, hiddenField, type Input, inputs, type Problems, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { facts, identifier, message, table } from '../kit/parts.ts'
 import { linkOf, page, readForm, readQuery, seeOther, statusOf } from '../kit/request.ts'
-import { fill } from '../language.ts'
-import { callOf, type Frame, type Person, problemsOf, type Routes, routesOf } from './request.ts'
+import { callOf, type Frame, may, type Person, problemsOf, type Routes, placeRoutes } from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
 
-/** `amount` is sent with its exact digits, `count` as a number, `switch` as true or false, `path` in the path of the operation. */
+/** How a field is sent: `amount` with its exact digits, `count` as a number, `switch` as a boolean, `path` in the path. */
 type Kind = 'text' | 'amount' | 'count' | 'switch' | 'path'
 
 type SimulationName = keyof ConsoleTexts['simulations']['names']
@@ -29,16 +28,16 @@ type SimulatedField = {
   readonly name: SimulationField
   readonly kind: Kind
   readonly optional?: boolean
-  /** Values of a choice. Their words are in the dictionary, or they are shown as they are. */
+  /** Values of a select. The texts name them, or they are shown unchanged. */
   readonly options?: readonly string[]
-  /** Value of a form that is opened. */
+  /** Value of a new form. */
   readonly value?: string
 }
 
 type Simulation = {
   readonly operation: OperationId
   readonly fields: readonly SimulatedField[]
-  /** Field of the answer that names what was made, and the page that shows it. */
+  /** Field of the answer with the result, and the page that shows it. */
   readonly result?: { readonly field: string; readonly page: 'transaction' | 'events' | 'reversal' | 'none' }
 }
 
@@ -136,17 +135,14 @@ export function simulationsPage(view: ConsoleView): string {
   })
 }
 
-type Form = {
+type SimulationForm = Draft & {
   readonly name: SimulationName
-  readonly values: Values
-  readonly problems: Problems
-  readonly idempotencyKey: string
-  /** Names the thing that was just simulated. */
+  /** The reference or id of the simulation that was just run. */
   readonly result?: string | undefined
   readonly may: { readonly transactions: boolean; readonly events: boolean }
 }
 
-export function simulationPage(view: ConsoleView, form: Form): string {
+export function simulationPage(view: ConsoleView, form: SimulationForm): string {
   const s = texts[view.language].simulations
   const { name, problems, idempotencyKey, result } = form
   return shell(view, {
@@ -158,7 +154,11 @@ export function simulationPage(view: ConsoleView, form: Form): string {
         <p class="lead">${s.effects[name]}</p>
         <form method="post" action="${view.root}simulations/${name}">
           ${hiddenField('idempotencyKey', idempotencyKey)}
-          ${simulated[name].fields.map((each) => input(view, form, each))}
+          ${inputs(
+            view,
+            form,
+            simulated[name].fields.map((each) => simulationInput(view, each)),
+          )}
           <button type="submit" class="primary">${s.run}</button>
         </form>
         <p class="foot"><a href="${view.root}simulations">${s.back}</a></p>
@@ -166,31 +166,26 @@ export function simulationPage(view: ConsoleView, form: Form): string {
   })
 }
 
-function input(
-  view: ConsoleView,
-  { values, problems }: Form,
-  { name, kind, options, optional, value }: SimulatedField,
-) {
+const keyboards = { amount: 'decimal', count: 'numeric' } as const
+
+function simulationInput(view: ConsoleView, { name, kind, options, optional = false, value }: SimulatedField): Input {
   const s = texts[view.language].simulations
-  const label = optional === true ? fill(view.t.optional, { label: s.fields[name] }) : s.fields[name]
   const helps: Readonly<Record<string, string>> = s.helps
-  const help = helps[name]
-  const shared = { id: name, name, label, value: values[name] ?? value ?? '', error: problems[name] }
-  if (options !== undefined) {
-    const words: Readonly<Record<string, string>> = { ...s.outcomes, ...s.steps, ...s.staleness }
-    const named = options.map((each) => [each, words[each] ?? each] as const)
-    return select({ ...shared, options: named, ...(optional === true ? { any: view.t.any } : {}) })
+  const words: Readonly<Record<string, string>> = { ...s.outcomes, ...s.steps, ...s.staleness }
+  return {
+    name,
+    label: s.fields[name],
+    help: helps[name],
+    value,
+    optional,
+    charsMax: referenceCharsMax,
+    any: optional ? view.t.any : undefined,
+    ...((kind === 'amount' || kind === 'count') && { keys: keyboards[kind] }),
+    ...(options !== undefined && { options: options.map((each) => [each, words[each] ?? each]) }),
   }
-  const mode = kind === 'amount' ? html`inputmode="decimal"` : kind === 'count' ? html`inputmode="numeric"` : html``
-  return field({
-    ...shared,
-    ...(help === undefined ? {} : { help }),
-    optional: optional ?? false,
-    more: html`autocomplete="off" maxlength="${referenceCharsMax}" ${mode}`,
-  })
 }
 
-function resultPart(view: ConsoleView, { name, may }: Form, result: string): Html {
+function resultPart(view: ConsoleView, { name, may }: SimulationForm, result: string): Html {
   const s = texts[view.language].simulations
   const shown = simulated[name].result?.page
   const link = (href: string, text: string) => html`<p><a class="button" href="${href}">${text}</a></p>`
@@ -205,7 +200,7 @@ function resultPart(view: ConsoleView, { name, may }: Form, result: string): Htm
   ${shown === 'reversal' && link(linkOf(`${view.root}simulations/reversal`, { creditId: result }), s.toReversal)}`
 }
 
-function nameOf({ params }: PublicRequest): SimulationName {
+function readName({ params }: PublicRequest): SimulationName {
   const name = simulationNames.find((each) => each === params['name'])
   if (name === undefined) throw notFound('page')
   return name
@@ -213,42 +208,37 @@ function nameOf({ params }: PublicRequest): SimulationName {
 
 const fieldNames = (name: SimulationName): readonly string[] => simulated[name].fields.map((field) => field.name)
 
-/** An answer names a reference, an id, a hash, a number or a time. */
-const resultForm = /^[\w.:-]{1,140}$/
+/** A reference, an id, a hash, a number or a time. */
+const resultPattern = /^[\w.:-]{1,140}$/
 
-function showForm(
-  request: PublicRequest,
-  { view, caller }: Person,
-  values: Values,
-  problems: Problems = {},
-): PublicAnswer {
-  const name = nameOf(request)
+function showForm(request: PublicRequest, person: Person, values: Values, problems: Problems = {}): PublicAnswer {
+  const name = readName(request)
   const { result } = readQuery(request, ['result'])
   const shown = {
-    ...{ name, values, problems, idempotencyKey: newId() },
-    result: result !== undefined && resultForm.test(result) ? result : undefined,
-    may: {
-      transactions: caller.permissions.includes('transactions:read'),
-      events: caller.permissions.includes('webhooks:read'),
-    },
+    name,
+    values,
+    problems,
+    idempotencyKey: newId(),
+    result: result !== undefined && resultPattern.test(result) ? result : undefined,
+    may: { transactions: may(person, 'transactions:read'), events: may(person, 'webhooks:read') },
   }
-  return page(request, statusOf(problems), simulationPage({ ...view, current: 'simulations' }, shown))
+  return page(request, statusOf(problems), simulationPage(person.view, shown))
 }
 
-const decimalForm = /^(0|[1-9]\d{0,11})(?:[.,](\d{1,10}))?$/
+const decimalPattern = /^(0|[1-9]\d{0,11})(?:[.,](\d{1,10}))?$/
 
-/** The value of a field as the operation takes it. Undefined: it is no number. */
+/** Reads the value of a field for the operation. Undefined: the text is not a number. */
 function readValue({ kind }: SimulatedField, text: string): unknown {
   if (kind === 'switch') return text === 'true'
   if (kind === 'count') return /^\d{1,6}$/.test(text) ? Number(text) : undefined
   if (kind !== 'amount') return text
-  const [, whole, decimals] = decimalForm.exec(text) ?? []
+  const [, whole, decimals] = decimalPattern.exec(text) ?? []
   if (whole === undefined) return undefined
   return rawNumber(decimals === undefined ? whole : `${whole}.${decimals}`)
 }
 
 async function run({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
-  const name = nameOf(request)
+  const name = readName(request)
   const { operation, fields, result } = simulated[name]
   const given = readForm(request)
   const s = texts[person.view.language].simulations
@@ -278,13 +268,11 @@ async function run({ operate }: Frame, request: PublicRequest, person: Person): 
 }
 
 export const simulationRoutes: Routes = (frame, _withPerson, withMoney) => {
-  const route = routesOf(frame, withMoney, 'simulations')
+  const route = placeRoutes(frame, withMoney, 'simulations')
   return [
-    route('GET', '', 'simulations:write', (_frame, request, { view }) =>
-      page(request, 200, simulationsPage({ ...view, current: 'simulations' })),
-    ),
+    route('GET', '', 'simulations:write', (_frame, request, { view }) => page(request, 200, simulationsPage(view))),
     route('GET', '/{name}', 'simulations:write', (_frame, request, person) =>
-      showForm(request, person, readQuery(request, fieldNames(nameOf(request)))),
+      showForm(request, person, readQuery(request, fieldNames(readName(request)))),
     ),
     route('POST', '/{name}', 'simulations:write', run),
   ]

@@ -1,4 +1,4 @@
-/** The routes of the team's pages: which page a request gets, and what a form does. */
+/** The routes of the console. */
 import {
   encodingFor,
   type PublicAnswer,
@@ -34,7 +34,7 @@ import { payoutRoutes } from './payout.ts'
 import { payoutListRoutes } from './payouts.ts'
 import { reportRoutes } from './reports.ts'
 import { requestLogRoutes } from './request-log.ts'
-import { type ConsoleDeps, createPerson, createVisitor, type Frame, viewOf } from './request.ts'
+import { type ConsoleDeps, createWithPerson, createWithVisitor, type Frame, createView } from './request.ts'
 import { savedViewRoutes } from './saved-view-routes.ts'
 import { serviceAccountRoutes } from './service-accounts.ts'
 import { refusingSupport, signInRoutes, supportRoutes } from './sign-in.ts'
@@ -62,7 +62,7 @@ export async function createConsoleSite(deps: ConsoleDeps): Promise<PublicSite> 
       unknownPage('/console/*'),
     ],
     refused: (request, { status }) => {
-      const view = viewOf(frame, request)
+      const view = createView(frame, request)
       const { t } = view
       const [title, text] =
         status === 404
@@ -79,14 +79,14 @@ export async function createConsoleSite(deps: ConsoleDeps): Promise<PublicSite> 
   }
 }
 
-/** Pages whose forms are kept if the session has ended. */
+/** Declares the pages whose forms are kept when the session ends. */
 const keptSite = (frame: Frame): Parameters<typeof keepingForms>[0] => ({
   root: 'console',
   routes: refusingSupport(frame, personRoutes(frame)),
   forms: frame.signIn.forms,
   tokenOf: ({ headers }) => readCookie(headers['cookie'], sessionCookie),
-  viewOf: (request) => viewOf(frame, request),
-  asPerson: (request, answer) => createPerson(frame, 'money')(request, ({ view }) => answer(view)),
+  viewOf: (request) => createView(frame, request),
+  asPerson: (request, answer) => createWithPerson(frame, 'money')(request, ({ view }) => answer(view)),
   notKept: {
     '/console/account/passkey': 'it has no field but the answer of a passkey',
     '/console/account/password': 'it has no field but a password and a code',
@@ -101,9 +101,9 @@ const keptSite = (frame: Frame): Parameters<typeof keepingForms>[0] => ({
   },
 })
 
-/** The pages of a person who is signed in. */
+/** Lists the routes for people who are signed in. */
 function personRoutes(frame: Frame): readonly PublicRoute[] {
-  const people = [createPerson(frame, 'settings'), createPerson(frame, 'money')] as const
+  const people = [createWithPerson(frame, 'settings'), createWithPerson(frame, 'money')] as const
   const [withPerson, withMoney] = people
   return [
     ...homeRoutes(frame, ...people),
@@ -121,8 +121,8 @@ function personRoutes(frame: Frame): readonly PublicRoute[] {
     ...exchangeRoutes(frame, ...people),
     ...walletRoutes(frame, ...people),
     ...reportRoutes(frame, ...people),
-    ...eventRoutes(frame, createVisitor(frame, withMoney)),
-    ...webhookRoutes(frame, createVisitor(frame, withPerson)),
+    ...eventRoutes(frame, createWithVisitor(frame, withMoney)),
+    ...webhookRoutes(frame, createWithVisitor(frame, withPerson)),
     ...guestRoutes(frame, ...people),
     ...requestLogRoutes(frame, ...people),
     ...teamRoutes(frame, ...people),
@@ -144,7 +144,7 @@ const assetRoute = (assets: Assets, frame: Frame): PublicRoute => ({
   handle: (request): PublicAnswer => {
     const found = assets.find(request.params['name'] ?? '', encodingFor(request.headers['accept-encoding']))
     if (found !== undefined) return found
-    const view = viewOf(frame, request)
+    const view = createView(frame, request)
     return page(request, 404, consoleMessage(view, view.t.notFound, view.t.notFoundText))
   },
 })
@@ -152,5 +152,5 @@ const assetRoute = (assets: Assets, frame: Frame): PublicRoute => ({
 const designRoute = (frame: Frame): PublicRoute => ({
   method: 'GET',
   path: '/console/design',
-  handle: (request) => page(request, 200, designPage(viewOf(frame, request))),
+  handle: (request) => page(request, 200, designPage(createView(frame, request))),
 })

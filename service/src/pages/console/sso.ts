@@ -11,12 +11,22 @@ import {
 } from '../../kernel/api/index.ts'
 import { isRecentSignIn } from '../../people/sign-in/index.ts'
 import { html, type Html } from '../html.ts'
-import { choices, confirmed, field, hiddenField } from '../kit/forms.ts'
+import { confirmed, hiddenField, type Input, inputs } from '../kit/forms.ts'
 import { consoleMessage, type ConsoleView, type RoleName, shell } from '../kit/frame.ts'
 import { facts, message, time, whole } from '../kit/parts.ts'
-import { browserOf, type Form, page, readForm, seeOther, uuid, nextOf } from '../kit/request.ts'
+import { browserOf, readDone, type Form, nextOf, page, readForm, seeOther, uuid } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { type Frame, type Person, type Routes, signedInCookies, signInAgain, viewOf } from './request.ts'
+import {
+  callOf,
+  type Frame,
+  ifFound,
+  may,
+  type Person,
+  type Routes,
+  signedInCookies,
+  signInAgain,
+  createView,
+} from './request.ts'
 import { attemptOf, failedPage, onToProvider, toProvider } from './sign-in.ts'
 import { texts } from './texts/index.ts'
 
@@ -34,7 +44,7 @@ export const ssoFields = [
 
 type SsoField = (typeof ssoFields)[number]
 
-type Waiting = {
+type WaitingChange = {
   readonly id: string
   readonly by: string
   readonly isOwn: boolean
@@ -48,7 +58,7 @@ type Waiting = {
   readonly hasNewSecret: boolean
 }
 
-type Shown = {
+type SsoPage = {
   /** Absent: no provider is set. */
   readonly current?: {
     readonly redirectUri: string
@@ -56,16 +66,16 @@ type Shown = {
     readonly domainProvedAt: Date | null
   }
   /** A change that waits for a second Admin. */
-  readonly waiting?: Waiting | undefined
+  readonly waiting?: WaitingChange | undefined
   /** The values of the form. */
   readonly values: Readonly<Partial<Record<SsoField, string>>>
   readonly may: { readonly write: boolean }
-  /** Problems by field; any other key is about the whole page. */
+  /** Problems by field. Other keys are problems of the whole page. */
   readonly errors?: Readonly<Record<string, string>> | undefined
   readonly confirmation?: string | undefined
 }
 
-export function ssoPage(view: ConsoleView, shown: Shown): string {
+export function ssoPage(view: ConsoleView, shown: SsoPage): string {
   const s = texts[view.language].signOn
   const { current, may, errors = {}, confirmation } = shown
   const fields: readonly string[] = ssoFields
@@ -79,13 +89,14 @@ export function ssoPage(view: ConsoleView, shown: Shown): string {
     main: html`${confirmation !== undefined && message('good', confirmation)}
       <h1>${s.title}</h1>
       <p class="lead">${s.settings.lead}</p>
-      ${shown.waiting && change(view, shown.waiting, may.write)} ${state(view, current)}
-      ${current?.domainProvedAt === null && proof(view, current.domainRecord, may.write)} ${provider(view, shown)}`,
+      ${shown.waiting && changePart(view, shown.waiting, may.write)} ${statePart(view, current)}
+      ${current?.domainProvedAt === null && domainPart(view, current.domainRecord, may.write)}
+      ${providerPart(view, shown)}`,
   })
 }
 
-/** Shows a second Admin every part of a change, because the provider decides who is an Admin. */
-function change(view: ConsoleView, waiting: Waiting, may: boolean): Html {
+/** Draws every part of a change for the second Admin, because the provider decides who becomes Admin. */
+function changePart(view: ConsoleView, waiting: WaitingChange, may: boolean): Html {
   const { settings } = texts[view.language].signOn
   const { id, by, isOwn, expiresAt, roles, required } = waiting
   const form = (act: 'confirm' | 'reject', label: string, look: 'primary' | 'danger') =>
@@ -109,8 +120,12 @@ function change(view: ConsoleView, waiting: Waiting, may: boolean): Html {
   </section>`
 }
 
-/** The DNS record that proves the domain. */
-function proof(view: ConsoleView, { name, value }: NonNullable<Shown['current']>['domainRecord'], may: boolean): Html {
+/** Draws the DNS record that proves the domain. */
+function domainPart(
+  view: ConsoleView,
+  { name, value }: NonNullable<SsoPage['current']>['domainRecord'],
+  may: boolean,
+): Html {
   const { settings } = texts[view.language].signOn
   return html`<section aria-labelledby="record-title">
     <h2 id="record-title">${settings.record}</h2>
@@ -128,7 +143,7 @@ function proof(view: ConsoleView, { name, value }: NonNullable<Shown['current']>
   </section>`
 }
 
-function provider(view: ConsoleView, shown: Shown): Html {
+function providerPart(view: ConsoleView, shown: SsoPage): Html {
   const { settings } = texts[view.language].signOn
   const { current, may } = shown
   return html`<section aria-labelledby="provider-title">
@@ -139,7 +154,7 @@ function provider(view: ConsoleView, shown: Shown): Html {
   </section>`
 }
 
-function state(view: ConsoleView, current: Shown['current']): Html {
+function statePart(view: ConsoleView, current: SsoPage['current']): Html {
   const { settings } = texts[view.language].signOn
   if (current === undefined) return message('neutral', settings.none)
   if (current.domainProvedAt === null) return message('warning', settings.waits)
@@ -147,66 +162,77 @@ function state(view: ConsoleView, current: Shown['current']): Html {
   return html`<p>${before}${time(view, current.domainProvedAt)}${after}</p>`
 }
 
-function form(view: ConsoleView, { values, errors = {}, current }: Shown): Html {
+function form(view: ConsoleView, { values, errors = {}, current }: SsoPage): Html {
   const { settings } = texts[view.language].signOn
-  const { optional } = view.t
-  const needed: readonly SsoField[] =
-    current === undefined
-      ? ['issuer', 'clientId', 'clientSecret', 'emailDomain']
-      : ['issuer', 'clientId', 'emailDomain']
-  const input = (name: SsoField, label: string, help: string | undefined, more: Html, type?: 'password') =>
-    field({
-      ...{ id: `sso-${name}`, name, more, optional: !needed.includes(name) },
-      label: needed.includes(name) || name === 'clientSecret' ? label : fill(optional, { label }),
-      ...(errors[name] === undefined ? {} : { error: errors[name] }),
-      type: type ?? 'text',
-      ...(help === undefined ? {} : { help }),
-      ...(name === 'clientSecret' ? {} : { value: values[name] ?? '' }),
-    })
-  const plain = html`autocomplete="off" spellcheck="false" maxlength="500"`
-  const kept = current === undefined ? settings.secretHelp : `${settings.secretHelp} ${settings.secretKept}`
+  const isNew = current === undefined
+  const own = (name: SsoField, label: string, help?: string) => ({ id: `sso-${name}`, name, label, help })
+  const plain = { charsMax: textCharsMax, more: html`spellcheck="false"` }
+  const secret: Input = {
+    ...own(
+      'clientSecret',
+      settings.secret,
+      isNew ? settings.secretHelp : `${settings.secretHelp} ${settings.secretKept}`,
+    ),
+    type: 'password',
+    autocomplete: 'new-password',
+    charsMax: secretCharsMax,
+    // An empty field keeps the current secret.
+    optional: isNew ? false : 'unmarked',
+  }
   return html`<form method="post" action="${view.root}team/single-sign-on" class="card">
-    ${input('issuer', settings.issuer, settings.issuerHelp, html`autocomplete="off" inputmode="url" maxlength="2000"`)}
-    ${input('clientId', settings.client, undefined, plain)}
-    ${input('clientSecret', settings.secret, kept, html`autocomplete="new-password" maxlength="1000"`, 'password')}
-    ${input('emailDomain', settings.domain, settings.domainHelp, plain)}
-    ${input('roleClaim', settings.roleClaim, settings.roleClaimHelp, plain)}
-    ${ssoRoles.map((role) => input(role, fill(settings.valuesOf, { role }), settings.valuesHelp, plain))}
-    ${choices({
-      ...{ id: 'sso-required', name: 'required', legend: settings.whether, chosen: values.required ?? 'no' },
-      error: errors['required'],
-      options: [
-        { value: 'no', label: settings.optional, help: settings.notRequired },
-        { value: 'yes', label: settings.required, help: settings.requiredText },
-      ],
-    })}
+    ${inputs(view, { values, problems: errors }, [
+      { ...own('issuer', settings.issuer, settings.issuerHelp), keys: 'url', charsMax: issuerCharsMax },
+      { ...own('clientId', settings.client), ...plain },
+      secret,
+      { ...own('emailDomain', settings.domain, settings.domainHelp), ...plain },
+      { ...own('roleClaim', settings.roleClaim, settings.roleClaimHelp), ...plain, optional: true },
+      ...ssoRoles.map((role) => ({
+        ...own(role, fill(settings.valuesOf, { role }), settings.valuesHelp),
+        ...plain,
+        optional: true,
+      })),
+      {
+        ...own('required', settings.whether),
+        value: 'no',
+        choices: [
+          { value: 'no', label: settings.optional, help: settings.notRequired },
+          { value: 'yes', label: settings.required, help: settings.requiredText },
+        ],
+      },
+    ])}
     <button type="submit" class="primary">${settings.save}</button>
   </form>`
 }
 
+const [textCharsMax, secretCharsMax, issuerCharsMax] = [500, 1000, 2000]
+
 function removal(view: ConsoleView): Html {
   const { settings } = texts[view.language].signOn
-  const id = 'remove-sso'
   return confirmed(view, {
-    ...{ id, title: settings.remove, action: `${view.root}team/single-sign-on/remove`, about: '' },
-    ...{ shown: html`<p>${settings.removeText}</p>`, submit: settings.remove, look: 'danger' },
+    id: 'remove-sso',
+    title: settings.remove,
+    action: `${view.root}team/single-sign-on/remove`,
+    about: '',
+    shown: html`<p>${settings.removeText}</p>`,
+    submit: settings.remove,
+    look: 'danger',
   })
 }
 
 export const ssoRoutes: Routes = (frame, withPerson) => [
-  ...wayRoutes(frame, withPerson),
+  ...providerRoutes(frame, withPerson),
   ...settingRoutes(frame, withPerson),
 ]
 
 const isRecent = ({ clock }: Frame, { session }: Person): boolean => isRecentSignIn(session.createdAt, clock.now())
 
-function wayRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readonly PublicRoute[] {
+function providerRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readonly PublicRoute[] {
   const { singleSignOn } = frame.members
   const tried = async (request: PublicRequest, work: () => Promise<PublicAnswer>): Promise<PublicAnswer> => {
     try {
       return await work()
     } catch (error) {
-      return failedPage(request, viewOf(frame, request), error)
+      return failedPage(request, createView(frame, request), error)
     }
   }
   return [
@@ -259,7 +285,7 @@ function wayRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readonly Pu
           const browser = browserOf(request)
           const { kind, token, next } = await singleSignOn.finish(partnerId, given, browser)
           if (token !== undefined) return seeOther(`../${nextOf(next)}`, ...signedInCookies(token, browser))
-          const view = viewOf(frame, request)
+          const view = createView(frame, request)
           const s = texts[view.language].signOn
           const action = { href: `${view.root}account`, label: s.leadsOn }
           return kind === 'connect'
@@ -270,33 +296,23 @@ function wayRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readonly Pu
   ]
 }
 
-type Settings = ResponseOf<'getSingleSignOn'>
+type SsoSettings = ResponseOf<'getSingleSignOn'>
 
 function settingRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readonly PublicRoute[] {
   const { operate } = frame
   const { singleSignOn } = frame.members
-  const callOf = ({ caller }: Person, { requestId, ip }: PublicRequest) => ({ caller, requestId, ip })
-  const read = async (request: PublicRequest, person: Person): Promise<Settings | undefined> => {
-    try {
-      return await operate('getSingleSignOn', callOf(person, request))
-    } catch (error) {
-      if (error instanceof Refusal && error.code === 'not_found') return undefined
-      throw error
-    }
-  }
   const show = async (request: PublicRequest, person: Person, errors?: Readonly<Record<string, string>>) => {
-    const found = await read(request, person)
+    const found = await ifFound(operate('getSingleSignOn', callOf(person, request)))
     const { settings } = texts[person.view.language].signOn
-    const done = new URLSearchParams(request.query).get('done')
-    const confirmation = doneForms.find((each) => each === done)
+    const confirmation = readDone(request, doneForms)
     const waiting = await singleSignOn.waiting(person.caller.partnerId)
     const body = ssoPage(
       { ...person.view, current: 'team' },
       {
-        ...(found && { current: currentOf(found) }),
+        ...(found && { current: currentSettings(found) }),
         waiting: waiting && { ...waiting, by: waiting.proposedByName, isOwn: waiting.proposedBy === person.user.id },
-        values: errors === undefined || request.body.length === 0 ? valuesOf(found) : typedIn(readForm(request)),
-        may: { write: person.caller.permissions.includes('users:write') },
+        values: errors === undefined || request.body.length === 0 ? settingValues(found) : readTyped(readForm(request)),
+        may: { write: may(person, 'users:write') },
         errors,
         confirmation: confirmation && settings[confirmation],
       },
@@ -305,7 +321,7 @@ function settingRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readonl
   }
   const form = (
     path: '' | '/domain' | '/remove' | '/confirm' | '/reject',
-    done: Done,
+    done: DoneForm,
     act: (field: Form, call: ReturnType<typeof callOf>, person: Person) => Promise<unknown>,
   ): PublicRoute => ({
     method: 'POST',
@@ -320,7 +336,7 @@ function settingRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readonl
           const shown = waiting?.proposedBy === person.user.id ? 'proposed' : done
           return seeOther(`${person.view.root}team/single-sign-on?done=${shown}`)
         } catch (error) {
-          return show(request, person, errorsOf(person, error))
+          return show(request, person, ssoProblems(person, error))
         }
       }),
   })
@@ -330,32 +346,34 @@ function settingRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readonl
       path: '/console/team/single-sign-on',
       handle: (request) => withPerson(request, (person) => show(request, person)),
     },
-    form('', 'saved', (field, call) => operate('setSingleSignOn', { ...call, body: bodyOf(field) })),
+    form('', 'saved', (field, call) => operate('setSingleSignOn', { ...call, body: settingsBody(field) })),
     form('/domain', 'proved', (_field, call) => operate('proveSingleSignOnDomain', call)),
     form('/remove', 'removed', (_field, call) => operate('removeSingleSignOn', call)),
-    form('/confirm', 'confirmed', (field, { ip }, person) => singleSignOn.confirm(person, changeIdOf(field), ip)),
-    form('/reject', 'rejected', (field, { ip }, person) => singleSignOn.reject(person, changeIdOf(field), ip)),
+    form('/confirm', 'confirmed', (field, { ip }, person) => singleSignOn.confirm(person, readChangeId(field), ip)),
+    form('/reject', 'rejected', (field, { ip }, person) => singleSignOn.reject(person, readChangeId(field), ip)),
   ]
 }
 
 const doneForms = ['saved', 'proposed', 'confirmed', 'rejected', 'proved', 'removed'] as const
 
-type Done = (typeof doneForms)[number]
+type DoneForm = (typeof doneForms)[number]
 
-function changeIdOf(field: Form): string {
+function readChangeId(field: Form): string {
   const id = field('id')
   if (!uuid.test(id)) throw notFound('change of the single sign-on')
   return id
 }
 
-const listOf = (text: string): string[] =>
+const splitList = (text: string): string[] =>
   text
     .split(',')
     .map((each) => each.trim())
     .filter((each) => each !== '')
 
-function bodyOf(field: Form) {
-  const roles = ssoRoles.map((role) => [role, listOf(field(role))] as const).filter(([, values]) => values.length > 0)
+function settingsBody(field: Form) {
+  const roles = ssoRoles
+    .map((role) => [role, splitList(field(role))] as const)
+    .filter(([, values]) => values.length > 0)
   const roleClaim = field('roleClaim').trim()
   const secret = field('clientSecret')
   return {
@@ -369,25 +387,28 @@ function bodyOf(field: Form) {
   }
 }
 
-const currentOf = ({ redirectUri, domainRecord, domainProvedAt }: Settings) => ({
+const currentSettings = ({ redirectUri, domainRecord, domainProvedAt }: SsoSettings) => ({
   redirectUri,
   domainRecord,
   domainProvedAt: domainProvedAt === null ? null : new Date(domainProvedAt),
 })
 
-const typedIn = (field: Form) => Object.fromEntries(ssoFields.map((name) => [name, field(name)]))
+const readTyped = (field: Form) => Object.fromEntries(ssoFields.map((name) => [name, field(name)]))
 
-const valuesOf = (found: Settings | undefined) =>
+const settingValues = (found: SsoSettings | undefined) =>
   found === undefined
     ? {}
     : {
-        ...{ issuer: found.issuer, clientId: found.clientId, emailDomain: found.emailDomain },
-        ...{ roleClaim: found.roleClaim ?? '', required: found.required ? 'yes' : 'no' },
+        issuer: found.issuer,
+        clientId: found.clientId,
+        emailDomain: found.emailDomain,
+        roleClaim: found.roleClaim ?? '',
+        required: found.required ? 'yes' : 'no',
         ...Object.fromEntries(ssoRoles.map((role) => [role, (found.roles?.[role] ?? []).join(', ')])),
       }
 
 /** Returns the text of each field's refusal, by its name. `form`: a refusal of the form as a whole. */
-function errorsOf({ view }: Person, error: unknown): Readonly<Record<string, string>> {
+function ssoProblems({ view }: Person, error: unknown): Readonly<Record<string, string>> {
   if (!(error instanceof Refusal)) throw error
   const { settings } = texts[view.language].signOn
   if (error.code === 'last_admin') return { form: settings.lastAdmin }

@@ -10,14 +10,24 @@ import {
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { isRecentSignIn } from '../../people/sign-in/index.ts'
 import { html, type Html } from '../html.ts'
-import { asking, choices, field, hiddenField, openDialog } from '../kit/forms.ts'
+import { asking, emptyForm, hiddenField, input, inputs, openDialog, postButton, type Values } from '../kit/forms.ts'
 import { type ConsoleView, type RoleName, roleText, shell } from '../kit/frame.ts'
 import { badge, message, table, time } from '../kit/parts.ts'
-import { clientOf, errorsOf, type Form, page, readForm, seeOther, uuid } from '../kit/request.ts'
+import {
+  readClient,
+  readDone,
+  errorsOf,
+  type Form,
+  page,
+  readForm,
+  seeOther,
+  uuid,
+  readValues,
+} from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { type Frame, type Person, type Routes, signInAgain } from './request.ts'
+import { callOf, type Frame, may, type Person, type Routes, signInAgain } from './request.ts'
 
-function roleOptions(view: ConsoleView, roles: readonly RoleName[]) {
+function roleChoices(view: ConsoleView, roles: readonly RoleName[]) {
   const { t } = view
   const helps = { Admin: t.roleAdminText, Developer: t.roleDeveloperText, Operator: t.roleOperatorText }
   return roles.map((value) => ({ value, label: roleText(view, value), help: helps[value] }))
@@ -34,7 +44,7 @@ type TeamMember = {
   readonly factors: readonly ('passkey' | 'password' | 'sso')[]
 }
 
-/** A member whose role the reader may not grant has no forms, nor has the reader's own row. */
+/** Draws the members. The reader's own row and members with a role that the reader cannot grant have no forms. */
 function memberTable(
   view: ConsoleView,
   members: readonly TeamMember[],
@@ -90,12 +100,17 @@ function memberActions(
 function roleDialog(view: ConsoleView, { id, fullName, roleName }: TeamMember, grantable: readonly RoleName[]): Html {
   const { t, root } = view
   const own = `role-of-${id}`
-  const role = { id: `${own}-choice`, name: 'role', legend: t.role, chosen: roleName }
+  const choices = roleChoices(view, grantable)
+  const role = input(view, emptyForm, { id: `${own}-choice`, name: 'role', label: t.role, value: roleName, choices })
   return asking({
-    ...{ id: own, title: fill(t.changeRoleOf, { name: fullName }), action: `${root}team/role` },
-    about: html`${hiddenField('id', id)} ${choices({ ...role, options: roleOptions(view, grantable) })}`,
+    id: own,
+    title: fill(t.changeRoleOf, { name: fullName }),
+    action: `${root}team/role`,
+    about: html`${hiddenField('id', id)} ${role}`,
     fields: html`<p>${t.changeRoleEffect}</p>`,
-    ...{ submit: t.changeRole, look: 'primary', cancel: t.cancel },
+    submit: t.changeRole,
+    look: 'primary',
+    cancel: t.cancel,
   })
 }
 
@@ -110,7 +125,8 @@ const removeDialog = ({ t, root }: ConsoleView, member: TeamMember): Html =>
     action: `${root}team/remove`,
     about: aboutMember(member),
     effects: [t.removeSessions, t.removeSignIn, t.removeInvitations],
-    ...{ submit: t.removeMember, cancel: t.cancel },
+    submit: t.removeMember,
+    cancel: t.cancel,
   })
 
 const resetDialog = ({ t, root }: ConsoleView, member: TeamMember): Html =>
@@ -120,7 +136,8 @@ const resetDialog = ({ t, root }: ConsoleView, member: TeamMember): Html =>
     action: `${root}team/reset`,
     about: aboutMember(member),
     effects: [t.removeSessions, t.resetEndsFactors, t.resetMailsLink, t.resetTellsAdmins],
-    ...{ submit: t.resetSignIn, cancel: t.cancel },
+    submit: t.resetSignIn,
+    cancel: t.cancel,
   })
 
 type InvitationStatus = 'Pending' | 'Accepted' | 'Expired' | 'Revoked'
@@ -148,7 +165,7 @@ function invitationTable(view: ConsoleView, invitations: readonly TeamInvitation
       ...(mayWrite ? [[t.actions, 'actions'] as const] : []),
     ],
     rows: invitations.map((invitation) => [
-      who(invitation),
+      personCell(invitation),
       roleText(view, invitation.roleName),
       statusBadge(view, invitation.status),
       time(view, invitation.invitedAt),
@@ -158,7 +175,7 @@ function invitationTable(view: ConsoleView, invitations: readonly TeamInvitation
   })
 }
 
-const who = ({ fullName, email }: TeamInvitation): Html =>
+const personCell = ({ fullName, email }: TeamInvitation): Html =>
   fullName === undefined
     ? html`<span class="name">${email}</span>`
     : html`<span class="name">${fullName}</span> <span class="soft">${email}</span>`
@@ -177,48 +194,40 @@ function statusBadge({ t }: ConsoleView, status: InvitationStatus): Html {
 }
 
 function invitationActions({ t, root }: ConsoleView, { id, email, status }: TeamInvitation): Html | string {
-  const form = (path: string, label: string, look: string) =>
-    html`<form method="post" action="${root}team/${path}">
-      ${hiddenField('id', id)}
-      <button type="submit" class="small ${look}">${label}<span class="away"> ${email}</span></button>
-    </form>`
   if (status === 'Accepted' || status === 'Revoked') return ''
+  const form = (path: string, label: string, look: string) =>
+    postButton(`${root}team/${path}`, label, { look, about: email, hidden: { id } })
   return html`<div class="actions">
-    ${form('resend', t.resend, '')} ${status === 'Pending' && form('revoke', t.revoke, 'danger')}
+    ${form('resend', t.resend, 'small')} ${status === 'Pending' && form('revoke', t.revoke, 'small danger')}
   </div>`
 }
 
-/** The fields of the form of an invitation. */
-type InviteField = 'email' | 'fullName' | 'role'
-
-type Team = {
+type TeamView = {
   readonly members: readonly TeamMember[]
   readonly invitations: readonly TeamInvitation[]
-  /** `reset`: to reset the sign-in of colleagues, which Admins do. */
+  /** `reset`: true for an Admin, who may reset the sign-in of others. */
   readonly may: { readonly write: boolean; readonly reset: boolean }
   /** The next page of members. */
   readonly next: string | null
-  /** The roles that the person may give. */
+  /** The roles that the person may grant. */
   readonly grantable: readonly RoleName[]
   /** Problems by field of the invitation (`email`, `fullName`, `role`); any other key is about the whole page. */
   readonly errors?: Readonly<Record<string, string>>
-  /** Values of a refused invitation, so that nothing typed is lost. */
-  readonly typed?: Readonly<Partial<Record<InviteField, string>>>
+  /** The values of a refused invitation. */
+  readonly typed?: Values
   /** Says what the last form did. */
   readonly confirmation?: string
 }
 
-const idOf: Readonly<Record<string, string>> = {
-  email: 'invite-email',
-  fullName: 'invite-name',
-  role: 'invite-role',
-} satisfies Record<InviteField, string>
+/** The ids of the fields of an invitation. */
+const inviteIds = { email: 'invite-email', fullName: 'invite-name', role: 'invite-role' } as const
 
-export function teamPage(view: ConsoleView, team: Team): string {
+export function teamPage(view: ConsoleView, team: TeamView): string {
   const { t } = view
   const { members, invitations, may, next, grantable, errors = {}, confirmation } = team
+  const ids: Readonly<Record<string, string>> = may.write ? inviteIds : {}
   const problems = Object.fromEntries(
-    Object.entries(errors).map(([key, text]) => [(may.write && idOf[key]) || 'form', text] as const),
+    Object.entries(errors).map(([name, text]) => [ids[name] ?? 'form', text] as const),
   )
   return shell(view, {
     title: t.team,
@@ -250,37 +259,17 @@ export function teamPage(view: ConsoleView, team: Team): string {
   })
 }
 
-function inviteForm(view: ConsoleView, { grantable, errors = {}, typed = {} }: Team): Html {
+function inviteForm(view: ConsoleView, { grantable, errors = {}, typed = {} }: TeamView): Html {
   const { t, root } = view
   return html`<section class="card" aria-labelledby="invite">
     <h2 id="invite" tabindex="-1">${t.inviteTitle}</h2>
     <p>${t.inviteText}</p>
     <form method="post" action="${root}team/invite" class="invite">
-      ${field({
-        id: 'invite-email',
-        name: 'email',
-        type: 'email',
-        label: t.email,
-        error: errors['email'],
-        more: html`autocomplete="off" maxlength="${emailCharsMax}"`,
-        ...(typed.email === undefined ? {} : { value: typed.email }),
-      })}
-      ${field({
-        id: 'invite-name',
-        name: 'fullName',
-        label: t.fullName,
-        error: errors['fullName'],
-        more: html`autocomplete="off" maxlength="${nameCharsMax}"`,
-        ...(typed.fullName === undefined ? {} : { value: typed.fullName }),
-      })}
-      ${choices({
-        id: 'invite-role',
-        name: 'role',
-        legend: t.role,
-        chosen: typed.role,
-        error: errors['role'],
-        options: roleOptions(view, grantable),
-      })}
+      ${inputs(view, { values: typed, problems: errors }, [
+        { id: inviteIds.email, name: 'email', type: 'email', label: t.email, charsMax: emailCharsMax },
+        { id: inviteIds.fullName, name: 'fullName', label: t.fullName, charsMax: nameCharsMax },
+        { id: inviteIds.role, name: 'role', label: t.role, choices: roleChoices(view, grantable) },
+      ])}
       <button type="submit" class="primary">${t.sendInvitation}</button>
     </form>
   </section>`
@@ -288,12 +277,15 @@ function inviteForm(view: ConsoleView, { grantable, errors = {}, typed = {} }: T
 
 const membersShown = 50
 
-type Show = (request: PublicRequest, person: Person, errors?: Readonly<Record<string, string>>) => Promise<PublicAnswer>
+type ShowTeam = (
+  request: PublicRequest,
+  person: Person,
+  errors?: Readonly<Record<string, string>>,
+) => Promise<PublicAnswer>
 
 export const teamRoutes: Routes = (frame, withPerson) => {
   const { operate } = frame
-  const callOf = ({ caller }: Person, { requestId, ip }: PublicRequest) => ({ caller, requestId, ip })
-  const show: Show = async (request, person, errors) => {
+  const show: ShowTeam = async (request, person, errors) => {
     const call = callOf(person, request)
     const query = new URLSearchParams(request.query)
     const cursor = query.get('cursor')
@@ -302,18 +294,15 @@ export const teamRoutes: Routes = (frame, withPerson) => {
       operate('listUsers', { ...call, query: String(pageQuery) }),
       operate('listInvitations', { ...call, query: `limit=${membersShown}&status=Pending` }),
     ])
-    const grantable = grantableBy(person)
+    const grantable = grantableRoles(person)
     const shown = {
-      members: membersOf(person, team.data),
-      invitations: invitationsOf(invited.data),
-      may: {
-        write: person.caller.permissions.includes('users:write'),
-        reset: person.user.role === 'Admin',
-      },
-      ...(query.get('done') === 'reset' ? { confirmation: person.view.t.signInReset } : {}),
+      members: memberRows(person, team.data),
+      invitations: invitationRows(invited.data),
+      may: { write: may(person, 'users:write'), reset: person.user.role === 'Admin' },
+      ...(readDone(request, ['reset']) && { confirmation: person.view.t.signInReset }),
       next: team.nextCursor === null ? null : `team?cursor=${encodeURIComponent(team.nextCursor)}`,
       grantable,
-      ...(errors === undefined ? {} : { errors, typed: typedIn(request) }),
+      ...(errors && { errors, typed: readValues(readForm(request), Object.keys(inviteIds)) }),
     }
     return page(request, errors === undefined ? 200 : 400, teamPage({ ...person.view, current: 'team' }, shown))
   }
@@ -354,24 +343,17 @@ export const teamRoutes: Routes = (frame, withPerson) => {
   ]
 }
 
-/** Reads the form of an invitation again, so that a refusal loses nothing that was typed. */
-function typedIn(request: PublicRequest) {
-  const field = readForm(request)
-  const role = wire.roles.find((each) => each === field('role'))
-  return { email: field('email'), fullName: field('fullName'), ...(role === undefined ? {} : { role }) }
-}
-
-const grantableBy = ({ caller }: Person) =>
+const grantableRoles = ({ caller }: Person) =>
   wire.roles.filter((role) => permissions.every((each) => !roleAllows(role, each) || caller.permissions.includes(each)))
 
-async function reset({ members, clock }: Frame, request: PublicRequest, person: Person, show: Show) {
+async function reset({ members, clock }: Frame, request: PublicRequest, person: Person, show: ShowTeam) {
   if (!isRecentSignIn(person.session.createdAt, clock.now())) return signInAgain(request, 'team')
   const id = readForm(request)('id')
   const { t } = person.view
   if (id === person.user.id) return show(request, person, { form: t.resetSelf })
   if (!uuid.test(id)) throw notFound('user')
   try {
-    await members.recoveries.reset(person, id, clientOf(request))
+    await members.recoveries.reset(person, id, readClient(request))
     return seeOther('../team?done=reset')
   } catch (error) {
     if (error instanceof Refusal && error.errors.length > 0) return show(request, person, { form: t.resetSso })
@@ -379,7 +361,7 @@ async function reset({ members, clock }: Frame, request: PublicRequest, person: 
   }
 }
 
-const membersOf = (person: Person, users: ResponseOf<'listUsers'>['data']) =>
+const memberRows = (person: Person, users: ResponseOf<'listUsers'>['data']) =>
   users.map(({ userId: id, createdAt, lastSignInAt, ...user }) => ({
     ...user,
     id,
@@ -388,7 +370,7 @@ const membersOf = (person: Person, users: ResponseOf<'listUsers'>['data']) =>
     isSelf: id === person.user.id,
   }))
 
-const invitationsOf = (invitations: ResponseOf<'listInvitations'>['data']) =>
+const invitationRows = (invitations: ResponseOf<'listInvitations'>['data']) =>
   invitations.map(({ inviteId: id, invitedByFullName: invitedByName, createdAt, ...each }) => ({
     ...each,
     invitedAt: new Date(createdAt),

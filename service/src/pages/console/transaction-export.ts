@@ -1,12 +1,12 @@
-/** The file of a list of transactions, and how its filters are typed. */
+/** The CSV file of transactions, and the amounts of their filters. */
 import { decimalText, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import type { Values } from '../kit/forms.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { consoleTexts } from '../kit/language.ts'
 import { accountText, wordOf } from '../kit/parts.ts'
-import { queryText, readQuery, readTypedAmounts, timesOf } from '../kit/request.ts'
-import { type Columns, csvOf, exported, exportPageRows } from './list-export.ts'
+import { queryText, readQuery, readTypedAmounts, withTimes } from '../kit/request.ts'
+import { type Columns, writeCsv, sendCsv, exportPageRows } from './list-export.ts'
 import { callOf, type Frame, type Person } from './request.ts'
 import { texts } from './texts/index.ts'
 
@@ -32,9 +32,9 @@ function exportColumns({ language }: ConsoleView): Columns<Exported> {
     [p.fee, (row) => row.fee && { amount: row.fee.amount }],
     [p.feeCurrency, (row) => row.fee?.currency],
     [p.rail, (row) => row.rail && wordOf(p.rails, row.rail)],
-    [p.party, (row) => partyOf(row)?.accountHolderName],
-    [p.otherAccount, (row) => accountText(partyOf(row) ?? {})],
-    [p.bic, (row) => partyOf(row)?.bic],
+    [p.party, (row) => otherParty(row)?.accountHolderName],
+    [p.otherAccount, (row) => accountText(otherParty(row) ?? {})],
+    [p.bic, (row) => otherParty(row)?.bic],
     [p.customer, ({ partnerUser }) => partnerUser?.name ?? partnerUser?.email],
     [p.customerId, ({ partnerUser }) => partnerUser?.id],
     [p.createdUtc, (row) => ({ at: row.createdAt })],
@@ -42,8 +42,8 @@ function exportColumns({ language }: ConsoleView): Columns<Exported> {
   ]
 }
 
-/** The filters as the operation reads them. Amounts may be typed as people write them. */
-export function queryOf({ language }: ConsoleView, values: Partial<Values>): Partial<Values> {
+/** Rewrites amounts of the filters, which people type in their own format, for the operation. */
+export function amountQuery({ language }: ConsoleView, values: Partial<Values>): Partial<Values> {
   const { amount, amountMin, amountMax, ...rest } = values
   const thousands = language === 'de' ? '.' : ','
   const plain = (text: string | undefined) => {
@@ -53,7 +53,7 @@ export function queryOf({ language }: ConsoleView, values: Partial<Values>): Par
   return { ...rest, amount: plain(amount), amountMin: plain(amountMin), amountMax: plain(amountMax) }
 }
 
-/** Answers with the transactions that pass the filters of the list. */
+/** Sends the filtered transactions as a CSV file. */
 export async function exportTransactions(
   frame: Frame,
   request: PublicRequest,
@@ -66,15 +66,15 @@ export async function exportTransactions(
   const call = callOf(person, request)
   const mayPayouts = caller.permissions.includes('payouts:read')
   const read = async (cursor: string | undefined) => {
-    const query = `${queryText({ ...queryOf(view, timesOf(values)), cursor })}&limit=${exportPageRows}`
+    const query = `${queryText({ ...amountQuery(view, withTimes(values)), cursor })}&limit=${exportPageRows}`
     const found = await operate('listTransactions', { ...call, query })
     const paid = mayPayouts ? found.data.filter(({ category }) => category === 'Withdrawal') : []
     const fees = await payouts.feesOf(caller.partnerId, paid)
     return { ...found, data: found.data.map((row): Exported => ({ ...row, fee: fees.get(row.reference) })) }
   }
-  const make = () => csvOf(view.language, exportColumns(view), read)
-  return exported(request, view, { list: 'transactions', values, filters, make })
+  const make = () => writeCsv(view.language, exportColumns(view), read)
+  return sendCsv(request, view, { list: 'transactions', values, filters, make })
 }
 
-export const partyOf = ({ direction, creditorDetails, debtorDetails }: Transaction) =>
+export const otherParty = ({ direction, creditorDetails, debtorDetails }: Transaction) =>
   direction === 'Inward' ? debtorDetails : creditorDetails

@@ -5,7 +5,7 @@ import type { Explained } from '../../transactions/index.ts'
 import { html, type Html } from '../html.ts'
 import { optionsOf, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { type Listed, listPage, type Sum, sumsNote } from '../kit/lists.ts'
+import { type ListRows, listPage, type CurrencySum, sumsNote } from '../kit/lists.ts'
 import {
   account,
   accountText,
@@ -28,13 +28,13 @@ import {
   transactionBadge,
   wordOf,
 } from '../kit/parts.ts'
-import { linkOf, page, queryText, readQuery, statusOf, timesOf } from '../kit/request.ts'
+import { linkOf, page, queryText, readQuery, statusOf, withTimes } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { currencyOptions } from './payees.ts'
-import { proofOf } from './proof-file.ts'
-import { callOf, type Frame, type Person, readList, type Routes, routesOf } from './request.ts'
+import { sendProof } from './proof-file.ts'
+import { callOf, type Frame, type Person, readList, type Routes, placeRoutes } from './request.ts'
 import { texts } from './texts/index.ts'
-import { exportTransactions, partyOf, queryOf } from './transaction-export.ts'
+import { exportTransactions, otherParty, amountQuery } from './transaction-export.ts'
 
 type TransactionRow = {
   readonly reference: string
@@ -44,14 +44,14 @@ type TransactionRow = {
   readonly direction: string
   readonly status: string
   readonly party?: string | undefined
-  /** The customer for whom it is. Absent: the partner itself, or an erased customer. */
+  /** The customer. Absent: the partner itself, or an erased customer. */
   readonly customer?: string | undefined
   readonly createdAt: Date
   readonly amount: string
   readonly currency: string
 }
 
-/** The filters that are always shown. */
+/** Filters that are always shown. */
 const mainFilters = ['referencePrefix', 'status', 'currency', 'createdFrom', 'createdTo'] as const
 
 const moreFilters = [
@@ -73,28 +73,28 @@ const moreFilters = [
 ] as const
 
 /** Sums of a filtered list. */
-export type Sums = { readonly sums: readonly Sum[]; readonly capped: boolean }
+export type Sums = { readonly sums: readonly CurrencySum[]; readonly capped: boolean }
 
 export const transactionFilters: readonly string[] = [...mainFilters, ...moreFilters]
 
 const reordering = ['amountMin', 'amountMax', 'updatedSince', 'referencePrefix', 'payerName']
 
-type Transactions = Listed<TransactionRow> & {
-  /** Absent: the list has no filter, or one whose rows are not added up. */
+type TransactionList = ListRows<TransactionRow> & {
+  /** Absent: no filter is set, or the filtered rows are not added up. */
   readonly sums?: Sums | undefined
 }
 
-export function transactionsPage(view: ConsoleView, { rows, sums, ...shown }: Transactions): string {
+export function transactionsPage(view: ConsoleView, { rows, sums, ...shown }: TransactionList): string {
   const p = texts[view.language].payments
-  const filterOf = (name: keyof ReturnType<typeof filtersOf>) => ({ name, ...filtersOf(view)[name] })
+  const filterOf = (name: keyof ReturnType<typeof filterInputs>) => ({ name, ...filterInputs(view)[name] })
   return listPage(view, shown, {
     title: view.t.transactions,
     path: 'transactions',
     lead: reordering.some((name) => name in shown.values) ? p.orderNote : p.transactionsText,
     filters: mainFilters.map(filterOf),
     more: moreFilters.map(filterOf),
-    note: sums !== undefined && sumsNote(view, { ...sums, sums: sums.sums.map((sum) => inDirection(view, sum)) }),
-    isMoving: rows.some(({ status }) => status === 'Pending'),
+    note: sums !== undefined && sumsNote(view, { ...sums, sums: sums.sums.map((sum) => withDirection(view, sum)) }),
+    isLive: rows.some(({ status }) => status === 'Pending'),
     columns: [[p.reference, 'head'], p.kind, p.party, p.customer, p.status, p.created, [p.amount, 'number']],
     cells: rows.map(({ href, category, direction, status, party, customer, createdAt, amount, currency, ...row }) => [
       html`<a href="${href}">${referenceCell(row)}</a>`,
@@ -114,12 +114,12 @@ export function transactionsPage(view: ConsoleView, { rows, sums, ...shown }: Tr
   })
 }
 
-const inDirection = ({ language }: ConsoleView, { label = '', ...sum }: Sum): Sum => ({
+const withDirection = ({ language }: ConsoleView, { label = '', ...sum }: CurrencySum): CurrencySum => ({
   ...sum,
   label: wordOf(texts[language].payments.directions, label),
 })
 
-function filtersOf({ t, language }: ConsoleView) {
+function filterInputs({ t, language }: ConsoleView) {
   const p = texts[language].payments
   return {
     status: { label: p.status, options: optionsOf(t.transactionStatus) },
@@ -178,22 +178,22 @@ type TransactionDetails = {
   readonly updatedAt: Date
   readonly debtor?: Party | undefined
   readonly creditor?: Party | undefined
-  /** Absent: the transaction is of the partner itself. */
+  /** Absent: the transaction belongs to the partner itself. */
   readonly customer?: { readonly name: string; readonly href?: string | undefined } | undefined
   readonly details: Readonly<
     Record<'endToEndId' | 'idempotencyKey' | 'description' | 'hash' | 'requestedBy', string | undefined>
   >
-  /** Absent: it does not wait. */
+  /** Absent: the payment is not on hold. */
   readonly hold?: Explained | undefined
   readonly steps: readonly Step[]
   readonly related: readonly RelatedRow[]
   /** Absent: the transaction is not a payout, or the person may not read payouts. */
   readonly payoutHref?: string | undefined
-  /** The request that created the transaction. Absent: it is not in the request log, or the person may not read the log. */
+  /** The request that created the transaction. Absent: not in the request log, or the person may not read it. */
   readonly request?: { readonly href: string; readonly text: string; readonly at: Date } | undefined
   /** Absent: the person may not read events. */
   readonly eventsHref?: string | undefined
-  /** `read`: the proof was asked for. Reading it costs more than the rest of the page. */
+  /** `read`: absent until the person opens the proof, which costs more than the rest of the page. */
   readonly proof: {
     /** The proof as a file. */
     readonly fileHref: string
@@ -203,7 +203,7 @@ type TransactionDetails = {
   readonly raw: unknown
 }
 
-/** Shows what a payment waits for: who acts next, until when, and what helps. */
+/** Draws why a payment is on hold: who acts next, until when, and which evidence helps. */
 export function holdPart(view: ConsoleView, { kind, actor, by, evidence }: Explained): Html {
   const h = texts[view.language].holds
   const words = h.kinds[kind]
@@ -255,8 +255,8 @@ function details(view: ConsoleView, transaction: TransactionDetails): Html {
   return facts([
     [p.failure, errorKey && wordOf(p.errorKey, errorKey)],
     [p.description, description],
-    [p.payer, party(view, debtor)],
-    [p.payee, party(view, creditor)],
+    [p.payer, partyPart(view, debtor)],
+    [p.payee, partyPart(view, creditor)],
     [p.customer, customer && links([{ text: customer.name, href: customer.href }])],
     [p.exchanged, exchanged && money(view, exchanged.amount, exchanged.currency)],
     [p.type, wordOf(p.transactionType, type)],
@@ -277,7 +277,7 @@ function details(view: ConsoleView, transaction: TransactionDetails): Html {
   ])
 }
 
-function party(view: ConsoleView, given: Party | undefined): Html | undefined {
+function partyPart(view: ConsoleView, given: Party | undefined): Html | undefined {
   if (given === undefined || Object.values(given).every((value) => value === undefined)) return undefined
   const { name, account: number, bank } = given
   return html`<span class="lines">
@@ -317,17 +317,17 @@ function proofPart(view: ConsoleView, { proof: { fileHref, href, read } }: Trans
 
 type LoggedRequest = ResponseOf<'getRequest'>
 
-/** A request is answered after it has created the transaction. The clocks of two processes may differ by a second. */
+/** The request is logged after it created the transaction. The clocks of two processes may differ by a second. */
 const beforeMs = 1000
 
 const afterMs = 60_000
 
-const around = (at: string, earlierMs: number, laterMs: number) => ({
+const timeRange = (at: string, earlierMs: number, laterMs: number) => ({
   createdFrom: new Date(Date.parse(at) - earlierMs).toISOString(),
   createdTo: new Date(Date.parse(at) + laterMs).toISOString(),
 })
 
-/** Undefined: the person may not read the log, or no program has created the transaction in the last 30 days. */
+/** Finds the request that created a transaction. Undefined: the person may not read the log, or it has no such request. */
 async function creatingRequest(
   { operate }: Frame,
   request: PublicRequest,
@@ -336,9 +336,9 @@ async function creatingRequest(
 ) {
   const { caller, view } = person
   if (requestId === undefined || !caller.permissions.includes('users:read')) return undefined
-  const query = queryText({ requestId, ...around(createdAt, beforeMs, afterMs) })
+  const query = queryText({ requestId, ...timeRange(createdAt, beforeMs, afterMs) })
   const { data } = await operate('listRequests', { ...callOf(person, request), query })
-  // A client may use the id again, also for the reads that follow. The oldest write has created it.
+  // A client may reuse the id for later requests. The oldest write created the transaction.
   const found = data.findLast(({ method, status, replayed }) => method !== 'GET' && status < 300 && !replayed)
   if (found === undefined) return undefined
   const { id, method, operation, status, serviceAccountName, at } = found
@@ -351,15 +351,15 @@ async function creatingRequest(
 
 const recordsMax = '100'
 
-/** References of transactions, by the audit records of the time of the request. Of a longer time only the last records are read. */
-export async function createdBy(
+/** Lists transactions that a request created, by the audit records of its time. Reads at most the last 100 records. */
+export async function listCreated(
   { operate }: Frame,
   request: PublicRequest,
   person: Person,
   { requestId, method, status, replayed, at, durationMs }: LoggedRequest,
 ): Promise<readonly string[]> {
   if (method === 'GET' || status >= 300 || replayed) return []
-  const query = queryText({ ...around(at, durationMs + beforeMs, 1), limit: recordsMax })
+  const query = queryText({ ...timeRange(at, durationMs + beforeMs, 1), limit: recordsMax })
   const { data } = await operate('listAuditRecords', { ...callOf(person, request), query })
   return data.flatMap(({ requestId: other, action, subject: { reference } }) =>
     other === requestId && action === 'transaction.steps' && reference !== undefined ? [reference] : [],
@@ -373,8 +373,8 @@ type Transaction = ResponseOf<'getTransaction'>
 export const transactionHref = ({ root }: ConsoleView, reference: string): string =>
   `${root}transactions/${encodeURIComponent(reference)}`
 
-/** Steps of a payment with their actor and the reason of the bank, in words. */
-export const stepsOf = (view: ConsoleView, { data, requestedBy }: Timeline): readonly Step[] => {
+/** Words the steps of a payment, with their actor and the bank's reason. */
+export const timelineSteps = (view: ConsoleView, { data, requestedBy }: Timeline): readonly Step[] => {
   const p = texts[view.language].payments
   return data.map(({ step, createdAt, actor, reason, bankText }) => ({
     title: wordOf(p.step, step),
@@ -382,12 +382,12 @@ export const stepsOf = (view: ConsoleView, { data, requestedBy }: Timeline): rea
     by:
       actor &&
       fill(p.timelineBy, { actor: (step === 'Created' ? requestedBy?.name : undefined) ?? wordOf(p.actor, actor) }),
-    detail: bankSaid(view, reason, bankText),
+    detail: bankReasonText(view, reason, bankText),
   }))
 }
 
-/** A bank's code with its meaning, and its own words, which are marked as such. */
-export const bankSaid = (
+/** Words a bank's reason: the code with its meaning, and the bank's own text in quotes. */
+export const bankReasonText = (
   { language }: Pick<ConsoleView, 'language'>,
   reason: { readonly code: string; readonly text: string } | undefined,
   bankText: string | undefined,
@@ -398,7 +398,7 @@ export const bankSaid = (
   return [...coded, ...words].join(' ') || undefined
 }
 
-const eventsHrefOf = ({ view, caller }: Person, reference: string): string | undefined =>
+const eventsHrefFor = ({ view, caller }: Person, reference: string): string | undefined =>
   caller.permissions.includes('webhooks:read') ? linkOf(`${view.root}events`, { reference }) : undefined
 
 export const transactionRoutes: Routes = (frame, _withPerson, withMoney) => {
@@ -411,18 +411,18 @@ export const transactionRoutes: Routes = (frame, _withPerson, withMoney) => {
       person,
       transactionFilters,
       async (query) => {
-        const found = await operate('listTransactions', { ...call, query: queryText(queryOf(view, query)) })
-        // With `updatedSince` the last page has a cursor too, for changes to come.
+        const found = await operate('listTransactions', { ...call, query: queryText(amountQuery(view, query)) })
+        // With `updatedSince` the last page also has a cursor, for later changes.
         return { ...found, nextCursor: found.data.length > 0 ? found.nextCursor : null }
       },
-      (query) => operate('sumTransactions', { ...call, query: queryText(queryOf(view, query)) }),
+      (query) => operate('sumTransactions', { ...call, query: queryText(amountQuery(view, query)) }),
     )
     const rows = data.map((each) => ({
-      ...rowOf(view, each),
-      party: partyOf(each)?.accountHolderName,
+      ...transactionRow(view, each),
+      party: otherParty(each)?.accountHolderName,
       customer: each.partnerUser?.name ?? each.partnerUser?.email ?? each.partnerUser?.id,
     }))
-    const body = transactionsPage({ ...view, current: 'transactions' }, { ...shown, rows, sums })
+    const body = transactionsPage(view, { ...shown, rows, sums })
     return page(request, statusOf(shown.problems), body)
   }
   const showOne = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
@@ -441,13 +441,13 @@ export const transactionRoutes: Routes = (frame, _withPerson, withMoney) => {
     ])
     const payout = payouts?.data[0]
     const shown = {
-      ...detailsOf(raw, timeline.requestedBy?.name),
-      customer: customerOf(person, raw),
-      steps: stepsOf(view, timeline),
+      ...transactionDetails(raw, timeline.requestedBy?.name),
+      customer: customerLink(person, raw),
+      steps: timelineSteps(view, timeline),
       hold: timeline.hold,
       request: await creatingRequest(frame, request, person, { ...raw, requestId: timeline.requestId }),
-      related: related.data.map((each) => ({ ...each, ...rowOf(view, each) })),
-      eventsHref: eventsHrefOf(person, reference),
+      related: related.data.map((each) => ({ ...each, ...transactionRow(view, each) })),
+      eventsHref: eventsHrefFor(person, reference),
       payoutHref: payout && `${view.root}payouts/${payout.id}`,
       proof: {
         fileHref: `${transactionHref(view, reference)}/proof`,
@@ -456,48 +456,54 @@ export const transactionRoutes: Routes = (frame, _withPerson, withMoney) => {
       },
       raw,
     }
-    return page(request, 200, transactionPage({ ...view, current: 'transactions' }, shown))
+    return page(request, 200, transactionPage(view, shown))
   }
-  const route = routesOf(frame, withMoney, 'transactions')
+  const route = placeRoutes(frame, withMoney, 'transactions')
   return [
     route('GET', '', 'transactions:read', showList),
-    routesOf(frame, withMoney, 'exports')('GET', '/transactions.csv', 'transactions:read', (_frame, request, person) =>
-      exportTransactions(frame, request, person, transactionFilters),
+    placeRoutes(frame, withMoney, 'exports')(
+      'GET',
+      '/transactions.csv',
+      'transactions:read',
+      (_frame, request, person) => exportTransactions(frame, request, person, transactionFilters),
     ),
     route('GET', '/{id}', 'transactions:read', showOne),
     route('GET', '/{id}/proof', 'transactions:read', (_frame, request, person) =>
-      proofOf(frame, request, person, request.params['id'] ?? ''),
+      sendProof(frame, request, person, request.params['id'] ?? ''),
     ),
   ]
 }
 
-type Summed = {
-  readonly data: readonly (Omit<Sum, 'amount' | 'label'> & { readonly direction?: string; readonly amount: Decimal })[]
+type SumAnswer = {
+  readonly data: readonly (Omit<CurrencySum, 'amount' | 'label'> & {
+    readonly direction?: string
+    readonly amount: Decimal
+  })[]
   readonly capped: boolean
 }
 
-/** A list, and its sums, which are read at the same time. A list without a filter, or in the order of changes, has none. */
+/** Reads a list and its sums in parallel. A list without filters, or in the order of changes, has no sums. */
 export async function readSummed<T>(
   request: PublicRequest,
   person: Person,
   filters: readonly string[],
   list: Parameters<typeof readList<T>>[3],
-  sum: (query: Partial<Values>) => Promise<Summed>,
+  sum: (query: Partial<Values>) => Promise<SumAnswer>,
 ): Promise<Awaited<ReturnType<typeof readList<T>>> & { readonly sums: Sums | undefined }> {
   const values = readQuery(request, filters)
   const isSummed = Object.keys(values).length > 0 && !('updatedSince' in values)
-  // What refuses a filter of the sums refuses the list, which says so.
-  const summing = isSummed ? sum(timesOf(values)).catch(ifRefused) : undefined
+  // A filter that the sums refuse is refused by the list too, which reports it.
+  const summing = isSummed ? sum(withTimes(values)).catch(undefinedIfRefused) : undefined
   const found = await readList(request, person, filters, list)
   const summed = await summing
-  return { ...found, sums: summed && found.data.length > 0 ? sumsOf(summed) : undefined }
+  return { ...found, sums: summed && found.data.length > 0 ? sumTexts(summed) : undefined }
 }
 
-function ifRefused(error: unknown): undefined {
+function undefinedIfRefused(error: unknown): undefined {
   if (!(error instanceof Refusal)) throw error
 }
 
-const sumsOf = ({ data, capped }: Summed): Sums => ({
+const sumTexts = ({ data, capped }: SumAnswer): Sums => ({
   capped,
   sums: data.map(({ direction, amount, ...sum }) => ({
     ...sum,
@@ -506,33 +512,36 @@ const sumsOf = ({ data, capped }: Summed): Sums => ({
   })),
 })
 
-const rowOf = <T extends Pick<Transaction, 'reference' | 'amount' | 'createdAt'>>(view: ConsoleView, row: T) => ({
+const transactionRow = <T extends Pick<Transaction, 'reference' | 'amount' | 'createdAt'>>(
+  view: ConsoleView,
+  row: T,
+) => ({
   ...row,
   href: transactionHref(view, row.reference),
   amount: decimalText(row.amount),
   createdAt: new Date(row.createdAt),
 })
 
-const shownParty = (party: Transaction['creditorDetails']) =>
+const partyDetails = (party: Transaction['creditorDetails']) =>
   party && {
     name: party.accountHolderName,
     account: accountText(party) || undefined,
     bank: [party.bankName, party.bic].filter(Boolean).join(', ') || undefined,
   }
 
-const customerOf = ({ view, caller }: Person, { partnerUser }: Transaction) =>
+const customerLink = ({ view, caller }: Person, { partnerUser }: Transaction) =>
   partnerUser?.id === undefined
     ? undefined
     : {
         name: partnerUser.name ?? partnerUser.email ?? partnerUser.id,
-        // An erased customer has no page.
+        // An erased customer does not have a page.
         href:
           caller.permissions.includes('customers:read') && Object.keys(partnerUser).length > 1
             ? `${view.root}customers/${partnerUser.id}`
             : undefined,
       }
 
-function detailsOf(raw: Transaction, requestedBy: string | undefined) {
+function transactionDetails(raw: Transaction, requestedBy: string | undefined) {
   const { endToEndId, idempotencyKey, description, transactionHash } = raw
   const { userAmount, userCurrency } = raw
   return {
@@ -544,10 +553,13 @@ function detailsOf(raw: Transaction, requestedBy: string | undefined) {
       raw.hasFx && userAmount !== undefined && userCurrency !== undefined
         ? { amount: decimalText(userAmount), currency: userCurrency }
         : undefined,
-    debtor: shownParty(raw.debtorDetails),
-    creditor: shownParty(raw.creditorDetails),
+    debtor: partyDetails(raw.debtorDetails),
+    creditor: partyDetails(raw.creditorDetails),
     details: {
-      ...{ endToEndId, idempotencyKey, description, requestedBy },
+      endToEndId,
+      idempotencyKey,
+      description,
+      requestedBy,
       hash: transactionHash,
     },
   }

@@ -1,37 +1,40 @@
 /** Wallets: the list, a new one, and the page of one with the address for payers. */
-import { decimalText, type Permission, type ResponseOf } from '@partner-payments/wire'
+import type { ResponseOf } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import { currencies, newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
-import { type Draft, formPage, input, type Options, type Problems, type Values } from '../kit/forms.ts'
+import { type Draft, formPage, type Options, type Problems, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { type Listed, listPage } from '../kit/lists.ts'
+import { type ListRows, listPage } from '../kit/lists.ts'
 import { facts, identifier, message, money, strip, time, whole } from '../kit/parts.ts'
-import { idOf, linkOf, page, queryText, readForm, readQuery, seeOther, statusOf, valuesIn } from '../kit/request.ts'
+import {
+  readDone,
+  readId,
+  linkOf,
+  page,
+  queryText,
+  readForm,
+  readQuery,
+  seeOther,
+  statusOf,
+  uuidChars,
+  readValues,
+} from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { type CustomerLink, customerLinksOf } from './customer-link.ts'
-import { callOf, type Frame, type Person, problemsOf, readList, type Routes, routesOf } from './request.ts'
+import { type CustomerLink, readCustomerLinks } from './customer-link.ts'
+import { callOf, type Frame, may, type Person, problemsOf, readList, type Routes, placeRoutes } from './request.ts'
 import { texts } from './texts/index.ts'
 
 export const walletFields = ['currency', 'customerId'] as const
 
-type WalletRow = {
-  readonly id: string
-  readonly address: string
-  readonly currency: string
-  readonly network: string
-  readonly chainId: number
-  /** Absent: the wallet is the partner's own. */
-  readonly customer?: CustomerLink | undefined
-  readonly received: string
-  readonly createdAt: Date
-}
+/** `customer`: absent for a wallet of the partner itself. */
+type WalletRow = Omit<ResponseOf<'getWallet'>, 'customerId'> & { readonly customer?: CustomerLink | undefined }
 
-type Wallets = Listed<WalletRow> & { readonly tokens: readonly string[]; readonly mayWrite: boolean }
+type WalletList = ListRows<WalletRow> & { readonly tokens: readonly string[]; readonly mayWrite: boolean }
 
-const optionsOfTokens = (tokens: readonly string[]): Options => tokens.map((token) => [token, token] as const)
+const tokenOptions = (tokens: readonly string[]): Options => tokens.map((token) => [token, token] as const)
 
-export function walletsPage(view: ConsoleView, { rows, tokens, mayWrite, ...shown }: Wallets): string {
+export function walletsPage(view: ConsoleView, { rows, tokens, mayWrite, ...shown }: WalletList): string {
   const w = texts[view.language].wallets
   const p = texts[view.language].payments
   return listPage(view, shown, {
@@ -40,13 +43,13 @@ export function walletsPage(view: ConsoleView, { rows, tokens, mayWrite, ...show
     lead: w.lead,
     create: mayWrite && { text: w.newWallet, href: linkOf(`${view.root}wallets/new`, shown.values) },
     filters: [
-      { name: 'currency', label: w.token, options: optionsOfTokens(tokens) },
+      { name: 'currency', label: w.token, options: tokenOptions(tokens) },
       { name: 'customerId', label: p.customerId },
     ],
     columns: [[w.address, 'head'], w.owner, w.token, w.chain, p.created, [w.received, 'number']],
     cells: rows.map(({ id, address, currency, network, customer, received, createdAt }) => [
       html`<a href="${view.root}wallets/${id}"><code class="account">${address}</code></a>`,
-      owner(view, customer),
+      ownerCell(view, customer),
       currency,
       network,
       time(view, createdAt, 'date'),
@@ -56,7 +59,7 @@ export function walletsPage(view: ConsoleView, { rows, tokens, mayWrite, ...show
   })
 }
 
-function owner(view: ConsoleView, customer: CustomerLink | undefined): Html | string {
+function ownerCell(view: ConsoleView, customer: CustomerLink | undefined): Html | string {
   if (customer === undefined) return texts[view.language].wallets.own
   const { name, href } = customer
   return href === undefined ? html`<span class="free">${name}</span>` : html`<a class="free" href="${href}">${name}</a>`
@@ -65,26 +68,30 @@ function owner(view: ConsoleView, customer: CustomerLink | undefined): Html | st
 export function newWalletPage(view: ConsoleView, draft: Draft & { readonly tokens: readonly string[] }): string {
   const w = texts[view.language].wallets
   const p = texts[view.language].payments
-  const customer = { name: 'customerId', label: p.customer, help: w.customerHelp, optional: true, charsMax: 36 }
   return formPage(view, {
-    ...{ title: w.newWallet, lead: w.newText, problems: draft.problems, submit: w.open, action: 'wallets/new' },
-    hidden: { idempotencyKey: draft.idempotencyKey },
-    fields: html`${input(view, draft, { name: 'currency', label: w.token, options: optionsOfTokens(draft.tokens) })}
-    ${input(view, draft, customer)}`,
+    ...draft,
+    title: w.newWallet,
+    lead: w.newText,
+    submit: w.open,
+    action: 'wallets/new',
+    fields: [
+      { name: 'currency', label: w.token, options: tokenOptions(draft.tokens) },
+      { name: 'customerId', label: p.customer, help: w.customerHelp, charsMax: uuidChars, optional: true },
+    ],
     back: { path: 'wallets', text: p.back },
   })
 }
 
-type Wallet = WalletRow & {
+type WalletView = WalletRow & {
   /** Absent: the person may not read transactions. */
   readonly depositsHref?: string | undefined
-  /** Absent: the service is not a sandbox, or the person may not simulate. */
+  /** Absent: not a sandbox, or the person may not simulate. */
   readonly simulateHref?: string | undefined
-  /** True if the form was just sent. */
+  /** True if the person has just sent the form. */
   readonly isNew: boolean
 }
 
-export function walletPage(view: ConsoleView, wallet: Wallet): string {
+export function walletPage(view: ConsoleView, wallet: WalletView): string {
   const w = texts[view.language].wallets
   const p = texts[view.language].payments
   const { id, currency, network, chainId, customer, received, createdAt, isNew, depositsHref, simulateHref } = wallet
@@ -106,7 +113,7 @@ export function walletPage(view: ConsoleView, wallet: Wallet): string {
       ])}
       ${addressPart(view, wallet)}
       ${facts([
-        [w.owner, owner(view, customer)],
+        [w.owner, ownerCell(view, customer)],
         [p.created, time(view, createdAt)],
         [p.id, identifier(view, id, p.id)],
       ])}
@@ -114,7 +121,7 @@ export function walletPage(view: ConsoleView, wallet: Wallet): string {
   })
 }
 
-function addressPart(view: ConsoleView, { address, currency, network, chainId }: Wallet): Html {
+function addressPart(view: ConsoleView, { address, currency, network, chainId }: WalletView): Html {
   const w = texts[view.language].wallets
   return html`<section class="card" aria-labelledby="address-title">
     <h2 id="address-title">${w.addressTitle}</h2>
@@ -126,17 +133,13 @@ function addressPart(view: ConsoleView, { address, currency, network, chainId }:
 
 const tokens = Object.entries(currencies).flatMap(([code, { method }]) => (method === 'Token' ? [code] : []))
 
-const may = ({ caller }: Person, permission: Permission) => caller.permissions.includes(permission)
-
-function rowOf(wallet: ResponseOf<'getWallet'>, customers: ReadonlyMap<string, CustomerLink>): WalletRow {
-  const { id, address, currency, network, chainId, customerId, received, createdAt } = wallet
-  return {
-    ...{ id, address, currency, network, chainId },
-    customer: customerId === undefined ? undefined : (customers.get(customerId) ?? { name: customerId }),
-    received: decimalText(received),
-    createdAt: new Date(createdAt),
-  }
-}
+const walletRow = (
+  { customerId, ...wallet }: ResponseOf<'getWallet'>,
+  customers: ReadonlyMap<string, CustomerLink>,
+): WalletRow => ({
+  ...wallet,
+  customer: customerId === undefined ? undefined : (customers.get(customerId) ?? { name: customerId }),
+})
 
 async function showList(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { view } = person
@@ -144,28 +147,27 @@ async function showList(frame: Frame, request: PublicRequest, person: Person): P
     frame.operate('listWallets', { ...callOf(person, request), query: queryText(query) }),
   )
   const ids = data.map(({ customerId }) => customerId)
-  const customers = await customerLinksOf(frame, request, person, ids)
-  const rows = data.map((wallet) => rowOf(wallet, customers))
+  const customers = await readCustomerLinks(frame, request, person, ids)
+  const rows = data.map((wallet) => walletRow(wallet, customers))
   const wallets = { ...shown, rows, tokens, mayWrite: may(person, 'wallets:write') }
-  return page(request, statusOf(shown.problems), walletsPage({ ...view, current: 'wallets' }, wallets))
+  return page(request, statusOf(shown.problems), walletsPage(view, wallets))
 }
 
 async function showOne(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { view } = person
-  const call = { ...callOf(person, request), params: { walletId: idOf(request) } }
+  const call = { ...callOf(person, request), params: { walletId: readId(request) } }
   const wallet = await frame.operate('getWallet', call)
   const { id, currency, customerId } = wallet
-  const customers = await customerLinksOf(frame, request, person, [customerId])
+  const customers = await readCustomerLinks(frame, request, person, [customerId])
   const deposits = { category: 'Deposit', currency, customerId }
   const simulates = view.sandbox && may(person, 'simulations:write')
-  const { done } = readQuery(request, ['done'])
   const shown = {
-    ...rowOf(wallet, customers),
+    ...walletRow(wallet, customers),
     depositsHref: may(person, 'transactions:read') ? linkOf(`${view.root}transactions`, deposits) : undefined,
     simulateHref: simulates ? linkOf(`${view.root}simulations/tokens`, { walletId: id }) : undefined,
-    isNew: done === 'created',
+    isNew: readDone(request, ['created']) !== undefined,
   }
-  return page(request, 200, walletPage({ ...view, current: 'wallets' }, shown))
+  return page(request, 200, walletPage(view, shown))
 }
 
 const showForm = (
@@ -177,10 +179,10 @@ const showForm = (
 ): PublicAnswer => {
   const status = statusOf(problems)
   const draft = { tokens, values, idempotencyKey, problems }
-  return page(request, status, newWalletPage({ ...view, current: 'wallets' }, draft))
+  return page(request, status, newWalletPage(view, draft))
 }
 
-/** Words a refusal. One of the customer is at the customer; a token that no chain carries is at the token. */
+/** Words a refusal at its field: the customer, or a token that no chain supports. */
 function walletProblems({ view: { language } }: Person, error: unknown): Problems {
   const p = texts[language].payments
   const { customerUnknown, refusal } = texts[language].wallets
@@ -196,7 +198,7 @@ function walletProblems({ view: { language } }: Person, error: unknown): Problem
 async function create({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const given = readForm(request)
   const idempotencyKey = given('idempotencyKey') || newId()
-  const body = valuesIn(given, walletFields)
+  const body = readValues(given, walletFields)
   try {
     const { id } = await operate('createWallet', { ...callOf(person, request), body, idempotencyKey })
     return seeOther(`${id}?done=created`)
@@ -206,7 +208,7 @@ async function create({ operate }: Frame, request: PublicRequest, person: Person
 }
 
 export const walletRoutes: Routes = (frame, _withPerson, withMoney) => {
-  const route = routesOf(frame, withMoney, 'wallets')
+  const route = placeRoutes(frame, withMoney, 'wallets')
   return [
     route('GET', '', 'wallets:read', showList),
     route('GET', '/new', 'wallets:write', (_frame, request, person) =>

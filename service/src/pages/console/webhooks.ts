@@ -5,31 +5,46 @@ import { newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
 import {
   asking,
+  choiceCard,
+  type Draft,
+  emptyForm,
+  fieldGroup,
   formPage,
   hiddenField,
-  inputs,
   openDialog,
   optionsOf,
   postButton,
   type Problems,
-  select,
-  type Values,
+  type FormState,
 } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { filters, list, type Listed, listPage, type Pages } from '../kit/lists.ts'
-import { badge, call, copyButton, facts, message, strip, table, time } from '../kit/parts.ts'
-import { idOf, page, pagesOf, queryText, readForm, readQuery, seeOther, statusOf, uuid } from '../kit/request.ts'
+import { filterForm, list, type ListRows, listPage, type PageLinks } from '../kit/lists.ts'
+import { badge, call, copyBlock, facts, message, strip, table, time } from '../kit/parts.ts'
+import {
+  readDone,
+  readId,
+  page,
+  pageLinks,
+  queryText,
+  readForm,
+  readQuery,
+  seeOther,
+  statusOf,
+  uuid,
+  readValues,
+} from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { type Added, addedBy, addedFact } from './made.ts'
+import { type CreatorFact, readCreatorFact, creatorFacts } from './creator.ts'
 import {
   callOf,
   type Frame,
   type GuestPages,
-  listed,
+  readPage,
+  may,
   problemsOf,
   readList,
-  routesOf,
-  textsWith,
+  placeRoutes,
+  textsWithRefusals,
   type Visitor,
 } from './request.ts'
 import { texts } from './texts/index.ts'
@@ -48,14 +63,14 @@ const createCall = `POST /v1/webhooks
 const statusBadge = (view: ConsoleView, status: WebhookRow['status']): Html =>
   badge(status === 'Enabled' ? 'good' : 'bad', texts[view.language].developers.subscriptionStatus[status])
 
-type Webhooks = Listed<WebhookRow> & {
+type WebhookList = ListRows<WebhookRow> & {
   readonly mayWrite: boolean
   /** True if the person may see the guest links. */
   readonly hasGuests: boolean
   readonly done?: 'deleted' | undefined
 }
 
-export function webhooksPage(view: ConsoleView, { rows, mayWrite, hasGuests, done, ...shown }: Webhooks): string {
+export function webhooksPage(view: ConsoleView, { rows, mayWrite, hasGuests, done, ...shown }: WebhookList): string {
   const d = texts[view.language].developers
   const guests = html`<a class="button" href="${view.root}webhooks/guests">${texts[view.language].guests.button}</a>`
   return listPage(view, shown, {
@@ -91,32 +106,31 @@ export type DeliveryRow = {
     readonly error?: string | undefined
     readonly responseBody?: string | undefined
   }[]
-  /** Key of the form that sends again, so that a double click sends once. */
+  /** Idempotency key of the form that redelivers, so that a double click sends once. */
   readonly idempotencyKey: string
 }
 
-type Webhook = WebhookRow & {
-  readonly added?: Added | undefined
-  readonly note?: string | undefined
-  readonly signature: string
-  readonly reason?: 'Partner' | 'Gone' | 'Failing' | undefined
-  readonly failingSince?: Date | undefined
-  readonly counts: { readonly delivered: number; readonly pending: number; readonly held: number }
-  /** Counting stopped, so that each count is a lower bound. */
-  readonly isCapped: boolean
-  readonly deliveries: readonly DeliveryRow[]
-  readonly values: Values
-  readonly problems: Problems
-  readonly pages: Pages
-  readonly mayWrite: boolean
-  /** Key of the form that makes a new secret, so that a double click makes one. */
-  readonly idempotencyKey: string
-  readonly done?: 'enabled' | 'redelivered' | undefined
-  readonly test?: TestOfWebhook | undefined
-}
+type WebhookView = WebhookRow &
+  FormState & {
+    readonly creator?: CreatorFact | undefined
+    readonly note?: string | undefined
+    readonly signature: string
+    readonly reason?: 'Partner' | 'Gone' | 'Failing' | undefined
+    readonly failingSince?: Date | undefined
+    readonly counts: { readonly delivered: number; readonly pending: number; readonly held: number }
+    /** True if counting stopped early: each count is a lower bound. */
+    readonly isCapped: boolean
+    readonly deliveries: readonly DeliveryRow[]
+    readonly pages: PageLinks
+    readonly mayWrite: boolean
+    /** Idempotency key of the form that rotates the secret, so that a double click creates one. */
+    readonly idempotencyKey: string
+    readonly done?: 'enabled' | 'redelivered' | undefined
+    readonly test?: TestResult | undefined
+  }
 
-/** The result of a test event that was just sent. */
-type TestOfWebhook = {
+/** The result of a test delivery. */
+type TestResult = {
   readonly delivered: boolean
   readonly durationMs: number
   readonly status?: number | undefined
@@ -124,7 +138,7 @@ type TestOfWebhook = {
   readonly responseBody?: string | undefined
 }
 
-export function webhookPage(view: ConsoleView, webhook: Webhook): string {
+export function webhookPage(view: ConsoleView, webhook: WebhookView): string {
   const d = texts[view.language].developers
   const { id, url, status, counts, isCapped, done, values, problems, pages, mayWrite } = webhook
   const path = `${view.root}webhooks/${id}`
@@ -155,19 +169,17 @@ export function webhookPage(view: ConsoleView, webhook: Webhook): string {
         [d.disabled, webhook.reason && d.reason[webhook.reason]],
         [d.failingSince, webhook.failingSince && time(view, webhook.failingSince)],
         [d.created, time(view, webhook.createdAt)],
-        ...addedFact(webhook),
+        ...creatorFacts(webhook),
       ])}
       <h2>${d.deliveries}</h2>
-      ${filters(view, {
-        path,
-        main: [
-          select({
-            ...{ id: 'status', name: 'status', label: d.status, value: values['status'], error: problems['status'] },
-            ...{ options: optionsOf(d.deliveryStatus), any: view.t.any },
-          }),
-        ],
-        active: Object.keys(values).length > 0,
-      })}
+      ${filterForm(
+        view,
+        { values, problems },
+        {
+          path: `webhooks/${id}`,
+          filters: [{ name: 'status', label: d.status, options: optionsOf(d.deliveryStatus) }],
+        },
+      )}
       ${list(view, {
         table: deliveryTable(view, webhook, path),
         isEmpty: webhook.deliveries.length === 0,
@@ -193,7 +205,7 @@ const webhookButtons = (view: ConsoleView, status: WebhookRow['status'], path: s
   </div>`
 }
 
-function testResult(view: ConsoleView, { delivered, durationMs, status, error, responseBody }: TestOfWebhook): Html {
+function testResult(view: ConsoleView, { delivered, durationMs, status, error, responseBody }: TestResult): Html {
   const d = texts[view.language].developers
   const answered = { status: String(status), ms: String(durationMs) }
   const refused =
@@ -203,8 +215,8 @@ function testResult(view: ConsoleView, { delivered, durationMs, status, error, r
   ${responseBody && html`<pre tabindex="0"><code>${responseBody}</code></pre>`}`
 }
 
-/** The forms that ask first: a new secret, and the end of the endpoint. */
-function webhookDialogs(view: ConsoleView, { url, idempotencyKey }: Webhook, path: string): Html {
+/** Draws the dialogs that rotate the secret and delete the endpoint. */
+function webhookDialogs(view: ConsoleView, { url, idempotencyKey }: WebhookView, path: string): Html {
   const d = texts[view.language].developers
   const ask = (id: string) => ({ id, action: `${path}/${id}`, cancel: view.t.cancel })
   return html`<p class="buttons">
@@ -212,11 +224,18 @@ function webhookDialogs(view: ConsoleView, { url, idempotencyKey }: Webhook, pat
       ${openDialog({ id: deleteId, label: d.deleteWebhook, about: url, tone: 'danger' })}
     </p>
     ${asking({
-      ...{ ...ask(rotateId), title: d.rotateTitle, effects: [d.rotateEffect, d.rotateOverlap] },
-      ...{ about: hiddenField('idempotencyKey', idempotencyKey), submit: d.rotate, look: 'primary' },
+      ...ask(rotateId),
+      title: d.rotateTitle,
+      effects: [d.rotateEffect, d.rotateOverlap],
+      about: hiddenField('idempotencyKey', idempotencyKey),
+      submit: d.rotate,
+      look: 'primary',
     })}
     ${asking({
-      ...{ ...ask(deleteId), title: d.deleteTitle, effects: [d.deleteEffect, d.deleteFeed], submit: d.deleteWebhook },
+      ...ask(deleteId),
+      title: d.deleteTitle,
+      effects: [d.deleteEffect, d.deleteFeed],
+      submit: d.deleteWebhook,
     })}`
 }
 
@@ -225,7 +244,7 @@ const tones = { Pending: 'warning', Delivered: 'good', Held: 'bad' } as const
 export const deliveryBadge = ({ language }: ConsoleView, status: DeliveryRow['status']): Html =>
   badge(tones[status], texts[language].developers.deliveryStatus[status])
 
-function deliveryTable(view: ConsoleView, { deliveries, mayWrite }: Webhook, path: string): Html {
+function deliveryTable(view: ConsoleView, { deliveries, mayWrite }: WebhookView, path: string): Html {
   const d = texts[view.language].developers
   return table({
     caption: d.deliveries,
@@ -242,11 +261,12 @@ function deliveryTable(view: ConsoleView, { deliveries, mayWrite }: Webhook, pat
       row.reference,
       deliveryBadge(view, row.status),
       time(view, row.createdAt),
-      attemptsOf(view, row),
+      attemptList(view, row),
       ...(mayWrite
         ? [
             postButton(`${path}/redeliver`, d.redeliver, {
-              ...{ look: 'small', about: row.reference },
+              look: 'small',
+              about: row.reference,
               hidden: { eventId: row.eventId, idempotencyKey: row.idempotencyKey },
             }),
           ]
@@ -255,7 +275,7 @@ function deliveryTable(view: ConsoleView, { deliveries, mayWrite }: Webhook, pat
   })
 }
 
-export function attemptsOf(view: ConsoleView, { attempts }: Pick<DeliveryRow, 'attempts'>): Html | string {
+export function attemptList(view: ConsoleView, { attempts }: Pick<DeliveryRow, 'attempts'>): Html | string {
   const d = texts[view.language].developers
   if (attempts.length === 0) return '0'
   return html`<details>
@@ -272,71 +292,53 @@ export function attemptsOf(view: ConsoleView, { attempts }: Pick<DeliveryRow, 'a
   </details>`
 }
 
-type WebhookDraft = {
-  readonly url: string
-  readonly description: string
-  /** Names of the chosen event types. Empty: every event type of the interface document. */
+/** `events`: empty for every event type of the interface document. */
+type NewWebhook = Draft & {
   readonly events: readonly string[]
-  readonly idempotencyKey: string
+  readonly types: readonly { readonly name: string; readonly description: string }[]
 }
 
-type EventTypeChoice = { readonly name: string; readonly description: string }
-
-type NewWebhook = {
-  readonly draft: WebhookDraft
-  readonly types: readonly EventTypeChoice[]
-  readonly problems: Problems
-}
-
-export function newWebhookPage(view: ConsoleView, { draft, types, problems }: NewWebhook): string {
+export function newWebhookPage(view: ConsoleView, draft: NewWebhook): string {
   const d = texts[view.language].developers
-  const p = texts[view.language].payments
-  const values = { url: draft.url, description: draft.description }
   return formPage(view, {
-    ...{ title: d.newWebhook, problems, submit: d.createWebhook, action: 'webhooks/new' },
-    hidden: { idempotencyKey: draft.idempotencyKey },
-    fields: html`${inputs(view, { values, problems }, [
-      { name: 'url', label: d.url, help: d.urlHelp, charsMax: urlCharsMax, more: html` inputmode="url"` },
-      { name: 'description', label: d.note, help: d.noteHelp, charsMax: 255, optional: true },
-    ])}
-    ${eventChoices(view, draft, types, problems['events'])}`,
-    back: { path: 'webhooks', text: p.back },
+    ...draft,
+    title: d.newWebhook,
+    submit: d.createWebhook,
+    action: 'webhooks/new',
+    fields: [
+      { name: 'url', label: d.url, help: d.urlHelp, charsMax: urlCharsMax, keys: 'url' },
+      { name: 'description', label: d.note, help: d.noteHelp, charsMax: noteCharsMax, optional: true },
+      eventChoices(view, draft),
+    ],
+    back: { path: 'webhooks', text: texts[view.language].payments.back },
   })
 }
 
-function eventChoices(
-  view: ConsoleView,
-  { events }: WebhookDraft,
-  types: readonly EventTypeChoice[],
-  error: string | undefined,
-): Html {
-  const d = texts[view.language].developers
-  return html`<fieldset
-    class="field${error !== undefined && ' wrong'}"
-    aria-describedby="events-help${error !== undefined && ' events-error'}"
-  >
-    <legend>${d.events}</legend>
-    <p class="help" id="events-help">${d.eventsHelp}</p>
-    ${error !== undefined && html`<p class="error" id="events-error">${error}</p>`}
-    ${types.map(({ name, description }, at) => {
-      const id = at === 0 ? 'events' : `events-${at}`
-      return html`<div class="choice">
-        <input
-          type="checkbox"
-          id="${id}"
-          name="events"
-          value="${name}"
-          aria-describedby="${id}-about"
-          ${events.includes(name) && html` checked`}
-        />
-        <label for="${id}">${name}</label>
-        <p class="help" id="${id}-about">${description}</p>
-      </div>`
-    })}
-  </fieldset>`
+/** The contract has the same length. */
+const noteCharsMax = 255
+
+function eventChoices({ language }: ConsoleView, { events, types, problems }: NewWebhook): Html {
+  const d = texts[language].developers
+  return fieldGroup({
+    id: 'events',
+    legend: d.events,
+    help: d.eventsHelp,
+    error: problems['events'],
+    body: types.map(({ name, description }, at) =>
+      choiceCard({
+        type: 'checkbox',
+        id: at === 0 ? 'events' : `events-${at}`,
+        name: 'events',
+        value: name,
+        label: name,
+        help: description,
+        isChosen: events.includes(name),
+      }),
+    ),
+  })
 }
 
-/** `secret`: undefined where the key pair of the endpoint signs, whose private half never leaves the service. */
+/** Draws a new secret. `secret`: undefined if a key pair signs, whose private key never leaves the service. */
 export function secretPage(
   view: ConsoleView,
   { id, url, secret }: { readonly id: string; readonly url: string; readonly secret: string | undefined },
@@ -351,44 +353,50 @@ export function secretPage(
         secret === undefined
           ? html`<p>${d.publicKeyShown}</p>`
           : html`<p>${d.secretOnce}</p>
-              <div class="call" role="group" aria-label="${d.secret}">
-                <pre tabindex="0"><code>${secret}</code></pre>
-                ${copyButton(view, secret, d.secret)}
-              </div>`
+              ${copyBlock(view, secret, d.secret)}`
       }
       <p class="foot"><a href="${view.root}webhooks/${id}">${d.openWebhook}</a></p>`,
   })
 }
 
-const rowOf = ({ id, url, events, extensionEvents, status, createdAt }: ResponseOf<'getSubscription'>): WebhookRow => ({
-  ...{ id, url, events: [...events, ...extensionEvents], status },
+const webhookRow = ({
+  id,
+  url,
+  events,
+  extensionEvents,
+  status,
+  createdAt,
+}: ResponseOf<'getSubscription'>): WebhookRow => ({
+  id,
+  url,
+  events: [...events, ...extensionEvents],
+  status,
   createdAt: new Date(createdAt),
 })
 
-const deliveryOf = (delivery: ResponseOf<'getDelivery'>): DeliveryRow => {
+const deliveryRow = (delivery: ResponseOf<'getDelivery'>): DeliveryRow => {
   const { eventId, eventType, reference, status, createdAt, attempts } = delivery
   return {
-    ...{ eventId, eventType, reference, status },
+    eventId,
+    eventType,
+    reference,
+    status,
     createdAt: new Date(createdAt),
     attempts: attempts.map((each) => ({ ...each, startedAt: new Date(each.startedAt) })),
     idempotencyKey: newId(),
   }
 }
 
-/** Words of the refusals: those of all pages, and those of webhooks. */
-const refusalTexts = (person: Visitor) => textsWith(person, 'developers')
+const refusalTexts = (person: Visitor) => textsWithRefusals(person, 'developers')
 
-const mayWriteOf = ({ caller }: Visitor) => caller.permissions.includes('webhooks:write')
-
-/** Reports whether an endpoint was disabled because of its failures, so that a person has to look at it. */
+/** Reports whether an endpoint was disabled because of its failures. */
 export const isFailing = ({ disabledReason }: Pick<ResponseOf<'getSubscription'>, 'disabledReason'>): boolean =>
   disabledReason === 'Failing' || disabledReason === 'Gone'
 
-/** Endpoints of which those that fail are chosen. A partner has fewer. */
+/** Endpoints that are searched for failing ones. A partner has fewer. */
 const failingAmongMax = 100
 
 async function showList({ operate }: Frame, request: PublicRequest, person: Visitor): Promise<PublicAnswer> {
-  const { done } = readQuery(request, ['done'])
   const call = callOf(person, request)
   const { data, shown } = await readList(request, person, ['show'], async ({ show, ...query }) => {
     if (show !== 'failing') return operate('listSubscriptions', { ...call, query: queryText(query) })
@@ -396,105 +404,103 @@ async function showList({ operate }: Frame, request: PublicRequest, person: Visi
     return { data: all.data.filter(isFailing), nextCursor: null }
   })
   const own = {
-    ...{ ...shown, rows: data.map(rowOf), mayWrite: mayWriteOf(person) },
-    hasGuests: person.caller.permissions.includes('users:read'),
-    done: done === 'deleted' ? ('deleted' as const) : undefined,
+    ...shown,
+    rows: data.map(webhookRow),
+    mayWrite: may(person, 'webhooks:write'),
+    hasGuests: may(person, 'users:read'),
+    done: readDone(request, ['deleted']),
   }
-  return page(request, 200, webhooksPage({ ...person.view, current: 'webhooks' }, own))
+  return page(request, 200, webhooksPage(person.view, own))
 }
 
 async function showOne(
   frame: Frame,
   request: PublicRequest,
   person: Visitor,
-  after: { readonly test?: TestOfWebhook; readonly refused?: Problems } = {},
+  after: { readonly test?: TestResult; readonly refused?: Problems } = {},
 ): Promise<PublicAnswer> {
   const { view } = person
   const { operate } = frame
-  const id = idOf(request)
+  const id = readId(request)
   const values = readQuery(request, deliveryFilters)
-  const { cursor, done } = readQuery(request, ['cursor', 'done'])
+  const { cursor } = readQuery(request, ['cursor'])
   const call = { ...callOf(person, request), params: { id } }
   const found = await operate('getSubscription', call)
   const statistics = await operate('getSubscriptionStatistics', call)
   const { delivered, pending, held, capped, failingSince } = statistics
-  const deliveries = await listed(texts[view.language].payments, deliveryFilters, () =>
+  const deliveries = await readPage(texts[view.language].payments, deliveryFilters, () =>
     operate('listDeliveries', { ...call, query: queryText({ ...values, cursor }) }),
   )
   const problems = { ...deliveries.problems, ...after.refused }
   const shown = {
-    ...rowOf(found),
-    added: await addedBy(frame, person, found.id),
-    ...{ note: found.description, signature: found.signature, reason: found.disabledReason },
+    ...webhookRow(found),
+    creator: await readCreatorFact(frame, person, found.id),
+    note: found.description,
+    signature: found.signature,
+    reason: found.disabledReason,
     failingSince: failingSince === null ? undefined : new Date(failingSince),
     counts: { delivered, pending, held },
     isCapped: capped,
-    deliveries: deliveries.data.map(deliveryOf),
-    ...{ values, problems, pages: pagesOf(`${view.root}webhooks/${id}`, values, cursor, deliveries.nextCursor) },
-    ...{ mayWrite: mayWriteOf(person), idempotencyKey: newId(), test: after.test },
-    done: (['enabled', 'redelivered'] as const).find((each) => each === done),
+    deliveries: deliveries.data.map(deliveryRow),
+    values,
+    problems,
+    pages: pageLinks(`${view.root}webhooks/${id}`, values, cursor, deliveries.nextCursor),
+    mayWrite: may(person, 'webhooks:write'),
+    idempotencyKey: newId(),
+    test: after.test,
+    done: readDone(request, ['enabled', 'redelivered']),
   }
-  return page(request, statusOf(problems), webhookPage({ ...view, current: 'webhooks' }, shown))
+  return page(request, statusOf(problems), webhookPage(view, shown))
 }
+
+type TypedWebhook = Omit<NewWebhook, 'types'>
 
 async function showNew(
   { operate }: Frame,
   request: PublicRequest,
   person: Visitor,
-  draft: WebhookDraft = { url: '', description: '', events: [], idempotencyKey: newId() },
-  problems: Problems = {},
+  typed: TypedWebhook = { ...emptyForm, events: [], idempotencyKey: newId() },
 ): Promise<PublicAnswer> {
-  const { data } = await operate('listEventTypes', callOf(person, request))
-  const types = data.map(({ name, description }) => ({ name, description }))
-  const view = { ...person.view, current: 'webhooks' }
-  return page(request, statusOf(problems), newWebhookPage(view, { draft, types, problems }))
+  const { data: types } = await operate('listEventTypes', callOf(person, request))
+  return page(request, statusOf(typed.problems), newWebhookPage(person.view, { ...typed, types }))
 }
 
 /** Creates an endpoint. The page that shows the secret is the answer, because no later request can show it. */
 async function create(frame: Frame, request: PublicRequest, person: Visitor): Promise<PublicAnswer> {
   const given = readForm(request)
-  const draft = {
-    url: given('url').trim(),
-    description: given('description').trim(),
-    events: new URLSearchParams(request.body.toString('utf8')).getAll('events'),
-    idempotencyKey: given('idempotencyKey') || newId(),
-  }
-  const { url, description, events, idempotencyKey } = draft
-  // One list on the page: each type goes into the field that delivers it.
+  const values = readValues(given, ['url', 'description'])
+  const events = new URLSearchParams(request.body.toString('utf8')).getAll('events')
+  const idempotencyKey = given('idempotencyKey') || newId()
+  // The page has one list: each type goes into the field that delivers it.
   const extensionEvents = events.filter((name) => subscribedIn(name) === 'extensionEvents')
   const body = {
-    url,
-    ...(description === '' ? {} : { description }),
+    ...values,
     events: events.length === 0 ? [webhooks.allEvents] : events.filter((name) => !extensionEvents.includes(name)),
     extensionEvents,
   }
   try {
     const created = await frame.operate('createSubscription', { ...callOf(person, request), body, idempotencyKey })
-    return page(
-      request,
-      200,
-      secretPage({ ...person.view, current: 'webhooks' }, { ...created, secret: created.secret }),
-    )
+    return page(request, 200, secretPage(person.view, { ...created, secret: created.secret }))
   } catch (error) {
     const problems = problemsOf(refusalTexts(person), error, ['url', 'description', 'events'])
-    return showNew(frame, request, person, { ...draft, idempotencyKey: newId() }, problems)
+    return showNew(frame, request, person, { values, problems, events, idempotencyKey: newId() })
   }
 }
 
-/** Makes a new signing secret. */
+/** Rotates the signing secret. */
 async function rotate({ operate }: Frame, request: PublicRequest, person: Visitor): Promise<PublicAnswer> {
-  const call = { ...callOf(person, request), params: { id: idOf(request) } }
+  const call = { ...callOf(person, request), params: { id: readId(request) } }
   const { id, url } = await operate('getSubscription', call)
   const idempotencyKey = readForm(request)('idempotencyKey') || newId()
   const { secret } = await operate('rotateSecret', { ...call, body: {}, idempotencyKey })
-  return page(request, 200, secretPage({ ...person.view, current: 'webhooks' }, { id, url, secret }))
+  return page(request, 200, secretPage(person.view, { id, url, secret }))
 }
 
 export const webhookRoutes: GuestPages = (frame, withVisitor) => {
   const { operate } = frame
-  const route = routesOf(frame, withVisitor, 'webhooks')
+  const route = placeRoutes(frame, withVisitor, 'webhooks')
   type Act = (request: PublicRequest, person: Visitor) => Promise<PublicAnswer>
-  /** A form of one endpoint. A refusal shows its page again. */
+  /** Creates the route of a form on the page of an endpoint. A refusal shows the page again. */
   const form = (name: string, act: Act): PublicRoute =>
     route('POST', `/{id}/${name}`, 'webhooks:write', async (_frame, request, person) => {
       try {
@@ -509,12 +515,12 @@ export const webhookRoutes: GuestPages = (frame, withVisitor) => {
     route('POST', '/new', 'webhooks:write', create),
     route('GET', '/{id}', 'webhooks:read', showOne),
     form('enable', async (request, person) => {
-      const id = idOf(request)
+      const id = readId(request)
       await operate('enableSubscription', { ...callOf(person, request), params: { id } })
       return seeOther(`../${id}?done=enabled`)
     }),
     form('redeliver', async (request, person) => {
-      const [id, given] = [idOf(request), readForm(request)]
+      const [id, given] = [readId(request), readForm(request)]
       const eventId = given('eventId')
       if (!uuid.test(eventId)) throw notFound('page')
       const call = { ...callOf(person, request), params: { id, eventId } }
@@ -523,14 +529,14 @@ export const webhookRoutes: GuestPages = (frame, withVisitor) => {
     }),
     {
       ...form('test', async (request, person) => {
-        const call = { ...callOf(person, request), params: { id: idOf(request) }, body: {} }
+        const call = { ...callOf(person, request), params: { id: readId(request) }, body: {} }
         return showOne(frame, request, person, { test: await operate('testSubscription', call) })
       }),
       callsChosenHost: true,
     },
     form('rotate', (request, person) => rotate(frame, request, person)),
     form('delete', async (request, person) => {
-      await operate('deleteSubscription', { ...callOf(person, request), params: { id: idOf(request) } })
+      await operate('deleteSubscription', { ...callOf(person, request), params: { id: readId(request) } })
       return seeOther('../../webhooks?done=deleted')
     }),
   ]

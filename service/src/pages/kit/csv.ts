@@ -1,26 +1,26 @@
 /** Files of spreadsheets: CSV (RFC 4180) as Excel and other programs write it in several languages, read and written. Pure. */
 import { csvCell } from '../../kernel/index.ts'
 
-/** Cells of a line, for a file with columns that we do not read. */
+/** Cells of a line that are read, including columns that the import ignores. */
 const cellsMax = 100
-/** Lines that are read before other work runs. */
+/** Lines that are read before the event loop continues. */
 const linesAtOnce = 500
 
-/** A file that is no text: a workbook of Excel or LibreOffice, or something else. */
-export type NoText = 'workbook' | 'binary'
+/** The kind of a file that is not text: a workbook of Excel or LibreOffice, or another binary file. */
+export type UnreadableFile = 'workbook' | 'binary'
 
 const startsWith = (bytes: Uint8Array, ...first: readonly number[]): boolean =>
   first.every((byte, at) => bytes[at] === byte)
 
 /** Decodes UTF-8, UTF-16 with a byte order mark ("Unicode Text" of Excel), else Windows-1252 ("CSV" of Excel on Windows). */
-export function textOfFile(bytes: Uint8Array): { readonly text: string } | NoText {
+export function decodeFile(bytes: Uint8Array): { readonly text: string } | UnreadableFile {
   // ZIP (XLSX, ODS) and the compound file of XLS.
   if (startsWith(bytes, 0x50, 0x4b, 0x03, 0x04) || startsWith(bytes, 0xd0, 0xcf, 0x11, 0xe0)) return 'workbook'
-  const text = decoded(bytes)
+  const text = decodeText(bytes)
   return text.includes('\0') ? 'binary' : { text }
 }
 
-function decoded(bytes: Uint8Array): string {
+function decodeText(bytes: Uint8Array): string {
   if (startsWith(bytes, 0xff, 0xfe)) return new TextDecoder('utf-16le').decode(bytes)
   if (startsWith(bytes, 0xfe, 0xff)) return new TextDecoder('utf-16be').decode(bytes)
   try {
@@ -32,8 +32,8 @@ function decoded(bytes: Uint8Array): string {
 
 type CsvRecord = { readonly line: number; readonly cells: readonly string[]; readonly isOpen: boolean }
 
-/** The records of a text. A quoted cell may contain separators, quotes that are doubled, and line breaks. */
-function* recordsOf(text: string, separator: string): Generator<CsvRecord> {
+/** Reads the records of a text. A quoted cell may contain separators, doubled quotes and line breaks. */
+function* readRecords(text: string, separator: string): Generator<CsvRecord> {
   let [at, line] = [0, 1]
   while (at < text.length) {
     const first = line
@@ -49,9 +49,9 @@ function* recordsOf(text: string, separator: string): Generator<CsvRecord> {
         line += cell.split('\n').length - 1
         at = until + 1
       }
-      const stop = stopAfter(text, at, separator)
+      const stop = endOfCell(text, at, separator)
       cell += text.slice(at, stop)
-      cells.push(plainCell(cell))
+      cells.push(cleanCell(cell))
       at = stop
       if (text[at] !== separator || cells.length === cellsMax) break
       at += 1
@@ -64,7 +64,7 @@ function* recordsOf(text: string, separator: string): Generator<CsvRecord> {
   }
 }
 
-/** The place of the quote that ends a cell. -1: it has none. */
+/** Returns the position of the quote that ends a cell. -1: the quote is missing. */
 function endOfQuote(text: string, from: number): number {
   let at = text.indexOf('"', from)
   while (at !== -1 && text[at + 1] === '"') at = text.indexOf('"', at + 2)
@@ -76,14 +76,14 @@ function endOfLine(text: string, from: number): number {
   return end === -1 ? text.length : end
 }
 
-function stopAfter(text: string, from: number, separator: string): number {
+function endOfCell(text: string, from: number, separator: string): number {
   let at = from
   while (at < text.length && text[at] !== separator && text[at] !== '\n' && text[at] !== '\r') at += 1
   return at
 }
 
-/** A cell without blanks at its ends, the formula `="0123"` that keeps zeros, and the apostrophe of `csvCell`. */
-function plainCell(cell: string): string {
+/** Trims a cell, and removes the formula `="0123"` that keeps zeros and the apostrophe of `csvCell`. */
+function cleanCell(cell: string): string {
   const text = cell.trim()
   const [, kept] = /^="([^"]*)"$/.exec(text) ?? []
   return kept?.trim() ?? text.replace(/^'(?=[\s"']*[=+\-@\t\r\n＝＋－＠])/u, '')
@@ -91,32 +91,32 @@ function plainCell(cell: string): string {
 
 const separators = [';', '\t', ','] as const
 
-/** The separator that the first line has most often outside of quotes. */
-function separatorOf(head: string): string {
+/** Returns the separator that is most frequent in the first line, outside quotes. */
+function detectSeparator(head: string): string {
   const bare = head.replaceAll(/"[^"]*"/g, '')
   const counts = separators.map((separator) => bare.split(separator).length)
   return separators[counts.indexOf(Math.max(...counts))] ?? ';'
 }
 
-/** A column of a file: its name, and all names by which a header may call it. */
+/** The columns of a file, each with further names that a header may use. */
 export type FileColumns<Name extends string> = Readonly<Record<Name, readonly string[]>>
 
-export type Row<Name extends string> = { readonly line: number; readonly cells: Readonly<Record<Name, string>> }
+export type FileRow<Name extends string> = { readonly line: number; readonly cells: Readonly<Record<Name, string>> }
 
-/** `line`: of the file, from 1. `cells`: the line has more cells than the header. `quote`: a quoted text does not end. */
+/** `line` counts from 1. `cells`: the line has more cells than the header. `quote`: a quoted text does not end. */
 export type RowProblem = { readonly line: number; readonly code: 'cells' | 'quote' }
 
 type TableFile<Name extends string> = {
-  /** The columns that the header names. Empty: the first line is no header. */
+  /** The columns that the header names. Empty: the first line is not a header. */
   readonly named: ReadonlySet<Name>
-  readonly rows: readonly Row<Name>[]
+  readonly rows: readonly FileRow<Name>[]
   readonly problems: readonly RowProblem[]
-  /** True if the file has more lines than are read. */
+  /** True if the file has more lines than the limit. */
   readonly isCut: boolean
 }
 
-/** Compares names of columns: without case, blanks and punctuation, with umlauts as they are or in two letters. */
-const keyOf = (name: string): string =>
+/** Normalises the name of a column: lower case, without blanks and punctuation, with umlauts as two letters. */
+const columnKey = (name: string): string =>
   name
     .toLowerCase()
     .replaceAll('ä', 'ae')
@@ -133,17 +133,17 @@ export async function readTable<Name extends string>(
 ): Promise<TableFile<Name>> {
   const [, declared, plain = ''] = /^\uFEFF?(?:sep=(.)\r?\n)?([^]*)$/i.exec(text) ?? []
   const [head = ''] = plain.split('\n', 1)
-  const records = recordsOf(plain, declared ?? separatorOf(head))
-  const header = (records.next().value as CsvRecord | undefined)?.cells.map(keyOf) ?? []
+  const records = readRecords(plain, declared ?? detectSeparator(head))
+  const header = (records.next().value as CsvRecord | undefined)?.cells.map(columnKey) ?? []
   const entries = Object.entries(columns) as [Name, readonly string[]][]
   const places = entries.flatMap(([name, others]) => {
-    const keys = new Set([name, ...others].map(keyOf))
+    const keys = new Set([name, ...others].map(columnKey))
     const at = header.findIndex((key) => keys.has(key))
     return at === -1 ? [] : [[name, at] as const]
   })
   const named = new Set(places.map(([name]) => name))
   const skipped = declared === undefined ? 0 : 1
-  const rows: Row<Name>[] = []
+  const rows: FileRow<Name>[] = []
   const problems: RowProblem[] = []
   let read = 0
   for (const record of records) {
@@ -164,7 +164,7 @@ export async function readTable<Name extends string>(
   return { named, rows, problems, isCut: false }
 }
 
-/** The form in which the Excel of a language opens a CSV file by a double click: it reads the separator of its country, and UTF-8 by its mark. */
+/** The separators that Excel expects in each language when a person opens a CSV file by a double click. */
 const spreadsheetForms = {
   de: { separator: ';', decimal: ',' },
   en: { separator: ',', decimal: '.' },
@@ -176,6 +176,6 @@ export function spreadsheetText(language: keyof typeof spreadsheetForms, rows: r
   return `\uFEFF${rows.map((cells) => `${cells.map(csvCell).join(separator)}\r\n`).join('')}`
 }
 
-/** A decimal amount as the spreadsheet of a language reads it. */
+/** Writes a decimal amount as the spreadsheet of a language reads it. */
 export const spreadsheetAmount = (language: keyof typeof spreadsheetForms, amount: string): string =>
   amount.replace('.', spreadsheetForms[language].decimal)

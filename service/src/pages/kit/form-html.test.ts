@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { html } from '../html.ts'
 import { confirmed, input, select } from './forms.ts'
-import { findForm, withForm } from './form-html.ts'
+import { findForm, pageWithForm } from './form-html.ts'
 import { consoleTexts } from './language.ts'
 
 const said = html`<p>as you left it</p>`
@@ -21,7 +21,7 @@ function filled(
   const page = `<!doctype html><main id="main" tabindex="-1">${main.html}</main>`
   const found = findForm(page, pagePath, given)
   assert.ok(found)
-  return withForm(page, found, given, { said, query: 'kept=1' })
+  return pageWithForm(page, found, given, { said, query: 'kept=1' })
 }
 
 test('fills in every kind of control, and escapes what was typed', () => {

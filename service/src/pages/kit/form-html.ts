@@ -1,11 +1,11 @@
 /**
- * Finds a form in the HTML of our own pages and fills it in. The pages are written by `html`, which escapes every value and quotes every
- * attribute, so that the tags are read by their form alone.
+ * Finds a form in the HTML of our own pages and fills it in. `html` escapes every value and quotes every attribute, so that regular
+ * expressions can read the tags.
  */
 import { html, type Html } from '../html.ts'
 
 /** The fields of a form in their order. A name may come several times. */
-export type Fields = readonly (readonly [name: string, value: string])[]
+export type FormFields = readonly (readonly [name: string, value: string])[]
 
 export type KeptFile = {
   readonly name: string
@@ -16,15 +16,15 @@ export type KeptFile = {
 
 type Attributes = Readonly<Record<string, string>>
 
-type Sent = {
+type SentForm = {
   /** The path that the form was sent to. */
   readonly path: string
-  readonly fields: Fields
+  readonly fields: FormFields
   readonly files: readonly KeptFile[]
 }
 
-/** The place of a form in a page. `dialog`: it is in one, which is closed when the page opens. */
-type Found = {
+/** The position of a form in a page. `dialog`: that of the dialog around it, which is closed when the page opens. */
+type FormPosition = {
   readonly start: number
   readonly end: number
   readonly dialog?: { readonly start: number; readonly end: number }
@@ -40,49 +40,51 @@ const textElement = new RegExp(`<textarea\\b${inTag}>[^]*?</textarea>`, 'g')
 const closingButton = new RegExp(`<button\\b[^<>]*\\bpopovertarget="[^"]*"${inTag}>[^]*?</button>`, 'g')
 
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }
-const plain = (text: string): string =>
+const unescapeText = (text: string): string =>
   text.replaceAll(/&(amp|lt|gt|quot|#39);/g, (_whole, name: string) => entities[name] ?? '')
-const escaped = (text: string): string => html`${text}`.html
+const escapeText = (text: string): string => html`${text}`.html
 
-const attributesOf = (tag: string): Attributes =>
+const readAttributes = (tag: string): Attributes =>
   Object.fromEntries(
-    [...tag.matchAll(/([^\s=>"/]+)(?:="([^"]*)")?/g)].map(([, name = '', value = '']) => [name, plain(value)]),
+    [...tag.matchAll(/([^\s=>"/]+)(?:="([^"]*)")?/g)].map(([, name = '', value = '']) => [name, unescapeText(value)]),
   )
 
 /** The inner text of a tag with an attribute set, or without it. */
 function withAttribute(tag: string, name: string, value: string | undefined): string {
-  const { [name]: _before, ...others } = attributesOf(tag)
+  const { [name]: _before, ...others } = readAttributes(tag)
   const all = value === undefined ? others : { ...others, [name]: value }
   return Object.entries(all)
-    .map(([each, text]) => ` ${each}="${escaped(text)}"`)
+    .map(([each, text]) => ` ${each}="${escapeText(text)}"`)
     .join('')
 }
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** Ids that differ each time that a page is shown, or after a change by another person. */
-const changing: readonly string[] = ['idempotencyKey', 'seen']
+/** Hidden ids that change each time the page is shown, or when another person changes the subject. */
+const changingIds: readonly string[] = ['idempotencyKey', 'seen']
 
-/** Reports whether the form names the same things as the one that was sent: two rows of a page may have forms with one action. */
-function isSame(text: string, { fields }: Pick<Sent, 'fields'>): boolean {
+/** Reports whether the form has the same hidden ids as the one that was sent: rows of a table have forms with one action. */
+function isAboutTheSame(text: string, { fields }: Pick<SentForm, 'fields'>): boolean {
   const hidden = [...text.matchAll(inputTag)]
-    .map(([, tag = '']) => attributesOf(tag))
+    .map(([, tag = '']) => readAttributes(tag))
     .filter(({ type }) => type === 'hidden')
   return hidden.every(({ name = '', value = '' }) => {
     const sent = fields.filter(([each]) => each === name)
-    return !uuid.test(value) || changing.includes(name) || sent.length === 0 || sent.some(([, each]) => each === value)
+    return (
+      !uuid.test(value) || changingIds.includes(name) || sent.length === 0 || sent.some(([, each]) => each === value)
+    )
   })
 }
 
-const pathOf = (action: string, pagePath: string): string => new URL(action, `http://page${pagePath}`).pathname
+const actionPath = (action: string, pagePath: string): string => new URL(action, `http://page${pagePath}`).pathname
 
-/** Finds the form of a page that sends to the same path and is about the same things. */
-export function findForm(page: string, pagePath: string, sent: Sent): Found | undefined {
+/** Finds the form of a page with the same path and the same hidden ids. */
+export function findForm(page: string, pagePath: string, sent: SentForm): FormPosition | undefined {
   for (const match of page.matchAll(formTag)) {
-    const { method = '', action = '' } = attributesOf(match[1] ?? '')
+    const { method = '', action = '' } = readAttributes(match[1] ?? '')
     const [start, end] = [match.index, page.indexOf('</form>', match.index) + '</form>'.length]
-    const isWanted = method === 'post' && pathOf(action, pagePath) === sent.path
-    if (!isWanted || !isSame(page.slice(start, end), sent)) continue
+    const isWanted = method === 'post' && actionPath(action, pagePath) === sent.path
+    if (!isWanted || !isAboutTheSame(page.slice(start, end), sent)) continue
     const dialog = [...page.slice(0, start).matchAll(dialogTag)].at(-1)
     const dialogEnd = dialog === undefined ? -1 : page.indexOf('</dialog>', dialog.index) + '</dialog>'.length
     return { start, end, ...(dialog && dialogEnd > end && { dialog: { start: dialog.index, end: dialogEnd } }) }
@@ -90,14 +92,14 @@ export function findForm(page: string, pagePath: string, sent: Sent): Found | un
   return undefined
 }
 
-/** Writes the values that were sent into the controls of a form. What was not sent, such as a password, stays as the page has it. */
-function filled(text: string, { fields, files }: Sent): string {
+/** Writes the sent values into the controls of a form. Controls without a sent value, such as passwords, stay unchanged. */
+function fillForm(text: string, { fields, files }: SentForm): string {
   const left = new Map<string, string[]>()
   for (const [name, value] of fields) left.set(name, [...(left.get(name) ?? []), value])
   const next = (name = ''): string | undefined => left.get(name)?.shift()
   const isSent = (name: string, value: string) => fields.some(([each, given]) => each === name && given === value)
   const inputs = text.replaceAll(inputTag, (whole, tag: string) => {
-    const { type = 'text', name = '', value = 'on' } = attributesOf(tag)
+    const { type = 'text', name = '', value = 'on' } = readAttributes(tag)
     if (type === 'checkbox' || type === 'radio')
       return `<input${withAttribute(tag, 'checked', isSent(name, value) ? '' : undefined)}>`
     if (type === 'file') {
@@ -110,15 +112,15 @@ function filled(text: string, { fields, files }: Sent): string {
     return given === undefined ? whole : `<input${withAttribute(tag, 'value', given)}>`
   })
   const texts = inputs.replaceAll(textElement, (whole, tag: string) => {
-    const given = next(attributesOf(tag)['name'])
-    return given === undefined ? whole : `<textarea${tag}>${escaped(given)}</textarea>`
+    const given = next(readAttributes(tag)['name'])
+    return given === undefined ? whole : `<textarea${tag}>${escapeText(given)}</textarea>`
   })
   return texts.replaceAll(selectElement, (whole, tag: string, options: string) => {
-    const { name = '' } = attributesOf(tag)
+    const { name = '' } = readAttributes(tag)
     const given = fields.filter(([each]) => each === name).map(([, value]) => value)
     if (given.length === 0) return whole
     const chosen = options.replaceAll(optionTag, (_option, own: string) => {
-      const { value = '' } = attributesOf(own)
+      const { value = '' } = readAttributes(own)
       return `<option${withAttribute(own, 'selected', given.includes(value) ? '' : undefined)}>`
     })
     return `<select${tag}>${chosen}</select>`
@@ -128,18 +130,18 @@ function filled(text: string, { fields, files }: Sent): string {
 const mainTag = new RegExp(`<main\\b${inTag}>`)
 
 /**
- * The page with its form as it was sent, and a sentence before it. A form in a dialog moves out of it, below the sentence, because nothing opens
- * a dialog without a script. `query`: added to the target of the form.
+ * Returns the page with its form as it was sent, below a sentence. A form in a dialog moves out of it, because the page cannot open a dialog
+ * without a script. `query` is added to the target of the form.
  */
-export function withForm(
+export function pageWithForm(
   page: string,
-  found: Found,
-  sent: Sent,
+  found: FormPosition,
+  sent: SentForm,
   { said, query }: { readonly said: Html; readonly query: string },
 ) {
   const { start, end, dialog } = found
-  const form = filled(page.slice(start, end), sent).replace(formTag, (_whole, tag: string) => {
-    const { action = '' } = attributesOf(tag)
+  const form = fillForm(page.slice(start, end), sent).replace(formTag, (_whole, tag: string) => {
+    const { action = '' } = readAttributes(tag)
     return `<form${withAttribute(tag, 'action', `${action}${action.includes('?') ? '&' : '?'}${query}`)}>`
   })
   const [main = ''] = mainTag.exec(page) ?? []

@@ -6,10 +6,10 @@ import { type ConsoleView, shell } from './frame.ts'
 /** The values of a form or of filters, by the names of their fields. An empty field is absent. */
 export type Values = Readonly<Record<string, string>>
 
-/** Characters of an amount as persons type it: the largest one with groups, decimals and blanks. */
+/** Characters of the largest amount with groups, decimals and blanks. */
 export const amountCharsMax = 20
 
-/** The text of each refusal, by the name of its field. `form`: it concerns the whole. */
+/** The text of each refusal, by the name of its field. `form`: the refusal of the form as a whole. */
 export type Problems = Readonly<Record<string, string>>
 
 type Field = {
@@ -17,37 +17,88 @@ type Field = {
   readonly label: string
   /** Absent: the browser does not send the field. */
   readonly name?: string
-  readonly type?: 'text' | 'email' | 'password' | 'date' | 'file'
-  readonly value?: string
-  readonly help?: string
+  readonly type?: 'text' | 'email' | 'password' | 'date' | 'file' | 'area'
+  readonly value?: string | undefined
+  readonly help?: string | undefined
   readonly error?: string | undefined
   /** Further attributes of the input. */
   readonly more?: Html
   readonly optional?: boolean
 }
 
-export function field(given: Field): Html {
-  const { id, label, name, type = 'text', value, help, error, more, optional = false } = given
-  const notes = [error !== undefined && `${id}-error`, help !== undefined && `${id}-help`].filter(Boolean).join(' ')
+/** Draws a field from its parts. Pages declare an `input`. */
+export function field({ id, label, name, type = 'text', value, help, error, more, optional = false }: Field): Html {
+  const notes = describedBy(id, help, error)
+  const attributes = html`id="${id}" ${name !== undefined && html` name="${name}"`} ${!optional && html` required`}
+  ${notes !== '' && html` aria-describedby="${notes}"`} ${error !== undefined && html` aria-invalid="true"`} ${more}`
   return html`<div class="field${error !== undefined && ' wrong'}">
     <label for="${id}">${label}</label>
-    ${help !== undefined && html`<p class="help" id="${id}-help">${help}</p>`}
-    ${error !== undefined && html`<p class="error" id="${id}-error">${error}</p>`}
-    <input
-      id="${id}"
-      type="${type}"
-      ${name !== undefined && html` name="${name}"`}
-      ${value !== undefined && html` value="${value}"`}
-      ${!optional && html` required`}
-      ${notes !== '' && html` aria-describedby="${notes}"`}
-      ${error !== undefined && html` aria-invalid="true"`}
-      ${more}
-    />
+    ${noteLines(id, help, error)}
+    ${
+      type === 'area'
+        ? html`<textarea ${attributes}>${value}</textarea>`
+        : html`<input type="${type}" ${attributes} ${value !== undefined && html` value="${value}"`} />`
+    }
   </div>`
 }
 
+const describedBy = (id: string, help: string | undefined, error: string | undefined): string =>
+  [error !== undefined && `${id}-error`, help !== undefined && `${id}-help`].filter(Boolean).join(' ')
+
+const noteLines = (id: string, help: string | undefined, error: string | undefined): Html =>
+  html`${help !== undefined && html`<p class="help" id="${id}-help">${help}</p>`}
+  ${error !== undefined && html`<p class="error" id="${id}-error">${error}</p>`}`
+
 export const hiddenField = (name: string, value: string): Html =>
   html`<input type="hidden" name="${name}" value="${value}" />`
+
+type FieldGroup = {
+  readonly id: string
+  readonly legend: string
+  readonly help?: string | undefined
+  readonly error?: string | undefined
+  readonly body: Html | readonly Html[]
+}
+
+/** Draws a group of fields with one legend, one help and one refusal. */
+export function fieldGroup({ id, legend, help, error, body }: FieldGroup): Html {
+  const notes = describedBy(id, help, error)
+  return html`<fieldset
+    class="field${error !== undefined && ' wrong'}"
+    ${notes !== '' && html` aria-describedby="${notes}"`}
+  >
+    <legend>${legend}</legend>
+    ${noteLines(id, help, error)} ${body}
+  </fieldset>`
+}
+
+type Choice = {
+  readonly type: 'radio' | 'checkbox'
+  readonly id: string
+  readonly name: string
+  readonly value: string
+  readonly label: string
+  readonly help?: string | undefined
+  readonly isChosen: boolean
+}
+
+/** Draws a radio button or a checkbox as a card with its label and its meaning. */
+export const choiceCard = ({ type, id, name, value, label, help, isChosen }: Choice): Html =>
+  html`<div class="choice">
+    <input
+      type="${type}"
+      id="${id}"
+      name="${name}"
+      value="${value}"
+      ${type === 'radio' && html` required`}
+      ${help !== undefined && html` aria-describedby="${id}-about"`}
+      ${isChosen && html` checked`}
+    />
+    <label for="${id}">${label}</label>
+    ${help !== undefined && html`<p class="help" id="${id}-about">${help}</p>`}
+  </div>`
+
+type ChoiceOption = { readonly value: string; readonly label: string; readonly help: string }
 
 type Choices = {
   readonly id: string
@@ -55,35 +106,25 @@ type Choices = {
   readonly legend: string
   readonly chosen: string | undefined
   readonly error?: string | undefined
-  readonly options: readonly { readonly value: string; readonly label: string; readonly help: string }[]
+  readonly options: readonly ChoiceOption[]
 }
 
-/** Radio buttons with what each choice means. The first one has the id, for the link of the error summary. */
-export function choices({ id, name, legend, chosen, error, options }: Choices): Html {
-  const items = options.map(({ value, label, help }, at) => {
-    const own = at === 0 ? id : `${id}-${at}`
-    return html`<div class="choice">
-      <input
-        type="radio"
-        id="${own}"
-        name="${name}"
-        value="${value}"
-        required
-        aria-describedby="${own}-help"
-        ${value === chosen && html` checked`}
-      />
-      <label for="${own}">${label}</label>
-      <p class="help" id="${own}-help">${help}</p>
-    </div>`
+/** Draws radio buttons with the meaning of each. The first one has the id, for the link of the error summary. */
+export const choices = ({ id, name, legend, chosen, error, options }: Choices): Html =>
+  fieldGroup({
+    id,
+    legend,
+    error,
+    body: options.map((option, at) =>
+      choiceCard({
+        ...option,
+        type: 'radio',
+        id: at === 0 ? id : `${id}-${at}`,
+        name,
+        isChosen: option.value === chosen,
+      }),
+    ),
   })
-  return html`<fieldset
-    class="field${error !== undefined && ' wrong'}"
-    ${error !== undefined && html` aria-describedby="${id}-error"`}
-  >
-    <legend>${legend}</legend>
-    ${error !== undefined && html`<p class="error" id="${id}-error">${error}</p>`} ${items}
-  </fieldset>`
-}
 
 type Boxes = {
   readonly id: string
@@ -95,31 +136,40 @@ type Boxes = {
   readonly options: Options
 }
 
-/** Boxes of which a person checks some or none. Each that is checked is sent under the name. The first one has the id. */
-export function boxes({ id, name, legend, chosen, help, error, options }: Boxes): Html {
-  const notes = [error !== undefined && `${id}-error`, help !== undefined && `${id}-help`].filter(Boolean).join(' ')
-  return html`<fieldset
-    class="field${error !== undefined && ' wrong'}"
-    ${notes !== '' && html` aria-describedby="${notes}"`}
-  >
-    <legend>${legend}</legend>
-    ${help !== undefined && html`<p class="help" id="${id}-help">${help}</p>`}
-    ${error !== undefined && html`<p class="error" id="${id}-error">${error}</p>`}
-    ${options.map(([value, text], at) => {
-      const own = at === 0 ? id : `${id}-${value}`
-      return html`<div class="choice">
-        <input
-          type="checkbox"
-          id="${own}"
-          name="${name}"
-          value="${value}"
-          ${chosen.includes(value) && html` checked`}
-        />
-        <label for="${own}">${text}</label>
-      </div>`
-    })}
-  </fieldset>`
+/** Draws checkboxes. The browser sends each one that is checked under the name. The first one has the id. */
+export const boxes = ({ id, name, legend, chosen, help, error, options }: Boxes): Html =>
+  fieldGroup({
+    id,
+    legend,
+    help,
+    error,
+    body: options.map(([value, label], at) =>
+      choiceCard({
+        type: 'checkbox',
+        id: at === 0 ? id : `${id}-${value}`,
+        name,
+        value,
+        label,
+        isChosen: chosen.includes(value),
+      }),
+    ),
+  })
+
+type Check = {
+  readonly name: string
+  readonly label: string
+  readonly id?: string
+  /** Absent: the browser sends `yes` for a checked one. */
+  readonly value?: string
+  readonly isChecked?: boolean
 }
+
+/** Draws one checkbox in a line. */
+export const check = ({ name, label, id = name, value = 'yes', isChecked = false }: Check): Html =>
+  html`<p class="check">
+    <input type="checkbox" id="${id}" name="${name}" value="${value}" ${isChecked && html` checked`} />
+    <label for="${id}">${label}</label>
+  </p>`
 
 /** Value and text of each option, for a `select`. */
 export type Options = readonly (readonly [value: string, text: string])[]
@@ -133,10 +183,11 @@ type Select = {
   readonly value: string | undefined
   readonly options: Options
   /** Text of the empty choice. Absent: one of the options has to be chosen. */
-  readonly any?: string
+  readonly any?: string | undefined
   readonly error?: string | undefined
 }
 
+/** Draws a select from its parts. Pages declare an `input` with options. */
 export const select = ({ id, name, label, value, options, any, error }: Select): Html =>
   html`<div class="field${error !== undefined && ' wrong'}">
     <label for="${id}">${label}</label>
@@ -154,97 +205,127 @@ export const select = ({ id, name, label, value, options, any, error }: Select):
   </div>`
 
 /** The values that were typed in a form or in filters, and the refusals. */
-export type Typed = { readonly values: Values; readonly problems: Problems }
+export type FormState = { readonly values: Values; readonly problems: Problems }
+
+/** A form in which nothing was typed yet. */
+export const emptyForm: FormState = { values: {}, problems: {} }
 
 /** A form as it was typed. A second submission with the same key has no second effect. */
-export type Draft = Typed & { readonly idempotencyKey: string }
+export type Draft = FormState & { readonly idempotencyKey: string }
 
+/** Declares a field of a form. Its name gives the id, the value and the refusal. */
 export type Input = {
   readonly name: string
   readonly label: string
   readonly help?: string | undefined
-  readonly type?: 'text' | 'email' | 'date' | undefined
+  /** Absent: the name. */
+  readonly id?: string
+  readonly type?: Field['type']
   /** The label of an optional field says so, unless it is `unmarked`. */
   readonly optional?: boolean | 'unmarked'
   readonly charsMax?: number | undefined
-  /** Makes the field a choice. */
+  /** The keyboard of a phone. */
+  readonly keys?: 'decimal' | 'numeric' | 'url'
+  /** Absent: the browser offers nothing that was typed before. */
+  readonly autocomplete?: 'name' | 'username' | 'email' | 'one-time-code' | 'new-password' | 'current-password'
+  /** Makes the field a select. */
   readonly options?: Options
-  /** Text of the empty choice. */
-  readonly any?: string
+  /** Text of the empty choice of a select. */
+  readonly any?: string | undefined
+  /** Makes the field a group of radio buttons. */
+  readonly choices?: readonly ChoiceOption[]
   /** Stands in the field until something is typed. */
-  readonly value?: string
+  readonly value?: string | undefined
   readonly more?: Html
 }
 
-/** A field with what was typed in it and its refusal. It is a choice if it has options. */
-export function input({ t }: ConsoleView, { values, problems }: Typed, given: Input): Html {
-  const { name, optional = false, options, any, help, type = 'text', charsMax, more } = given
-  const own = {
-    ...{ id: name, name, value: values[name] ?? given.value ?? '', error: problems[name] },
-    label: optional === true ? fill(t.optional, { label: given.label }) : given.label,
-  }
-  if (options !== undefined) return select({ ...own, options, ...(any !== undefined && { any }) })
+/** Draws a field with its value and its refusal. */
+export function input({ t }: ConsoleView, { values, problems }: FormState, given: Input): Html {
+  const { name, id = name, type = 'text', optional = false, charsMax, keys, autocomplete = 'off', help, more } = given
+  const label = optional === true ? fill(t.optional, { label: given.label }) : given.label
+  const [value, error] = [values[name] ?? given.value ?? '', problems[name]]
+  if (given.choices !== undefined)
+    return choices({ id, name, legend: label, chosen: value, error, options: given.choices })
+  if (given.options !== undefined)
+    return select({ id, name, label, value, error, options: given.options, any: given.any })
   return field({
-    ...{ ...own, type, optional: optional !== false, ...(help !== undefined && { help }) },
-    more: html`autocomplete="off"${charsMax !== undefined && html` maxlength="${charsMax}"`} ${more}`,
+    id,
+    name,
+    label,
+    type,
+    help,
+    error,
+    // The browser shows no value of a file, and no page shows a password again.
+    value: type === 'file' || type === 'password' ? undefined : value,
+    optional: optional !== false,
+    more: html`${type !== 'file' && html`autocomplete="${autocomplete}"`}
+    ${charsMax !== undefined && html` maxlength="${charsMax}"`} ${keys !== undefined && html` inputmode="${keys}"`}
+    ${more}`,
   })
 }
 
-export const inputs = (view: ConsoleView, typed: Typed, given: readonly Input[]): Html =>
-  html`${given.map((each) => input(view, typed, each))}`
+/** Draws fields in their order, with parts of the page between them. */
+export const inputs = (view: ConsoleView, typed: FormState, given: readonly (Input | Html)[]): Html =>
+  html`${given.map((each) => ('html' in each ? each : input(view, typed, each)))}`
 
-type FormPage = {
+type FormPage = Partial<Draft> & {
   readonly title: string
   readonly lead?: string | undefined
   readonly problems: Problems
-  /** Stands before the form. */
+  /** Precedes the form. */
   readonly before?: Html | undefined
   /** Path below the root of the pages. */
   readonly action: string
   /** Values that the form carries and does not show. */
   readonly hidden?: Readonly<Record<string, string>>
-  readonly fields: Html
+  readonly fields: Html | readonly (Input | Html)[]
   readonly submit: string
   readonly back?: { readonly path: string; readonly text: string }
 }
 
-/** The page of a form: title, fields, button, and the way back. */
-export const formPage = (view: ConsoleView, form: FormPage): string =>
-  shell(view, {
-    title: form.title,
-    problems: form.problems,
+/** Draws the page of a form: title, fields as they were typed, button, and the link back. */
+export function formPage(view: ConsoleView, form: FormPage): string {
+  const { title, lead, problems, values = {}, idempotencyKey, fields, back } = form
+  return shell(view, {
+    title,
+    problems,
     card: true,
-    main: html`<h1>${form.title}</h1>
-      ${form.lead !== undefined && html`<p class="lead">${form.lead}</p>`} ${form.before}
+    main: html`<h1>${title}</h1>
+      ${lead !== undefined && html`<p class="lead">${lead}</p>`} ${form.before}
       <form method="post" action="${view.root}${form.action}">
-        ${Object.entries(form.hidden ?? {}).map(([name, value]) => hiddenField(name, value))} ${form.fields}
+        ${hiddenFields({ ...form.hidden, ...(idempotencyKey !== undefined && { idempotencyKey }) })}
+        ${'html' in fields ? fields : inputs(view, { values, problems }, fields)}
         <button type="submit" class="primary">${form.submit}</button>
       </form>
-      ${form.back !== undefined && html`<p class="foot"><a href="${view.root}${form.back.path}">${form.back.text}</a></p>`}`,
+      ${back !== undefined && html`<p class="foot"><a href="${view.root}${back.path}">${back.text}</a></p>`}`,
   })
+}
 
-/** A form of one button. `about` names the row of a table for screen readers. */
+export const hiddenFields = (values: Readonly<Record<string, string>> = {}): readonly Html[] =>
+  Object.entries(values).map(([name, value]) => hiddenField(name, value))
+
+/** Draws a form with one button. `about` names the row of a table for screen readers. */
 export const postButton = (
   action: string,
   label: string,
   { look = '', about, hidden = {} }: { look?: string; about?: string; hidden?: Readonly<Record<string, string>> } = {},
 ): Html =>
   html`<form method="post" action="${action}">
-    ${Object.entries(hidden).map(([name, value]) => hiddenField(name, value))}
+    ${hiddenFields(hidden)}
     <button type="submit" ${look !== '' && html` class="${look}"`}>
       ${label}${about !== undefined && html`<span class="away"> ${about}</span>`}
     </button>
   </form>`
 
-type Opener = { readonly id: string; readonly label: string; readonly about: string; readonly tone?: 'danger' }
+type DialogButton = { readonly id: string; readonly label: string; readonly about: string; readonly tone?: 'danger' }
 
-/** `about` names the row of a table for screen readers. */
-export const openDialog = ({ id, label, about, tone }: Opener): Html =>
+/** Draws the button that opens a dialog. `about` names the row of a table for screen readers. */
+export const openDialog = ({ id, label, about, tone }: DialogButton): Html =>
   html`<button type="button" class="small ${tone ?? ''}" popovertarget="${id}" aria-haspopup="dialog">
     ${label}<span class="away"> ${about}</span>
   </button>`
 
-type Asking = {
+type ConfirmationDialog = {
   readonly id: string
   readonly title: string
   readonly action: string
@@ -259,10 +340,20 @@ type Asking = {
 }
 
 /**
- * A dialog that asks before a form is sent: it says what the form does, and has a way out. It is native, and a popover: `openDialog` opens it
- * without a script; Escape and a click outside close it.
+ * Draws a dialog that says what a form does before the person sends it. The dialog is a native popover: a button opens it without a script,
+ * Escape or a click outside closes it.
  */
-export const asking = ({ id, title, action, about, effects = [], fields, submit, look, cancel }: Asking): Html =>
+export const asking = ({
+  id,
+  title,
+  action,
+  about,
+  effects = [],
+  fields,
+  submit,
+  look,
+  cancel,
+}: ConfirmationDialog): Html =>
   html`<dialog id="${id}" popover aria-labelledby="${id}-title">
     <h2 id="${id}-title" tabindex="-1" autofocus>${title}</h2>
     <form method="post" action="${action}">
@@ -281,9 +372,9 @@ export const asking = ({ id, title, action, about, effects = [], fields, submit,
     </form>
   </dialog>`
 
-type Confirmed = Omit<Asking, 'cancel' | 'about'> &
-  Pick<Opener, 'tone'> & {
-    /** Names what the form is about, to screen readers. */
+type ConfirmedForm = Omit<ConfirmationDialog, 'cancel' | 'about'> &
+  Pick<DialogButton, 'tone'> & {
+    /** Names the subject of the form for screen readers. */
     readonly about: string
     /** Text of the button that opens the dialog. Absent: that of the button that sends the form. */
     readonly label?: string
@@ -291,7 +382,7 @@ type Confirmed = Omit<Asking, 'cancel' | 'about'> &
     readonly shown?: Html
   }
 
-/** A button that opens a dialog, and the dialog that asks before its form is sent. */
-export const confirmed = ({ t }: ConsoleView, { about, label, tone = 'danger', shown, ...own }: Confirmed): Html =>
+/** Draws a button and the dialog that it opens, which asks before its form is sent. */
+export const confirmed = ({ t }: ConsoleView, { about, label, tone = 'danger', shown, ...own }: ConfirmedForm): Html =>
   html`<p class="buttons">${openDialog({ id: own.id, label: label ?? own.submit, about, tone })}</p>
     ${asking({ ...own, about: shown, cancel: t.cancel })}`

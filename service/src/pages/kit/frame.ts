@@ -1,4 +1,4 @@
-/** The frame of every page of the console: skip link, band of the sandbox, top bar, navigation, main part. */
+/** The frame of every page of the console: skip link, sandbox band, top bar, navigation, main part. */
 import { referenceCharsMax } from '@partner-payments/wire'
 import type { PageBrand } from '../assets.ts'
 import { html, type Html } from '../html.ts'
@@ -11,7 +11,7 @@ export type RoleName = 'Admin' | 'Developer' | 'Operator'
 /** Request data that a page needs. All links are relative, so that PUBLIC_URL may have a path. */
 export type ConsoleView = {
   readonly language: ConsoleLanguage
-  /** The variety of the language for dates and times, such as `en-GB`. Absent: the language. */
+  /** The locale of dates and times, such as `en-GB`. Absent: the language. */
   readonly locale?: string
   readonly t: Texts
   readonly sandbox: boolean
@@ -21,20 +21,20 @@ export type ConsoleView = {
   readonly js: string
   /** The brand of the installation. */
   readonly brand: PageBrand
-  /** Time zone of the reader. Absent: the first page of a browser, which shows UTC; the script changes it to the zone of the browser. */
+  /** Time zone of the reader. Absent on the first page of a browser: it shows UTC until the script changes the times. */
   readonly zone?: string
-  /** The same page in the other languages. Absent: no links to them. */
+  /** The same page in the other languages. Absent: the page has no links to them. */
   readonly languageLinks?: readonly { readonly language: ConsoleLanguage; readonly href: string }[]
-  /** The page that chooses the time zone. Absent: no link to it. */
+  /** The page that chooses the time zone. Absent: the page has no link to it. */
   readonly zoneLink?: string
   readonly person?: {
     readonly fullName: string
     readonly email: string
-    /** A role of the team, or the text of a role of staff. */
+    /** A role of the team, or the text of a staff role. */
     readonly roleName: RoleName | Html
     readonly partnerName: string
   }
-  /** The session in which staff of the operator reads as the partner: a band on every page says so. */
+  /** The session in which the operator's staff reads as the partner. A band on every page shows it. */
   readonly support?: { readonly staff: string; readonly reason: string; readonly expiresAt: Date }
   /** Entries of the navigation. A page without a person has none. */
   readonly places?: readonly Place[]
@@ -43,7 +43,7 @@ export type ConsoleView = {
   /** The saved views of the list that the page shows. */
   readonly saved?: {
     readonly links: Html
-    /** Names the view that is open, for a page whose filters are refused. */
+    /** Names the open view, on a page whose filters were refused. */
     readonly invalid?: Html | undefined
   }
   /** True if the site has a search. */
@@ -62,16 +62,16 @@ export type Place = {
   readonly group?: string
   /** True if guests have the place. */
   readonly isForGuests?: boolean
-  /** True if it is of the person, so that staff who read as the partner do not have it. */
-  readonly isOfPerson?: boolean
-  /** How many things in it the person has not seen. Absent: none. */
+  /** True if the place belongs to the person: staff who read as the partner do not see it. */
+  readonly isPersonal?: boolean
+  /** Number of entries that the person has not read. Absent: none. */
   readonly count?: number
 }
 
 export type ConsolePage = {
   readonly title: string
   readonly main: Html
-  /** Gives a table the whole width. */
+  /** True if the page uses the whole width, for a table. */
   readonly wide?: boolean
   /** The whole main part is one card. */
   readonly card?: boolean
@@ -91,7 +91,7 @@ export function shell(view: ConsoleView, page: ConsolePage): string {
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
-        <title>${titleOf(view, page)}</title>
+        <title>${tabTitle(view, page)}</title>
         <link rel="icon" href="data:," />
         <link rel="stylesheet" href="${root}assets/${css}" />
         ${brand.css !== undefined && html`<link rel="stylesheet" href="${root}assets/${brand.css}" />`}
@@ -100,7 +100,7 @@ export function shell(view: ConsoleView, page: ConsolePage): string {
       <body class="${layout}${page.wide === true && ' wide'}${sandbox && ' sandbox'}">
         <a class="skip" href="#main">${t.skip}</a>
         ${banner(view)} ${person !== undefined && navigation(view)}
-        <main id="main" tabindex="-1">${hasErrors(page) && view.saved?.invalid} ${mainOf(view, page)}</main>
+        <main id="main" tabindex="-1">${hasErrors(page) && view.saved?.invalid} ${mainPart(view, page)}</main>
         ${languageNavigation(view)}
         <p id="live" class="away" role="status"></p>
       </body>
@@ -111,12 +111,12 @@ export function shell(view: ConsoleView, page: ConsolePage): string {
 const hasErrors = ({ problems = {} }: ConsolePage): boolean =>
   Object.values(problems).some((text) => text !== undefined)
 
-function mainOf(view: ConsoleView, page: ConsolePage): Html {
+function mainPart(view: ConsoleView, page: ConsolePage): Html {
   const whole = html`${hasErrors(page) && errorSummary(view, page.problems)} ${page.main}`
   return page.card === true ? html`<div class="card">${whole}</div>` : whole
 }
 
-/** Lists what a form refused, each with a link to its field. Takes the focus, so that a screen reader begins here. */
+/** Lists the refusals of a form with links to the fields. Takes the focus, so that screen readers begin here. */
 export function errorSummary({ t }: ConsoleView, problems: Problems = {}): Html {
   const items = Object.entries(problems)
     .filter(([, text]) => text !== undefined)
@@ -129,8 +129,8 @@ export function errorSummary({ t }: ConsoleView, problems: Problems = {}): Html 
   </div>`
 }
 
-/** Production and sandbox differ in the title of the tab as well. */
-function titleOf({ t, sandbox, person, brand }: ConsoleView, page: ConsolePage): string {
+/** Writes the title of the tab, which names the sandbox. */
+function tabTitle({ t, sandbox, person, brand }: ConsoleView, page: ConsolePage): string {
   const first = hasErrors(page) ? `${t.errorPrefix}: ${page.title}` : page.title
   const whole = [first, person?.partnerName, brand.name].filter((part) => part !== undefined).join(' · ')
   return sandbox ? `${t.sandbox}: ${whole}` : whole
@@ -146,7 +146,7 @@ function banner(view: ConsoleView): Html | undefined {
   </header>`
 }
 
-/** The installation, on pages without a person. */
+/** Draws the brand of the installation on pages without a person. */
 function brandLine({ root, brand: { name, logo } }: ConsoleView): Html | undefined {
   if (logo === undefined && name === undefined) return undefined
   return html`<p class="installation">${logo !== undefined && logoImage(root, logo)} ${name}</p>`
@@ -155,7 +155,7 @@ function brandLine({ root, brand: { name, logo } }: ConsoleView): Html | undefin
 const logoImage = (root: string, logo: string): Html =>
   html`<img class="logo" src="${root}assets/${logo}" alt="" height="28" />`
 
-/** The first place of a person. */
+/** Returns the path of the first place of a person. */
 export const homeOf = ({ places = [] }: ConsoleView): string =>
   places.some(({ name }) => name === 'home') ? 'home' : (places.at(-1)?.name ?? 'home')
 
@@ -246,7 +246,7 @@ const placeItem = ({ root, current, t }: ConsoleView, { name, text, icon, count 
     </a>
   </li> `
 
-/** Counts stop here. */
+/** Counts from here on are shown as `99+`. */
 const countMax = 100
 
 function languageNavigation({ t, language, languageLinks = [], zone, zoneLink }: ConsoleView): Html | undefined {
@@ -265,7 +265,7 @@ function languageNavigation({ t, language, languageLinks = [], zone, zoneLink }:
   return html`<nav class="languages" aria-label="${t.languages}">${links} ${times}</nav>`
 }
 
-/** A role of staff has its text already. */
+/** Returns the text of a role. A staff role already has its text. */
 export const roleOf = (view: ConsoleView, roleName: RoleName | Html): Html | string =>
   typeof roleName === 'string' ? roleText(view, roleName) : roleName
 
@@ -274,7 +274,7 @@ export const roleText = ({ t }: ConsoleView, roleName: RoleName): string =>
 
 export type MessageAction = { readonly href: string; readonly label: string }
 
-/** A page that says what went wrong: refused, expired link, ended session, too many requests, broken. */
+/** Draws a page that says what went wrong: refused, expired link, ended session, too many requests, broken. */
 export function consoleMessage(view: ConsoleView, title: string, text: string, action?: MessageAction): string {
   return shell(view, {
     title,

@@ -1,6 +1,6 @@
-/** How a reader wants the pages: language, variety of the language, and time zone. A choice is kept in cookies of the browser. */
+/** The language, locale and time zone of a reader. Cookies of the browser keep the choices. */
 import { type PublicRequest, readCookie } from '../../kernel/api/index.ts'
-import { acceptedTags, preferredOf } from '../language.ts'
+import { acceptedTags, preferredLanguage } from '../language.ts'
 import { de } from './texts/de.ts'
 import { en, type Texts } from './texts/en.ts'
 
@@ -16,7 +16,7 @@ const browserZoneCookie = '__Host-browser-zone'
 
 export const isLanguage = (text: string): text is ConsoleLanguage => consoleLanguages.some((each) => each === text)
 
-/** Reports whether a text names a time zone that times can be shown in. */
+/** Reports whether a text is the name of a time zone. */
 export function isZone(text: string): boolean {
   try {
     return text !== '' && new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone !== ''
@@ -25,8 +25,8 @@ export function isZone(text: string): boolean {
   }
 }
 
-/** The variety of the language that the browser names, such as `en-GB`. */
-function localeOf(language: ConsoleLanguage, header: string | undefined): string {
+/** Returns the locale of the language that the browser names, such as `en-GB`. */
+function browserLocale(language: ConsoleLanguage, header: string | undefined): string {
   const tag = acceptedTags(header ?? '').find((each) => each.split('-', 1)[0] === language) ?? language
   try {
     return Intl.getCanonicalLocales(tag)[0] ?? language
@@ -38,24 +38,24 @@ function localeOf(language: ConsoleLanguage, header: string | undefined): string
 export type Reader = {
   readonly language: ConsoleLanguage
   readonly locale: string
-  /** The zone that the person has chosen. Absent: that of the browser. */
+  /** The zone that the person chose. Absent: the zone of the browser. */
   readonly chosenZone?: string
-  /** Absent: the browser has not said its zone yet. */
+  /** Absent: the browser has not sent its zone yet. */
   readonly zone?: string
 }
 
 export function readerOf({ headers }: Pick<PublicRequest, 'headers'>): Reader {
   const { cookie, 'accept-language': accepted } = headers
-  const language = preferredOf(consoleLanguages, readCookie(cookie, languageCookie) ?? null, accepted) ?? 'en'
+  const language = preferredLanguage(consoleLanguages, readCookie(cookie, languageCookie) ?? null, accepted) ?? 'en'
   const [chosenZone, browserZone] = [zoneCookie, browserZoneCookie]
     .map((name) => readCookie(cookie, name) ?? '')
-    .map(decoded)
+    .map(decodeCookie)
   const chosen = chosenZone !== undefined && isZone(chosenZone) ? { chosenZone, zone: chosenZone } : undefined
   const zone = browserZone !== undefined && isZone(browserZone) ? { zone: browserZone } : undefined
-  return { language, locale: localeOf(language, accepted), ...(chosen ?? zone) }
+  return { language, locale: browserLocale(language, accepted), ...(chosen ?? zone) }
 }
 
-function decoded(text: string): string {
+function decodeCookie(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {

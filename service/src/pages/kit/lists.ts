@@ -1,6 +1,6 @@
-/** The page of a list: heading, filters, table, pages, and what an empty list says. */
+/** The page of a list: heading, filters, table, page links, and the text of an empty list. */
 import { html, type Html } from '../html.ts'
-import { type Input, input, type Problems, type Typed, type Values } from './forms.ts'
+import { type Input, input, type Problems, type FormState, type Values } from './forms.ts'
 import { type ConsoleView, shell } from './frame.ts'
 import { empty, linkButton, live, message, money, table, type Table } from './parts.ts'
 
@@ -8,12 +8,12 @@ type Filters = {
   /** Path of the list, which also clears the filters. */
   readonly path: string
   readonly main: readonly Html[]
-  /** Filters that are needed seldom. `open`: one of them is set. */
+  /** Rarely used filters. `open`: one of them is set. */
   readonly more?: { readonly fields: readonly Html[]; readonly open: boolean }
   readonly active: boolean
 }
 
-/** A form whose fields become the query of the list. */
+/** Draws a form whose fields become the query of the list. */
 export function filters({ t, saved }: ConsoleView, { path, main, more, active }: Filters): Html {
   return html`${saved?.links}
     <form method="get" action="${path}" class="filters" aria-label="${t.filters}">
@@ -47,10 +47,10 @@ export const tabs = ({ label, items }: Tabs): Html =>
     </ul>
   </nav>`
 
-/** Links of the pages of a list. A list has no count: it would read every row. */
-export type Pages = { readonly next?: string | undefined; readonly first?: string | undefined }
+/** Links to the next and the first page of a list. A count would have to read every row. */
+export type PageLinks = { readonly next?: string | undefined; readonly first?: string | undefined }
 
-export function pager({ t }: ConsoleView, { next, first }: Pages): Html | undefined {
+export function pager({ t }: ConsoleView, { next, first }: PageLinks): Html | undefined {
   if (next === undefined && first === undefined) return undefined
   return html`<p class="more buttons">
     ${first !== undefined && html`<a class="button" href="${first}">${t.firstPage}</a>`}
@@ -58,18 +58,18 @@ export function pager({ t }: ConsoleView, { next, first }: Pages): Html | undefi
   </p>`
 }
 
-/** An empty list says what will be here. */
-export type None = Parameters<typeof empty>[0]
+/** The title and text of an empty list. */
+export type EmptyList = Parameters<typeof empty>[0]
 
 type List = {
   readonly table: Html
   readonly isEmpty: boolean
   readonly isFiltered: boolean
-  readonly none: None
-  readonly pages: Pages
+  readonly none: EmptyList
+  readonly pages: PageLinks
 }
 
-/** A table with its pages, or what an empty list says. */
+/** Draws a table with its page links, or the text of an empty list. */
 export function list(view: ConsoleView, { table, isEmpty, isFiltered, none, pages }: List): Html {
   const { t } = view
   if (!isEmpty) return html`${table} ${pager(view, pages)}`
@@ -77,17 +77,17 @@ export function list(view: ConsoleView, { table, isEmpty, isFiltered, none, page
   return html`${empty({ title: t.nothingFound, text: t.nothingFoundText })} ${pager(view, pages)}`
 }
 
-type Query = {
-  /** The filters as the person has set them. */
+type ListQuery = {
+  /** The values of the filters. */
   readonly values: Values
   readonly problems: Problems
-  readonly pages: Pages
+  readonly pages: PageLinks
 }
 
-/** Rows, with the query that chose them. */
-export type Listed<Row> = Query & { readonly rows: readonly Row[] }
+/** Rows with the query that selected them. */
+export type ListRows<Row> = ListQuery & { readonly rows: readonly Row[] }
 
-/** A filter is an input that may stay empty. A choice with a value has that one instead of the empty choice. */
+/** A filter is an optional input. A select with a default has no empty choice. */
 export type Filter = Omit<Input, 'optional' | 'any'>
 
 type ListPage = {
@@ -101,44 +101,48 @@ type ListPage = {
   readonly done?: string | false | undefined
   /** Further links beside the heading. */
   readonly links?: Html
-  /** The link to the form of a new thing. */
+  /** The link to the form that creates a row. */
   readonly create?: { readonly text: string; readonly href: string } | false
   readonly tabs?: Html
   readonly filters?: readonly Filter[]
-  /** Filters that are needed seldom. */
+  /** Rarely used filters. */
   readonly more?: readonly Filter[]
   /** Precedes the table. */
   readonly note?: Html | false
   readonly columns: Table['columns']
   readonly cells: Table['rows']
-  readonly none: None
+  readonly none: EmptyList
   readonly after?: Html | false
   /** True if a row may change while the page is open. */
-  readonly isMoving?: boolean
+  readonly isLive?: boolean
 }
 
-/** Reports whether only a part of the list was searched by the filters. */
-export const isPart = ({ values, pages }: Query): boolean => Object.keys(values).length > 0 && pages.next !== undefined
+/** Reports whether the filters have searched only a part of the list. */
+export const isPartial = ({ values, pages }: ListQuery): boolean =>
+  Object.keys(values).length > 0 && pages.next !== undefined
 
-export function listPage(view: ConsoleView, shown: Query, own: ListPage): string {
+export function listPage(view: ConsoleView, shown: ListQuery, own: ListPage): string {
   const { title, columns, cells, none } = own
   const text = own.heading ?? title
   const { values, problems, pages } = shown
   return shell(view, {
-    ...{ title, wide: true, problems },
+    title,
+    wide: true,
+    problems,
     main: html`${typeof own.done === 'string' && message('good', own.done)} ${listHead(text, own)} ${own.tabs}
     ${filterForm(view, shown, own)} ${own.note}
     ${list(view, {
-      table: live(own.isMoving === true, table({ caption: title, columns, rows: cells })),
+      table: live(own.isLive === true, table({ caption: title, columns, rows: cells })),
       isEmpty: cells.length === 0,
       isFiltered: Object.keys(values).length > 0 || pages.first !== undefined,
-      ...{ none, pages },
+      none,
+      pages,
     })}
     ${own.after}`,
   })
 }
 
-/** Title, lead and buttons in one line where it is wide, so that the rows are near. */
+/** Draws title, lead and buttons in one line of a wide page, so that rows begin high on the page. */
 function listHead(text: string, { lead, create, links }: Pick<ListPage, 'lead' | 'create' | 'links'>): Html {
   const made = create && linkButton(create.href, create.text, 'primary')
   return html`<div class="heading list-head">
@@ -148,20 +152,20 @@ function listHead(text: string, { lead, create, links }: Pick<ListPage, 'lead' |
   </div>`
 }
 
-type Filtering = Pick<ListPage, 'path' | 'filters' | 'more'>
+type FilterInputs = Pick<ListPage, 'path' | 'filters' | 'more'>
 
-/** The sum of what a list shows, by currency. `label`: what they have in common, such as money in. */
-export type Sum = {
+/** The sum of listed amounts in one currency. `label`: the direction of the payments. */
+export type CurrencySum = {
   readonly label?: string
   readonly amount: string
   readonly currency: string
   readonly count: number
 }
 
-/** Sums of a filtered list. `capped`: more rows match than were added up. */
+/** Draws the sums of a filtered list. `capped`: more rows match than were added up. */
 export function sumsNote(
   view: ConsoleView,
-  { sums, capped }: { readonly sums: readonly Sum[]; readonly capped: boolean },
+  { sums, capped }: { readonly sums: readonly CurrencySum[]; readonly capped: boolean },
 ): Html | false {
   const { t, language } = view
   return (
@@ -178,8 +182,8 @@ export function sumsNote(
   )
 }
 
-/** The form with the filters of a list. */
-export function filterForm(view: ConsoleView, { values, problems }: Query, own: Filtering): Html | false {
+/** Draws the filters of a list. */
+export function filterForm(view: ConsoleView, { values, problems }: FormState, own: FilterInputs): Html | false {
   const { filters: main = [], more = [] } = own
   const fieldsOf = (shown: readonly Filter[]) => shown.map((each) => filterField(view, { values, problems }, each))
   const isOpen = more.some(({ name }) => name in values)
@@ -194,8 +198,9 @@ export function filterForm(view: ConsoleView, { values, problems }: Query, own: 
   )
 }
 
-const filterField = (view: ConsoleView, typed: Typed, filter: Filter): Html =>
+const filterField = (view: ConsoleView, typed: FormState, filter: Filter): Html =>
   input(view, typed, {
-    ...{ ...filter, optional: 'unmarked' },
+    ...filter,
+    optional: 'unmarked',
     ...(filter.value === undefined && { any: view.t.any }),
   })

@@ -1,9 +1,9 @@
 /** Reads forms that were sent as `multipart/form-data` (RFC 7578). */
 
-/** Parts of a form of ours, and some that a browser adds. */
+/** More parts than any form of the pages has. */
 const partsMax = 32
 
-/** The parts of such a form with their bytes. The first line is the boundary. Empty also for one with more parts, or with a NUL in a field. */
+/** Reads the parts of a form. The first line is the boundary. A form with too many parts or with a NUL in a field counts as empty. */
 export async function readFormData(body: Buffer): Promise<FormData> {
   const [, boundary] = /^--([^\r\n]{1,70})\r\n/.exec(body.subarray(0, 80).toString('latin1')) ?? []
   if (boundary === undefined || hasTooManyParts(body, `--${boundary}`)) return new FormData()
@@ -13,7 +13,7 @@ export async function readFormData(body: Buffer): Promise<FormData> {
   return fields.some((value) => value.includes('\0')) ? new FormData() : form
 }
 
-/** Counted before the library makes an object of each: 4 MB hold 80,000 parts. */
+/** Counts parts before the library creates an object for each: 4 MB can hold 80,000 parts. */
 function hasTooManyParts(body: Buffer, delimiter: string): boolean {
   let [count, at] = [0, body.indexOf(delimiter)]
   while (at !== -1 && count <= partsMax + 1) {

@@ -1,4 +1,5 @@
 /** Parts of pages: messages, badges, times, money, identifiers, facts, steps, tables. `console/design.ts` shows each in its states. */
+import { type Decimal, decimalText } from '@partner-payments/wire'
 import { deviceOf } from '../../people/sign-in/index.ts'
 import { readDomestic } from '../../rails/index.ts'
 import { html, type Html } from '../html.ts'
@@ -6,10 +7,10 @@ import type { ConsoleView } from './frame.ts'
 
 export type Tone = 'good' | 'warning' | 'bad' | 'neutral'
 
-/** A status: a word with a shape, which the colour repeats. */
+/** Draws a status as a word in a shape. The colour repeats the meaning. */
 export const badge = (tone: Tone, text: string): Html => html`<span class="badge ${tone}">${text}</span>`
 
-/** Says what happened after a form. The frame of the page reads it to screen readers. */
+/** Draws a message about the form that was sent. Screen readers announce it. */
 export const message = (tone: Tone, text: string): Html => html`<p class="message ${tone}" role="status">${text}</p>`
 
 export const wordOf = (words: Readonly<Record<string, string>>, value: string): string => words[value] ?? value
@@ -29,18 +30,22 @@ export const transactionBadge = ({ t }: ConsoleView, status: string): Html =>
 export const payoutBadge = ({ t }: ConsoleView, status: string): Html =>
   badge(tones[status] ?? 'neutral', wordOf(t.payoutStatus, status))
 
-/** The script shows the button where the browser can copy. `what` names the copied thing for screen readers. */
+/** Draws a copy button, which the script shows if the browser can copy. `what` names the text for screen readers. */
 export const copyButton = ({ t }: ConsoleView, text: string, what: string): Html =>
   html`<button type="button" class="small" data-copy="${text}" data-copied="${t.copied}" hidden>
     <span>${t.copy}</span><span class="away"> ${what}</span>
   </button>`
 
-/** A time in the zone of the reader, with UTC in its title. `seconds`: a time at which something ends soon. */
+/** A time, as a date or as the text of an operation's answer. */
+type Time = Date | string
+
+/** Draws a time in the zone of the reader, with UTC in its title. `seconds`: for a deadline within minutes. */
 export function time(
   { language, locale = language, zone }: ConsoleView,
-  at: Date,
+  given: Time,
   form: 'date' | 'time' | 'seconds' = 'time',
 ): Html {
+  const at = new Date(given)
   const show = (timeZone: string, withTime: boolean) =>
     new Intl.DateTimeFormat(locale, {
       dateStyle: 'medium',
@@ -54,18 +59,18 @@ export function time(
     : html`<time datetime="${at.toISOString()}" title="${utc}">${show(zone, form !== 'date')}</time>`
 }
 
-/** A time in the zone of the reader, for a sentence. */
-export const timeText = ({ language, locale = language, zone }: ConsoleView, at: Date): string => {
+/** Writes a time in the zone of the reader, for a sentence. */
+export const timeText = ({ language, locale = language, zone }: ConsoleView, at: Time): string => {
   const form = { dateStyle: 'medium', timeStyle: 'short', timeZone: zone ?? 'UTC' } as const
-  const text = new Intl.DateTimeFormat(locale, form).format(at)
+  const text = new Intl.DateTimeFormat(locale, form).format(new Date(at))
   return zone === undefined ? `${text} UTC` : text
 }
 
-/** A day of the calendar, `YYYY-MM-DD`, as a text. */
+/** Writes a calendar day, `YYYY-MM-DD`, in the language of the reader. */
 export const dayText = ({ language, locale = language }: ConsoleView, day: string): string =>
   new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(`${day}T00:00:00Z`))
 
-/** A day of the calendar. It is the same day in every zone. */
+/** Draws a calendar day, which is the same in every zone. */
 export const calendarDay = (view: ConsoleView, day: string): Html =>
   html`<time datetime="${day}">${dayText(view, day)}</time>`
 
@@ -76,18 +81,24 @@ export function grouped(language: string, amount: string): string {
   )
 }
 
-/** An exact amount with its currency. */
-export const money = ({ language }: ConsoleView, amount: string, currency: string, look = ''): Html =>
-  html`<span class="money ${look}">${grouped(language, amount)} <abbr>${currency}</abbr></span>`
+/** An amount, as a text or as the number of an operation's answer. */
+type Amount = string | Decimal
 
-export const moneyText = ({ language }: ConsoleView, amount: string, currency: string): string =>
-  `${grouped(language, amount)} ${currency}`
+const groupedAmount = ({ language }: ConsoleView, amount: Amount): string =>
+  grouped(language, typeof amount === 'string' ? amount : decimalText(amount))
+
+/** Draws an exact amount with its currency. */
+export const money = (view: ConsoleView, amount: Amount, currency: string, look = ''): Html =>
+  html`<span class="money ${look}">${groupedAmount(view, amount)} <abbr>${currency}</abbr></span>`
+
+export const moneyText = (view: ConsoleView, amount: Amount, currency: string): string =>
+  `${groupedAmount(view, amount)} ${currency}`
 
 const groupChars = 4
 
 const shortChars = 16
 
-/** Writes an IBAN in groups of four, and an account without one as people of its country do. An address of a wallet stays whole. */
+/** Writes an IBAN in groups of four, a domestic account as its country does, and a wallet address unchanged. */
 export function inFours(account: string): string {
   const domestic = readDomestic(account)
   if (domestic !== undefined) return accountText(domestic)
@@ -102,17 +113,17 @@ type AccountFields = {
   readonly walletAddress?: string
 }
 
-/** The account of a payee or of a party, as a text. */
+/** Writes the account of a payee or of a party. */
 export const accountText = ({ iban, sortCode, routingNumber, accountNumber, walletAddress }: AccountFields): string =>
   iban ??
   walletAddress ??
   [sortCode?.replaceAll(/(\d\d)(?=\d)/g, '$1-') ?? routingNumber, accountNumber].filter(Boolean).join(' ')
 
-/** A text of any length in a cell. A cell without one has no line on a narrow page. */
+/** Draws a text of any length in a cell. An empty cell has no line on a narrow page. */
 export const freeText = (text: string | undefined): Html | string =>
   text === undefined || text === '' ? '' : html`<span class="free">${text}</span>`
 
-/** A payment by the text that people know: what the partner said, else the reference that the service gave. */
+/** Names a payment by the partner's own reference, else by the reference of the service. */
 export const referenceText = ({
   userReference,
   reference,
@@ -121,24 +132,24 @@ export const referenceText = ({
   readonly reference: string
 }): string => userReference ?? reference
 
-/** The reference in a list, with that of the service in its title. */
+/** Draws the reference in a list, with the reference of the service in its title. */
 export const referenceCell = (payment: Parameters<typeof referenceText>[0]): Html =>
   html`<span class="free" ${serviceReference(payment) !== undefined && html` title="${payment.reference}"`}
     >${referenceText(payment)}</span
   >`
 
-/** The reference that the service gave, if people know the payment by another text. */
+/** Returns the reference of the service if the partner gave its own. */
 export const serviceReference = (payment: Parameters<typeof referenceText>[0]): string | undefined =>
   referenceText(payment) === payment.reference ? undefined : payment.reference
 
-/** The browser of a session, with its user agent in the title. */
+/** Draws the name of a session's browser, with its user agent in the title. */
 export function browser({ t }: ConsoleView, userAgent: string): Html {
   return html`<span title="${userAgent}">${deviceOf(userAgent, t.deviceWords)}</span>`
 }
 
 export type Link = { readonly text: string; readonly href?: string | undefined }
 
-/** One text a line; a text with a page is a link to it. Undefined: there are none. */
+/** Draws one text or link in each line. Undefined: the list is empty. */
 export const links = (items: readonly Link[]): Html | undefined =>
   items.length === 0
     ? undefined
@@ -150,23 +161,23 @@ export const links = (items: readonly Link[]): Html | undefined =>
         )}
       </span>`
 
-/** An identifier with a button that copies it. A long one is shortened, and whole in its title. */
+/** Draws an identifier with a copy button. A long one is shortened, with the whole text in its title. */
 export function identifier(view: ConsoleView, text: string, what: string): Html {
   const shown = text.length > shortChars ? `${text.slice(0, 2 * groupChars)}…${text.slice(-groupChars)}` : text
   return html`<span class="copied"><code title="${text}">${shown}</code> ${copyButton(view, text, what)}</span>`
 }
 
-/** A text that is copied to another system. It is shown whole, because it is compared there. */
+/** Draws a text with a copy button. The text is not shortened, because the person compares it elsewhere. */
 export const whole = (view: ConsoleView, text: string, what: string): Html =>
   html`<span class="copied"><code class="account">${text}</code> ${copyButton(view, text, what)}</span>`
 
-/** An IBAN or the address of a wallet, with a button that copies it without spaces. */
+/** Draws an IBAN or a wallet address with a button that copies it without spaces. */
 export const account = (view: ConsoleView, text: string): Html =>
   html`<span class="copied">
     <code class="account">${inFours(text)}</code> ${copyButton(view, text, view.t.accountCopied)}
   </span>`
 
-/** The facts of a thing. An absent value has no line. */
+/** Draws labels with their values. An absent value has no line. */
 export function facts(items: readonly (readonly [label: string, value: Html | string | undefined])[]): Html {
   const lines = items.flatMap(([label, value]) =>
     value === undefined
@@ -181,25 +192,25 @@ export function facts(items: readonly (readonly [label: string, value: Html | st
   return html`<dl class="facts">${lines}</dl>`
 }
 
-/** The title of a page, with buttons at its right. */
+/** Draws the title of a page with buttons at its right. */
 export const heading = (title: string, buttons: Html | false | undefined): Html =>
   html`<div class="heading">
     <h1>${title}</h1>
     ${buttons}
   </div>`
 
-/** A link that looks as a button. */
+/** Draws a link that looks like a button. */
 export const linkButton = (href: string, text: string, look = ''): Html =>
   html`<a class="button${look !== '' && ` ${look}`}" href="${href}">${text}</a>`
 
-/** A part of a page under a heading of its own. */
+/** Draws a part of a page under its own heading. */
 export const section = (id: string, title: string, body: Html): Html =>
   html`<section aria-labelledby="${id}-title">
     <h2 id="${id}-title">${title}</h2>
     ${body}
   </section>`
 
-/** Shows at the head of a page what matters most: sum, status, parties, time. */
+/** Draws the most important facts at the top of a page: sum, status, parties, time. */
 export const strip = (items: readonly (readonly [label: string, value: Html | string])[]): Html =>
   html`<dl class="strip">
     ${items.map(
@@ -231,14 +242,14 @@ export const steps = (view: ConsoleView, items: readonly Step[]): Html =>
     )}
   </ol>`
 
-/** The answer of the API, in a collapsed section. */
+/** Draws the answer of the API in a collapsed section. */
 export const rawJson = ({ t }: ConsoleView, value: unknown): Html =>
   html`<details class="raw">
     <summary>${t.rawJson}</summary>
     <pre tabindex="0"><code>${JSON.stringify(value, null, 2)}</code></pre>
   </details>`
 
-/** A label, or one with a kind: `number` is right-aligned, `actions` has no visible heading, `head` names the row. */
+/** A label, or a label with a kind: `number` is right-aligned, `actions` has no visible heading, `head` names the row. */
 type Column = string | readonly [label: string, kind: 'head' | 'number' | 'actions']
 
 export type Table = {
@@ -248,8 +259,8 @@ export type Table = {
 }
 
 /**
- * A table that becomes a list of cards on a narrow page, and scrolls in its own box where it is too wide. The roles keep it
- * a table in browsers that drop it for cards.
+ * Draws a table, which becomes a list of cards on a narrow page and scrolls if it is too wide. The roles keep it a table for screen readers
+ * when the style sheet turns it into cards.
  */
 export function table({ caption, columns, rows }: Table): Html {
   const named = columns.map((column) => (typeof column === 'string' ? ([column] as const) : column))
@@ -288,7 +299,7 @@ export function table({ caption, columns, rows }: Table): Html {
 
 type Empty = { readonly title: string; readonly text: string; readonly more?: Html }
 
-/** An empty list says what will be here. */
+/** Draws the text of an empty list, which says what will appear here. */
 export const empty = ({ title, text, more }: Empty): Html =>
   html`<div class="empty">
     <p class="empty-title">${title}</p>
@@ -299,22 +310,29 @@ export const empty = ({ title, text, more }: Empty): Html =>
 const [liveStart, liveEnd] = ['<!--live-->', '<!--/live-->']
 
 /**
- * A part that changes while the page is open: `console.js` asks for it every few seconds, without using the session, until `isMoving` is false
- * in an answer. Forms stay outside, because the part is replaced.
+ * Marks a part that changes while the page is open. `console.js` polls it every few seconds, without extending the session, until `isMoving` is
+ * false in an answer. Forms stay outside, because the part is replaced.
  */
 export const live = (isMoving: boolean, part: Html): Html => ({
   html: `${liveStart}<div data-live="${isMoving ? 'on' : ''}">${part.html}</div>${liveEnd}`,
 })
 
-/** The live parts of a page, in their order. */
-export const livePartsOf = (page: string): string =>
+/** Extracts the live parts of a page, in their order. */
+export const liveParts = (page: string): string =>
   page
     .split(liveStart)
     .slice(1)
     .map((rest) => rest.slice(0, rest.indexOf(liveEnd)))
     .join('')
 
-/** A call of the API, with a button that copies it. */
+/** Draws a text that is copied as a whole, with a copy button. */
+export const copyBlock = (view: ConsoleView, text: string, what: string): Html =>
+  html`<div class="call" role="group" aria-label="${what}">
+    <pre tabindex="0"><code>${text}</code></pre>
+    ${copyButton(view, text, what)}
+  </div>`
+
+/** Draws an API call with a copy button. */
 export const call = (view: ConsoleView, text: string, what: string): Html =>
   html`<div class="call" role="group" aria-label="${what}">
     <pre><code>${text}</code></pre>

@@ -1,4 +1,4 @@
-/** The language and the time zone of the pages: links in the foot, and a page to choose. Both are kept in the browser and need no sign-in. */
+/** The choice of language and time zone: links in the footer, and a page. Cookies keep both, without a sign-in. */
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import { html } from '../html.ts'
 import { hiddenField, select } from './forms.ts'
@@ -18,14 +18,14 @@ import { cookieAttributes, nextOf, page, readForm, seeOther, yearSeconds } from 
 type Site = {
   readonly root: 'console' | 'desk'
   readonly viewOf: (request: PublicRequest) => ConsoleView
-  /** Reports whether a path below the root is a page: the address of a form may be none. */
+  /** Reports whether a path below the root is a page. The address of a form may not be one. */
   readonly isPage: (path: string) => boolean
 }
 
 const cookie = (name: string, value: string): string =>
   `${name}=${encodeURIComponent(value)}; ${cookieAttributes}; Max-Age=${value === '' ? 0 : yearSeconds}`
 
-/** The choices of the request and the links of the foot, for the view of a page. */
+/** Reads the reader's choices and the links of the footer, for the view of a page. */
 export function preferencesOf(
   request: PublicRequest,
   root: string,
@@ -42,14 +42,14 @@ export function preferencesOf(
   }
 }
 
-/** The page to go back to. The address of a form that was sent shows none: the first page above it does. */
-function backTo({ isPage }: Site, next: string): string {
+/** Returns the page to go back to. For the address of a sent form, this is the nearest page above it. */
+function backPath({ isPage }: Site, next: string): string {
   const parts = nextOf(next).split('?', 1)[0]?.split('/') ?? []
   const above = parts.map((_part, at) => parts.slice(0, parts.length - at).join('/'))
   return isPage(above[0] ?? '') ? nextOf(next) : (above.find(isPage) ?? 'home')
 }
 
-const nextIn = ({ query }: PublicRequest): string => new URLSearchParams(query).get('next') ?? ''
+const readNext = ({ query }: PublicRequest): string => new URLSearchParams(query).get('next') ?? ''
 
 export const preferenceRoutes = (site: Site): readonly PublicRoute[] => [
   {
@@ -57,7 +57,7 @@ export const preferenceRoutes = (site: Site): readonly PublicRoute[] => [
     path: `/${site.root}/language/{language}`,
     handle: (request): PublicAnswer => {
       const { language = '' } = request.params
-      const back = `../${backTo(site, nextIn(request))}`
+      const back = `../${backPath(site, readNext(request))}`
       return isLanguage(language) ? seeOther(back, cookie(languageCookie, language)) : seeOther(back)
     },
   },
@@ -65,7 +65,7 @@ export const preferenceRoutes = (site: Site): readonly PublicRoute[] => [
     method: 'GET',
     path: `/${site.root}/time-zone`,
     handle: (request) =>
-      page(request, 200, zonePage(site.viewOf(request), readerOf(request), backTo(site, nextIn(request)))),
+      page(request, 200, zonePage(site.viewOf(request), readerOf(request), backPath(site, readNext(request)))),
   },
   {
     method: 'POST',
@@ -73,7 +73,7 @@ export const preferenceRoutes = (site: Site): readonly PublicRoute[] => [
     handle: (request) => {
       const form = readForm(request)
       const zone = form('zone')
-      return seeOther(backTo(site, form('next')), cookie(zoneCookie, isZone(zone) ? zone : ''))
+      return seeOther(backPath(site, form('next')), cookie(zoneCookie, isZone(zone) ? zone : ''))
     },
   },
 ]
@@ -89,7 +89,11 @@ function zonePage(view: ConsoleView, { chosenZone = '' }: Reader, back: string):
       <form method="post" action="${view.root}time-zone">
         ${hiddenField('next', back)}
         ${select({
-          ...{ id: 'zone', name: 'zone', label, value: chosenZone, any: asBrowser },
+          id: 'zone',
+          name: 'zone',
+          label,
+          value: chosenZone,
+          any: asBrowser,
           options: zones.map((zone) => [zone, zone.replaceAll('_', ' ')] as const),
         })}
         <button type="submit" class="primary">${save}</button>

@@ -15,7 +15,7 @@ import type { Client } from '../../people/sign-in/index.ts'
 import { compressed, pageHeaders } from '../answer.ts'
 import { fill } from '../language.ts'
 import type { Problems, Values } from './forms.ts'
-import { livePartsOf } from './parts.ts'
+import { liveParts } from './parts.ts'
 import type { Texts } from './texts/en.ts'
 
 export const headersOf = {
@@ -33,17 +33,17 @@ export function page(
   const all = { ...headersOf, 'content-type': 'text/html; charset=utf-8' }
   const encoding = encodingFor(headers['accept-encoding'])
   if (!isLive(request) || status !== 200) return compressed({ status, headers: all, cookies, body }, encoding, 'quick')
-  // The script of an open page asks for its live parts only, and only for what has changed.
-  const parts = livePartsOf(body)
+  // The script of an open page polls only its live parts, and only changed ones.
+  const parts = liveParts(body)
   const etag = `"${hash('sha256', parts, 'base64url')}"`
   if (headers['if-none-match'] === etag) return { status: 304, headers: { ...all, etag }, cookies, body: '' }
   return compressed({ status, headers: { ...all, etag }, cookies, body: parts }, encoding, 'quick')
 }
 
-/** Reports whether a page that is open asks by itself, as `console.js` does. */
+/** Reports whether the script of an open page polls, and not a person. */
 export const isLive = ({ headers }: PublicRequest): boolean => headers['x-live'] !== undefined
 
-/** Redirects after a form: the browser asks for the page, so that a reload does not send the form again. */
+/** Redirects to a page after a form, so that a reload does not send the form again. */
 export const seeOther = (location: string, ...cookies: readonly string[]): PublicAnswer => ({
   status: 303,
   headers: { ...headersOf, location },
@@ -55,47 +55,48 @@ export const cookieAttributes = 'Path=/; Secure; HttpOnly; SameSite=Lax'
 
 export const yearSeconds = 31_536_000
 
-export const clientOf = ({ ip, headers }: PublicRequest): Client => ({ ip, userAgent: headers['user-agent'] ?? '' })
+export const readClient = ({ ip, headers }: PublicRequest): Client => ({ ip, userAgent: headers['user-agent'] ?? '' })
 
 const deviceBytes = 32
 
-const deviceForm = /^[\w-]{43}$/
+const devicePattern = /^[\w-]{43}$/
 
-/** The value of the device of a browser. Undefined: it has never signed in, or has forgotten it. */
-export function deviceIn({ headers }: PublicRequest): string | undefined {
+/** Reads the device cookie of a browser. Undefined: the browser has never signed in, or deleted the cookie. */
+export function readDevice({ headers }: PublicRequest): string | undefined {
   const given = readCookie(headers['cookie'], deviceCookie) ?? ''
-  return deviceForm.test(given) ? given : undefined
+  return devicePattern.test(given) ? given : undefined
 }
 
-/** The client of a sign-in, with the value of its device: that of the cookie, or a new one. */
+/** Reads the client of a sign-in with its device, which is new if the browser has no device cookie. */
 export function browserOf(request: PublicRequest): Client & { readonly device: string } {
-  const device = deviceIn(request) ?? Buffer.from(randomBytes(deviceBytes)).toString('base64url')
-  return { ...clientOf(request), device }
+  const device = readDevice(request) ?? Buffer.from(randomBytes(deviceBytes)).toString('base64url')
+  return { ...readClient(request), device }
 }
 
 export const deviceCookieOf = (device: string): string =>
   `${deviceCookie}=${device}; ${cookieAttributes}; Max-Age=${yearSeconds}`
 
-/** The id in the path of a page. Refuses (404) what is no id. */
-export function idOf({ params }: PublicRequest): string {
+/** Reads the id in the path of a page. Refuses: not_found for a text that is not a UUID. */
+export function readId({ params }: PublicRequest): string {
   const id = params['id'] ?? ''
   if (!uuid.test(id)) throw notFound('page')
   return id
 }
 
 export const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+export const uuidChars = 36
 
 const nextCharsMax = 1000
 
-/** Path and query of a page of ours, below the root. It cannot begin with a slash, nor name a host or a scheme. */
-const nextForm = /^(?!.*%2e)[a-z][a-z0-9-]*(?:\/(?!\.{1,2}(?:[/?]|$))[\w.%~-]+)*(?:\?[\w&=%.+*~-]*)?$/i
+/** Path and query of a page of this site, below the root: without a leading slash, a host or a scheme. */
+const nextPattern = /^(?!.*%2e)[a-z][a-z0-9-]*(?:\/(?!\.{1,2}(?:[/?]|$))[\w.%~-]+)*(?:\?[\w&=%.+*~-]*)?$/i
 
-/** The page after the sign-in: one of ours. */
+/** Returns the path if it is a page of this site, else the home page. Prevents redirects to other sites. */
 export const nextOf = (text: string | undefined): string =>
-  text !== undefined && text.length <= nextCharsMax && nextForm.test(text) ? text : 'home'
+  text !== undefined && text.length <= nextCharsMax && nextPattern.test(text) ? text : 'home'
 
-/** The page that a form stood on, below the root of the pages. Undefined: the browser does not say. */
-export function pageOf({ headers }: PublicRequest, root: 'console' | 'desk'): string | undefined {
+/** Reads the page of a form, below the root, from the `Referer`. Undefined: the browser does not send it. */
+export function readRefererPath({ headers }: PublicRequest, root: 'console' | 'desk'): string | undefined {
   const { pathname, searchParams } = URL.parse(headers['referer'] ?? '') ?? {}
   const [, below] = pathname?.split(`/${root}/`, 2) ?? []
   if (below === undefined) return undefined
@@ -107,13 +108,13 @@ export function pageOf({ headers }: PublicRequest, root: 'console' | 'desk'): st
 
 export type Form = (name: string) => string
 
-/** The fields of a form. A field that is absent is empty. */
+/** Reads the fields of a form. An absent field is empty. */
 export function readForm({ body }: PublicRequest): Form {
   const fields = new URLSearchParams(body.toString('utf8'))
   return (name) => fields.getAll(name).join(',')
 }
 
-/** The values of a query that a list knows. Empty fields of a form are absent. */
+/** Reads the known fields of a query. Empty ones are absent. */
 export function readQuery({ query }: PublicRequest, names: readonly string[]): Values {
   const given = new URLSearchParams(query)
   return Object.fromEntries(
@@ -124,11 +125,20 @@ export function readQuery({ query }: PublicRequest, names: readonly string[]): V
   )
 }
 
-/** The fields of a form, by their names. Empty ones are absent. */
-export const valuesIn = (given: Form, names: readonly string[]): Values =>
+/** Reads from the query which form was sent before. Undefined: none of the known ones. */
+export const readDone = <const Done extends string>(
+  { query }: PublicRequest,
+  known: readonly Done[],
+): Done | undefined => {
+  const done = new URLSearchParams(query).get('done')
+  return known.find((each) => each === done)
+}
+
+/** Reads fields of a form by name. Empty ones are absent. */
+export const readValues = (given: Form, names: readonly string[]): Values =>
   Object.fromEntries(names.flatMap((name) => (given(name).trim() === '' ? [] : [[name, given(name).trim()] as const])))
 
-/** A query of RFC 3986: the API reads `+` as a plus. */
+/** Writes a query (RFC 3986). A blank is `%20`, because the API reads `+` as a plus. */
 export const queryText = (values: Readonly<Record<string, string | undefined>>): string =>
   Object.entries(values)
     .flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`]))
@@ -141,15 +151,15 @@ export const linkOf = (path: string, values: Readonly<Record<string, string | un
 
 const dayMs = 86_400_000
 
-/** The beginning of a day, or of the day after it. Another text is passed on, and refused by the operation. */
+/** Returns the start of a day, or of the next one. A text that is not a day is returned for the operation to refuse. */
 export function dayStart(day: string, daysAfter: 0 | 1 = 0): string {
   const at = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN
   return Number.isNaN(at) ? day : new Date(at + daysAfter * dayMs).toISOString()
 }
 
-const decimalForm = /^(0|[1-9]\d{0,11})(?:[.,](\d{1,2}))?$/
+const decimalPattern = /^(0|[1-9]\d{0,11})(?:[.,](\d{1,2}))?$/
 
-/** An amount with groups and decimals, whose separators differ: it can be read in one way only. */
+/** An amount with different separators for groups and decimals, which has one reading. */
 const twoSeparators = /^[1-9]\d{0,2}(?:(?:\.\d{3}){1,3},\d{1,2}|(?:,\d{3}){1,3}\.\d{1,2})$/
 
 /**
@@ -159,16 +169,16 @@ const twoSeparators = /^[1-9]\d{0,2}(?:(?:\.\d{3}){1,3},\d{1,2}|(?:,\d{3}){1,3}\
 export function readAmount(text: string): string | undefined {
   const typed = text.trim()
   const plain = twoSeparators.test(typed) ? typed.replaceAll(/[.,](?=\d{3})/g, '') : typed
-  const [, whole, decimals] = decimalForm.exec(plain) ?? []
+  const [, whole, decimals] = decimalPattern.exec(plain) ?? []
   if (whole === undefined) return undefined
   return decimals === undefined ? whole : `${whole}.${decimals}`
 }
 
-const groupedForm = /^\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*$/
+const groupedPattern = /^\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*$/
 
 const currencySigns: Readonly<Record<string, string>> = { '€': 'EUR', '£': 'GBP', $: 'USD' }
 
-/** Amounts that a typed text may be, with the currency if it has one. Empty: it is none. */
+/** The possible readings of a typed amount, with its currency if the text has one. Empty: the text is not an amount. */
 export type TypedAmounts = { readonly amounts: readonly string[]; readonly currency?: string }
 
 /**
@@ -183,59 +193,64 @@ export function readTypedAmounts(text: string): TypedAmounts {
   if (digits === '' || digits.length > 30 || (before !== '' && behind !== '')) return { amounts: [] }
   const currency = code === '' ? {} : { currency: currencySigns[code] ?? code.toUpperCase() }
   const last = Math.max(digits.lastIndexOf('.'), digits.lastIndexOf(','))
-  if (last < 0) return { amounts: [wholeOf(digits)], ...currency }
+  if (last < 0) return { amounts: [withoutLeadingZeros(digits)], ...currency }
   const [head, tail] = [digits.slice(0, last), digits.slice(last + 1)]
-  const isGrouped = groupedForm.test(digits)
+  const isGrouped = groupedPattern.test(digits)
   const other = digits[last] === '.' ? ',' : '.'
   const isPlainHead = /^\d+$/.test(head)
-  const isGroupedHead = groupedForm.test(head) && head.includes(other) && !head.includes(digits[last] ?? '')
+  const isGroupedHead = groupedPattern.test(head) && head.includes(other) && !head.includes(digits[last] ?? '')
   const isDecimal = /^\d{1,6}$/.test(tail) && (isPlainHead || isGroupedHead)
   return {
     amounts: [
-      ...(isGrouped ? [wholeOf(digits.replaceAll(/[.,]/g, ''))] : []),
-      ...(isDecimal ? [`${wholeOf(head.replaceAll(/[.,]/g, ''))}.${tail}`] : []),
+      ...(isGrouped ? [withoutLeadingZeros(digits.replaceAll(/[.,]/g, ''))] : []),
+      ...(isDecimal ? [`${withoutLeadingZeros(head.replaceAll(/[.,]/g, ''))}.${tail}`] : []),
     ],
     ...currency,
   }
 }
 
-const wholeOf = (digits: string): string => digits.replace(/^0+(?=\d)/, '')
+const withoutLeadingZeros = (digits: string): string => digits.replace(/^0+(?=\d)/, '')
 
-const exactForm = /^(0|[1-9]\d{0,11})(?:[.,](\d{1,18}))?$/
+const exactPattern = /^(0|[1-9]\d{0,11})(?:[.,](\d{1,18}))?$/
 
 /**
  * Reads an amount of any currency with all decimals that were typed. `ambiguous`: three decimals may be thousands, as in `1,250`.
  * Undefined: it has another form.
  */
 export function readExactAmount(text: string): string | undefined {
-  const [, whole, decimals] = exactForm.exec(text.trim()) ?? []
+  const [, whole, decimals] = exactPattern.exec(text.trim()) ?? []
   if (whole === undefined) return undefined
   if (decimals === undefined) return whole
   return decimals.length === 3 ? 'ambiguous' : `${whole}.${decimals}`
 }
 
-/** Days of the filters as times. */
-export const timesOf = ({ createdFrom, createdTo, updatedSince, ...rest }: Values): Partial<Values> => ({
+/** Replaces the days of the filters by times. */
+export const withTimes = ({ createdFrom, createdTo, updatedSince, ...rest }: Values): Partial<Values> => ({
   ...rest,
   createdFrom: createdFrom && dayStart(createdFrom),
   createdTo: createdTo && dayStart(createdTo, 1),
   updatedSince: updatedSince && dayStart(updatedSince),
 })
 
-/** Links of the pages of a list. */
-export const pagesOf = (path: string, values: Values, cursor: string | undefined, nextCursor: string | null) => ({
+/** Returns the links to the next and the first page of a list. */
+export const pageLinks = (path: string, values: Values, cursor: string | undefined, nextCursor: string | null) => ({
   next: nextCursor === null ? undefined : linkOf(path, { ...values, cursor: nextCursor }),
   first: cursor && linkOf(path, values),
 })
 
-/** The status of a page with a form or filters. */
+/** Returns the HTTP status of a page with a form or filters. */
 export const statusOf = (problems: Problems): 200 | 400 => (Object.keys(problems).length > 0 ? 400 : 200)
 
-/** The service checks the same length. */
+/** `people/sign-in` checks the same length. */
 export const passwordCharsMin = 12
 
-/** A reason of the service for people: names of the API stand between marks of code. */
-export const withoutMarks = (reason: string): string => reason.replaceAll('`', '')
+export const passwordCharsMax = 1000
+
+/** Characters of a code of six digits, with a blank in the middle. */
+export const codeCharsMax = 7
+
+/** Removes the backticks around names of the API, for people. */
+export const withoutBackticks = (reason: string): string => reason.replaceAll('`', '')
 
 /** Returns the text of each field's refusal, by its name. `form`: a refusal of the form as a whole. */
 export function errorsOf(t: Texts, error: unknown): Readonly<Record<string, string>> {
@@ -244,10 +259,10 @@ export function errorsOf(t: Texts, error: unknown): Readonly<Record<string, stri
     const name = refused.pointer.split('/').at(-1) ?? ''
     return name in fieldTexts
       ? ([name, fieldTexts[name]?.(t, refused.code) ?? ''] as const)
-      : (['form', withoutMarks(refused.message)] as const)
+      : (['form', withoutBackticks(refused.message)] as const)
   })
   if (fields.length > 0) return Object.fromEntries(fields)
-  return { form: formTexts[error.code]?.(t) ?? withoutMarks(error.detail) }
+  return { form: formTexts[error.code]?.(t) ?? withoutBackticks(error.detail) }
 }
 
 const fieldTexts: Readonly<Record<string, (t: Texts, code: FieldError['code']) => string>> = {

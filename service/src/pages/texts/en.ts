@@ -30,7 +30,7 @@ export const en = {
   linkClosed: 'This link takes no payment now',
   linkInactive: '{payee} has switched it off.',
   linkEnded: 'Its time is over.',
-  linkFull: 'It has all the payments that it can take.',
+  linkFull: 'It has reached its number of payments.',
   linkBusy: 'Too many payments are open. Finish one of yours, or try again later.',
   linkStopped: 'Ask {payee} how to pay.',
   timeLeft: 'Time left',

@@ -46,7 +46,7 @@ export const en = {
   deviceWords: { on: '{browser} on {system}', browser: 'an unknown browser', system: 'an unknown system' },
   keptForm: {
     waits:
-      'You were signed out, or this page asks for a new sign-in. Your form is kept for 30 minutes, and nothing was sent. Sign in to see it again.',
+      'You were signed out, or this page requires a new sign-in. Your form is kept for 30 minutes, and nothing was sent. Sign in to see it again.',
     asLeft: 'Your form is as you left it. Nothing was sent: check it, and press the button again.',
     over: 'This form is no longer kept',
     overText: 'A form is kept for 30 minutes, for the person who filled it in, in the same browser. Nothing was sent.',
@@ -144,7 +144,7 @@ export const en = {
   cancelRecoveryReason: 'Reason',
   cancelRecoverySubmit: 'Cancel recovery',
   recoveryCancelled: 'The recovery is cancelled',
-  recoveryCancelledText: 'No link works. The Admins of your team are told by mail.',
+  recoveryCancelledText: 'The link no longer works. The Admins of your team get a mail.',
   reset: 'Reset',
   resetSignIn: 'Reset sign-in',
   resetSignInTitle: 'Reset the sign-in of {name}',
@@ -189,7 +189,7 @@ export const en = {
   currency: 'Currency',
   available: 'Available',
   reserved: 'Reserved',
-  own: 'Of it your own',
+  own: 'Your own part',
   payoutsUse: 'Whose money pays',
   usesOwnPart: 'Only the money of the customer who pays, or your own',
   usesWholeBalance: 'The money of all customers and yours',

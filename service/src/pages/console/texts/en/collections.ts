@@ -2,7 +2,7 @@
 
 export const collectionsEn = {
   checkout: {
-    lead: 'Payments that you ask payers for on a page of the service. The newest session comes first.',
+    lead: 'Payments that you request with a payment page of the service. The newest session comes first.',
     empty: 'No checkout session yet',
     emptyText: 'A session takes one payment from a payer, by a link that you send.',
     newSession: 'New checkout session',
@@ -67,7 +67,7 @@ export const collectionsEn = {
       open: 'Payment links',
       title: 'Payment links',
       id: 'Payment link',
-      lead: 'A link that you make once, and that many payers pay. Each of them gets a session of their own.',
+      lead: 'A link that many payers can pay. Each of them gets their own session.',
       empty: 'No payment link yet',
       emptyText: 'Make a link for a thing that you sell often, and put it on your site or on a poster.',
       create: 'New payment link',

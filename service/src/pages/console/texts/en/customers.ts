@@ -3,7 +3,7 @@
 export const customersEn = {
   /** English texts of the pages for customers. Fields, states and codes have the name that they have in the API. */
   customers: {
-    text: 'The people and businesses that you pay for. The newest come first.',
+    text: 'The people and businesses for whom you pay. The newest come first.',
     empty: 'No customer yet',
     emptyText: 'Create a customer, open an account for it, and let payments arrive.',
     newCustomer: 'New customer',
@@ -86,7 +86,7 @@ export const customersEn = {
       'If the customer asks what is held about them (GDPR, Art. 15 and 20), your developers export it by the API. Erase it here if the customer asks for that (Art. 17).',
     erase: 'Erase customer',
     eraseTitle: 'Erase {name}?',
-    eraseEffects: 'No operation and no page will find the customer.',
+    eraseEffects: 'The customer disappears from all pages and operations.',
     eraseKept:
       'If there were payments, names, dates, addresses and identifiers are kept with them until five years after the last one.',
     eraseFinal: 'It cannot be undone.',
@@ -158,7 +158,7 @@ export const customersEn = {
   identity: {
     title: 'Identity verifications',
     text: 'An identity provider compares documents with the data of the customer.',
-    none: 'No document was checked yet. The verification above is about the data that you gave.',
+    none: 'No document was checked yet. The verification above checks only the data that you entered.',
     kinds: { Document: 'Identity document', Address: 'Address', Company: 'Company' },
     kind: 'What is proved',
     status: 'Status',

@@ -205,7 +205,7 @@ export const developersEn = {
   },
 
   simulations: {
-    lead: 'Make happen what a payer, a bank or a chain would do. No real money moves.',
+    lead: 'Simulate what a payer, a bank or a chain does. No real money moves.',
     simulation: 'Simulation',
     effect: 'What happens',
     names: {

@@ -1,17 +1,21 @@
-/** Says who added a thing, and links to its history in the audit log. */
+/** Names the creator of a payee, session or key, and links to its history in the audit log. */
 import { html, type Html } from '../html.ts'
 import { time } from '../kit/parts.ts'
 import { linkOf } from '../kit/request.ts'
 import type { Frame, Visitor } from './request.ts'
 import { texts } from './texts/index.ts'
 
-/** The fact of a thing's page: label and value. The value is absent if nothing is known to the person. */
-export type Added = readonly [label: string, value: Html | undefined]
+/** A label and its value. The value is undefined if the person may not see it. */
+export type CreatorFact = readonly [label: string, value: Html | undefined]
 
-export const addedFact = ({ added }: { readonly added?: Added | undefined }): readonly Added[] =>
-  added === undefined ? [] : [added]
+export const creatorFacts = ({ creator }: { readonly creator?: CreatorFact | undefined }): readonly CreatorFact[] =>
+  creator === undefined ? [] : [creator]
 
-export async function addedBy({ audit }: Pick<Frame, 'audit'>, { view, caller }: Visitor, id: string): Promise<Added> {
+export async function readCreatorFact(
+  { audit }: Pick<Frame, 'audit'>,
+  { view, caller }: Visitor,
+  id: string,
+): Promise<CreatorFact> {
   const a = texts[view.language].audit
   const maker = await audit.makerOfThing(caller.partnerId, id)
   const history = caller.permissions.includes('users:read') && linkOf(`${view.root}audit`, { subject: id })
