@@ -1,13 +1,10 @@
 /** The token of the tests behaves as an ERC-20 token does. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { type Anvil, contracts, startAnvil } from '../support/chain/anvil.ts'
+import { after, test } from 'node:test'
+import { contracts, startAnvil } from '../support/chain/anvil.ts'
 import { callData, failingAmount } from '../support/chain/token.ts'
 
-let anvil: Anvil
-before(async () => {
-  anvil = await startAnvil()
-})
+const anvil = await startAnvil()
 after(() => anvil.stop())
 
 const [alice, bob, carol] = ['a', 'b', 'c'].map((digit) => `0x${digit.repeat(40)}`) as [string, string, string]

@@ -3,10 +3,10 @@
  * each payout is made once, in one bulk.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { minuteMs } from '../../service/src/kernel/index.ts'
 import { openBulkFiles } from '../support/bulk-files.ts'
-import { addPartner, balanceOf, createTestService, type Service } from '../support/composition.ts'
+import { addPartner, balanceOf, createTestService } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
 
 /** Each has two lines. */
@@ -16,10 +16,7 @@ const ibanOf = (account: number): string => {
   return `DE${String(98n - (BigInt(`${bban}131400`) % 97n)).padStart(2, '0')}${bban}`
 }
 
-let service: Service
-before(async () => {
-  service = await createTestService()
-})
+const service = await createTestService()
 after(() => service.close())
 
 test('a process killed between the payees and the bulk of a file loses nothing and makes nothing twice', async (t) => {

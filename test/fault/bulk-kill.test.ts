@@ -1,18 +1,15 @@
 /** SIGKILL of the worker of bulks before and after each of its commits; another worker makes each payout once. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
 import { minuteMs, newId } from '../../service/src/kernel/index.ts'
-import { addPartner, balanceOf, createTestService, ip, type Service } from '../support/composition.ts'
+import { addPartner, balanceOf, createTestService, ip } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
 
 /** More than one part of a bulk. */
 const payouts = 300
 
-let service: Service
-before(async () => {
-  service = await createTestService()
-})
+const service = await createTestService()
 after(() => service.close())
 
 // All or nothing is one transaction, which has two points.

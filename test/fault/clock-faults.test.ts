@@ -3,7 +3,7 @@
  * differ by minutes. No event is lost; new events are delivered at once, and retries at their due time.
  */
 import assert from 'node:assert/strict'
-import { after, afterEach, before, test } from 'node:test'
+import { after, afterEach, test } from 'node:test'
 import { hourMs, minuteMs, secondMs } from '../../service/src/kernel/index.ts'
 import type { RunningJobs } from '../../service/src/postgres/jobs/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
@@ -20,7 +20,7 @@ import {
 } from '../support/faults.ts'
 import { until } from '../support/until.ts'
 import { startDelivery } from '../support/jobs.ts'
-import { createHooks, type Hooks } from '../support/webhooks.ts'
+import { createHooks } from '../support/webhooks.ts'
 import { createWorkers } from '../support/worker-processes.ts'
 
 const endpointsMax = 4
@@ -28,11 +28,8 @@ const workersMax = 2
 const stepMs = 6 * hourMs
 
 const clock = createSteppedClock()
-let hooks: Hooks
-before(async () => {
-  hooks = await createHooks({ clock })
-})
-after(() => hooks?.close())
+const hooks = await createHooks({ clock })
+after(() => hooks.close())
 
 const running: RunningJobs[] = []
 const counters: Counter[] = []

@@ -7,7 +7,7 @@ import { randomInt } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, afterEach, before, test } from 'node:test'
+import { after, afterEach, test } from 'node:test'
 import { after as later, minuteMs, newId, systemClock } from '../../service/src/kernel/index.ts'
 import type { RunningJobs } from '../../service/src/postgres/jobs/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
@@ -24,11 +24,8 @@ import { balanceOf, createBeneficiary, createCustomer, payoutText } from '../sup
 
 const payoutsPerRun = 12
 
-let hooks: Hooks
-before(async () => {
-  hooks = await createHooks({ clock: systemClock })
-})
-after(() => hooks?.close())
+const hooks = await createHooks({ clock: systemClock })
+after(() => hooks.close())
 
 const running: RunningJobs[] = []
 const counters: Counter[] = []

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { BookedOrder } from '../../examples/connector/records.ts'
 import { createExampleConnector } from '../../examples/connector/connector.ts'
@@ -13,7 +13,7 @@ import { hourMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
 import { checkPayments } from '../model/payments.ts'
-import { addPartner, balanceOf, createTestService, pay, type Service } from '../support/composition.ts'
+import { addPartner, balanceOf, createTestService, pay } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
 
 /** Fewer points mean that the worker did not run, or that its commits are not counted. */
@@ -43,12 +43,8 @@ async function startBankProcess() {
   return { url: line.trim(), stop }
 }
 
-let service: Service
-let bank: Awaited<ReturnType<typeof startBankProcess>>
-before(async () => {
-  service = await createTestService({ chooseConnector: () => 'example' })
-  bank = await startBankProcess()
-})
+const service = await createTestService({ chooseConnector: () => 'example' })
+const bank = await startBankProcess()
 after(async () => {
   await bank.stop()
   await service.close()

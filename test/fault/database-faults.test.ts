@@ -3,7 +3,7 @@
  * Acknowledged payments are delivered, and a disconnected worker records nothing on queues that it has lost.
  */
 import assert from 'node:assert/strict'
-import { after, afterEach, before, test } from 'node:test'
+import { after, afterEach, test } from 'node:test'
 import { after as later, minuteMs, systemClock } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import {
@@ -20,7 +20,7 @@ import { addPartner, balanceOf, createTestService, pay } from '../support/compos
 import { startCrashingPostgres } from '../support/crashing-postgres.ts'
 import { startWire } from '../support/tcp-proxy.ts'
 import { until } from '../support/until.ts'
-import { createHooks, type Hooks } from '../support/webhooks.ts'
+import { createHooks } from '../support/webhooks.ts'
 import { createWorkers } from '../support/worker-processes.ts'
 
 const endpointsMax = 4
@@ -29,11 +29,8 @@ const leaseMs = 2000
 const queryTimeoutMs = 500
 const perFault = endpointsMax * inFlightMax
 
-let hooks: Hooks
-before(async () => {
-  hooks = await createHooks({ clock: systemClock })
-})
-after(() => hooks?.close())
+const hooks = await createHooks({ clock: systemClock })
+after(() => hooks.close())
 
 const workers = createWorkers(() => hooks)
 const counters: Counter[] = []

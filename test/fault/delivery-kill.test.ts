@@ -3,7 +3,7 @@
  * continues. Every endpoint receives each event at least once, always under the same eventId, and no unknown event.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { newId, secondMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { limitsDefault } from '../../service/src/webhooks/index.ts'
@@ -20,12 +20,8 @@ import { createHooks, type Endpoint, startEndpoint, statusChanged } from '../sup
  */
 const pointsMin = 2 + 4 + 2
 
-let hooks: Awaited<ReturnType<typeof createHooks>>
-let endpoint: Endpoint
-before(async () => {
-  hooks = await createHooks()
-  endpoint = await startEndpoint()
-})
+const hooks = await createHooks()
+const endpoint = await startEndpoint()
 after(async () => {
   await endpoint.close()
   await hooks.close()

@@ -3,11 +3,11 @@
  * process continues. The erasure ends once, and no page is half erased.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { dayMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { checkLedger } from '../model/ledger-audit.ts'
-import { addPartner, createTestService, pay, type Service } from '../support/composition.ts'
+import { addPartner, createTestService, pay } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
 
 /** The page of an erasure (`erasedPerPageMax` in service/src/app/personal-data.ts). */
@@ -16,10 +16,7 @@ const payments = 2 * rowsPerPage + 1
 /** Three pages of details, of payments and of payouts, the request and the end of retention, each with a point before and after. */
 const pointsMin = 2 * (3 * 3 + 2)
 
-let service: Service
-before(async () => {
-  service = await createTestService()
-})
+const service = await createTestService()
 after(() => service.close())
 
 async function runErasures(): Promise<void> {

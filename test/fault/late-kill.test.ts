@@ -3,21 +3,18 @@
  * on: one sum is a payment, the other has gone back once, and suspense is empty.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { minuteMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { processBankNotifications, sendDueReturns } from '../../service/src/banks/settlement/index.ts'
 import { createSessionsInParts } from '../support/checkout.ts'
-import { createTestService, type Service } from '../support/composition.ts'
+import { createTestService } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
 
 /** Two for each choice, and those of the return. Fewer points mean that something is not counted. */
 const pointsMin = 2 * 2 + 4
 
-let service: Service
-before(async () => {
-  service = await createTestService({ stepMs: 0 })
-})
+const service = await createTestService({ stepMs: 0 })
 after(() => service.close())
 const { open, send, settle, stateOf } = createSessionsInParts(() => service)
 

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import type { ChildProcess } from 'node:child_process'
-import { after, afterEach, before, test } from 'node:test'
+import { after, afterEach, test } from 'node:test'
 import { systemClock } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import {
@@ -20,17 +20,14 @@ import {
   verifyAt,
 } from '../support/faults.ts'
 import { until } from '../support/until.ts'
-import { createHooks, type Hooks } from '../support/webhooks.ts'
+import { createHooks } from '../support/webhooks.ts'
 import { createWorkers } from '../support/worker-processes.ts'
 import { reconcile } from '../support/reconcile.ts'
 
 const leaseMs = 2000
 
-let hooks: Hooks
-before(async () => {
-  hooks = await createHooks({ clock: systemClock })
-})
-after(() => hooks?.close())
+const hooks = await createHooks({ clock: systemClock })
+after(() => hooks.close())
 
 const workers = createWorkers(() => hooks)
 const counters: Counter[] = []

@@ -1,7 +1,7 @@
 /** SIGKILL of the worker of monitors before and after each of its commits; another worker finds each crossing once. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { createTestService, type Service } from '../support/composition.ts'
+import { after, test } from 'node:test'
+import { createTestService } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
 import {
   addWatched,
@@ -18,10 +18,7 @@ import {
 const monitors = 3
 const turns = 4
 
-let service: Service
-before(async () => {
-  service = await createTestService({ settings: monitorSettings })
-})
+const service = await createTestService({ settings: monitorSettings })
 after(() => service.close())
 
 /** A partner whose balance falls below 500.00 and returns, again and again, before a worker looks. */

@@ -1,18 +1,15 @@
 /** SIGKILL of the worker of standing orders before and after each of its commits; another worker pays each date once. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
 import { dayMs, present } from '../../service/src/kernel/index.ts'
-import { addPartner, balanceOf, createTestService, ip, type Service } from '../support/composition.ts'
+import { addPartner, balanceOf, createTestService, ip } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
 
 const orders = 5
 const dates = 3
 
-let service: Service
-before(async () => {
-  service = await createTestService()
-})
+const service = await createTestService()
 after(() => service.close())
 
 test('a worker killed at any point leaves each date with one payout and one execution', async (t) => {

@@ -3,21 +3,18 @@
  * part counts once, and the session completes once.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
 import { processBankNotifications } from '../../service/src/banks/settlement/index.ts'
 import { checkLedger } from '../model/ledger-audit.ts'
 import { createSessions } from '../support/checkout.ts'
-import { balanceOf, createTestService, ip, type Service } from '../support/composition.ts'
+import { balanceOf, createTestService, ip } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
 
 /** Before and after the commits of two parts, at least. */
 const pointsMin = 4
 
-let service: Service
-before(async () => {
-  service = await createTestService({ stepMs: 0 })
-})
+const service = await createTestService({ stepMs: 0 })
 after(() => service.close())
 const { open, statusOf, namesOf, casesOf } = createSessions(() => service)
 

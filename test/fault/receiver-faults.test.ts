@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
-import { after, afterEach, before, test } from 'node:test'
+import { after, afterEach, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createResolver } from '../../service/src/webhooks/exchange/resolver.ts'
 import type { RunningJobs } from '../../service/src/postgres/jobs/index.ts'
@@ -14,7 +14,7 @@ import { type Records, startDnsServer } from '../support/dns-server.ts'
 import { startDelivery } from '../support/jobs.ts'
 import { type Counter, type CounterOptions, createScene, verifyScene, scaled, startCounter } from '../support/faults.ts'
 import { until } from '../support/until.ts'
-import { createHooks, type Hooks } from '../support/webhooks.ts'
+import { createHooks } from '../support/webhooks.ts'
 import { reconcile } from '../support/reconcile.ts'
 
 const guardMsMax = 120_000
@@ -24,11 +24,8 @@ const exchangeTimeoutMs = 5 * secondMs
 const stepMs = 4 * minuteMs
 const restMs = 15 * minuteMs
 
-let hooks: Hooks
-before(async () => {
-  hooks = await createHooks()
-})
-after(() => hooks?.close())
+const hooks = await createHooks()
+after(() => hooks.close())
 
 const running: RunningJobs[] = []
 const counters: Counter[] = []

@@ -3,7 +3,7 @@
  * and counts each event once, and the endpoint receives each event once.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { hourMs, minuteMs, newId } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
@@ -17,11 +17,8 @@ const events = 1700
 const heldEvents = 40
 const pointsMin = 8
 
-let hooks: Awaited<ReturnType<typeof createHooks>>
-before(async () => {
-  hooks = await createHooks()
-})
-after(() => hooks?.close())
+const hooks = await createHooks()
+after(() => hooks.close())
 
 async function scenario() {
   const partnerId = await hooks.addPartner()

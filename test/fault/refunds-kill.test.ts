@@ -3,14 +3,14 @@
  * another worker goes on: each request has made one refund, which the bank has once and of which each step is told once.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
 import { minuteMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
 import { checkLedger } from '../model/ledger-audit.ts'
 import { createSessions, type Opened } from '../support/checkout.ts'
-import { balanceOf, createTestService, ip, type Service } from '../support/composition.ts'
+import { balanceOf, createTestService, ip } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
 import { checkRefunds } from '../support/hostile-checkout.ts'
 
@@ -23,10 +23,7 @@ const sent = { session: 1000_00n, late: 2000_01n }
 /** Two for each refund, and those of the worker. Fewer points mean that something is not counted. */
 const pointsMin = 2 * 4 + 4
 
-let service: Service
-before(async () => {
-  service = await createTestService({ stepMs: 0 })
-})
+const service = await createTestService({ stepMs: 0 })
 after(() => service.close())
 const { open, settle, statusOf } = createSessions(() => service)
 

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { chown, open, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { createLog } from '../../service/src/kernel/index.ts'
 import { createDatabase, type Database } from '../../service/src/postgres/index.ts'
 import { type Client, textAt } from '../support/client.ts'
@@ -17,10 +17,7 @@ import { startTestService, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, payoutText } from '../support/world.ts'
 
-let server: Awaited<ReturnType<typeof startCrashingPostgres>>
-before(async () => {
-  server = await startCrashingPostgres()
-})
+const server = await startCrashingPostgres()
 after(() => server.close())
 /** One key for the services of all tests: they open the same database one after the other. */
 const masterKey = randomBytes(32).toString('base64')

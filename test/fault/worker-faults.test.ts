@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, afterEach, before, test } from 'node:test'
+import { after, afterEach, test } from 'node:test'
 import { systemClock } from '../../service/src/kernel/index.ts'
 import {
   type Counter,
@@ -21,17 +21,14 @@ import {
 import { crashingThread } from '../support/crashing-thread.ts'
 import { startDelivery } from '../support/jobs.ts'
 import { until } from '../support/until.ts'
-import { createHooks, type Hooks } from '../support/webhooks.ts'
+import { createHooks } from '../support/webhooks.ts'
 import { createWorkers } from '../support/worker-processes.ts'
 
 const endpointsMax = 4
 const leaseMs = 2000
 
-let hooks: Hooks
-before(async () => {
-  hooks = await createHooks({ clock: systemClock })
-})
-after(() => hooks?.close())
+const hooks = await createHooks({ clock: systemClock })
+after(() => hooks.close())
 
 const workers = createWorkers(() => hooks)
 const counters: Counter[] = []
