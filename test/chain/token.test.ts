@@ -1,11 +1,11 @@
 /** The token of the tests behaves as an ERC-20 token does. */
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { contracts, startAnvil } from '../support/chain/anvil.ts'
 import { callData, failingAmount } from '../support/chain/token.ts'
+import { untilEnd } from '../support/fixture.ts'
 
-const anvil = await startAnvil()
-after(() => anvil.stop())
+const anvil = untilEnd(await startAnvil())
 
 const [alice, bob, carol] = ['a', 'b', 'c'].map((digit) => `0x${digit.repeat(40)}`) as [string, string, string]
 const statusOf = async (hash: string) =>

@@ -1,16 +1,16 @@
 /** SIGKILL of the command that blocks a balance, before and after each of its commits; a worker cancels what it has left, once. */
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { secondMs } from '../../service/src/kernel/index.ts'
 import { checkLedger } from '../model/ledger-audit.ts'
-import { addPartner, balanceOf, createTestService, pay } from '../support/composition.ts'
+import { addPartner, balanceOf, pay } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
+import { useModules } from '../support/fixture.ts'
 
 const payments = 130
 const posted = 100_000n
 
-const service = await createTestService()
-after(() => service.close())
+const service = await useModules()
 
 test('a block that is killed at any point has cancelled nothing, or a worker cancels the rest and each payout is cancelled once', async (t) => {
   await killAtCrashPoints(t, { worker: 'block', pointsMin: 2 * (1 + 2 * 2 + 1) }, async (runWorker) => {

@@ -1,16 +1,16 @@
 /** SIGKILL of the worker of bulks before and after each of its commits; another worker makes each payout once. */
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
 import { minuteMs, newId } from '../../service/src/kernel/index.ts'
-import { addPartner, balanceOf, createTestService, ip } from '../support/composition.ts'
+import { addPartner, balanceOf, ip } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
+import { useModules } from '../support/fixture.ts'
 
 /** More than one part of a bulk. */
 const payouts = 300
 
-const service = await createTestService()
-after(() => service.close())
+const service = await useModules()
 
 // All or nothing is one transaction, which has two points.
 for (const [mode, shares] of [

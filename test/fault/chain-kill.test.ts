@@ -3,21 +3,21 @@
  * continues. The chain has each payment once, nonces have no gaps, and the ledger is what the chain holds.
  */
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { hourMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { createChainScene } from '../support/chain/scene.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
+import { untilEnd } from '../support/fixture.ts'
 
 /** Fewer points mean that the worker did not run, or that its commits are not counted. */
 const pointsMin = 15
 const payer = `0x${'77'.repeat(20)}`
 
-const scene = await createChainScene()
+const scene = untilEnd(await createChainScene())
 await scene.begin()
 await scene.anvil.fund(payer, 10n ** 14n)
 await scene.anvil.mine()
-after(() => scene.close())
 
 let recipients = 0
 const newRecipient = () => `0x${(0xfeed_0000 + (recipients += 1)).toString(16).padStart(40, '0')}`

@@ -3,22 +3,22 @@
  * ledger is what the chain holds. `npm run test:faults -- chain-reorg` makes 100 of them.
  */
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { minuteMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { chainConnectorId, confirmations, createChainScene } from '../support/chain/scene.ts'
 import type { TestPartner } from '../support/composition.ts'
 import { print, scaled } from '../support/faults.ts'
+import { untilEnd } from '../support/fixture.ts'
 
 const seed = 20_261_123
 const reorganisations = scaled(12, 100)
 const depthMax = 7
 const payer = `0x${'77'.repeat(20)}`
 
-const scene = await createChainScene()
+const scene = untilEnd(await createChainScene())
 await scene.begin()
 await scene.anvil.fund(payer, 10n ** 13n)
-after(() => scene.close())
 
 /** Mulberry32: the same seed gives the same sequence. */
 function createRandom(start: number) {

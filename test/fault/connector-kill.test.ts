@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { BookedOrder } from '../../examples/connector/records.ts'
 import { createExampleConnector } from '../../examples/connector/connector.ts'
@@ -13,8 +13,9 @@ import { hourMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
 import { checkPayments } from '../model/payments.ts'
-import { addPartner, balanceOf, createTestService, pay } from '../support/composition.ts'
+import { addPartner, balanceOf, pay } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
+import { untilEnd, useModules } from '../support/fixture.ts'
 
 /** Fewer points mean that the worker did not run, or that its commits are not counted. */
 const pointsMin = 20
@@ -43,12 +44,8 @@ async function startBankProcess() {
   return { url: line.trim(), stop }
 }
 
-const service = await createTestService({ chooseConnector: () => 'example' })
-const bank = await startBankProcess()
-after(async () => {
-  await bank.stop()
-  await service.close()
-})
+const service = await useModules({ chooseConnector: () => 'example' })
+const bank = untilEnd(await startBankProcess())
 
 async function scenario() {
   const partner = await addPartner(service, floatMinor)

@@ -3,12 +3,13 @@
  * process continues. The erasure ends once, and no page is half erased.
  */
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { dayMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { checkLedger } from '../model/ledger-audit.ts'
-import { addPartner, createTestService, pay } from '../support/composition.ts'
+import { addPartner, pay } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
+import { useModules } from '../support/fixture.ts'
 
 /** The page of an erasure (`erasedPerPageMax` in service/src/app/personal-data.ts). */
 const rowsPerPage = 500
@@ -16,8 +17,7 @@ const payments = 2 * rowsPerPage + 1
 /** Three pages of details, of payments and of payouts, the request and the end of retention, each with a point before and after. */
 const pointsMin = 2 * (3 * 3 + 2)
 
-const service = await createTestService()
-after(() => service.close())
+const service = await useModules()
 
 async function runErasures(): Promise<void> {
   while ((await service.personalData.erasures.step()) > 0) service.clock.advance(1)

@@ -3,24 +3,21 @@
  * service, and the ledger agrees with its transfers afterwards. `npm run test:faults -- generated-requests` sends 100,000.
  */
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { type Answer, type Client, nowSeconds, textAt } from '../support/client.ts'
 import { drawSeed } from '../support/drawing.ts'
 import { scaled } from '../support/faults.ts'
+import { untilEnd, useService } from '../support/fixture.ts'
 import { generate, type Generated } from '../support/generated-requests.ts'
 import { assertProblem } from '../support/problem.ts'
 import { run } from '../support/program.ts'
 import { createRandom } from '../support/screening/corpus.ts'
-import { otherPartner, startTestService } from '../support/service.ts'
+import { otherPartner } from '../support/service.ts'
 import { startEndpoint } from '../support/webhooks.ts'
 import { createWorld } from '../support/world.ts'
 
-const service = await startTestService({ env: { SANDBOX_BANK_DELAY_MS: '20' } })
-const hook = await startEndpoint()
-after(async () => {
-  await hook.close()
-  await service.dispose()
-})
+const service = await useService({ env: { SANDBOX_BANK_DELAY_MS: '20' } })
+const hook = untilEnd(await startEndpoint())
 
 const requests = scaled(2_000, 100_000)
 const inFlight = 16

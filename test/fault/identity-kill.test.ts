@@ -1,17 +1,17 @@
 /** SIGKILL of the worker of identity verifications before and after each commit, thus also between the provider's answer and ours. */
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { dayMs, minuteMs, present } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { addPartner } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
+import { untilEnd } from '../support/fixture.ts'
 import { choose } from '../support/identity.ts'
 import { createIdentityService, providerAt } from '../support/identity-service.ts'
 
-const service = await createIdentityService()
+const service = untilEnd(await createIdentityService())
 // Only the poll of the child takes what the provider decides.
 service.faults.losesWebhooks = true
-after(() => service.close())
 
 const work = async () => {
   while ((await service.identityChecks.step()) > 0);

@@ -1,17 +1,17 @@
 /** SIGKILL of the worker of the inbox before and after each of its commits; another worker tells each thing once. */
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { sql } from '../../service/src/postgres/index.ts'
 import { addApprovers } from '../support/approvals.ts'
-import { createTestService, pay } from '../support/composition.ts'
+import { pay } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
+import { useModules } from '../support/fixture.ts'
 import { addMember } from '../support/inbox.ts'
 
 const payouts = 5
 const settings = { INBOX_GATHER_SECONDS: '0' }
 
-const service = await createTestService({ settings })
-after(() => service.close())
+const service = await useModules({ settings })
 
 test('a worker killed at any point leaves each person one entry of each payout, in one mail or the next', async (t) => {
   await killAtCrashPoints(t, { worker: 'inbox', pointsMin: 4 }, async (runWorker) => {

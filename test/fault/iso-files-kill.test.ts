@@ -6,13 +6,14 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { minuteMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { bankInstructionId } from '../../service/src/banks/files/ids.ts'
 import { createRequestRecall } from '../../service/src/banks/files/recalls.ts'
-import { addPartner, createTestService } from '../support/composition.ts'
+import { addPartner } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
+import { useModules } from '../support/fixture.ts'
 import {
   atBank,
   createFolders,
@@ -28,11 +29,10 @@ import { rulesOfRun } from '../support/workers.ts'
 const pointsMin = 60
 /** Odd, as the shares of every kill test. */
 const shares = 15
-const service = await createTestService({ now: new Date('2026-11-23T09:00:00Z') })
+const service = await useModules({ now: new Date('2026-11-23T09:00:00Z') })
 const partnerIds = await Promise.all([addPartner(service), addPartner(service)]).then((all) =>
   all.map(({ partnerId }) => partnerId),
 )
-after(() => service.close())
 
 /** One payment is at the bank and is asked back; four instant payments and two credit transfers wait. */
 async function scenario(folders: Folders): Promise<readonly string[]> {

@@ -3,19 +3,18 @@
  * on: one sum is a payment, the other has gone back once, and suspense is empty.
  */
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { minuteMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { processBankNotifications, sendDueReturns } from '../../service/src/banks/settlement/index.ts'
 import { createSessionsInParts } from '../support/checkout.ts'
-import { createTestService } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
+import { useModules } from '../support/fixture.ts'
 
 /** Two for each choice, and those of the return. Fewer points mean that something is not counted. */
 const pointsMin = 2 * 2 + 4
 
-const service = await createTestService({ stepMs: 0 })
-after(() => service.close())
+const service = await useModules({ stepMs: 0 })
 const { open, send, settle, stateOf } = createSessionsInParts(() => service)
 
 test('a process killed at any point leaves one payment and one return', async (t) => {

@@ -1,8 +1,8 @@
 /** SIGKILL of the worker of monitors before and after each of its commits; another worker finds each crossing once. */
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
-import { createTestService } from '../support/composition.ts'
+import { test } from 'node:test'
 import { killAtCrashPoints } from '../support/crash-points.ts'
+import { useModules } from '../support/fixture.ts'
 import {
   addWatched,
   crossedEventsOf,
@@ -18,8 +18,7 @@ import {
 const monitors = 3
 const turns = 4
 
-const service = await createTestService({ settings: monitorSettings })
-after(() => service.close())
+const service = await useModules({ settings: monitorSettings })
 
 /** A partner whose balance falls below 500.00 and returns, again and again, before a worker looks. */
 async function addMoved() {

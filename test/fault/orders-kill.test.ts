@@ -1,16 +1,16 @@
 /** SIGKILL of the worker of standing orders before and after each of its commits; another worker pays each date once. */
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
 import { dayMs, present } from '../../service/src/kernel/index.ts'
-import { addPartner, balanceOf, createTestService, ip } from '../support/composition.ts'
+import { addPartner, balanceOf, ip } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
+import { useModules } from '../support/fixture.ts'
 
 const orders = 5
 const dates = 3
 
-const service = await createTestService()
-after(() => service.close())
+const service = await useModules()
 
 test('a worker killed at any point leaves each date with one payout and one execution', async (t) => {
   await killAtCrashPoints(t, { worker: 'orders', pointsMin: 2 * dates }, async (runWorker) => {

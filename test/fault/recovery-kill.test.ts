@@ -3,10 +3,11 @@
  * and counts each event once, and the endpoint receives each event once.
  */
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { hourMs, minuteMs, newId } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
+import { untilEnd } from '../support/fixture.ts'
 import { startDelivery } from '../support/jobs.ts'
 import { createScene, verifyScene, startCounter } from '../support/faults.ts'
 import { createHooks } from '../support/webhooks.ts'
@@ -17,8 +18,7 @@ const events = 1700
 const heldEvents = 40
 const pointsMin = 8
 
-const hooks = await createHooks()
-after(() => hooks.close())
+const hooks = untilEnd(await createHooks())
 
 async function scenario() {
   const partnerId = await hooks.addPartner()

@@ -3,15 +3,16 @@
  * another worker goes on: each request has made one refund, which the bank has once and of which each step is told once.
  */
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
 import { minuteMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
 import { checkLedger } from '../model/ledger-audit.ts'
 import { createSessions, type Opened } from '../support/checkout.ts'
-import { balanceOf, createTestService, ip } from '../support/composition.ts'
+import { balanceOf, ip } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
+import { useModules } from '../support/fixture.ts'
 import { checkRefunds } from '../support/hostile-checkout.ts'
 
 /** The amount selects how the sandbox bank ends the payout. */
@@ -23,8 +24,7 @@ const sent = { session: 1000_00n, late: 2000_01n }
 /** Two for each refund, and those of the worker. Fewer points mean that something is not counted. */
 const pointsMin = 2 * 4 + 4
 
-const service = await createTestService({ stepMs: 0 })
-after(() => service.close())
+const service = await useModules({ stepMs: 0 })
 const { open, settle, statusOf } = createSessions(() => service)
 
 /** Money that comes to the session and does not fit it, and that its shop accepts. */

@@ -1,14 +1,14 @@
 /** A worker is killed with SIGKILL while it writes a report; another one writes the same bytes. */
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { sql } from '../../service/src/postgres/index.ts'
 import { addPartner } from '../support/composition.ts'
 import { killWorker, startWorker } from '../support/crash-points.ts'
+import { untilEnd } from '../support/fixture.ts'
 import { book, createReportService, now, reportWork, written } from '../support/reports.ts'
 import { until } from '../support/until.ts'
 
-const service = await createReportService()
-after(() => service.close())
+const service = untilEnd(await createReportService())
 
 /** Six parts of a file. */
 const lines = 30_000

@@ -3,19 +3,19 @@
  * bank receives each instruction once, each payment ends as expected, the ledger balances, and each event occurs once.
  */
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { minuteMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { submitDuePayouts, processBankNotifications } from '../../service/src/banks/settlement/index.ts'
 import { checkPayments } from '../model/payments.ts'
-import { addPartner, balanceOf, createTestService, ip, pay } from '../support/composition.ts'
+import { addPartner, balanceOf, ip, pay } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
+import { useModules } from '../support/fixture.ts'
 
 /** Fewer points mean that the worker did not run, or that its commits are not counted. */
 const pointsMin = 25
 
-const service = await createTestService({ stepMs: 0 })
-after(() => service.close())
+const service = await useModules({ stepMs: 0 })
 
 /** The amount selects the behaviour of the sandbox bank. */
 const finalStatuses = {

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { after, suite, test } from 'node:test'
+import { suite, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
 import { Unreachable } from '../../service/src/kernel/api/index.ts'
 import { keptFromPartners, operatorPartnerId } from '../../service/src/cases/index.ts'
@@ -24,9 +24,8 @@ import { readSanctionsList } from '../../service/src/screening/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
 import { createSessions } from '../support/checkout.ts'
 import { addPartner, ip, pay, type Service, stepMsDefault, type TestPartner } from '../support/composition.ts'
-import { useModules } from '../support/fixture.ts'
-import { connectorId } from '../support/iso-incoming.ts'
-import { createFolders, removeFolders } from '../support/iso-outgoing.ts'
+import { atEnd, untilEnd, useModules } from '../support/fixture.ts'
+import { createBankService, removeFolders } from '../support/iso-outgoing.ts'
 import { decideAll, listedName, sampleList, screenAll, sendCredit } from '../support/screening/held.ts'
 
 /** A Thursday. TARGET is open. */
@@ -43,22 +42,10 @@ const service = await useModules({
   }),
 })
 await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
-const folders = await createFolders()
-after(() => removeFolders(folders))
-const { toBank, fromBank, archive } = folders
-const account = { iban: 'DE89370400440532013000', bic: 'COBADEFFXXX', ownerName: 'Example' }
-const isoBank = {
-  initiator: { name: 'Example' },
-  accounts: [{ ...account, ownerAddress: { town: 'Berlin', country: 'DE' } }],
-  archive,
-  transport: { kind: 'folder', toBank, fromBank },
-}
-const byFiles = await useModules({
-  // After the cut-off of a Friday.
-  now: new Date('2026-01-09T18:00:00Z'),
-  chooseConnector: () => connectorId,
-  settings: { RAIL: connectorId, ISO20022_BANKS: JSON.stringify([isoBank]) },
-})
+/** After the cut-off of a Friday. */
+const { service: byFiles, folders } = await createBankService(new Date('2026-01-09T18:00:00Z'))
+atEnd(() => removeFolders(folders))
+untilEnd(byFiles)
 
 const money = (of: Service = service) => addPartner(of, 1_000_00n)
 const timelineOf = async ({ caller }: TestPartner, reference: string, of: Service = service) => {

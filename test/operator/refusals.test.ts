@@ -2,26 +2,21 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { readConfig } from '../../service/src/app/config.ts'
 import { explain } from '../../service/src/app/process.ts'
 import { createLog } from '../../service/src/kernel/index.ts'
 import { createDatabase, sql } from '../../service/src/postgres/index.ts'
 import { fakePostgres } from '../support/fake-postgres.ts'
-import { type Environment, linesOf, run } from '../support/program.ts'
+import { useDatabase, useFolder } from '../support/fixture.ts'
 import { runOperator } from '../support/operator.ts'
-import { createTestDatabase } from '../support/postgres.ts'
+import { assertRefusal, type Environment, linesOf, run } from '../support/program.ts'
 
-const folder = await mkdtemp(join(tmpdir(), 'partner-payments-refusals-'))
-const database = await createTestDatabase()
-after(async () => {
-  await database.drop()
-  await rm(folder, { recursive: true, force: true })
-})
+const folder = await useFolder()
+const database = await useDatabase()
 
 const key = randomBytes(32).toString('base64')
 const nowhere = 'postgres://a:b@127.0.0.1:1/x'
@@ -29,31 +24,18 @@ const usual = { DATA_DIR: join(folder, 'data'), DATABASE_URL: nowhere, PORT: '0'
 const productionEnv = { MODE: 'production', MASTER_KEY: key, SMTP_URL: 'smtp://127.0.0.1:1', LOG_LEVEL: 'warn' }
 
 /** Starts the program. */
-async function refused(env: Environment, line: RegExp | string, role = 'serve'): Promise<void> {
-  const { code, stdout, stderr } = await run([role], { ...usual, ...env })
-  assert.equal(code, 1, `${stdout}${stderr}`)
-  assert.equal(stdout, '')
-  const lines = linesOf(stderr)
-  assert.equal(lines.length, 1, stderr)
-  assertLine(lines[0] ?? '', line)
-}
-
-function assertLine(text: string, line: RegExp | string): void {
-  if (typeof line === 'string') assert.equal(text, line)
-  else assert.match(text, line)
-}
+const refused = async (env: Environment, line: RegExp | string, role = 'serve') =>
+  assertRefusal(await run([role], { ...usual, ...env }), line)
 
 /** Reads the settings as `serve` does before everything else. A test of a whole process shows the rest for one of each table. */
 function refusedSettings(env: Environment, line: RegExp | string): void {
-  let read: unknown
+  let stderr = ''
   try {
     readConfig({ exchangesFiles: true }, { ...usual, ...env })
   } catch (error) {
-    read = explain(error)
+    stderr = explain(error)
   }
-  assert.equal(typeof read, 'string', 'the settings are refused')
-  assert.equal(linesOf(String(read)).length, 1)
-  assertLine(String(read), line)
+  assertRefusal({ code: 1, stdout: '', stderr }, line)
 }
 
 type Refused = { readonly variable: string; readonly value: string; readonly line: RegExp | string }
@@ -252,11 +234,7 @@ test('unknown roles, unknown arguments and unknown operator commands are refused
     { words: 'api --processes=x', line: /^--processes must be a whole number from 1 to 128 \(it is "x"\)$/ },
     { words: 'gateway --processes -1', line: none },
   ]
-  for (const { words, line } of lines) {
-    const { code, stdout, stderr } = await run(words.split(' '), usual)
-    assert.deepEqual({ code, stdout, lines: linesOf(stderr).length }, { code: 1, stdout: '', lines: 1 }, words)
-    assert.match(linesOf(stderr)[0] ?? '', line, words)
-  }
+  for (const { words, line } of lines) assertRefusal(await run(words.split(' '), usual), line)
   const dataDir = join(folder, 'untouched')
   const wrong = [[], ['partner', 'drop'], ['partner', 'create', '--nome', 'x']]
   for (const [index, words] of wrong.entries()) {

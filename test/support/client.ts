@@ -180,6 +180,11 @@ export function createClient(baseUrl: string, credentials: Credentials): Client 
     return exchange(url, call, headers as OutgoingHttpHeaders, body)
   }
 
+  return clientSending(send)
+}
+
+/** A client whose methods all send by `send`. */
+export function clientSending(send: Client['send']): Client {
   const withBody = (method: string) => (target: string, body?: Json) =>
     send(body === undefined ? { method, target } : { method, target, body })
   return {

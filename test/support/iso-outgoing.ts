@@ -29,7 +29,7 @@ export async function openFolders(root: string): Promise<Folders> {
 export const removeFolders = ({ root }: Folders): Promise<void> => rm(root, { recursive: true, force: true })
 
 /** The modules with a file-based bank that has one account in euros, and its folders. */
-export async function createBankService() {
+export async function createBankService(now = new Date('2026-01-08T09:00:00Z')) {
   const folders = await createFolders()
   const { toBank, fromBank, archive } = folders
   const owner = { ownerName: 'Example', ownerAddress: { town: 'Berlin', country: 'DE' } }
@@ -40,7 +40,7 @@ export async function createBankService() {
     transport: { kind: 'folder', toBank, fromBank },
   }
   const service = await createTestService({
-    now: new Date('2026-01-08T09:00:00Z'),
+    now,
     chooseConnector: () => connectorId,
     settings: { RAIL: connectorId, ISO20022_BANKS: JSON.stringify([bank]) },
   })
