@@ -7,6 +7,7 @@ import { noBrowser as skip } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
 import { check, cookieOf, main, press, useConsole } from '../support/console.ts'
 import { useSharedService } from '../support/fixture.ts'
+import { pluck } from '../support/pluck.ts'
 
 const { service, person, visit, open } = useConsole(await useSharedService(), ['400', '403', '404'])
 
@@ -131,10 +132,7 @@ test(
     assert.match(await main(page), /Zu ändern\s+1[^]*Ändert: city/)
     await press(page, '0 anlegen und 1 ändern')
     const found = listAt(success(await service.client.get('/v1/customers?partnerCustomerIdentifier=import-1')))
-    assert.deepEqual(
-      found.map(({ kyc }) => kyc),
-      [{ ...(found[0]?.['kyc'] as object), city: 'Paris' }],
-    )
+    assert.deepEqual(pluck(found, 'kyc'), [{ ...(found[0]?.['kyc'] as object), city: 'Paris' }])
     await open(page, 'customers')
     const list = await downloaded(page, 'Als CSV herunterladen')
     assert.ok(list.some((line) => line.includes('import-1;ada@example.com') && line.includes('Paris')))

@@ -9,6 +9,7 @@ import type { JsonObject } from '../support/client.ts'
 import { check, inviteTo, type OpenedPage, openPage, useBrowser } from '../support/console.ts'
 import { checkForms, joinDesk } from '../support/desk.ts'
 import { useService } from '../support/fixture.ts'
+import { pluck } from '../support/pluck.ts'
 import { joinByPassword } from '../support/team.ts'
 import { until } from '../support/until.ts'
 import { present } from '../../service/src/kernel/index.ts'
@@ -77,10 +78,7 @@ test('two persons change a limit: a command proposes, another person approves at
   const limits = (await service.operator('limit', 'list', '--partner', partnerId)) as unknown as readonly {
     amount: string
   }[]
-  assert.deepEqual(
-    limits.map(({ amount }) => amount),
-    ['90000.00'],
-  )
+  assert.deepEqual(pluck(limits, 'amount'), ['90000.00'])
   await propose('1.00')
   await finn.page.reload()
   await finn.page.getByRole('button', { name: 'Reject change' }).click()

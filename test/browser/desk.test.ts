@@ -8,6 +8,7 @@ import { createTestService, masterKeyText } from '../support/composition.ts'
 import { check, inviteTo } from '../support/console.ts'
 import { checkForms, useDesk } from '../support/desk.ts'
 import { isoAccount } from '../support/iso-books.ts'
+import { pluck } from '../support/pluck.ts'
 import { joinByPassword } from '../support/team.ts'
 import { until } from '../support/until.ts'
 import { operatorPartnerId } from '../../service/src/cases/index.ts'
@@ -255,10 +256,7 @@ test(
     const searches = data.filter(({ action, actor }) => action === 'staff find' && actor.name === 'Fay')
     const withPayout = { by: 'text', payouts: [`${partnerId}/${payoutId}`], customers: [], deposits: [], payees: [] }
     const withNothing = { by: 'text', payouts: [], customers: [], deposits: [], payees: [] }
-    assert.deepEqual(
-      searches.map(({ details }) => details),
-      [withPayout, withPayout, withNothing],
-    )
+    assert.deepEqual(pluck(searches, 'details'), [withPayout, withPayout, withNothing])
     await Promise.all([fay.close(), german.close()])
   },
 )

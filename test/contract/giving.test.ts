@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { type Client, type JsonObject, listAt, success, textAt } from '../support/client.ts'
 import { untilEnd, useService } from '../support/fixture.ts'
 import { createProviderBrowser, providerClient, startIdentityProvider } from '../support/identity-provider.ts'
+import { pluck } from '../support/pluck.ts'
 import { assertProblem } from '../support/problem.ts'
 
 const provider = untilEnd(await startIdentityProvider())
@@ -75,10 +76,7 @@ test('with every permission the same way leads in, so that the refusals above ar
   success(await send(service.client, 'POST', `${signOnPath}/domain`))
   for (const login of ['mallory', 'mallet']) assert.equal((await comeAs(login)).status, 303)
   const members = await team()
-  assert.deepEqual(
-    members.map(({ roleName }) => roleName),
-    ['Admin', 'Admin'],
-  )
+  assert.deepEqual(pluck(members, 'roleName'), ['Admin', 'Admin'])
   // Neither the provider that is set nor its Admins are the narrow key's to change.
   assertProblem(await send(narrow, 'PUT', signOnPath, own(null)), refused)
   assertProblem(await send(narrow, 'DELETE', signOnPath), refused)

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import type { OperationId } from '@partner-payments/wire'
-import { type Client, type JsonObject, listAt, success, textAt } from '../support/client.ts'
+import { type Client, firstText, type JsonObject, listAt, success, textAt } from '../support/client.ts'
 import { useReceiver, useSharedService } from '../support/fixture.ts'
+import { pluck } from '../support/pluck.ts'
 import { assertProblem } from '../support/problem.ts'
 import { type Subject, subjects } from '../support/requests.ts'
 import { otherPartner } from '../support/service.ts'
@@ -24,19 +25,11 @@ const { client } = service
 const world = await createWorld(client, receiver.url, service)
 const stranger = await otherPartner(service)
 const blocked = textAt(await createCustomer(client), 'guid')
+const ofPartner = ['--partner', service.credentials.partnerId]
 const by = ['--reason', 'Other', '--staff', 'Ada']
 const limited = ['--scope', 'partner', '--period', 'day', '--currency', 'GBP', '--amount', '1000000.00']
-await service.operator('limit', 'set', '--partner', service.credentials.partnerId, ...limited)
-await service.operator(
-  'account',
-  'block',
-  '--partner',
-  service.credentials.partnerId,
-  '--customer',
-  blocked,
-  '--yes',
-  ...by,
-)
+await service.operator('limit', 'set', ...ofPartner, ...limited)
+await service.operator('account', 'block', ...ofPartner, '--customer', blocked, '--yes', ...by)
 
 type Properties = { readonly properties?: Readonly<Record<string, unknown>> }
 const lists = subjects.filter((each) =>
@@ -56,17 +49,17 @@ const more: Readonly<Partial<Record<OperationId, () => Promise<unknown>>>> = {
 }
 
 /** The identifier of an item, which does not change while its payment proceeds. */
-const identityOf = (item: JsonObject) =>
-  String(
-    item.guid ??
-      item.id ??
-      item.inviteId ??
-      item.serviceAccountId ??
-      item.guestLinkId ??
-      item.reference ??
-      item.eventId ??
-      item.signature,
-  )
+const identityOf = (item: JsonObject) => firstText(item, identityFields) ?? assert.fail(JSON.stringify(item))
+const identityFields = [
+  'guid',
+  'id',
+  'inviteId',
+  'serviceAccountId',
+  'guestLinkId',
+  'reference',
+  'eventId',
+  'signature',
+]
 const identities = (page: JsonObject) => listAt(page).map(identityOf)
 
 for (const subject of lists)
@@ -80,20 +73,8 @@ for (const subject of lists)
 
 for (const subject of lists)
   test(`400 with /query/limit when the limit is not 1 to 100: ${subject.name}`, async () => {
-    for (const limit of [
-      '0',
-      '101',
-      '-1',
-      '1.5',
-      'abc',
-      '+5',
-      '%205',
-      '05',
-      '1e1',
-      '0x10',
-      '99999999999999999999',
-      'null',
-    ])
+    const out = ['0', '101', '-1', '1.5', '99999999999999999999']
+    for (const limit of [...out, 'abc', '+5', '%205', '05', '1e1', '0x10', 'null'])
       assertProblem(await read(subject, `?limit=${limit}`), { status: 400, pointer: '/query/limit' })
     assertProblem(await read(subject, '?limit=1&limit=2'), { status: 400 })
     for (const limit of ['1', '100']) success(await read(subject, `?limit=${limit}`))
@@ -125,12 +106,10 @@ for (const { subject, from, to } of periods)
 
 for (const subject of lists)
   test(`400 unknown_field with a pointer when a parameter is unknown: ${subject.name}`, async () => {
-    for (const name of ['nope', 'Limit', 'offset', 'partnerId', '__proto__', 'constructor'])
-      assertProblem(await read(subject, `?${name}=1`), {
-        status: 400,
-        code: 'unknown_field',
-        pointer: `/query/${name}`,
-      })
+    for (const name of ['nope', 'Limit', 'offset', 'partnerId', '__proto__', 'constructor']) {
+      const expected = { status: 400, code: 'unknown_field', pointer: `/query/${name}` }
+      assertProblem(await read(subject, `?${name}=1`), expected)
+    }
   })
 
 for (const subject of lists.filter((each) => more[each.id] !== undefined))
@@ -327,10 +306,7 @@ test('200 to the payees of an alias, whatever its case, in pages with the other 
   const first = success(await client.get(`/v1/beneficiaries?${by}&limit=1`))
   const cursor = encodeURIComponent(textAt(first, 'nextCursor'))
   const next = success(await client.get(`/v1/beneficiaries?${by}&limit=1&cursor=${cursor}`))
-  assert.deepEqual(
-    [...listAt(first), ...listAt(next)].map(({ id }) => id),
-    ids,
-  )
+  assert.deepEqual(pluck([...listAt(first), ...listAt(next)], 'id'), ids)
   assert.equal((await client.delete(`/v1/beneficiaries/${ids[0] ?? ''}`)).status, 204)
   assert.deepEqual(await found(by), ids.slice(1))
 })

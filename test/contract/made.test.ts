@@ -5,6 +5,7 @@ import { suite, test } from 'node:test'
 import { keyPlaceOf, madeIn } from '@partner-payments/wire'
 import { type Answer, type JsonObject, listAt, success, textAt } from '../support/client.ts'
 import { useReceiver, useService } from '../support/fixture.ts'
+import { pluck } from '../support/pluck.ts'
 import { assertProblem } from '../support/problem.ts'
 import { subjects } from '../support/requests.ts'
 import { accountWith, otherPartner } from '../support/service.ts'
@@ -111,14 +112,8 @@ suite('filters', () => {
     assert.deepEqual([read.action, read.subject], ['getCustomer', { id: guid }])
     assert.ok((await records('kind=Act&limit=100')).every(({ action }) => !/^(get|list|export)/.test(action)))
     assert.ok((await records('kind=Read&limit=100')).every(({ action }) => /^(get|list|export)/.test(action)))
-    assert.deepEqual(
-      (await records(`subject=${guid}`)).map(({ action }) => action),
-      ['updateCustomer', 'createCustomer'],
-    )
-    assert.deepEqual(
-      (await records(`kind=Read&subject=${guid}`)).map(({ action }) => action),
-      ['getCustomer'],
-    )
+    assert.deepEqual(pluck(await records(`subject=${guid}`), 'action'), ['updateCustomer', 'createCustomer'])
+    assert.deepEqual(pluck(await records(`kind=Read&subject=${guid}`), 'action'), ['getCustomer'])
   })
 
   test('by person and act, in pages that follow one another, each record once', async () => {

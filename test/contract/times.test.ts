@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { timeInputPattern } from '@partner-payments/wire'
 import { type JsonObject, listAt, success, textAt } from '../support/client.ts'
 import { useReceiver, useSharedService } from '../support/fixture.ts'
+import { pluck } from '../support/pluck.ts'
 import { assertProblem } from '../support/problem.ts'
 import { type Subject, subjects } from '../support/requests.ts'
 import { createWorld } from '../support/world.ts'
@@ -109,10 +110,6 @@ test('200 with the same transactions for every spelling of one instant', async (
   const [seconds = '', fraction = ''] = textAt(newest, 'createdAt').replace('Z', '').split('.')
   for (const time of [`${seconds}.${fraction}Z`, `${seconds}.${fraction}000+00:00`, `${seconds}.${fraction}789Z`]) {
     const from = listAt(success(await client.get(`/v1/transactions?createdFrom=${time}`)))
-    assert.deepEqual(
-      from.map(({ reference }) => reference),
-      [newest.reference],
-      time,
-    )
+    assert.deepEqual(pluck(from, 'reference'), [newest.reference], time)
   }
 })

@@ -10,6 +10,7 @@ import { assertShape, dateTime, uuid } from '../support/documented.ts'
 import { eventNames } from '@partner-payments/wire'
 import { emitted } from '../support/emitted.ts'
 import { useReceiver, useSharedService } from '../support/fixture.ts'
+import { pluck } from '../support/pluck.ts'
 import { assertProblem } from '../support/problem.ts'
 import type { Delivery } from '../support/receiver.ts'
 import { otherPartner } from '../support/service.ts'
@@ -308,7 +309,7 @@ test('200 for the feed: events of every type, with the listed properties and the
     return new Set(all.map(({ eventType }) => eventType)).size === names.length && all
   })
   assert.deepEqual(
-    events.map(({ sequence }) => sequence),
+    pluck(events, 'sequence'),
     events.map((_event, index) => index + 1),
   )
   for (const event of events) {

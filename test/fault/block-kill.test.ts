@@ -6,6 +6,7 @@ import { checkLedger } from '../model/ledger-audit.ts'
 import { addPartner, balanceOf, pay } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
 import { useModules } from '../support/fixture.ts'
+import { pluck } from '../support/pluck.ts'
 
 const payments = 130
 const posted = 100_000n
@@ -24,10 +25,7 @@ test('a block that is killed at any point has cancelled nothing, or a worker can
     const isBlocked = (await service.accounts.notActive(service.db, partnerId)).length > 0
     for (const { payout } of paid) {
       const { timeline } = await service.transactions.get(partnerId, payout.reference)
-      assert.deepEqual(
-        timeline.map(({ step }) => step),
-        ['Created', 'Reserved', ...(isBlocked ? ['Cancelled'] : [])],
-      )
+      assert.deepEqual(pluck(timeline, 'step'), ['Created', 'Reserved', ...(isBlocked ? ['Cancelled'] : [])])
     }
     const reserved = isBlocked ? 0n : BigInt(payments) * 100n
     assert.deepEqual(await balanceOf(service, partnerId), { posted, reserved, available: posted - reserved })

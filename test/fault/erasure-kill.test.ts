@@ -10,6 +10,7 @@ import { checkLedger } from '../model/ledger-audit.ts'
 import { addPartner, pay } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
 import { useModules } from '../support/fixture.ts'
+import { pluck } from '../support/pluck.ts'
 
 /** The page of an erasure (`erasedPerPageMax` in service/src/app/personal-data.ts). */
 const rowsPerPage = 500
@@ -91,7 +92,10 @@ test('a process killed at any point of an erasure leaves it to another one, and 
     await assertBetween(partnerId, customer.id)
     const { data: records } = await service.audit.list(partnerId, { limit: '5' })
     assert.deepEqual(
-      records.filter(({ action }) => action === 'customer.erased').map(({ subject }) => subject),
+      pluck(
+        records.filter(({ action }) => action === 'customer.erased'),
+        'subject',
+      ),
       [{ customerId: customer.id }],
     )
     await checkLedger(service.db, partnerId)

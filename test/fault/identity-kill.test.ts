@@ -8,6 +8,7 @@ import { killAtCrashPoints } from '../support/crash-points.ts'
 import { untilEnd } from '../support/fixture.ts'
 import { choose } from '../support/identity.ts'
 import { createIdentityService, providerAt } from '../support/identity-service.ts'
+import { pluck } from '../support/pluck.ts'
 
 const service = untilEnd(await createIdentityService())
 // Only the poll of the child takes what the provider decides.
@@ -47,10 +48,7 @@ test('a worker killed at any point leaves one session at the provider, and one e
     const found = await Promise.all(
       ids.map(async (id) => present((await identityChecks.list(partnerId, id, {})).data[0], 'a verification')),
     )
-    assert.deepEqual(
-      found.map(({ status }) => status),
-      ['Open', 'Approved', 'Expired'],
-    )
+    assert.deepEqual(pluck(found, 'status'), ['Open', 'Approved', 'Expired'])
     const events = await service.db.rows<{ readonly data: string }>(sql`
       select data::text as data from events.events where partner_id = ${partnerId} and type = 'customer.verification.updated'`)
     assert.deepEqual(

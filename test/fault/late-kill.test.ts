@@ -10,6 +10,7 @@ import { processBankNotifications, sendDueReturns } from '../../service/src/bank
 import { createSessionsInParts } from '../support/checkout.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
 import { useModules } from '../support/fixture.ts'
+import { pluck } from '../support/pluck.ts'
 
 /** Two for each choice, and those of the return. Fewer points mean that something is not counted. */
 const pointsMin = 2 * 2 + 4
@@ -39,10 +40,7 @@ test('a process killed at any point leaves one payment and one return', async (t
       for (const connector of service.connectors) did += await sendDueReturns(service.settlement, connector)
     }
     const { latePayments } = await service.checkout.get(partnerId, sessionId)
-    assert.deepEqual(
-      latePayments.map(({ status }) => status),
-      ['Accepted', 'Returned'],
-    )
+    assert.deepEqual(pluck(latePayments, 'status'), ['Accepted', 'Returned'])
     const { balance, suspense } = await stateOf(opened)
     assert.deepEqual([balance, suspense], [4990n, 0n])
     const received = await service.db.rows<{ timesReceived: number }>(sql`

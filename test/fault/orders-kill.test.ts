@@ -6,6 +6,7 @@ import { dayMs, present } from '../../service/src/kernel/index.ts'
 import { addPartner, balanceOf, ip } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
 import { useModules } from '../support/fixture.ts'
+import { pluck } from '../support/pluck.ts'
 
 const orders = 5
 const dates = 3
@@ -29,7 +30,7 @@ test('a worker killed at any point leaves each date with one payout and one exec
     for (const { id } of created) {
       const { data } = await service.standingOrders.executions(partnerId, id, {})
       assert.deepEqual(
-        data.map(({ status }) => status),
+        pluck(data, 'status'),
         Array.from({ length: dates }, () => 'Made'),
       )
       for (const { payoutId } of data) assert.ok(payouts.delete(present(payoutId, 'a payout is made')))

@@ -14,6 +14,7 @@ import { balanceOf, ip } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
 import { useModules } from '../support/fixture.ts'
 import { checkRefunds } from '../support/hostile-checkout.ts'
+import { pluck } from '../support/pluck.ts'
 
 /** The amount selects how the sandbox bank ends the payout. */
 const ends = { '1000.00': 'Completed', '2000.01': 'Completed', '4001.01': 'Failed', '4001.05': 'Returned' } as const
@@ -70,7 +71,7 @@ test('a process killed at any point leaves one refund for each request, and each
     const received = await service.db.rows<{ timesReceived: number }>(sql`
       select times_received from rails.sandbox_instructions where partner_id = ${partnerId}`)
     assert.deepEqual(
-      received.map(({ timesReceived }) => timesReceived),
+      pluck(received, 'timesReceived'),
       refunds.map(() => 1),
     )
     const { refundedAmount, latePayments } = await service.checkout.get(partnerId, session.id)

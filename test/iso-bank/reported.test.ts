@@ -25,6 +25,7 @@ import {
   type ReportOptions,
   reportXml,
 } from '../support/iso-incoming.ts'
+import { pluck } from '../support/pluck.ts'
 import { samplesFolder } from '../support/samples.ts'
 
 const account = { connector: connectorId, account: ownIban, currency: 'EUR' } as const
@@ -319,10 +320,7 @@ test('times become days of the bank, whatever their offsets and fractions are', 
     entryOf(BigInt(index + 1), { bookingDate, details: [creditTo(at.iban)] }),
   )
   await at.take(reportXml(entries))
-  assert.deepEqual(
-    (await bookings()).map(({ bookedOn }) => bookedOn),
-    Object.values(days),
-  )
+  assert.deepEqual(pluck(await bookings(), 'bookedOn'), Object.values(days))
 })
 
 for (const [statementNumbers, cases] of [
@@ -337,10 +335,7 @@ for (const [statementNumbers, cases] of [
     await folders.put('3.xml', statement([], { ...day, sequence: 3, on: '2026-01-03' }))
     await bank.work()
     const found = await casesOf(service)
-    assert.deepEqual(
-      found.map(({ kind }) => kind),
-      cases,
-    )
+    assert.deepEqual(pluck(found, 'kind'), cases)
     for (const { details } of found) assert.match(details, /1 statement is missing between 1 .* and 3 /)
   })
 
@@ -435,10 +430,7 @@ suite('an entry that cannot be read waits alone', () => {
     await at.take(statement([first, broken(second), wrong], day))
     assert.equal(await at.posted(), float + 21_00n)
     assert.deepEqual(await reconciled(), { not_taken: '-45.00', closing: '66.00', unexplained: '0.00' })
-    assert.deepEqual(
-      (await casesOf(service)).map(({ kind }) => kind),
-      ['entry_unclear', 'entry_unclear'],
-    )
+    assert.deepEqual(pluck(await casesOf(service), 'kind'), ['entry_unclear', 'entry_unclear'])
     await at.take(statement([first, second, third], day))
     assert.equal(await at.posted(), float + 66_00n)
     assert.deepEqual(await reconciled(), { closing: '66.00', unexplained: '0.00' })
@@ -449,10 +441,7 @@ suite('an entry that cannot be read waits alone', () => {
     const [first, second] = credits(at.iban)
     await at.take(statement([first, broken(second)], { opening: 0n, closing: 44_00n }))
     assert.equal(await at.posted(), float)
-    assert.deepEqual(
-      (await casesOf(service)).map(({ kind }) => kind),
-      ['sum_differs'],
-    )
+    assert.deepEqual(pluck(await casesOf(service), 'kind'), ['sum_differs'])
   })
 
   test('a booking of zero whose payments do not add up to it is a case', async () => {
@@ -460,10 +449,7 @@ suite('an entry that cannot be read waits alone', () => {
     const details = [creditTo(at.iban, { amount: euro(5_00n) }), { amount: euro(4_00n), isCredit: false }]
     await at.take(statement([entryOf(0n, { details })], { opening: 0n, closing: 0n }))
     assert.equal(await at.posted(), float)
-    assert.deepEqual(
-      (await casesOf(service)).map(({ kind }) => kind),
-      ['entry_unclear'],
-    )
+    assert.deepEqual(pluck(await casesOf(service), 'kind'), ['entry_unclear'])
   })
 })
 
@@ -531,9 +517,6 @@ suite('charges are those that make the sums fit', () => {
         (await bookings()).map(({ kind, amount }) => [kind, amount]),
         [['waiting', sum]],
       )
-      assert.deepEqual(
-        (await casesOf(service)).map(({ kind }) => kind),
-        ['entry_unclear'],
-      )
+      assert.deepEqual(pluck(await casesOf(service), 'kind'), ['entry_unclear'])
     })
 })

@@ -16,6 +16,7 @@ import { submitDuePayouts, processBankNotifications } from '../../service/src/ba
 import { checkPayments, type Ends } from '../model/payments.ts'
 import { createEmptyDatabase } from '../support/empty.ts'
 import { balanceOf, createTestService } from '../support/composition.ts'
+import { pluck } from '../support/pluck.ts'
 import { reconcile } from '../support/reconcile.ts'
 import { createVersionBefore, recorded } from './version-before.ts'
 
@@ -143,11 +144,7 @@ describe('data of the version before the baseline', () => {
     }
     const payments = await checkPayments(service.db, partnerId, ends, upgradedAt)
     const pending = payments.filter(({ status }) => status === 'Pending')
-    assert.deepEqual(
-      pending.map(({ reference }) => reference),
-      ['INV 5'],
-      'the bank never reports the payout of 4001.07',
-    )
+    assert.deepEqual(pluck(pending, 'reference'), ['INV 5'], 'the bank never reports the payout of 4001.07')
     const { reserved } = await balanceOf(service, partnerId)
     assert.equal(reserved, 400_107n)
   })

@@ -52,7 +52,7 @@ const timelineOf = async ({ caller }: TestPartner, reference: string, of: Servic
   const call = { caller, params: { reference }, query: {}, body: undefined }
   return (await transactionsRoutes(of.transactions, of.holdOf).getTransactionTimeline(call as never)).body
 }
-const submit = async (of = service) => {
+const submit = async (of: Service = service) => {
   of.clock.advance(31 * secondMs)
   await submitDuePayouts({ ...of.settlement, connectors: [...of.settlement.connectors, ...of.isoBanks.connectors] })
 }
@@ -68,7 +68,7 @@ async function paidHold(
   partner: TestPartner,
   work: (payout: Awaited<ReturnType<typeof pay>>['payout']) => Promise<unknown> = () => submit(),
   fields: Parameters<typeof pay>[3] = {},
-  of = service,
+  of: Service = service,
 ) {
   const { payout } = await pay(of, partner, '10.00', fields)
   await work(payout)

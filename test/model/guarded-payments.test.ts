@@ -19,6 +19,7 @@ import * as oracle from './guarded.ts'
 import { alertsOf, all, compare, type Day, prepare } from './guarded-day.ts'
 import { checkLedger } from './ledger-audit.ts'
 import { useModules } from '../support/fixture.ts'
+import { pluck } from '../support/pluck.ts'
 
 const amounts = [10_00n, 60_00n, 250_00n, oracle.rejected, oracle.refused]
 const states = ['Complete', 'Incomplete', 'Invalid'] as const
@@ -116,7 +117,7 @@ async function money(day: Day, given: Extract<Action, { kind: 'credit' | 'match'
       (row) => row.partnerId === partnerId && row.kind === 'customer_not_verified',
     )
     assert.deepEqual(
-      open.map(({ booked }) => booked),
+      pluck(open, 'booked'),
       waiting.map((one) => one.amount),
     )
     const at = given.pick % Math.max(1, waiting.length)

@@ -26,6 +26,7 @@ import { checkPayments, type Ends } from './payments.ts'
 import { checkWalks, type Places } from './walks.ts'
 import { drawing } from '../support/drawing.ts'
 import { useModules } from '../support/fixture.ts'
+import { pluck } from '../support/pluck.ts'
 
 /** The amount selects the behaviour of the sandbox bank (docs/sandbox.md); the value is the final status. */
 const amounts = {
@@ -289,11 +290,7 @@ async function checkEnds(day: Day): Promise<void> {
   const arrived = await service.db.rows<{ reference: string; origin: string }>(sql`
     select reference, originating_reference as origin from transactions.transactions
     where partner_id = ${partnerId} and type = 'PartnerCustomerDeposit' and originating_reference is not null`)
-  assert.deepEqual(
-    arrived.map(({ origin }) => origin).toSorted(),
-    day.inside.toSorted(),
-    'each payout inside arrives once',
-  )
+  assert.deepEqual(pluck(arrived, 'origin').toSorted(), day.inside.toSorted(), 'each payout inside arrives once')
   for (const { reference } of arrived) day.depositEnds.set(reference, 'Completed')
   const deposits = payments.filter(({ type }) => type === 'PartnerCustomerDeposit')
   assert.deepEqual(new Map(deposits.map(({ reference, status }) => [reference, status])), day.depositEnds)

@@ -15,6 +15,7 @@ import { type Client, createClient, type JsonObject, listAt, success, textAt } f
 import { atEnd, untilEnd, useDatabase, useFolder } from '../support/fixture.ts'
 import { linkBody } from '../support/late-payments.ts'
 import { runOperator } from '../support/operator.ts'
+import { pluck } from '../support/pluck.ts'
 import { assertRefusal, freePortSettings, linesOf, start, stop } from '../support/program.ts'
 import { readCredentials } from '../support/service.ts'
 import { joinByToken } from '../support/team.ts'
@@ -105,10 +106,6 @@ test('a service account expires at the given time, and a partner with all its cr
   await operator(`service-account expire --partner ${partnerId} --yes --id ${id} --at ${at}`)
   assert.equal((await listed(id))?.expiresAt, at)
   assert.equal(await statusOf(till), 200)
-  await refused(
-    `service-account expire --partner ${partnerId} --yes --id ${id} --at tomorrow`,
-    /--at must be a time such as/,
-  )
   const past = '--yes --at 2020-01-01T00:00:00Z'
   for (const words of [`service-account expire --id ${id}`, 'partner expire'])
     await refused(`${words} --partner ${partnerId} ${past}`, /--at is in the past .+ leave it out to end them at once/)
@@ -235,10 +232,7 @@ test('after key reseal the old master key can be removed, and every sealed value
   service = await start(['serve'], { ...env, MASTER_KEY: `${newKey},${oldKey}` })
   const both = `${newKey},${oldKey}`
   const before = (await operatorRun('key list', both)) as readonly JsonObject[]
-  assert.deepEqual(
-    before.map(({ use }) => use),
-    ['opens', 'seals'],
-  )
+  assert.deepEqual(pluck(before, 'use'), ['opens', 'seals'])
   const columns = await db.rows<{ readonly name: string }>(sql`
     select table_schema || '.' || table_name || '.' || column_name as name from information_schema.columns
     where column_name like '%\_sealed' order by 1`)

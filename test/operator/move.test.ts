@@ -20,6 +20,7 @@ import {
 } from '../support/client.ts'
 import { untilEnd, useFolder, useReceiver } from '../support/fixture.ts'
 import { ibansFrom } from '../support/ibans.ts'
+import { pluck } from '../support/pluck.ts'
 import { assertRefusal } from '../support/program.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, createCustomer, finalTransaction, listAll, payoutText, snapshot } from '../support/world.ts'
@@ -176,10 +177,7 @@ test('a moved partner goes on in the other cell under the same API key', async (
   assert.equal((kyc as JsonObject).fullName, 'Ada Lovelace')
   // Every sealed value is under the key of this cell.
   const keys = (await operator(cells[1], 'key', 'list')) as unknown as readonly JsonObject[]
-  assert.deepEqual(
-    keys.map(({ use }) => use),
-    ['seals'],
-  )
+  assert.deepEqual(pluck(keys, 'use'), ['seals'])
   await keysReplay(work, nonce)
 
   const before = receiver.deliveries.length

@@ -1,5 +1,6 @@
 /** Commands act for a person who has signed in, and changes of rules wait for a second one. */
 import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
 import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -8,6 +9,7 @@ import { hourMs, minuteMs, newId } from '../../service/src/kernel/index.ts'
 import { commandNames, declarationOf, isCommand, rolesOf } from '../../service/src/operator/declarations.ts'
 import { addPartner } from '../support/composition.ts'
 import { useOperator } from '../support/fixture.ts'
+import { pluck } from '../support/pluck.ts'
 import { joinedStaff } from '../support/staff.ts'
 
 const operator = await useOperator({ now: new Date(), settings: { TWO_PERSONS: 'on' } })
@@ -25,6 +27,13 @@ const limit = (amount = '500.00') => [
   ...['limit', 'set', '--partner', partner.partnerId, '--scope', 'partner', '--period', 'day'],
   ...['--currency', 'EUR', '--amount', amount],
 ]
+/** A decision about a change. */
+const change = (verb: 'approve' | 'run' | 'reject', id: string, by: Joined, note?: string) => [
+  ...['change', verb, '--id', id, ...by.as],
+  ...(note === undefined ? [] : ['--note', note]),
+]
+/** Proposes a change. Returns its id. */
+const proposed = async (...words: readonly string[]) => String((await printed(...words))['waits'])
 /** Some of them take access away. */
 const yesOf = (name: string) => (isCommand(name) && declarationOf(name).cuts ? ['--yes'] : [])
 const limits = () => service.payoutControls.limits.list(service.db, partner.partnerId)
@@ -76,22 +85,8 @@ test('a change waits with nothing written, is approved by another person, and is
   assert.match(String(made['next']), /another person runs: change approve --id/)
   const id = String(made['waits'])
   assert.deepEqual(await limits(), [])
-  await refused(
-    /Another person must approve the change, because you proposed it/,
-    'change',
-    'approve',
-    '--id',
-    id,
-    ...grace.as,
-  )
-  await refused(
-    /limit set needs the role finance or admin; yours is support/,
-    'change',
-    'approve',
-    '--id',
-    id,
-    ...sam.as,
-  )
+  await refused(/Another person must approve the change, because you proposed it/, ...change('approve', id, grace))
+  await refused(/limit set needs the role finance or admin; yours is support/, ...change('approve', id, sam))
   const list = (await printed('change', 'list')) as unknown as readonly {
     id: string
     status: string
@@ -105,10 +100,7 @@ test('a change waits with nothing written, is approved by another person, and is
   const answers = await Promise.all([ada, third].map(({ as }) => command('change', 'approve', '--id', id, ...as)))
   assert.deepEqual(answers.map(({ code }) => code).toSorted(), [0, 1])
   assert.match(answers.find(({ code }) => code === 1)?.stderr ?? '', /The change was carried out/)
-  assert.deepEqual(
-    (await limits()).map(({ amount }) => amount),
-    [50_000n],
-  )
+  assert.deepEqual(pluck(await limits(), 'amount'), [50_000n])
   const { data } = await service.audit.list(partner.partnerId, {})
   const record = data.find(({ action }) => action === 'operator limit set')
   assert.deepEqual(
@@ -118,7 +110,7 @@ test('a change waits with nothing written, is approved by another person, and is
   assert.ok(['Ada Admin', 'Finn Finance'].includes(String(record?.details?.['approvedBy'])))
   const own = (await service.audit.list(operatorPartnerId, {})).data.find(({ subject }) => subject.id === id)
   assert.deepEqual([own?.action, own?.actor.name], ['operator change propose', 'Grace Finance'])
-  await refused(/The change was carried out/, 'change', 'reject', '--id', id, '--note', 'Late', ...ada.as)
+  await refused(/The change was carried out/, ...change('reject', id, ada, 'Late'))
 })
 
 test('a daily maximum per person holds once another person has approved it', async () => {
@@ -127,7 +119,7 @@ test('a daily maximum per person holds once another person has approved it', asy
   const options = ['--partner', partnerId, '--currency', 'GBP', '--per-person', '50000.00']
   const { waits } = await printed('approval', 'set', ...options, ...grace.as)
   assert.deepEqual(await rules(), [])
-  await printed('change', 'approve', '--id', String(waits), ...ada.as)
+  await printed(...change('approve', String(waits), ada))
   assert.deepEqual(
     (await rules()).map(({ currency, perPersonAmount }) => [currency, perPersonAmount]),
     [['GBP', 50_000_00n]],
@@ -139,19 +131,19 @@ test('the checks of a command are those of the moment, at the proposal and at th
   assert.ok(made)
   const remove = ['limit', 'remove', '--partner', partner.partnerId, '--id']
   await refused(/No such limit/i, ...remove, newId(), ...grace.as)
-  const first = String((await printed(...remove, made.id, ...grace.as))['waits'])
-  const second = String((await printed(...remove, made.id, ...grace.as))['waits'])
-  assert.deepEqual(await printed('change', 'approve', '--id', first, ...ada.as), { removed: made.id })
-  await refused(/No such limit/i, 'change', 'approve', '--id', second, ...ada.as)
+  const first = await proposed(...remove, made.id, ...grace.as)
+  const second = await proposed(...remove, made.id, ...grace.as)
+  assert.deepEqual(await printed(...change('approve', first, ada)), { removed: made.id })
+  await refused(/No such limit/i, ...change('approve', second, ada))
   assert.equal((await printed('change', 'show', '--id', second))['status'], 'waits', 'a refused approval is none')
-  await printed('change', 'reject', '--id', second, '--note', 'Done already', ...ada.as)
-  await refused(/was rejected by Ada Admin/, 'change', 'approve', '--id', second, ...ada.as)
+  await printed(...change('reject', second, ada, 'Done already'))
+  await refused(/was rejected by Ada Admin/, ...change('approve', second, ada))
 })
 
 test('an author withdraws a change; one that has waited for 72 hours is over', async () => {
-  const withdrawn = String((await printed(...limit(), ...grace.as))['waits'])
-  await printed('change', 'reject', '--id', withdrawn, '--note', 'Typed wrongly', ...grace.as)
-  await refused(/was rejected by Grace Finance/, 'change', 'approve', '--id', withdrawn, ...ada.as)
+  const withdrawn = await proposed(...limit(), ...grace.as)
+  await printed(...change('reject', withdrawn, grace, 'Typed wrongly'))
+  await refused(/was rejected by Grace Finance/, ...change('approve', withdrawn, ada))
   const propose = (hours: number) => {
     const by = { id: grace.signed.account.id, fullName: 'Grace Finance' }
     service.clock.advance(-hours * hourMs)
@@ -159,21 +151,21 @@ test('an author withdraws a change; one that has waited for 72 hours is over', a
   }
   const old = await propose(73)
   service.clock.advance(73 * hourMs)
-  await refused(/has waited for too long/, 'change', 'approve', '--id', old.id, ...ada.as)
+  await refused(/has waited for too long/, ...change('approve', old.id, ada))
 })
 
 test('a secret is printed to its author only, after an approval, and once', async () => {
   const create = ['service-account', 'create', '--partner', partner.partnerId, '--name', 'Back office']
-  const id = String((await printed(...create, '--permissions', 'payouts:read', ...ada.as))['waits'])
-  await refused(/No second person has approved/, 'change', 'run', '--id', id, ...ada.as)
-  await refused(/needs the role admin; yours is finance/, 'change', 'approve', '--id', id, ...grace.as)
+  const id = await proposed(...create, '--permissions', 'payouts:read', ...ada.as)
+  await refused(/No second person has approved/, ...change('run', id, ada))
+  await refused(/needs the role admin; yours is finance/, ...change('approve', id, grace))
   const bob = await joinedStaff(service, folder, 'Bob Admin', 'admin')
-  const approved = await printed('change', 'approve', '--id', id, ...bob.as)
+  const approved = await printed(...change('approve', id, bob))
   assert.match(String(approved['next']), /^Ada Admin runs: change run --id/)
   assert.equal(approved['apiSecret'], undefined)
-  await refused(/was approved by Bob Admin/, 'change', 'approve', '--id', id, ...bob.as)
-  await refused(/Ada Admin proposed it/, 'change', 'run', '--id', id, ...bob.as)
-  const runs = await Promise.all([1, 2].map(() => command('change', 'run', '--id', id, ...ada.as)))
+  await refused(/was approved by Bob Admin/, ...change('approve', id, bob))
+  await refused(/Ada Admin proposed it/, ...change('run', id, bob))
+  const runs = await Promise.all([1, 2].map(() => command(...change('run', id, ada))))
   assert.deepEqual(runs.map(({ code }) => code).toSorted(), [0, 1])
   const { apiSecret } = JSON.parse(runs.find(({ code }) => code === 0)?.stdout ?? '{}') as { apiSecret?: string }
   assert.ok(apiSecret)
@@ -184,59 +176,32 @@ test('a secret is printed to its author only, after an approval, and once', asyn
 test('an author who has lost the role does not run what was approved', async () => {
   const author = await joinedStaff(service, folder, 'Dora Admin', 'admin')
   const create = ['service-account', 'create', '--partner', partner.partnerId, '--name', 'Late', '--permissions', 'all']
-  const id = String((await printed(...create, ...author.as))['waits'])
-  await printed('change', 'approve', '--id', id, ...ada.as)
+  const id = await proposed(...create, ...author.as)
+  await printed(...change('approve', id, ada))
   const demotion = ['staff', 'role', '--id', author.signed.account.id, '--role', 'support']
-  const change = String((await printed(...demotion, ...ada.as))['waits'])
+  const demoted = await proposed(...demotion, ...ada.as)
   const other = await joinedStaff(service, folder, 'Ewa Admin', 'admin')
-  await printed('change', 'approve', '--id', change, ...other.as)
-  await refused(
-    /service-account create needs the role admin; yours is support/,
-    'change',
-    'run',
-    '--id',
-    id,
-    ...author.as,
-  )
+  await printed(...change('approve', demoted, other))
+  await refused(/service-account create needs the role admin; yours is support/, ...change('run', id, author))
 })
 
 test('a token that cannot be kept is an error of one line', async () => {
-  const { code, stderr } = await command(
-    'staff',
-    'token',
-    'create',
-    '--commands',
-    'bic load',
-    '--to',
-    '/dev/null/x',
-    ...ada.as,
-  )
-  assert.equal(code, 1)
-  assert.match(stderr, /^operator: E(?:NOTDIR|EXIST).*; name another file by --token-file\n$/)
+  const create = ['staff', 'token', 'create', '--commands', 'bic load', '--to', '/dev/null/x']
+  await refused(/^operator: E(?:NOTDIR|EXIST).*; name another file by --token-file$/, ...create, ...ada.as)
 })
 
 test('the key of a change is the one of the proposal, although its file changes', async () => {
   const file = join(folder, 'partner.pem')
-  const { publicKey } = await import('node:crypto').then(({ generateKeyPairSync }) =>
-    generateKeyPairSync('rsa', { modulusLength: 2048 }),
-  )
+  const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const pem = publicKey.export({ type: 'spki', format: 'pem' })
   await writeFile(file, pem)
-  const create = [
-    'service-account',
-    'create',
-    '--partner',
-    partner.partnerId,
-    '--name',
-    'Keyed',
-    '--permissions',
-    'all',
-  ]
-  const id = String((await printed(...create, '--public-key', file, ...ada.as))['waits'])
+  const { partnerId } = partner
+  const create = ['service-account', 'create', '--partner', partnerId, '--name', 'Keyed', '--permissions', 'all']
+  const id = await proposed(...create, '--public-key', file, ...ada.as)
   await writeFile(file, 'another key')
   const second = await joinedStaff(service, folder, 'Cleo Admin', 'admin')
-  await printed('change', 'approve', '--id', id, ...second.as)
-  assert.ok((await printed('change', 'run', '--id', id, ...ada.as))['serviceAccountId'])
+  await printed(...change('approve', id, second))
+  assert.ok((await printed(...change('run', id, ada)))['serviceAccountId'])
 })
 
 test('a removal ends commands and sessions at once, also those of a change that waits', async () => {
@@ -244,22 +209,20 @@ test('a removal ends commands and sessions at once, also those of a change that 
     await joinedStaff(service, folder, 'Gone Admin', 'admin'),
     await joinedStaff(service, folder, 'Other Admin', 'admin'),
   ]
-  const id = String((await printed(...limit('7.00'), ...gone.as))['waits'])
-  const removal = String(
-    (await printed('staff', 'remove', '--id', gone.signed.account.id, '--yes', ...ada.as))['waits'],
-  )
-  await printed('change', 'approve', '--id', removal, ...other.as)
+  const id = await proposed(...limit('7.00'), ...gone.as)
+  const removal = await proposed('staff', 'remove', '--id', gone.signed.account.id, '--yes', ...ada.as)
+  await printed(...change('approve', removal, other))
   await refused(/sign in first/, ...limit(), ...gone.as)
-  await refused(/Gone Admin, who proposed it, may no longer do so/, 'change', 'approve', '--id', id, ...other.as)
+  await refused(/Gone Admin, who proposed it, may no longer do so/, ...change('approve', id, other))
   assert.deepEqual(await limits(), [])
 })
 
 test('a block acts at once, its end waits', async () => {
   const account = ['--partner', partner.partnerId, '--currency', 'EUR', '--reason', 'Fraud']
   assert.equal((await printed('account', 'block', ...account, '--yes', ...grace.as))['state'], 'Blocked')
-  const id = String((await printed('account', 'unblock', ...account, ...grace.as))['waits'])
+  const id = await proposed('account', 'unblock', ...account, ...grace.as)
   assert.equal((await service.accounts.notActive(service.db, partner.partnerId)).length, 1)
-  await printed('change', 'approve', '--id', id, ...ada.as)
+  await printed(...change('approve', id, ada))
   assert.equal((await service.accounts.notActive(service.db, partner.partnerId)).length, 0)
 })
 

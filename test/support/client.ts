@@ -209,6 +209,10 @@ export function textAt(object: JsonObject, field: string): string {
   return value
 }
 
+/** The first of these fields that is text. */
+export const firstText = (object: JsonObject, fields: readonly string[]): string | undefined =>
+  fields.map((field) => object[field]).find((value) => typeof value === 'string')
+
 export function objectAt(object: JsonObject, field: string): JsonObject {
   const value = object[field]
   assert.ok(typeof value === 'object' && value !== null && !Array.isArray(value), `${field} must be an object`)

@@ -116,7 +116,12 @@ export function commandsOf(env: Readonly<Record<string, string>>) {
     assertRefusal(ending, /./)
     return ending.stderr.trimEnd()
   }
-  return { run, text, printed, refused }
+  /** Returns the JSON value that the command prints, or the line by which it refuses. */
+  const outcome = async (...words: readonly string[]): Promise<unknown> => {
+    const { code, stdout, stderr } = await run(...words)
+    return code === 0 ? (JSON.parse(stdout) as unknown) : stderr.trimEnd()
+  }
+  return { run, text, printed, refused, outcome }
 }
 
 export type OwnService = TestService & {

@@ -28,21 +28,28 @@ export async function openFolders(root: string): Promise<Folders> {
 
 export const removeFolders = ({ root }: Folders): Promise<void> => rm(root, { recursive: true, force: true })
 
+/** The setting of a bank with one account, which exchanges files by these folders. */
+export function bankSetting(
+  { toBank, fromBank, archive }: Folders,
+  { iban = 'DE89370400440532013000', bic = 'COBADEFFXXX', ...rules }: Readonly<Record<string, unknown>> = {},
+) {
+  const owner = { ownerName: 'Example', ownerAddress: { town: 'Berlin', country: 'DE' } }
+  return {
+    initiator: { name: 'Example' },
+    accounts: [{ iban, bic, ...owner }],
+    archive,
+    transport: { kind: 'folder', toBank, fromBank },
+    ...rules,
+  }
+}
+
 /** The modules with a file-based bank that has one account in euros, and its folders. */
 export async function createBankService(now = new Date('2026-01-08T09:00:00Z')) {
   const folders = await createFolders()
-  const { toBank, fromBank, archive } = folders
-  const owner = { ownerName: 'Example', ownerAddress: { town: 'Berlin', country: 'DE' } }
-  const bank = {
-    initiator: { name: 'Example' },
-    accounts: [{ iban: 'DE89370400440532013000', bic: 'COBADEFFXXX', ...owner }],
-    archive,
-    transport: { kind: 'folder', toBank, fromBank },
-  }
   const service = await createTestService({
     now,
     chooseConnector: () => connectorId,
-    settings: { RAIL: connectorId, ISO20022_BANKS: JSON.stringify([bank]) },
+    settings: { RAIL: connectorId, ISO20022_BANKS: JSON.stringify([bankSetting(folders)]) },
   })
   await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
   return { folders, service }
