@@ -10,10 +10,10 @@ import { type IncomingMessage, request } from 'node:http'
 import { createRequire } from 'node:module'
 import { test } from 'node:test'
 import { brotliDecompressSync } from 'node:zlib'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
 import { noBrowser as skip } from '../support/browser.ts'
 import { type JsonObject, success, textAt } from '../support/client.ts'
-import { useBrowser } from '../support/console.ts'
+import { openPage, useBrowser } from '../support/console.ts'
 import { useService } from '../support/fixture.ts'
 import { until } from '../support/until.ts'
 import { finalTransaction } from '../support/world.ts'
@@ -32,31 +32,10 @@ async function openSession(fields: JsonObject = {}): Promise<JsonObject> {
 const simulate = (session: JsonObject, body: JsonObject) =>
   service.client.post(`/v1/simulations/checkout/sessions/${textAt(session, 'sessionId')}`, body)
 
-type Options = Parameters<Browser['newContext']>[0]
-
-/** A page that fails the test if a policy blocks something, or a request fails or leaves the origin. */
-async function visit(url: string, options: Options = {}, expected: readonly string[] = []) {
-  const context = await (await browser()).newContext({ viewport: desktop, locale: 'en', ...options })
-  const page = await context.newPage()
-  const failures: string[] = []
-  page.on('console', (message) => void (message.type() === 'error' && failures.push(message.text())))
-  page.on('pageerror', (error) => void failures.push(String(error)))
-  page.on('request', (request) => {
-    if (!request.url().startsWith(`${service.baseUrl}/`) && !request.url().startsWith('data:'))
-      failures.push(request.url())
-  })
-  await page.addInitScript(
-    "addEventListener('securitypolicyviolation', (event) => console.error('blocked: ' + event.blockedURI))",
-  )
-  await page.goto(url)
-  const close = async () => {
-    assert.deepEqual(
-      failures.filter((failure) => !expected.some((text) => failure.includes(text))),
-      [],
-    )
-    await context.close()
-  }
-  return { page, context, close }
+async function visit(url: string, options?: Parameters<typeof openPage>[2], expected?: readonly string[]) {
+  const opened = await openPage(await browser(), service.baseUrl, options, expected)
+  await opened.page.goto(url)
+  return opened
 }
 
 const heading = (page: Page) => page.locator('h1').innerText()

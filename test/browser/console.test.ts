@@ -3,15 +3,13 @@
  * attacks on each. A blocked, failed or foreign request fails the test, and so does any finding of axe.
  */
 import assert from 'node:assert/strict'
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { noBrowser as skip } from '../support/browser.ts'
 import { success, textAt } from '../support/client.ts'
 import { addAuthenticator, check, inviteTo, joinByPasskey, useConsole } from '../support/console.ts'
 import { useSharedService } from '../support/fixture.ts'
-import { codeOf, joinByPassword, mailedPath, password, sendForm, sessionOf } from '../support/team.ts'
+import { codeOf, joinByPassword, mailedPath, mailsIn, password, sendForm, sessionOf } from '../support/team.ts'
 import { until } from '../support/until.ts'
 
 const { service, site, visit } = useConsole(await useSharedService())
@@ -24,9 +22,7 @@ const open = (options?: Parameters<Browser['newContext']>[0], expected: readonly
 
 /** How many mails about a new device an address has. */
 async function newDeviceMails(address: string): Promise<number> {
-  const folder = join(service.dataDir, 'mailbox')
-  const names = (await readdir(folder)).filter((name) => name.includes(address))
-  const mails = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')))
+  const mails = await mailsIn(service, address)
   return mails.filter((mail) => mail.includes('Subject: New device signed in to')).length
 }
 

@@ -5,12 +5,12 @@ import { noBrowser as skip } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
 import { createTestService, masterKeyText } from '../support/composition.ts'
 import { check } from '../support/console.ts'
-import { checkForms, useDesk } from '../support/desk.ts'
+import { checkForms, postFrom, useDesk } from '../support/desk.ts'
 import { until } from '../support/until.ts'
 import { balanceOf, createBeneficiary, payoutText } from '../support/world.ts'
 import { readRule } from '../../service/src/monitoring/index.ts'
 
-const { service, site, as, visit, join } = await useDesk({ MASTER_KEY: masterKeyText })
+const { service, site, as, join, inGerman } = await useDesk({ MASTER_KEY: masterKeyText })
 
 const payouts = async () => listAt(success(await service.client.get('/v1/payouts?limit=100')))
 const statuses = async () => new Set((await payouts()).map((each) => textAt(each, 'status')))
@@ -67,10 +67,8 @@ test(
     const address = lena.page.url()
     await finn.page.goto(address)
     await finn.page.getByText('Your role does not decide this kind. Compliance, Admin do.').waitFor()
-    const posted = await finn.page.evaluate(
-      `fetch(location.pathname + '/propose', { method: 'POST', body: new URLSearchParams({ action: 'refuse', disposition: 'fraud', note: 'x' }) }).then(({ status }) => status)`,
-    )
-    assert.equal(posted, 403)
+    const refusing = { action: 'refuse', disposition: 'fraud', note: 'x' }
+    assert.equal(await postFrom(finn.page, `${address}/propose`, refusing), 403)
 
     // A held payout names the rule that holds it, and leads back.
     await lena.page.getByRole('table').first().getByRole('link').first().click()
@@ -107,8 +105,7 @@ test(
     })
     assert.equal(await available(), before, 'the money is back')
     assert.equal((await inside.cases.byId(db, partnerId, address.split('/').at(-1) ?? ''))?.disposition, 'fraud')
-    const german = await visit({ locale: 'de-DE' })
-    await german.context.addCookies(await mia.context.cookies())
+    const german = await inGerman(mia)
     await german.page.goto(address)
     await german.page.getByRole('heading', { name: 'Alarm einer Regel' }).waitFor()
     await german.page.getByText('Abgelehnt, durch Lena, freigegeben von Mia').waitFor()

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { noBrowser as skip } from '../support/browser.ts'
-import { checkForms, useDesk } from '../support/desk.ts'
+import { checkForms, postFrom, useDesk } from '../support/desk.ts'
 
-const { site, visit, join } = await useDesk({ TWO_PERSONS: 'on' })
+const { site, join, inGerman } = await useDesk({ TWO_PERSONS: 'on' })
 
 test('a rule is refused at its field, proposed, approved by a second person, and removed', { skip }, async () => {
   const cora = await join('Cora', 'compliance', ['400'])
@@ -68,13 +68,9 @@ test(
     await page.goto(`${site}/desk/countries`)
     await page.getByRole('rowheader', { name: 'Iran (IR)' }).waitFor()
     assert.equal(await page.locator('main form').count(), 0)
-    const fields = `{ countries: 'FR', for: 'payouts', act: 'refuse', note: 'x' }`
-    const status = await page.evaluate(
-      `fetch('${site}/desk/countries', { method: 'POST', body: new URLSearchParams(${fields}) }).then(({ status }) => status)`,
-    )
-    assert.equal(status, 400)
-    const german = await visit({ locale: 'de-DE' })
-    await german.context.addCookies(await sam.context.cookies())
+    const fields = { countries: 'FR', for: 'payouts', act: 'refuse', note: 'x' }
+    assert.equal(await postFrom(page, `${site}/desk/countries`, fields), 400)
+    const german = await inGerman(sam)
     await german.page.goto(`${site}/desk/countries`)
     await german.page.getByRole('heading', { name: 'Länder' }).waitFor()
     await german.page.getByRole('rowheader', { name: 'Iran (IR)' }).waitFor()

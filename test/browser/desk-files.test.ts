@@ -7,7 +7,7 @@ import { noBrowser as skip } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
 import { createTestService, masterKeyText } from '../support/composition.ts'
 import { check, inviteTo } from '../support/console.ts'
-import { checkForms, useDesk } from '../support/desk.ts'
+import { checkForms, postFrom, useDesk } from '../support/desk.ts'
 import { untilEnd } from '../support/fixture.ts'
 import { createBankFolders, entryOf, ownIban, reportXml } from '../support/iso-incoming.ts'
 import { isoAccount } from '../support/iso-books.ts'
@@ -23,7 +23,7 @@ const { toBank, fromBank } = folders
 const { accounts, ...setting } = isoBankSetting({ kind: 'folder', toBank, fromBank }, folders.root)
 const isoBank = { ...setting, accounts: accounts.filter(({ iban }) => iban === ownIban) }
 const env = { RAIL: 'iso20022', ISO20022_BANKS: JSON.stringify([isoBank]), MASTER_KEY: masterKeyText }
-const { service, site, visit, join } = await useDesk(env)
+const { service, site, join, inGerman } = await useDesk(env)
 const inside = untilEnd(
   await createTestService({ url: service.databaseUrl, now: new Date(), bankAccounts: [isoAccount] }),
 )
@@ -192,10 +192,7 @@ test('a stuck payout is looked into, and two persons end it by a document of the
   await sam.page.goto(address)
   await sam.page.getByText('Your role reads payouts.').waitFor()
   const given = { outcome: 'not-paid', document: 'letter.pdf', digest: 'a'.repeat(64), note: 'x' }
-  const refused = await sam.page.evaluate(
-    `fetch(location.href + '/end', { method: 'POST', body: new URLSearchParams(${JSON.stringify(given)}) }).then(({ status }) => status)`,
-  )
-  assert.equal(refused, 400)
+  assert.equal(await postFrom(sam.page, `${address}/end`, given), 400)
   assert.deepEqual(await inside.staff.changes.waiting(inside.db, 10), [], 'support proposes nothing')
 
   await one.page.getByLabel('What the bank says').selectOption('not-paid')
@@ -290,8 +287,7 @@ test('staff read reconciliation in both languages, and a session of a team reads
   await page.getByRole('link', { name: 'Show as of now' }).click()
   await page.getByRole('link', { name: 'unknown_payment' }).first().click()
   await page.getByRole('heading', { name: 'Payment that matches nothing' }).waitFor()
-  const german = await visit({ locale: 'de-DE' })
-  await german.context.addCookies(await fay.context.cookies())
+  const german = await inGerman(fay)
   await german.page.goto(`${site}/desk/reconciliation`)
   await german.page.getByRole('heading', { name: 'Abgleich' }).waitFor()
   await german.page.getByRole('link', { name: 'Zwischenkonten' }).first().click()

@@ -8,7 +8,7 @@ import { checkForms, useDesk } from '../support/desk.ts'
 import { createBeneficiary, createCustomer, payoutText } from '../support/world.ts'
 import { newId } from '../../service/src/kernel/index.ts'
 
-const { service, site, join, visit } = await useDesk()
+const { service, site, join, inGerman } = await useDesk()
 const { client } = service
 const { partnerId } = service.credentials
 
@@ -45,8 +45,7 @@ test(
     await page.getByRole('heading', { name: 'Hedy Lamarr', level: 1 }).waitFor()
     await page.locator('.strip a').first().click()
     await page.waitForURL(`${site}/desk/partners/${partnerId}`)
-    const german = await visit({ locale: 'de-DE' })
-    await german.context.addCookies(await context.cookies())
+    const german = await inGerman({ context })
     await german.page.goto(`${site}/desk/customers/${partnerId}/${customerId}`)
     await german.page.getByRole('heading', { name: 'Was der Kunde darf' }).waitFor()
     await german.page.getByText('1.234,50').first().waitFor()

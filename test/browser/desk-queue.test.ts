@@ -12,7 +12,7 @@ import { checkForms, useDesk } from '../support/desk.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, createCustomer, payoutText } from '../support/world.ts'
 
-const { service, site, as, visit, join } = await useDesk({ MASTER_KEY: masterKeyText })
+const { service, site, as, join, inGerman } = await useDesk({ MASTER_KEY: masterKeyText })
 
 test(
   'a hit is taken from the queue, the second person is told who has it, and it leaves with the decision',
@@ -114,8 +114,7 @@ test('a recall without an answer has an owner, and connectors have a page, in bo
   await page.goto(`${site}/desk/waiting?kind=pool&partner=${partnerId}&id=ing+EUR`)
   await page.getByText('It no longer waits for a person.').waitFor()
   await check(page)
-  const german = await visit({ locale: 'de-DE' }, ['404'])
-  await german.context.addCookies(await context.cookies())
+  const german = await inGerman({ context }, ['404'])
   for (const [path, name] of [
     ['queue', 'Aufgaben'],
     ['connectors', 'Anbindungen'],

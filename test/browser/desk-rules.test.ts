@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { noBrowser as skip } from '../support/browser.ts'
-import { checkForms, useDesk } from '../support/desk.ts'
+import { checkForms, postFrom, useDesk } from '../support/desk.ts'
 import { until } from '../support/until.ts'
 
-const { site, visit, join } = await useDesk()
+const { site, join, inGerman } = await useDesk()
 
 const flip = async (page: Page, name: 'Turn on' | 'Turn off', note: string) => {
   await page.getByRole('button', { name }).first().click()
@@ -111,14 +111,10 @@ test('a role that does not decide reads the rules without forms, in both languag
   await page.getByRole('link', { name: /^Just under/ }).click()
   await page.getByRole('heading', { name: 'Versions' }).waitFor()
   assert.equal(await page.locator('main form').count(), 0)
-  const post = (path: string) =>
-    page.evaluate(
-      `fetch('${site}/desk/rules${path}', { method: 'POST', body: new URLSearchParams({ note: 'x' }) }).then(({ status }) => status)`,
-    )
+  const post = (path: string) => postFrom(page, `${site}/desk/rules${path}`, { note: 'x' })
   const id = new URL(page.url()).pathname.split('/').at(-1) ?? ''
   assert.deepEqual([await post(''), await post(`/${id}/off`), await post('/nope/on')], [400, 400, 404])
-  const german = await visit({ locale: 'de-DE' })
-  await german.context.addCookies(await sam.context.cookies())
+  const german = await inGerman(sam)
   await german.page.goto(`${site}/desk/rules/${id}`)
   await german.page.getByRole('heading', { name: 'Rückprüfungen' }).waitFor()
   await checkForms(german.page)

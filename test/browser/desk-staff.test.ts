@@ -1,16 +1,15 @@
 /** The desk in a real browser: commands that sign in, changes that two persons make, staff, and a partner on one page. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readdir, readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { noBrowser as skip } from '../support/browser.ts'
 import type { JsonObject } from '../support/client.ts'
 import { check, inviteTo, type OpenedPage, openPage, useBrowser } from '../support/console.ts'
-import { checkForms, joinDesk } from '../support/desk.ts'
+import { checkForms, joinDesk, postFrom } from '../support/desk.ts'
 import { useService } from '../support/fixture.ts'
 import { pluck } from '../support/pluck.ts'
-import { joinByPassword } from '../support/team.ts'
+import { joinByPassword, mailsIn } from '../support/team.ts'
 import { until } from '../support/until.ts'
 import { present } from '../../service/src/kernel/index.ts'
 
@@ -68,10 +67,7 @@ test('two persons change a limit: a command proposes, another person approves at
   await reader.page.goto(`${site}/desk/changes`)
   await reader.page.getByText('Your role does not decide this change.').waitFor()
   const id = (await finn.page.locator('form[action$="/approve"]').getAttribute('action'))?.split('/').at(-2) ?? ''
-  const status = await reader.page.evaluate(
-    `fetch('changes/${id}/approve', { method: 'POST', body: new URLSearchParams() }).then(({ status }) => status)`,
-  )
-  assert.equal(status, 403)
+  assert.equal(await postFrom(reader.page, `changes/${id}/approve`, {}), 403)
   await finn.page.getByRole('button', { name: 'Approve change' }).click()
   await finn.page.getByText('No change waits').waitFor()
   await checkForms(finn.page)
@@ -158,13 +154,9 @@ test(
     const reader = service.clientOf(shown)
     assert.equal((await reader.get('/v1/accounts')).status, 200)
     assert.equal((await reader.post('/v1/customers', { email: 'eve@example.com' })).status, 403)
-    const folder = join(service.dataDir, 'mailbox')
-    await until('the mail to the Admin', async () => {
-      const mails = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')))
-      return mails.some(
-        (mail) => mail.includes('Rosa, who works for the operator') && mail.includes('Ticket 7: a payout'),
-      )
-    })
+    await until('the mail to the Admin', async () =>
+      (await mailsIn(service)).some((mail) => /Rosa, who works for the operator[^]*Ticket 7: a payout/.test(mail)),
+    )
     await page.goto(`${site}/desk/changes`)
     await page.getByText('No change waits').waitFor()
     const other = await openPage(await browser(), site)
@@ -216,9 +208,8 @@ test(
     await page.getByText('The account is blocked.').waitFor()
     await page.getByRole('cell', { name: 'Blocked' }).first().waitFor()
     await checkForms(page)
-    const status = await page.evaluate(
-      `fetch(location.pathname + '/change', { method: 'POST', body: new URLSearchParams({ command: 'staff remove', note: 'x' }) }).then(({ status }) => status)`,
-    )
+    const other = { command: 'staff remove', note: 'x' }
+    const status = await postFrom(page, `${new URL(page.url()).pathname}/change`, other)
     assert.equal(status, 404, 'only the commands of the page are run')
     const lars = await joinStaff('Lars', 'finance')
     await lars.page.goto(`${site}/desk/changes`)

@@ -6,7 +6,7 @@ import { noBrowser as skip } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
 import { createTestService, masterKeyText } from '../support/composition.ts'
 import { check, inviteTo } from '../support/console.ts'
-import { checkForms, useDesk } from '../support/desk.ts'
+import { checkForms, postFrom, useDesk } from '../support/desk.ts'
 import { isoAccount } from '../support/iso-books.ts'
 import { pluck } from '../support/pluck.ts'
 import { joinByPassword } from '../support/team.ts'
@@ -16,7 +16,7 @@ import { dayMs, newId } from '../../service/src/kernel/index.ts'
 import { createCustomer } from '../support/world.ts'
 
 // The key of the composed services, which sign by a key of this database.
-const { service, site, as, visit, join } = await useDesk({ MASTER_KEY: masterKeyText })
+const { service, site, as, join, inGerman } = await useDesk({ MASTER_KEY: masterKeyText })
 
 test('two persons join with passkeys and decide a case, and the first cannot approve it', { skip }, async () => {
   const inside = await createTestService({ url: service.databaseUrl, now: new Date(), bankAccounts: [isoAccount] })
@@ -71,10 +71,7 @@ test('two persons join with passkeys and decide a case, and the first cannot app
   await one.page.getByText('You proposed: Book as charges of the bank. It waits for another person').waitFor()
   await one.page.getByText('Ada proposes: Book as charges of the bank.').waitFor()
   assert.equal(await one.page.getByRole('button', { name: /^Approve/ }).count(), 0, 'the first cannot approve it')
-  const own = await one.page.evaluate(
-    `fetch(location.pathname + '/approve', { method: 'POST', body: new URLSearchParams({ proposal: '' }) }).then(({ status }) => status)`,
-  )
-  assert.equal(own, 400)
+  assert.equal(await postFrom(one.page, `${new URL(one.page.url()).pathname}/approve`, { proposal: '' }), 400)
   await check(one.page)
   await two.page.goto(`${site}/desk/queue`)
   await two.page.getByText('Ada: Book as charges of the bank').waitFor()
@@ -107,10 +104,8 @@ test('compliance decides hits of screening, two persons a high one; finance read
   await finn.page.getByRole('link', { name: 'Borislav Tremurov' }).click()
   await finn.page.getByText('Your role does not decide this kind. Compliance, Admin do.').waitFor()
   const address = finn.page.url()
-  const refused = await finn.page.evaluate(
-    `fetch(location.href + '/decide', { method: 'POST', body: new URLSearchParams({ outcome: 'clear', disposition: 'birth_differs', note: 'x' }) }).then(({ status }) => status)`,
-  )
-  assert.equal(refused, 403)
+  const deciding = { outcome: 'clear', disposition: 'birth_differs', note: 'x' }
+  assert.equal(await postFrom(finn.page, `${address}/decide`, deciding), 403)
   await lena.page.goto(address)
   await check(lena.page)
   await lena.page.getByLabel('Clear').check()
@@ -190,8 +185,7 @@ test(
     assert.equal(await read(), 1)
     assert.equal(reviewers.size, 51)
     assert.ok(!reviewers.has('Reviewer of another day'))
-    const german = await visit({ locale: 'de-DE' })
-    await german.context.addCookies(await sam.context.cookies())
+    const german = await inGerman(sam)
     await german.page.goto(`${site}/desk/reviews`)
     await german.page.getByRole('heading', { name: 'Überprüfungen' }).waitFor()
     await check(german.page)
@@ -244,8 +238,7 @@ test(
       }
     await fay.page.getByRole('link', { name: 'Open case' }).click()
     await fay.page.getByRole('heading', { name: 'Payment that matches nothing' }).waitFor()
-    const german = await visit({ locale: 'de-DE' })
-    await german.context.addCookies(await fay.context.cookies())
+    const german = await inGerman(fay)
     await german.page.goto(`${site}/desk/find`)
     await german.page.locator('#q').fill(reference)
     await german.page.getByRole('button', { name: 'Suchen' }).click()

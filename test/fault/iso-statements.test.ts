@@ -5,8 +5,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { amountText, hourMs, minuteMs } from '../../service/src/kernel/index.ts'
-import { readAtOneMoment, sql } from '../../service/src/postgres/index.ts'
-import type { Line } from '../../service/src/cases/reconciliation/index.ts'
+import { sql } from '../../service/src/postgres/index.ts'
 import { submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
 import { addPartner, balanceOf, createTestService, pay } from '../support/composition.ts'
 import { drawing } from '../support/drawing.ts'
@@ -18,6 +17,7 @@ import {
   createIncomingBank,
   markFiled,
   ownIban,
+  reconciliationLines,
 } from '../support/iso-incoming.ts'
 import { makeStatements, type Paid } from '../support/statements.ts'
 
@@ -83,11 +83,7 @@ async function run(t: TestContext, seed: number): Promise<void> {
     assert.deepEqual(others, [], told)
     service.clock.advance(minuteMs)
     await service.reconciliation.step()
-    const lines: Line[] = []
-    await service.db.transaction(async (tx) => {
-      await readAtOneMoment(tx)
-      for await (const page of service.reconciliation.report(tx, { account: ownIban })) lines.push(...page)
-    })
+    const lines = await reconciliationLines(service)
     const [seen] = lines.filter(({ record }) => record === 'account')
     const text = amountText(moved, 'EUR')
     assert.deepEqual([seen?.['unexplained'], seen?.['closing'], seen?.['bank']], ['0.00', text, text], told)

@@ -8,8 +8,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, suite, test } from 'node:test'
 import type { BankEntry, EntryDetail } from '../../service/src/iso20022/index.ts'
 import { hourMs, minuteMs } from '../../service/src/kernel/index.ts'
-import { readAtOneMoment, sql } from '../../service/src/postgres/index.ts'
-import type { Line } from '../../service/src/cases/reconciliation/index.ts'
+import { sql } from '../../service/src/postgres/index.ts'
 import { submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
 import { addPartner, balanceOf, createTestService, pay, type Service } from '../support/composition.ts'
 import {
@@ -22,6 +21,7 @@ import {
   euro,
   markFiled,
   ownIban,
+  reconciliationLines,
   type ReportOptions,
   reportXml,
 } from '../support/iso-incoming.ts'
@@ -71,12 +71,10 @@ const bookings = () =>
     sql`select amount, kind, booked_on::text as booked_on from rails.iso_entries order by amount, kind`,
   )
 
+const kindAndAmount = ({ kind, amount }: { kind: string; amount: bigint }) => [kind, amount]
+
 async function reconciled(): Promise<Readonly<Record<string, string>>> {
-  const lines: Line[] = []
-  await service.db.transaction(async (tx) => {
-    await readAtOneMoment(tx)
-    for await (const page of service.reconciliation.report(tx, { account: ownIban })) lines.push(...page)
-  })
+  const lines = await reconciliationLines(service)
   const parts = lines.filter(({ record }) => record === 'difference')
   const [seen] = lines.filter(({ record }) => record === 'account')
   return {
@@ -288,10 +286,7 @@ for (const [title, { payouts = [], ours, samples, moved, booked, closing, on }] 
           .replace(/<Bal>.*<\/Bal>/s, ''),
       )
       const rows = await bookings()
-      assert.deepEqual(
-        rows.map(({ kind, amount }) => [kind, amount]),
-        booked,
-      )
+      assert.deepEqual(rows.map(kindAndAmount), booked)
       if (on !== undefined) assert.deepEqual(new Set(rows.map(({ bookedOn }) => bookedOn)), new Set([on]))
       assert.deepEqual(await casesOf(service), [])
       assert.equal(await at.posted(), float + moved)
@@ -458,6 +453,10 @@ suite('charges are those that make the sums fit', () => {
     amount: euro(minor),
     ...(isIncluded === undefined ? {} : { isIncluded }),
   })
+  const bothPaid = ({ endToEndId, second }: AtBank, more: Partial<EntryDetail> = {}) => [
+    { references: { endToEndId }, amount: euro(31_00n), ...more },
+    { references: { endToEndId: second }, amount: euro(32_00n), ...more },
+  ]
   const levels: Readonly<Record<string, readonly [entry: Partial<BankEntry>, detail: Partial<EntryDetail>]>> = {
     'of the entry': [{ charges: [charge(50n, true)] }, {}],
     'that are called not included': [{ charges: [charge(50n, false)] }, {}],
@@ -471,25 +470,13 @@ suite('charges are those that make the sums fit', () => {
   for (const [title, [ofEntry, ofDetail]] of Object.entries(levels))
     test(title, async () => {
       const at = await atBank(['31.00', '32.00'])
-      const details = (
-        [
-          [at.endToEndId, 31_00n],
-          [at.second, 32_00n],
-        ] as const
-      ).map(([endToEndId, minor]) => ({
-        references: { endToEndId },
-        amount: euro(minor),
-        ...ofDetail,
-      }))
+      const details = bothPaid(at, ofDetail)
       await at.take(statement([entryOf(-63_50n, { details, ...ofEntry })], { opening: 100_00n, closing: 36_50n }))
-      assert.deepEqual(
-        (await bookings()).map(({ kind, amount }) => [kind, amount]),
-        [
-          ['payout', -32_00n],
-          ['payout', -31_00n],
-          ['fee', -50n],
-        ],
-      )
+      assert.deepEqual((await bookings()).map(kindAndAmount), [
+        ['payout', -32_00n],
+        ['payout', -31_00n],
+        ['fee', -50n],
+      ])
       assert.deepEqual(
         (await casesOf(service)).map(({ kind, booked }) => [kind, booked]),
         [['bank_fee', -50n]],
@@ -502,21 +489,10 @@ suite('charges are those that make the sums fit', () => {
   ] as const)
     test(`a charge of ${minor} beside a booking of ${sum} fits no sum: it is a case, and nothing is split`, async () => {
       const at = await atBank(['31.00', '32.00'])
-      const details = (
-        [
-          [at.endToEndId, 31_00n],
-          [at.second, 32_00n],
-        ] as const
-      ).map(([endToEndId, minor]) => ({
-        references: { endToEndId },
-        amount: euro(minor),
-      }))
+      const details = bothPaid(at)
       const charges = [charge(minor)]
       await at.take(statement([entryOf(sum, { details, charges })], { opening: 100_00n, closing: 100_00n + sum }))
-      assert.deepEqual(
-        (await bookings()).map(({ kind, amount }) => [kind, amount]),
-        [['waiting', sum]],
-      )
+      assert.deepEqual((await bookings()).map(kindAndAmount), [['waiting', sum]])
       assert.deepEqual(pluck(await casesOf(service), 'kind'), ['entry_unclear'])
     })
 })

@@ -6,7 +6,7 @@ import { Refusal } from '../../service/src/kernel/api/index.ts'
 import { type Currency, currencies, newId } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { ip, pay, type Service, type TestPartner } from '../support/composition.ts'
-import { drawing } from '../support/drawing.ts'
+import { drawing, weighted } from '../support/drawing.ts'
 import { useModules } from '../support/fixture.ts'
 import { addTrader, convert, quote, withTerms } from '../support/fx.ts'
 import { checkLedger } from './ledger-audit.ts'
@@ -19,18 +19,11 @@ const amount = fc
   .integer({ min: 1, max: 60_000 })
   .map((cents) => `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`)
 const step = fc.oneof(
-  fc.record({
-    does: fc.constant('quote' as const),
-    sell: currency,
-    buy: currency,
-    amount,
-    bySell: fc.boolean(),
-    held: fc.boolean(),
-  }),
-  fc.record({ does: fc.constant('convert' as const), pick: fc.nat(100) }),
-  fc.record({ does: fc.constant('pay' as const), amount }),
-  fc.record({ does: fc.constant('payInUsd' as const), pick: fc.nat(100) }),
-  fc.record({ does: fc.constant('wait' as const), seconds: fc.integer({ min: 1, max: 40 }) }),
+  weighted(1, 'quote', { sell: currency, buy: currency, amount, bySell: fc.boolean(), held: fc.boolean() }),
+  weighted(1, 'convert', { pick: fc.nat(100) }),
+  weighted(1, 'pay', { amount }),
+  weighted(1, 'payInUsd', { pick: fc.nat(100) }),
+  weighted(1, 'wait', { seconds: fc.integer({ min: 1, max: 40 }) }),
 )
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
 
@@ -70,7 +63,7 @@ type Actor = Awaited<ReturnType<typeof addActor>>
 
 async function take({ partner, inUsd, quotes }: Actor, each: Step): Promise<void> {
   const traded = withTerms(quotes.length % 2 === 0 ? service : other, terms)
-  switch (each.does) {
+  switch (each.kind) {
     case 'quote': {
       const { sell, buy, amount: text, bySell, held } = each
       const given = bySell ? { sellAmount: text } : { buyAmount: text }

@@ -22,6 +22,7 @@ import {
 } from '../../service/src/transactions/index.ts'
 import { readSanctionsList } from '../../service/src/screening/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
+import { setApprovalRule } from '../support/approvals.ts'
 import { createSessions } from '../support/checkout.ts'
 import { addPartner, ip, pay, type Service, stepMsDefault, type TestPartner } from '../support/composition.ts'
 import { atEnd, untilEnd, useModules } from '../support/fixture.ts'
@@ -116,13 +117,7 @@ const closeGate = ({ partnerId }: TestPartner) =>
   service.db.transaction((tx) =>
     service.customers.gates.set(tx, { partnerId, state: 'Incomplete', allowed: ['OpenAccount'] }),
   )
-const approvalAbove = ({ partnerId }: TestPartner) =>
-  service.db.transaction((tx) =>
-    service.payoutControls.approvalRules.set(tx, {
-      ...{ partnerId, currency: 'EUR', aboveAmount: 1_00n, aboveDayAmount: null, aboveBulkAmount: null },
-      ...{ perPersonAmount: null, beneficiaryHours: null, payeeMismatch: false, expiresHours: 24, needsPasskey: false },
-    }),
-  )
+const approvalAbove = ({ partnerId }: TestPartner) => setApprovalRule(service, partnerId, { aboveAmount: 1_00n })
 async function monitored({ partnerId }: TestPartner): Promise<void> {
   const rule = { name: 'A rule', currency: 'EUR', when: 'before', partners: [partnerId], sum: '1.00' }
   const draft = readRule(JSON.stringify({ ...rule, kind: 'velocity', direction: 'Outward', hours: 24 }))

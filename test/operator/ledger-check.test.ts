@@ -18,7 +18,6 @@ import { addTrader, convert, quote } from '../support/fx.ts'
 import { runOperator } from '../support/operator.ts'
 import { findingsOf } from '../support/integrity.ts'
 import { pluck } from '../support/pluck.ts'
-import { pluck } from '../support/pluck.ts'
 import { linesOf } from '../support/program.ts'
 import { elsewhere, rowChanges, tables } from './ledger-check-columns.ts'
 

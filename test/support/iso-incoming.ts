@@ -20,11 +20,23 @@ import { createFolderTransport, createNotificationsOf, forecastOf } from '../../
 import { createIncoming } from '../../service/src/banks/files/incoming.ts'
 import { createSubmit } from '../../service/src/banks/files/submit.ts'
 import type { Connector } from '../../service/src/rails/index.ts'
+import type { Line } from '../../service/src/cases/reconciliation/index.ts'
+import { readAtOneMoment } from '../../service/src/postgres/index.ts'
 import { processBankNotifications } from '../../service/src/banks/settlement/index.ts'
 import type { Service } from './composition.ts'
 
 export const ownIban = 'DE02120300000000202051'
 export const connectorId = 'iso20022'
+
+/** The lines of the reconciliation of our account. */
+export async function reconciliationLines({ db, reconciliation }: Service): Promise<readonly Line[]> {
+  const lines: Line[] = []
+  await db.transaction(async (tx) => {
+    await readAtOneMoment(tx)
+    for await (const page of reconciliation.report(tx, { account: ownIban })) lines.push(...page)
+  })
+  return lines
+}
 
 export async function createBankFolders() {
   const root = await mkdtemp(join(tmpdir(), 'partner-payments-iso-'))
