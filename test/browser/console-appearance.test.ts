@@ -18,7 +18,7 @@ const svg = (content: string) => ({
 })
 
 test(
-  'a person sets name, colour and logo, which payers see, and what is refused is said at its field',
+  'a person sets name, colour and logo, which payers see, and refusals are shown at their fields',
   { skip },
   async () => {
     const { page, close } = await person('Operator', 'Ann Operator')

@@ -96,7 +96,7 @@ test('one signature approves the payouts of a bulk, and proves each of them offl
   await close()
 })
 
-test('a signature counts for the payouts that it was made for, once, and for its person alone', { skip }, async () => {
+test('a signature is valid once, for its payouts and its person', { skip }, async () => {
   const [id, other] = [await bulkOf('60.00', '50.00'), await bulkOf('70.00', '60.00', '50.00')]
   const bob = await person('Operator', 'Bob Second')
   const eve = await person('Operator', 'Eve Third')

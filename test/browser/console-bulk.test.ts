@@ -114,7 +114,7 @@ test(
   },
 )
 
-test('a file that was sent before needs a worded yes, and what was refused begins again', { skip }, async () => {
+test('a file that was sent before needs a confirmation, and refused payouts can be sent again', { skip }, async () => {
   const { page, close } = await person('Operator', 'Eve Operator')
   const twice = textAt(await createBeneficiary(service.client, { name: 'Twice GmbH', alias: 'Zweimal' }), 'id')
   const paid = {
@@ -156,7 +156,7 @@ test('a file that was sent before needs a worded yes, and what was refused begin
   await close()
 })
 
-test('the pages are German for a German reader, and a corrected file keeps what was right', { skip }, async () => {
+test('the pages are German for a German reader, and a corrected file keeps the correct lines', { skip }, async () => {
   const joined = await person('Operator', 'Bea Operator')
   const { page, close } = await visit({ locale: 'de', storageState: await joined.context.storageState() })
   await createBeneficiary(service.client, { name: 'Vermieterin GmbH' })

@@ -69,7 +69,7 @@ test('a person asks for a quote, exchanges, and the ledger has exactly what the 
   await close()
 })
 
-test('what is refused is said at its field, and everything typed is kept', { skip }, async () => {
+test('a refusal is shown at its field, and everything typed is kept', { skip }, async () => {
   const { page, close } = await person('Operator', 'Bo Operator')
   const before = (await conversions()).length
   const unknown = '019aa8c4-6e4f-7a12-8d3e-2b1c5f7a9e10'

@@ -84,7 +84,7 @@ test('a new person sees what waits, and each number leads to its rows', { skip }
   await close()
 })
 
-test('who asked for a payout is told that it was rejected, and by whom', { skip }, async () => {
+test('the requester of a payout learns that it was rejected, and by whom', { skip }, async () => {
   const payee = textAt(await createBeneficiary(service.client, { name: 'Annie Easley' }), 'id')
   const [asker, approver] = [await person('Operator', 'Fay Asker'), await person('Operator', 'Rex Rejecter')]
   await open(asker.page, `payouts/new?beneficiaryId=${payee}&amount=700.00&reference=RE-7`)

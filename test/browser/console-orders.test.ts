@@ -91,7 +91,7 @@ test('a form that is sent twice makes one order; another role and another partne
   await dev.close()
 })
 
-test('a person opens a checkout session, plays its payer, and ends another one', { skip }, async () => {
+test('a person opens a checkout session, pays it as its payer, and ends another one', { skip }, async () => {
   const { page, close } = await person('Admin', 'Cleo Admin')
   await page.getByRole('link', { name: 'Checkout' }).click()
   assert.match(await main(page), /No checkout session yet[^]*by a link that you send/)

@@ -210,7 +210,7 @@ test('without JavaScript the menu of a phone opens, and no page is wider than it
   await close()
 })
 
-test('a reader sees no form and sends none; foreign ids and bad filters are said', { skip }, async () => {
+test('a reader sees no forms and cannot send any; foreign ids and bad filters are refused', { skip }, async () => {
   const { cookie } = await joinByPassword(service, await inviteTo(service, 'Developer', 'Dora Reader'))
   const url = (path: string) => new URL(`/console/${path}`, service.baseUrl)
   const read = async (path: string) => {

@@ -103,7 +103,7 @@ test('a Developer who clicks at random changes no money, payee, customer or invi
 })
 
 for (const role of ['Admin', 'Operator'] as const)
-  test(`pages and scripts stand what an ${role} clicks at random, and the ledger balances`, { skip }, async () => {
+  test(`pages and scripts withstand random clicks of an ${role}, and the ledger balances`, { skip }, async () => {
     await walk(await inviteTo(service, role))
     const { code, stdout, stderr } = await runOperator(['ledger', 'check'], service.env)
     assert.equal(code, 0, stdout + stderr)

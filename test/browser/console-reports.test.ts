@@ -61,7 +61,7 @@ test('a person asks for a statement, downloads its file and deletes it', { skip 
   await close()
 })
 
-test('a person keeps a schedule, whose recipients are of the team', { skip }, async () => {
+test('a person saves a schedule whose recipients are members of the team', { skip }, async () => {
   const { page, close } = await person('Operator', 'Bo Operator')
   await open(page, 'reports/schedules')
   assert.match(await main(page), /No schedule yet/)

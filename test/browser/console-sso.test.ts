@@ -80,7 +80,7 @@ test('a colleague of the proved domain needs no invitation: the claim gives the 
   await zoe.close()
 })
 
-test('the way back works in the browser that began', { skip }, async () => {
+test('the sign-in returns only to the browser that started it', { skip }, async () => {
   const stranger = await open(['403'])
   await stranger.page.goto(`${site}/console/sso/${service.credentials.partnerId}?code=x&state=y`)
   await stranger.page.getByText('This sign-in took too long').waitFor()
@@ -107,7 +107,7 @@ test('an invitation is for the address that was invited', { skip }, async () => 
   }
 })
 
-test('an Admin removes the provider, and it signs no person in', { skip }, async () => {
+test('an Admin removes the provider, which then signs nobody in', { skip }, async () => {
   await ann.page.goto(`${site}/console/team/single-sign-on`)
   await ann.page.getByRole('button', { name: 'Remove single sign-on' }).click()
   await checkForms(ann.page)

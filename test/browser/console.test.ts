@@ -87,7 +87,7 @@ test('a person joins with a passkey, signs out and in with it, and an old cookie
   await close()
 })
 
-test('an answer of a passkey signs in once, at its partner, for its page, with a verified user', { skip }, async () => {
+test('a passkey signature signs in once, at its partner, for its page, with a verified user', { skip }, async () => {
   const { context, page, close } = await open()
   await addAuthenticator(context, page)
   await joinByPasskey(service, page, await invite('Operator'))
@@ -271,7 +271,7 @@ test(
 )
 
 test(
-  'a refusal is the same for an unknown address, a wrong password and a wrong code; links are mailed, not told',
+  'a refusal is the same for an unknown address, a wrong password and a wrong code; links are only mailed',
   { skip },
   async () => {
     const address = await invite('Operator')

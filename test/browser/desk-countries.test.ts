@@ -60,7 +60,7 @@ test('a rule is refused at its field, proposed, approved by a second person, and
 })
 
 test(
-  'a role that does not change rules reads them in both languages, and a form of it is refused',
+  'a role that does not change rules reads them in both languages, and its forms are refused',
   { skip },
   async () => {
     const sam = await join('Sam', 'support', ['400'])

@@ -310,7 +310,7 @@ test('staff read reconciliation in both languages, and a session of a team reads
 })
 
 test(
-  'a file-based bank whose folder is away is said to fail, in the queue too, until its files are listed again',
+  'a file-based bank whose folder is missing is shown as failing, also in the queue, until its files can be listed',
   { skip },
   async () => {
     const { page, close } = await join('Nora', 'support')

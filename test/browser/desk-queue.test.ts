@@ -15,7 +15,7 @@ import { createBeneficiary, createCustomer, payoutText } from '../support/world.
 const { service, site, as, join, inGerman } = await useDesk({ MASTER_KEY: masterKeyText })
 
 test(
-  'a hit is taken from the queue, the second person is told who has it, and it leaves with the decision',
+  'a person takes a hit from the queue, a second person sees its owner, and the decision removes it',
   { skip },
   async () => {
     const list = fileURLToPath(new URL('../../service/src/screening/samples/un.xml', import.meta.url))

@@ -265,19 +265,23 @@ test('an option that is a list is chosen by boxes, and its words stand in the ch
   await olga.close()
 })
 
-test('the link of a mail leads to the page: at once who is signed in, else after the sign-in', { skip }, async () => {
-  const petra = await joinStaff('Petra', 'finance', ['400', '404'])
-  const { page } = petra
-  const to = `hits`
-  await page.goto(`${site}/desk/open?to=${to}`)
-  await page.waitForURL(`${site}/desk/${to}`)
-  await page.getByRole('button', { name: 'Sign out' }).click()
-  await page.waitForURL(`${site}/desk/sign-in`)
-  await page.goto(`${site}/desk/open?to=${to}`)
-  await page.waitForURL(`${site}/desk/sign-in?next=${to}`)
-  await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
-  await page.waitForURL(`${site}/desk/${to}`)
-  await page.goto(`${site}/desk/open?to=${encodeURIComponent('//evil.example')}`)
-  await page.waitForURL(`${site}/desk/queue`)
-  await petra.close()
-})
+test(
+  'the link in a mail opens the page at once for a signed-in person, and after the sign-in for others',
+  { skip },
+  async () => {
+    const petra = await joinStaff('Petra', 'finance', ['400', '404'])
+    const { page } = petra
+    const to = `hits`
+    await page.goto(`${site}/desk/open?to=${to}`)
+    await page.waitForURL(`${site}/desk/${to}`)
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.waitForURL(`${site}/desk/sign-in`)
+    await page.goto(`${site}/desk/open?to=${to}`)
+    await page.waitForURL(`${site}/desk/sign-in?next=${to}`)
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+    await page.waitForURL(`${site}/desk/${to}`)
+    await page.goto(`${site}/desk/open?to=${encodeURIComponent('//evil.example')}`)
+    await page.waitForURL(`${site}/desk/queue`)
+    await petra.close()
+  },
+)

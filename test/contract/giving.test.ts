@@ -57,7 +57,7 @@ test('a key with users:read and users:write sets no provider, and the persons wh
   assert.deepEqual([provider.asked, await team()], [[], []])
 })
 
-test('it neither sends an invitation of an Admin to its own page, nor revokes it, nor touches an Admin', async () => {
+test('the key cannot resend or revoke an invitation of an Admin, nor change an Admin', async () => {
   const invitation = { email: 'boss@example.com', fullName: 'Ann Admin', role: 'Admin' }
   const made = success(await service.client.post('/v1/users/invitations', { invitations: [invitation] }))
   const [{ inviteId } = {}] = listAt(made, 'invitations')
@@ -70,7 +70,7 @@ test('it neither sends an invitation of an Admin to its own page, nor revokes it
   assert.deepEqual(success(await service.client.get(path)), before)
 })
 
-test('with every permission the same way leads in, so that the refusals above are what stops it', async () => {
+test('with every permission the same requests succeed, so that only the refusals above stop them', async () => {
   const set = success(await send(service.client, 'PUT', signOnPath, own()))
   provider.allow([textAt(set, 'redirectUri')])
   success(await send(service.client, 'POST', `${signOnPath}/domain`))
@@ -87,7 +87,7 @@ test('with every permission the same way leads in, so that the refusals above ar
   }
 })
 
-test('a key with an end and addresses lifts neither, gives neither away, and replaces itself within them', async () => {
+test('a key with an expiry and addresses cannot lift them, grant more, or rotate beyond them', async () => {
   const keys = () => {
     const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
     return {

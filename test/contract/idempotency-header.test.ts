@@ -258,7 +258,7 @@ for (const subject of byBody)
     assertProblem(await send('POST', other, key), { status: 422, code: 'idempotency_key_reused', pointer })
   })
 
-test('200 to a preview with the header that the payout has, which stays free', async () => {
+test('200 to a preview with the key of a later payout, which the preview does not use up', async () => {
   const beneficiary = textAt(await createBeneficiary(client), 'id')
   const key = randomUUID()
   const body = payoutText(beneficiary, '1.00').replace(/,"idempotencyKey":"[^"]*"/, '')

@@ -93,7 +93,7 @@ const periods = subjects.flatMap((subject) => {
   return begins.map((from) => ({ subject, from, to: from.replace('from', 'to').replace('From', 'To') }))
 })
 
-test('periods were found to judge by', () => assert.ok(periods.length >= 6))
+test('enough operations with a period are found', () => assert.ok(periods.length >= 6))
 
 for (const { subject, from, to } of periods)
   test(`400 with a pointer when a period ends before it begins: ${subject.name}`, async () => {

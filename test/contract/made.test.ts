@@ -35,7 +35,7 @@ const makers = subjects.filter(({ operation }) => typeof operation.makes === 'ob
 suite('what was made', () => {
   const recorded = new Set<string>()
 
-  test('the operations that make something are known', () => {
+  test('the operations that create something are listed', () => {
     assert.ok(makers.length >= 20)
     for (const { id, operation } of subjects) {
       if (operation.method !== 'POST' || !id.startsWith('create') || operation.idempotency === 'kept') continue
@@ -59,7 +59,7 @@ suite('what was made', () => {
     for (const key of keyPlaceOf(operation) === 'header' && id !== 'createWallet'
       ? [undefined, randomUUID()]
       : [undefined])
-      test(`names it, once, with its maker: ${operation.method} ${operation.path}${key ? ' with a key' : ''}`, async () => {
+      test(`the log names the creation once, with its author: ${operation.method} ${operation.path}${key ? ' with a key' : ''}`, async () => {
         const sent = { method: 'POST', ...request(world), headers: key ? { 'Idempotency-Key': key } : {} }
         const answer = await client.send(sent)
         if (answer.status === 409 || answer.status === 422) return
@@ -79,11 +79,11 @@ suite('what was made', () => {
         }
       })
 
-  test('most of them could be asked', () => {
+  test('most of these operations were tested', () => {
     assert.ok(recorded.size >= makers.length - 3, [...recorded].join())
   })
 
-  test('a request that is refused makes nothing', async () => {
+  test('a refused request creates nothing', async () => {
     const before = idsOf(await records('kind=Act&action=createBeneficiary'))
     assertProblem(await client.post('/v1/beneficiaries', { name: 'Grace', iban: 'DE00', currency: 'EUR' }), {
       status: 400,
@@ -101,7 +101,7 @@ suite('what was made', () => {
 })
 
 suite('filters', () => {
-  test('acts stand apart from reads and from requests', async () => {
+  test('a filter separates acts, reads and requests', async () => {
     const guid = textAt(await createCustomer(client), 'guid')
     success(await client.get(`/v1/customers/${guid}`))
     success(await client.put(`/v1/customers/${guid}`, { kyc: { city: 'London' } }))

@@ -80,7 +80,7 @@ async function run(t: TestContext, count: number) {
   return { service, partner, pairs, rows }
 }
 
-test('pairs are credited once, or are cases', async (t) => {
+test('an announced credit and its statement entry are credited once, or open a case', async (t) => {
   const { service, partner, pairs, rows } = await run(t, scaled(400, 10_000))
   const byPair = Map.groupBy(rows, ({ said }) => numberIn(said))
   let [strong, strongCases, weak, weakCases] = [0, 0, 0, 0]

@@ -17,7 +17,7 @@ for (const [mode, shares] of [
   ['BestEffort', 7],
   ['AllOrNothing', 1],
 ] as const)
-  test(`a worker killed at any point leaves each payout of a bulk made once: ${mode}`, async (t) => {
+  test(`after a kill at any point, each payout of a bulk is created once: ${mode}`, async (t) => {
     await killAtCrashPoints(t, { worker: 'bulks', pointsMin: 2, shares }, async (runWorker) => {
       const { partnerId, caller, beneficiary } = await addPartner(service, 10_000_00n)
       const item = () => ({ amount: rawNumber('1.00'), currency: 'EUR' as const, beneficiaryId: beneficiary.id })

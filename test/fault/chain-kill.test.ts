@@ -22,7 +22,7 @@ await scene.anvil.mine()
 let recipients = 0
 const newRecipient = () => `0x${(0xfeed_0000 + (recipients += 1)).toString(16).padStart(40, '0')}`
 
-test('a worker that is killed around a commit or a broadcast pays nothing twice and loses nothing', async (t) => {
+test('a worker killed around a commit or a broadcast makes each payment exactly once', async (t) => {
   await killAtCrashPoints(t, { worker: 'chain', pointsMin }, async (runWorker) => {
     const partner = await scene.addPartner()
     const { address } = await scene.addWallet(partner)

@@ -89,7 +89,7 @@ test('after a clock steps back by hours, new events are delivered at once and re
   await verifyScene(t, scene, { steps, duplicatesMax: steps * workersMax * endpointsMax * inFlightMax })
 })
 
-test('leases of a killed worker whose clock was hours ahead delay no delivery', async (t) => {
+test('leases of a killed worker whose clock was hours ahead do not delay deliveries', async (t) => {
   const scene = await prepareScene()
   const leaseMs = 2000
   const kills = scaled(1, 5)

@@ -71,7 +71,7 @@ async function assertBetween(partnerId: string, customerId: string): Promise<voi
   if (!isErased) assert.equal(counts.withDetails, BigInt(payments))
 }
 
-test('a process killed at any point of an erasure leaves it to another one, and it ends once', async (t) => {
+test('an erasure whose process is killed at any point is completed once by another process', async (t) => {
   await killAtCrashPoints(t, { worker: 'erasure', pointsMin }, async (runWorker) => {
     const partner = await addPartner(service, 1_000_000n)
     const { partnerId, customer } = partner

@@ -13,7 +13,7 @@ const settings = { INBOX_GATHER_SECONDS: '0' }
 
 const service = await useModules({ settings })
 
-test('a worker killed at any point leaves each person one entry of each payout, in one mail or the next', async (t) => {
+test('after a kill at any point, each person has one inbox entry for each payout, in one mail', async (t) => {
   await killAtCrashPoints(t, { worker: 'inbox', pointsMin: 4 }, async (runWorker) => {
     const partner = await addApprovers(service, { aboveAmount: 50_00n })
     const { partnerId } = partner

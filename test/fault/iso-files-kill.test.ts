@@ -82,7 +82,7 @@ async function check(folders: Folders, ids: readonly string[]): Promise<void> {
   assert.deepEqual(await readdir(folders.toBank), [], 'nothing is left at the bank')
 }
 
-test('a process killed at any file operation or commit sends nothing twice and loses nothing', async (t) => {
+test('a process killed at any file operation or commit sends each payment exactly once', async (t) => {
   await killAtCrashPoints(t, { worker: 'outgoing files', pointsMin, shares }, async (runWorker) => {
     const folders = await createFolders()
     try {

@@ -62,7 +62,7 @@ suite('a full disk', () => {
     ['toBank', 4096],
   ] as const)
     test(
-      `${which} with ${leftBytes} bytes left: nothing is at the bank, and all of it is when there is space`,
+      `${which} with ${leftBytes} bytes left: the bank gets no file until there is space, and then all payments`,
       { skip },
       async () => {
         const folders: Folders = await openFolders(await useFolder())
@@ -96,7 +96,7 @@ suite('an SFTP server that hangs', () => {
   const operations = ['connect', 'session', 'open', 'write', 'fsync', 'close', 'lstat', 'rename', 'remove'] as const
   for (const operation of operations satisfies readonly SftpOperation[])
     for (const fault of ['hang', 'cut after'] as const)
-      test(`${operation}, ${fault}: its payments go once, when it answers again`, async () => {
+      test(`${operation}, ${fault}: payments are sent once, after the server answers again`, async () => {
         const folders = await openFolders(await useFolder())
         let isBroken = true
         const server = untilEnd(

@@ -112,7 +112,7 @@ async function check(service: Service, folders: BankFolders, partner: TestPartne
   ])
 }
 
-test('a process killed at any point takes no booking twice and loses none', async (t) => {
+test('a process killed at any point applies each booking exactly once', async (t) => {
   await killAtCrashPoints(t, { worker: 'incoming files', pointsMin, shares }, async (runWorker) => {
     const service = await createTestService({ chooseConnector: () => 'iso20022' })
     const folders = await createBankFolders()

@@ -187,7 +187,7 @@ test('endpoints of many partners that hang at once do not stop deliveries to oth
   for (const scene of stuck) await verifyScene(t, scene, { duplicatesMax: 0 })
 })
 
-test('host names that do not resolve, change or mix public and private addresses are never called there', async (t) => {
+test('no request goes to a private address of a host name that changes or mixes addresses', async (t) => {
   const zone: { a: Records; aaaa: Records } = { a: 'servfail', aaaa: 'servfail' }
   const dns = await startDnsServer((_name, type) => (type === 'A' ? zone.a : zone.aaaa))
   t.after(() => dns.close())

@@ -49,7 +49,7 @@ async function scenario() {
   return { partnerId, subscriptionId, recoveryId: recovery.id, scene, counter }
 }
 
-test('a recovery killed at any point counts no event twice and omits none', async (t) => {
+test('a recovery killed at any point counts each event exactly once', async (t) => {
   await killAtCrashPoints(t, { worker: 'recovery', pointsMin }, async (runWorker) => {
     const { partnerId, subscriptionId, recoveryId, scene, counter } = await scenario()
     const { webhooks } = hooks

@@ -38,7 +38,7 @@ async function acceptLate({ partner: { partnerId }, session }: Opened): Promise<
   return id
 }
 
-test('a process killed at any point leaves one refund for each request, and each ends once', async (t) => {
+test('after a kill at any point, each request has one refund, which ends once', async (t) => {
   await killAtCrashPoints(t, { worker: 'refunds', pointsMin }, async (runWorker) => {
     const opened = await open({ amount: rawNumber(paid) })
     const { partner, session } = opened
@@ -84,7 +84,7 @@ test('a process killed at any point leaves one refund for each request, and each
 })
 
 for (const isLate of [false, true])
-  test(`a process killed while a bank takes ${isLate ? 'late money' : 'a payment'} back cancels the waiting refund with it, once`, async (t) => {
+  test(`after a kill while a bank reverses ${isLate ? 'late money' : 'a payment'}, the pending refund is cancelled once`, async (t) => {
     await killAtCrashPoints(t, { worker: 'refunds', pointsMin: 2 }, async (runWorker) => {
       const opened = await open()
       const { partner, session } = opened

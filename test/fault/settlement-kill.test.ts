@@ -69,7 +69,7 @@ async function checkPaymentsOf(partnerId: string, expected: ReadonlyMap<string, 
   assert.deepEqual(await balanceOf(service, partnerId), { posted, reserved: 0n, available: posted })
 }
 
-test('a settlement worker killed at any point submits nothing twice, and the next worker loses nothing', async (t) => {
+test('after a kill at any point, the next settlement worker completes each payment, and none is sent twice', async (t) => {
   await killAtCrashPoints(t, { worker: 'settlement', pointsMin }, async (runWorker) => {
     const { partner, expected } = await scenario()
     await runWorker(service, { partnerId: partner.partnerId })

@@ -96,7 +96,7 @@ test('rules for countries are set and removed, and the status warns while there 
   }
 })
 
-test('what is wrong is said in one line', async () => {
+test('wrong input is refused in one line', async () => {
   const broken = join(folder, 'broken.xml')
   const peps = 'service/src/screening/samples/peps.csv'
   await writeFile(

@@ -65,7 +65,7 @@ suite('a payment', () => {
     assert.match(texts('camt.054')[0] ?? '', /<DbtrAcct>.*<UltmtDbtr><Pty><Nm>Ada Lovelace<.*<Cdtr>/)
   })
 
-  test('is answered, booked and told, and is on the next statement', (context) => {
+  test('is answered, booked and reported, and is on the next statement', (context) => {
     const { bank, pay, texts, settle } = open(context)
     pay([{ id: '1', amount: 12_50n }])
     assert.equal(statusOf(bank(), '1'), 'executed')
@@ -170,7 +170,7 @@ suite('a payment', () => {
 })
 
 suite('an order', () => {
-  test('chooses what becomes of the payments that it names, so many times', (context) => {
+  test('sets the outcome of matching payments, a given number of times', (context) => {
     const { bank, pay, texts } = open(context, [
       { order: 'payment', match: { endToEndId: 'E-1' }, treatment: { do: 'double' } },
       { order: 'payment', match: { amount: 20n }, times: 1, treatment: { do: 'falsify', endToEndId: 'E-X' } },
@@ -244,7 +244,7 @@ suite('an order', () => {
     }
   })
 
-  test('spoils files, and sends what did not arrive again', (context) => {
+  test('corrupts files, and sends lost files again', (context) => {
     const { bank, texts, settle } = open(context)
     const faults = ['twice', 'same id', 'cut', 'garbage', 'wrong balance', 'omit'] as const
     for (const fault of faults) {
@@ -278,7 +278,7 @@ suite('an order', () => {
   })
 })
 
-test('a bank that is killed goes on where it was, and a line that was cut is none', (context) => {
+test('a killed bank continues where it stopped and ignores a truncated line', (context) => {
   const { bank, pay, restart, settle, texts } = open(context)
   put(bank(), 'M1.xml', pain001('M1', [{ id: '1', amount: 4001_05n }]))
   const journal = join(bank().toBank, '../state/journal.jsonl')

@@ -343,7 +343,7 @@ suite('an entry that cannot be read waits alone', () => {
     ]
   const broken = (entry: BankEntry): BankEntry => ({ ...entry, amount: text('22.001') })
 
-  test('its amount is what the balances prove, it is named, and two persons decide: it is credited once', async () => {
+  test('the balances prove its amount, reconciliation names it, and two persons have it credited once', async () => {
     const at = await atBank([])
     const [first, second, third] = credits(at.iban)
     const day = { opening: 1000_00n, closing: 1066_00n }
@@ -377,7 +377,7 @@ suite('an entry that cannot be read waits alone', () => {
     assert.equal((await bookings()).length, 3)
   })
 
-  test('the message that names it ends the waiting, in either order', async () => {
+  test('a message with the readable entry resolves it, in either order', async () => {
     const at = await atBank([])
     const [first, second, third] = credits(at.iban)
     await at.take(statement([first, broken(second)], { opening: 0n, closing: 43_00n }), reportXml([second]))
@@ -417,7 +417,7 @@ suite('an entry that cannot be read waits alone', () => {
       assert.match(only?.details ?? '', told)
     })
 
-  test('two of a statement are told and named by reconciliation, and a corrected statement has them', async () => {
+  test('two unreadable entries of a statement are reported, and a corrected statement resolves them', async () => {
     const at = await atBank([])
     const [first, second, third] = credits(at.iban)
     const day = { opening: 0n, closing: 66_00n, statementId: 'S1' }
@@ -431,7 +431,7 @@ suite('an entry that cannot be read waits alone', () => {
     assert.deepEqual(await reconciled(), { closing: '66.00', unexplained: '0.00' })
   })
 
-  test('what the balances contradict is quarantined: nothing is guessed', async () => {
+  test('a statement that contradicts its balances is quarantined', async () => {
     const at = await atBank([])
     const [first, second] = credits(at.iban)
     await at.take(statement([first, broken(second)], { opening: 0n, closing: 44_00n }))
@@ -439,7 +439,7 @@ suite('an entry that cannot be read waits alone', () => {
     assert.deepEqual(pluck(await casesOf(service), 'kind'), ['sum_differs'])
   })
 
-  test('a booking of zero whose payments do not add up to it is a case', async () => {
+  test('a booking of zero whose payments do not add up to it opens a case', async () => {
     const at = await atBank([])
     const details = [creditTo(at.iban, { amount: euro(5_00n) }), { amount: euro(4_00n), isCredit: false }]
     await at.take(statement([entryOf(0n, { details })], { opening: 0n, closing: 0n }))
@@ -448,7 +448,7 @@ suite('an entry that cannot be read waits alone', () => {
   })
 })
 
-suite('charges are those that make the sums fit', () => {
+suite('charges are the ones that make the sums fit', () => {
   const charge = (minor: bigint, isIncluded?: boolean) => ({
     amount: euro(minor),
     ...(isIncluded === undefined ? {} : { isIncluded }),
@@ -487,7 +487,7 @@ suite('charges are those that make the sums fit', () => {
     [-63_50n, 49n],
     [-62_50n, 50n],
   ] as const)
-    test(`a charge of ${minor} beside a booking of ${sum} fits no sum: it is a case, and nothing is split`, async () => {
+    test(`a charge of ${minor} beside a booking of ${sum} fits no sum: it opens a case, and nothing is split`, async () => {
       const at = await atBank(['31.00', '32.00'])
       const details = bothPaid(at)
       const charges = [charge(minor)]

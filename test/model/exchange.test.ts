@@ -117,7 +117,7 @@ async function positions({ db }: Service, { partnerId }: TestPartner) {
 }
 
 suite('exchanges', () => {
-  test('over any sequence of quotes, conversions and payouts no money is made or lost, and positions are explained', async (t) => {
+  test('quotes, conversions and payouts in any order create and lose no money, and explain the positions', async (t) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {
         const actor = await addActor()
@@ -131,7 +131,7 @@ suite('exchanges', () => {
     )
   })
 
-  test('whatever is asked at the same time by two processes, each quote is accepted once', async () => {
+  test('each quote is accepted once, whatever two processes request concurrently', async () => {
     for (let round = 0; round < 8; round += 1) {
       const actor = await addActor()
       const { partner, inUsd } = actor
@@ -160,7 +160,7 @@ suite('exchanges', () => {
     }
   })
 
-  test('of a conversion and a payout that accept one quote at the same time one wins', async () => {
+  test('when a conversion and a payout accept one quote concurrently, one of them wins', async () => {
     const won = { conversions: 0, payouts: 0 }
     for (let round = 0; round < 12; round += 1) {
       const { partner, inUsd } = await addActor()

@@ -319,7 +319,7 @@ const timed: ReadonlySet<Hold['kind']> = new Set([
   'limit',
 ])
 
-suite('what a partner reads of a hold', () => {
+suite('what a partner reads about a hold', () => {
   for (const [kind, walk] of Object.entries(walks) as [Hold['kind'], () => Promise<Seen>][])
     test(`${kind}: ${holds[kind].told}`, async () => {
       const seen = await walk()
@@ -331,7 +331,7 @@ suite('what a partner reads of a hold', () => {
       if (by !== null) assert.ok(new Date(by) > now)
     })
 
-  test('names, texts, rules and their cases are told in the same words, and without a time', () => {
+  test('holds by names, texts, rules and their cases are described in the same words, without a time', () => {
     const kept = Object.values(holds).filter(({ told: shown }) => shown === 'OperatorCheck')
     assert.ok(kept.length >= 5)
     const by = new Date(now.getTime() + hourMs)
@@ -344,7 +344,7 @@ suite('what a partner reads of a hold', () => {
     assert.doesNotMatch(JSON.stringify(told.OperatorCheck), /sanction|list|screen|name|rule|monitor|suspic/i)
   })
 
-  test('what has ended waits for nothing', async () => {
+  test('an ended payment has no hold', async () => {
     const partner = await addPartner(service, 1_000_00n)
     const { payout } = await pay(service, partner, '10.00')
     await service.payouts.cancel(partner.partnerId, payout.id)

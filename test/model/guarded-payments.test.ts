@@ -335,7 +335,7 @@ const beginning: readonly Action[] = [
   { kind: 'rule', when: 'before', country: 'FR' },
 ]
 
-test('in any order of gates, names, rules and decisions nothing leaves that one of them holds, and no cent is elsewhere', async (t) => {
+test('in any order of gates, names, rules and decisions, held payouts are not paid and every cent is accounted for', async (t) => {
   const ends = new Map<string, number>()
   await fc.assert(
     fc.asyncProperty(fc.array(action, { minLength: 20, maxLength: 35 }), fc.boolean(), async (steps, isSegregated) => {

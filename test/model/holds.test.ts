@@ -432,7 +432,7 @@ suite('the money of a customer', () => {
     assert.deepEqual(moving.toSorted(), [...new Set(known)].toSorted())
   })
 
-  test('every place that books entries is known', () => {
+  test('every file that books entries is listed', () => {
     const root = fileURLToPath(new URL('../../service/src/', import.meta.url))
     const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
       .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))

@@ -50,7 +50,7 @@ async function pay(amount: number, idempotencyKey = String(amount)): Promise<voi
   success(await client.post('/v1/payouts/fiat', body))
 }
 
-test('without oddities there is no case', async () => assert.deepEqual(await list(), []))
+test('without faults of the bank there is no case', async () => assert.deepEqual(await list(), []))
 
 test('two persons resolve the cases of a bank that contradicts itself, each once', async () => {
   const before = (await balanceOf(client)).available

@@ -48,7 +48,7 @@ async function byTwo(...words: readonly string[]) {
   return printed('change', 'approve', '--id', id, ...(two ?? []))
 }
 
-test('a typed name does none of it, also in a sandbox without staff', async () => {
+test('a typed name cannot run these commands, even in a sandbox without staff', async () => {
   const always = commandNames.filter((name) => declarationOf(name).second === 'always')
   assert.equal(always.length, 8)
   for (const command of always) {
@@ -64,7 +64,7 @@ test('a typed name does none of it, also in a sandbox without staff', async () =
   two = (await joinedStaff(service, folder, 'Grace Finance', 'finance')).as
 })
 
-test('a stuck payout ends by the written word of the bank, whose hash the audit log has', async () => {
+test('a stuck payout ends by a letter of the bank, whose hash is in the audit log', async () => {
   const { partnerId, payout, about } = await payInFile()
   const letter = join(folder, 'letter.pdf')
   await writeFile(letter, 'We will not execute it.')
@@ -88,7 +88,7 @@ test('a stuck payout ends by the written word of the bank, whose hash the audit 
   )
 })
 
-test('a letter recalls a payment where the bank takes no files: written, sent, answered, each on record', async () => {
+test('a letter recalls a payment where the bank takes no files: written, sent and answered, each recorded', async () => {
   const { partnerId, payout, about } = await payInFile()
   await markFiled(service)
   const [person] = [one ?? []]
@@ -117,7 +117,7 @@ test('a letter recalls a payment where the bank takes no files: written, sent, a
     assert.ok(actions.includes(`operator ${action}`), action)
 })
 
-test('a file that was quarantined is taken, and its case is closed', async () => {
+test('a quarantined file is released, and its case is closed', async () => {
   const { partnerId, creditorAccount } = await addPayee()
   const entry = entryOf(5n, {
     details: [{ references: { endToEndId: 'E1' }, creditorAccount, debtor: { name: 'Ada' } }],
@@ -142,7 +142,7 @@ test('a file that was quarantined is taken, and its case is closed', async () =>
   assert.match(stderr, /has already been released|has already been decided/)
 })
 
-test('a credit of the wrong customer is taken back, with a case for its owner', async () => {
+test('a credit to the wrong customer is reversed, with a case for its owner', async () => {
   const { partnerId, creditorAccount } = await addPayee()
   const entry = entryOf(8n, {
     details: [{ references: { endToEndId: 'E2' }, creditorAccount, debtor: { name: 'Ada' } }],
@@ -182,7 +182,7 @@ test('a credit that a corrected statement omits is cancelled by two persons, and
   assert.match(stderr, /can be cancelled|has already been decided/)
 })
 
-test('a debit is taken from the payment that it was matched with, and its case says which one it was', async () => {
+test('a debit is detached from the payment that it was matched with, and its case names the payment', async () => {
   const { partnerId, payout, about } = await payInFile()
   await markFiled(service)
   const references = { instructionId: payout.endToEndId, endToEndId: payout.endToEndId }
@@ -200,7 +200,7 @@ test('a debit is taken from the payment that it was matched with, and its case s
   assert.match(stderr, /The payout is Returned/)
 })
 
-test('a payout of a bank without files ends by the written word too, and one that the bank pays after all is a case', async () => {
+test('a payout of a bank without files ends by a letter too, and opens a case if the bank pays it after all', async () => {
   const sandbox = await createTestService({ url: service.url, now: new Date() })
   try {
     const partner = await addPartner(sandbox, 1_000_00n)

@@ -139,7 +139,7 @@ suite('the options of every command', () => {
     }
   })
 
-  test('both forms of an option are read alike, and its default is the value that is left out', () => {
+  test('both forms of an option mean the same, and a missing option has its default', () => {
     const partner = right.id
     assert.deepEqual(
       read([
@@ -177,7 +177,7 @@ suite('the options of every command', () => {
     assert.deepEqual(read(['partner', 'create', '--name=a=b']), { name: 'a=b' })
   })
 
-  test('a wrong value is refused with the option, the value and the cure', () => {
+  test('a wrong value is refused with the option, the value and what is allowed', () => {
     let count = 0
     for (const command of commandNames)
       for (const [name, option] of Object.entries(declarationOf(command).options)) {
@@ -201,7 +201,7 @@ suite('the options of every command', () => {
     assert.ok(count > 300, `${count} values`)
   })
 
-  test('words that are no option are refused, and a mistyped command or option is told what was meant', () => {
+  test('unknown words are refused, and a mistyped command or option gets a suggestion', () => {
     const refusals: readonly (readonly [words: string, line: RegExp])[] = [
       [
         `partner expire 2027-01-01 --partner ${right.id}`,
@@ -246,7 +246,7 @@ suite('the options of every command', () => {
   })
 })
 
-suite('what derives from a declaration, or agrees with it', () => {
+suite('what follows from a declaration', () => {
   test('--help shows all commands, those of a group, or one with its options, roles and examples', () => {
     assert.equal(helpOf(['case', 'list']), undefined)
     const linesOf = (...args: readonly string[]) => (helpOf(args) ?? '').split('\n')
@@ -337,7 +337,7 @@ suite('what derives from a declaration, or agrees with it', () => {
     }
   })
 
-  test('a form of the desk asks for all that its command needs but a file, a note and the person', () => {
+  test('a desk form asks for everything that its command needs except a file, a note and the person', () => {
     for (const command of commandNames) {
       const asked = new Set(['note', 'staff', ...formOptions(command).map(({ name }) => name)])
       for (const [name, option] of Object.entries(declarationOf(command).options)) {

@@ -17,7 +17,7 @@ const gate = ([verb = '', ...args]: readonly string[]) => [
 ]
 const printed = (...args: readonly string[]) => operator.printed<unknown>(...gate(args))
 
-test('a gate is set, listed with the defaults, holds in a running service, and is removed', async () => {
+test('a gate is set, listed with the defaults, enforced by a running service, and removed', async () => {
   const all = ['OpenAccount', 'Receive', 'Pay', 'Convert']
   const incomplete = { verificationState: 'Incomplete', allowed: ['Receive'], isDefault: false }
   assert.deepEqual(await printed('set', '--state', 'Incomplete', '--allow', 'Receive'), incomplete)
@@ -42,7 +42,7 @@ test('a gate is set, listed with the defaults, holds in a running service, and i
   await pay(service, partner, '1.00')
 })
 
-test('wrong arguments are named in one line, and set nothing', async () => {
+test('wrong arguments are refused in one line and change nothing', async () => {
   const cases: readonly (readonly [args: readonly string[], says: RegExp])[] = [
     [
       ['set', '--state', 'Invalid', '--allow', 'Pay', '--hold-up-to-in-all', 'EUR=1,GBP=1'],
@@ -57,7 +57,7 @@ test('wrong arguments are named in one line, and set nothing', async () => {
   assert.ok(listed.every(({ isDefault }) => isDefault))
 })
 
-test('a customer is reviewed, listed, and overdue on its day; wrong arguments say what is right', async () => {
+test('a customer is reviewed, listed and overdue on its day; wrong arguments are refused', async () => {
   const review = (...args: readonly string[]) => operator.outcome('review', ...args, '--partner', partner.partnerId)
   const { customer, partnerId } = partner
   const by = ['--customer', customer.serviceId, '--staff', 'Ada']

@@ -60,7 +60,7 @@ test('a file with bad lines is refused with its report, and its good lines are i
   assert.deepEqual([imported.imported, imported.bad, reasonsOf(imported.badLines)], [1, 3, reasons])
 })
 
-test('wrong arguments are named in one line, and import nothing', async () => {
+test('wrong arguments are refused in one line, and nothing is imported', async () => {
   const file = await fileOf('good.csv', ibansFrom(200, 1).join('\n'))
   const before = await printed('list')
   const cases: readonly (readonly [args: readonly string[], says: RegExp])[] = [

@@ -126,7 +126,7 @@ async function rowsOf(table: string, where: string): Promise<readonly string[]> 
   return pluck(rows, 'at')
 }
 
-test('an untouched partner has no finding, while its payments go on', async () => {
+test('an unchanged partner has no finding while its payments continue', async () => {
   assert.deepEqual(await findingsOf(service.db, partnerId), [])
   let isPaying = true
   const paying = (async () => {
@@ -196,7 +196,7 @@ for (const [table, { where, copy }] of Object.entries(rowChanges))
 const check = (words: string) =>
   runOperator(['ledger', 'check', ...words.split(' ').filter((word) => word !== '')], env)
 
-test('the command prints a line for each finding, and its exit status tells them', async () => {
+test('the command prints a line for each finding, and its exit status reports findings', async () => {
   const clean = await check(`--partner ${partnerId}`)
   assert.deepEqual([clean.code, clean.stderr], [0, ''], clean.stdout)
   const positions = [...Object.keys(comparisons), 'auditLog'].map((step) => `position ${partnerId}/${step}`)

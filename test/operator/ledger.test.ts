@@ -29,7 +29,7 @@ await pay(service, partner, '100.00')
 const printed = (words: string) => operator.text('ledger', ...words.split(' '))
 const at = (second: number) => new Date(startedMs + second * 1000).toISOString()
 
-test('balances of now and of a past time, with what each account holds', async () => {
+test('balances at present and at a past time, with what each account holds', async () => {
   const balance = { account: 'balance', currency: 'EUR', holds: 'customers' }
   const settlement = { account: 'settlement.sandbox', currency: 'EUR', holds: 'bank', reserved: '0.00' }
   const now: unknown = JSON.parse(await printed(`balances --partner ${partnerId}`))

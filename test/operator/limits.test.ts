@@ -19,7 +19,7 @@ const ruleCommand =
   (...args: readonly string[]) =>
     operator.outcome(name, ...args, '--partner', partner.partnerId)
 
-test('a limit is set for one customer, listed, holds in a running service, and is removed', async () => {
+test('a limit for one customer is set, listed, enforced by a running service, and removed', async () => {
   const ofCustomer = ['--scope', 'customer', '--customer', partner.customer.serviceId, '--period', 'day']
   const made = (await printed('set', ...ofCustomer, ...euros)) as { readonly id: string }
   const { partnerId, customer } = partner
@@ -41,7 +41,7 @@ test('a limit is set for one customer, listed, holds in a running service, and i
   await pay(service, partner, '12.51')
 })
 
-test('a limit over all currencies is set beside that of its currency, and is in the reference currency', async () => {
+test('a limit over all currencies is in the reference currency, beside the limit of one currency', async () => {
   const whole = ['set', '--scope', 'partner', '--period', 'day', '--all-currencies']
   const made = (await printed(...whole, ...euros)) as { readonly id: string; readonly allCurrencies: boolean }
   assert.equal(made.allCurrencies, true)
@@ -52,7 +52,7 @@ test('a limit over all currencies is set beside that of its currency, and is in 
   for (const { id } of [made, own]) await printed('remove', '--id', id)
 })
 
-test('wrong arguments are named in one line, and set nothing', async () => {
+test('wrong arguments are refused in one line and change nothing', async () => {
   const day = ['--period', 'day']
   const cases: readonly (readonly [args: readonly string[], says: RegExp])[] = [
     [['--scope', 'partner', '--customer', partner.customer.id, ...day, ...euros], /--customer needs --scope customer/],
@@ -71,7 +71,7 @@ test('wrong arguments are named in one line, and set nothing', async () => {
   assert.deepEqual(await printed('list'), [])
 })
 
-test('a fee rule is set, listed, holds in a running service, and is removed', async () => {
+test('a fee rule is set, listed, applied by a running service, and removed', async () => {
   const { partnerId } = partner
   const fee = ruleCommand('fee')
   const from = '2025-12-01T00:00:00.000Z'
@@ -87,7 +87,7 @@ test('a fee rule is set, listed, holds in a running service, and is removed', as
   assert.match(String(await fee('remove', '--id', made.id)), /No such fee rule\.$/)
 })
 
-test('a cooling-off is set, listed, holds in a running service, and is removed', async () => {
+test('a cooling-off is set, listed, enforced by a running service, and removed', async () => {
   const { partnerId } = partner
   const coolingOff = ruleCommand('cooling-off')
   const made = (await coolingOff('set', '--currency', 'EUR', '--hours', '48')) as { readonly id: string }
@@ -99,7 +99,7 @@ test('a cooling-off is set, listed, holds in a running service, and is removed',
   await pay(service, partner, '1.00')
 })
 
-test('a daily maximum per person is set, listed, holds in a running service, and is removed', async () => {
+test('a daily maximum per person is set, listed, enforced by a running service, and removed', async () => {
   const { partnerId, caller } = partner
   const approval = ruleCommand('approval')
   const second = { ...caller, serviceAccountId: newId(), name: 'Second person' }

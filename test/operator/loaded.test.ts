@@ -47,7 +47,7 @@ const unused = [
   /^node_modules\/(?:@opentelemetry|@simplewebauthn|fastify|libphonenumber-js|pino|prom-client|typebox|viem)\//,
 ]
 
-test('a command of the operator loads no gateway, no page, no metrics and no package of theirs', async () => {
+test('an operator command does not load the gateway, pages, metrics or their packages', async () => {
   const database = await useDatabase()
   const { files } = await loadedBy(['operator', 'partner', 'list'], { DATABASE_URL: database.url, DATA_DIR: folder })
   assert.ok(files.includes('service/src/payouts/service.ts'))

@@ -46,7 +46,7 @@ test('a sandbox without its key file is refused and writes no new key', async ()
   assert.equal(existsSync(join(usual.DATA_DIR, 'master.key')), false)
 })
 
-test('a database of the version before is opened by its key only, which is then recorded', async () => {
+test('a database of the previous version is opened only with its key, which is then recorded', async () => {
   await db.run(sql`delete from access.master_keys`)
   await refused(['serve'], { MASTER_KEY: newKey() }, /^MASTER_KEY does not open this database/)
   await refused(['serve'], {}, /master\.key is missing/)

@@ -149,7 +149,7 @@ async function importPools(cell: Cell, partnerId: string) {
   return { own: named('own'), shared: named('shared') }
 }
 
-test('a moved partner goes on in the other cell under the same API key', async () => {
+test('a moved partner continues in the other cell with the same API key', async () => {
   const credentials = await cells[0].createPartner('Mover')
   const { partnerId } = credentials
   const pools = await importPools(cells[0], partnerId)
@@ -303,7 +303,7 @@ test('a copy leaves the partner as it is; a damaged or foreign file is refused a
   assert.deepEqual((await visible(createClient(cells[1].url, credentials))).customers, seen.customers)
 })
 
-test('an export that cannot write its file leaves the partner in its cell, with open credentials', async () => {
+test('an export that cannot write its file leaves the partner in its cell with working credentials', async () => {
   const credentials = await cells[0].createPartner('Stays')
   const { client } = await createScene(credentials)
   const { partnerId } = credentials

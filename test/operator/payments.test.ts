@@ -57,7 +57,7 @@ const second = await pay(4001.08, { reference: 'INVOICE-7' })
 await reaches(first, 'Sent')
 await reaches(second, 'Completed')
 
-test('each key finds the payment: ids, references, amount; a day and a partner narrow it', async () => {
+test('a payment is found by id, reference or amount, narrowed by day and partner', async () => {
   const byId = await find('--id', first)
   const [found] = byId.payments
   assert.ok(found)
@@ -85,7 +85,7 @@ test('each key finds the payment: ids, references, amount; a day and a partner n
     assert.deepEqual(await find(...search), { payments: [], hasMore: false }, search.join(' '))
 })
 
-test('a payment says where it stands and since when, its open case, and what is next', async () => {
+test('a payment shows its status and since when, its open case, and the next step', async () => {
   const [sent] = (await find('--id', first)).payments
   assert.ok(sent)
   const { status, since, amount, connector, beneficiary, timeline, cases, next } = sent
@@ -102,7 +102,7 @@ test('a payment says where it stands and since when, its open case, and what is 
   })
 })
 
-test('the result is bounded and says that there are more', async () => {
+test('the result is limited and says that there are more', async () => {
   for (let count = 0; count < 51; count += 1) await pay(12.34)
   const { payments, hasMore } = await find('--amount', '12.34', '--currency', 'EUR')
   assert.deepEqual([payments.length, hasMore], [50, true])

@@ -38,7 +38,7 @@ async function refused(words: readonly string[], line: RegExp, more: Readonly<Re
 
 type Shown = { readonly isNew?: boolean; readonly status: string; readonly version: number; readonly resource: string }
 
-test('wrong input is named', async () => {
+test('wrong input is refused with what is wrong', async () => {
   await refused(['run', '--day', today], /No account is designated/)
   await refused(
     ['accounts', 'set', '--account', 'DE00', '--currency', 'EUR', '--staff', 'Sam'],
@@ -49,7 +49,7 @@ test('wrong input is named', async () => {
   await refused(['verify', '--from', join(folder, 'none')], /ENOENT/)
 })
 
-test('a day is computed once, exported, and its files prove themselves without a database', async () => {
+test('a day is computed once and exported, and its files are verified without a database', async () => {
   const about = ['--account', ownIban, '--currency', 'EUR', '--from', today]
   await printed('accounts', 'set', ...about, '--staff', 'Sam Staff')
   const accounts = await printed<readonly { readonly account: string; readonly setBy: string }[]>('accounts', 'list')

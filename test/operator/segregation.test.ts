@@ -56,7 +56,7 @@ test('a balance is planned, covered, segregated and pooled again', async () => {
   await checkLedger(service.db, partnerId)
 })
 
-test('what the partner itself does not have covers nothing', async () => {
+test('a partner cannot cover its customers with more than its own money', async () => {
   const { partner, partnerId } = await addOverdrawn()
   const paid = pay(service, partner, '65.00', { beneficiaryId: partner.ownBeneficiary.id })
   const { reserveId: entryId } = (await paid).payout

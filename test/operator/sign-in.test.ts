@@ -58,7 +58,7 @@ test('without an account only the first one is invited; then each change needs a
   assert.equal((await printed('who', ...grace.as))['signedIn'], 'Grace Finance')
 })
 
-test('a command refuses another name, another role, a file that others read, and a token that is over', async () => {
+test('a command refuses another name, another role, a file that others can read, and an expired token', async () => {
   await refused(
     /leave out --staff: the command acts for Grace Finance/,
     ...limit(),
@@ -80,7 +80,7 @@ test('a command refuses another name, another role, a file that others read, and
   assert.deepEqual(await limits(), [])
 })
 
-test('a change waits with nothing written, is approved by another person, and is carried out once', async () => {
+test('a change writes nothing until another person approves it, and is carried out once', async () => {
   const made = await printed(...limit(), '--note', 'Contract of May', ...grace.as)
   assert.match(String(made['next']), /another person runs: change approve --id/)
   const id = String(made['waits'])
@@ -126,7 +126,7 @@ test('a daily maximum per person holds once another person has approved it', asy
   )
 })
 
-test('the checks of a command are those of the moment, at the proposal and at the approval', async () => {
+test('a command is checked at its proposal and again at its approval', async () => {
   const [made] = await limits()
   assert.ok(made)
   const remove = ['limit', 'remove', '--partner', partner.partnerId, '--id']
@@ -140,7 +140,7 @@ test('the checks of a command are those of the moment, at the proposal and at th
   await refused(/was rejected by Ada Admin/, ...change('approve', second, ada))
 })
 
-test('an author withdraws a change; one that has waited for 72 hours is over', async () => {
+test('an author withdraws a change, and a change expires after 72 hours', async () => {
   const withdrawn = await proposed(...limit(), ...grace.as)
   await printed(...change('reject', withdrawn, grace, 'Typed wrongly'))
   await refused(/was rejected by Grace Finance/, ...change('approve', withdrawn, ada))
@@ -154,7 +154,7 @@ test('an author withdraws a change; one that has waited for 72 hours is over', a
   await refused(/has waited for too long/, ...change('approve', old.id, ada))
 })
 
-test('a secret is printed to its author only, after an approval, and once', async () => {
+test('a secret is printed once, after an approval, and only to its author', async () => {
   const create = ['service-account', 'create', '--partner', partner.partnerId, '--name', 'Back office']
   const id = await proposed(...create, '--permissions', 'payouts:read', ...ada.as)
   await refused(/No second person has approved/, ...change('run', id, ada))
@@ -173,7 +173,7 @@ test('a secret is printed to its author only, after an approval, and once', asyn
   assert.equal(accounts.filter(({ name }) => name === 'Back office').length, 1)
 })
 
-test('an author who has lost the role does not run what was approved', async () => {
+test('an author who has lost the role cannot run the approved change', async () => {
   const author = await joinedStaff(service, folder, 'Dora Admin', 'admin')
   const create = ['service-account', 'create', '--partner', partner.partnerId, '--name', 'Late', '--permissions', 'all']
   const id = await proposed(...create, ...author.as)
@@ -185,12 +185,12 @@ test('an author who has lost the role does not run what was approved', async () 
   await refused(/service-account create needs the role admin; yours is support/, ...change('run', id, author))
 })
 
-test('a token that cannot be kept is an error of one line', async () => {
+test('a token that cannot be stored is refused in one line', async () => {
   const create = ['staff', 'token', 'create', '--commands', 'bic load', '--to', '/dev/null/x']
   await refused(/^operator: E(?:NOTDIR|EXIST).*; name another file by --token-file$/, ...create, ...ada.as)
 })
 
-test('the key of a change is the one of the proposal, although its file changes', async () => {
+test('a change keeps the public key of its proposal although the file changes', async () => {
   const file = join(folder, 'partner.pem')
   const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const pem = publicKey.export({ type: 'spki', format: 'pem' })
@@ -204,7 +204,7 @@ test('the key of a change is the one of the proposal, although its file changes'
   assert.ok((await printed(...change('run', id, ada)))['serviceAccountId'])
 })
 
-test('a removal ends commands and sessions at once, also those of a change that waits', async () => {
+test('removing a person ends their sessions at once and stops their pending changes', async () => {
   const [gone, other] = [
     await joinedStaff(service, folder, 'Gone Admin', 'admin'),
     await joinedStaff(service, folder, 'Other Admin', 'admin'),
@@ -217,7 +217,7 @@ test('a removal ends commands and sessions at once, also those of a change that 
   assert.deepEqual(await limits(), [])
 })
 
-test('a block acts at once, its end waits', async () => {
+test('a block takes effect at once, and an unblock waits for an approval', async () => {
   const account = ['--partner', partner.partnerId, '--currency', 'EUR', '--reason', 'Fraud']
   assert.equal((await printed('account', 'block', ...account, '--yes', ...grace.as))['state'], 'Blocked')
   const id = await proposed('account', 'unblock', ...account, ...grace.as)
@@ -226,7 +226,7 @@ test('a block acts at once, its end waits', async () => {
   assert.equal((await service.accounts.notActive(service.db, partner.partnerId)).length, 0)
 })
 
-test('a token of a schedule runs its commands only, ends, and decides nothing', async () => {
+test('a schedule token runs only its commands, cannot decide, and can be ended', async () => {
   const to = join(folder, 'schedule.token')
   const create = ['staff', 'token', 'create', '--to', to, ...ada.as, '--commands']
   await refused(/: case approve is none of them/, ...create, 'case approve')
@@ -241,7 +241,7 @@ test('a token of a schedule runs its commands only, ends, and decides nothing', 
   await refused(/sign in first/, 'screening', 'load', '--from', list, '--token-file', to)
 })
 
-test('a code is confirmed once, within ten minutes, however it is typed, and signs in for an hour', async () => {
+test('a code is confirmed once, within ten minutes, in any spelling, and signs in for an hour', async () => {
   const { commands } = service.staff
   const asked = await commands.request('ada@host')
   assert.equal(await commands.bearer(asked.token), 'waiting')
@@ -266,7 +266,7 @@ test('signing out ends the token and removes its file', async () => {
   await refused(/sign in first/, ...limit(), '--token-file', copy)
 })
 
-test('each command that two persons carry out writes nothing before the second one', async () => {
+test('each command for two persons writes nothing before the second person approves', async () => {
   const needTwo = commandNames.filter((name) => declarationOf(name).second === 'on')
   assert.ok(needTwo.every((name) => rolesOf(name) !== undefined))
   const { partnerId, customer } = partner

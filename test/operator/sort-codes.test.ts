@@ -36,7 +36,7 @@ const refused = async (...account: readonly [string, string]) =>
     },
   )
 
-test('without a table every number of the right form is taken', async () => {
+test('without a table every well-formed account number is accepted', async () => {
   await payee('40-00-00', '11111112')
   const { stderr } = await run('sort-codes', 'show')
   assert.equal(stderr, 'operator: No table of the modulus check was loaded.\n')

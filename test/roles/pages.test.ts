@@ -184,7 +184,7 @@ test('an api process serves pages to its gateway only', async () => {
   assert.ok(!(await page.text()).includes(textAt(session, 'iban').slice(0, 4)))
 })
 
-test('the log has no link', async () => {
+test('the log does not contain links', async () => {
   const session = await openSession()
   const token = pathOf(session).split('/').at(-1) ?? ''
   await payAt(gateway.url, pathOf(session))

@@ -196,7 +196,7 @@ test('SIGTERM drains: not ready, then the request in progress is answered', asyn
   assert.match(textAt(await customer, 'guid'), /^[0-9a-f-]{36}$/)
 })
 
-test('a router without cells, with a wrong or repeated one, ends with one line', async () => {
+test('a router without cells, or with a wrong or repeated cell, is refused in one line', async () => {
   const cell = 'one=http://127.0.0.1:1|http://127.0.0.1:2'
   const cases = [
     ['', /^CELL_URLS is required for the role router/],

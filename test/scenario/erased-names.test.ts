@@ -255,7 +255,7 @@ async function runErasures(): Promise<void> {
   while ((await keptRecords.step()) > 0);
 }
 
-test('after an erasure the names stand only where a duty keeps them, and nowhere after their time', async () => {
+test('after an erasure names remain only where a law requires them, and nowhere after the retention period', async () => {
   const partner = await addPartner(service, 10_000n)
   const { partnerId } = partner
   const made = await useEverywhere(partner)
