@@ -50,16 +50,9 @@ const more: Readonly<Partial<Record<OperationId, () => Promise<unknown>>>> = {
 
 /** The identifier of an item, which does not change while its payment proceeds. */
 const identityOf = (item: JsonObject) => firstText(item, identityFields) ?? assert.fail(JSON.stringify(item))
-const identityFields = [
-  'guid',
-  'id',
-  'inviteId',
-  'serviceAccountId',
-  'guestLinkId',
-  'reference',
-  'eventId',
-  'signature',
-]
+const identityFields = 'guid id inviteId serviceAccountId guestLinkId reference eventId signature linkId userId'.split(
+  ' ',
+)
 const identities = (page: JsonObject) => listAt(page).map(identityOf)
 
 for (const subject of lists)

@@ -10,6 +10,7 @@ import { chainConnectorId, confirmations, createChainScene } from '../support/ch
 import type { TestPartner } from '../support/composition.ts'
 import { print, scaled } from '../support/faults.ts'
 import { untilEnd } from '../support/fixture.ts'
+import { createRandom } from '../support/random.ts'
 
 const seed = 20_261_123
 const reorganisations = scaled(12, 100)
@@ -19,17 +20,6 @@ const payer = `0x${'77'.repeat(20)}`
 const scene = untilEnd(await createChainScene())
 await scene.begin()
 await scene.anvil.fund(payer, 10n ** 13n)
-
-/** Mulberry32: the same seed gives the same sequence. */
-function createRandom(start: number) {
-  let state = start
-  return (below: number) => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below)
-  }
-}
 
 type Place = { readonly partner: TestPartner; readonly address: string }
 
@@ -54,7 +44,7 @@ async function settle(): Promise<void> {
 }
 
 test(`after ${reorganisations} random reorganisations the ledger is what the chain holds`, async (t) => {
-  const random = createRandom(seed)
+  const { number: random } = createRandom(seed)
   const places = await createWorld()
   const counts = { deposits: 0, payouts: 0, 'deep ones': 0, 'credits taken back': 0 }
   const act = async () => {
