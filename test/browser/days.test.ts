@@ -13,7 +13,7 @@ import { fill, texts as payerTexts } from '../../service/src/pages/language.ts'
 import { noBrowser as skip } from '../support/browser.ts'
 import { addAuthenticator, inviteTo, joinByPasskey, openPage, siteOf, useBrowser } from '../support/console.ts'
 import { listAt, success, textAt } from '../support/client.ts'
-import { costTable, createDay, type Day, type Hands } from '../support/day.ts'
+import { costTable, createDay, type Day, type PersonActions } from '../support/day.ts'
 import { joinDesk } from '../support/desk.ts'
 import { useService } from '../support/fixture.ts'
 import { makeMonth } from '../support/month.ts'
@@ -244,14 +244,14 @@ for (const [nth, form] of forms.entries())
       const description = `Ticket ${formName(form)}`
       const shop = await atConsole(form, 'Operator', `Shirin ${nth}`)
       const payer = await atShop(form)
-      const linkOn = async ({ page }: Hands) => {
+      const linkOn = async ({ page }: PersonActions) => {
         const { pathname } = new URL((await page.locator('main pre code').first().innerText()).trim())
         return `${site}${pathname}`
       }
       const sessions = async () => listAt(success(await service.client.get('/v1/checkout/sessions?limit=100')))
       const newest = async () => (await sessions())[0] ?? assert.fail('no session')
       /** Signs in at the bank of the sandbox and approves, then waits until the page says that the money has arrived. */
-      const payAtBank = async ({ type, press, sees }: Hands) => {
+      const payAtBank = async ({ type, press, sees }: PersonActions) => {
         await press(x.withBank)
         await type(x.yourName, 'Paula Payer')
         await press(x.signIn)

@@ -9,7 +9,7 @@ import { createTestService, addPartner, balanceOf } from '../support/composition
 import { casesOf, createBankFolders, createIncomingBank, ownIban, reportXml } from '../support/iso-incoming.ts'
 import { drawing } from '../support/drawing.ts'
 import { scaled } from '../support/faults.ts'
-import { announcement, listing, makePairs, type Pair } from '../support/announced-pairs.ts'
+import { announcement, listing, makePairs, type AnnouncedPair } from '../support/announced-pairs.ts'
 import { createRandom } from '../support/random.ts'
 
 const days = Array.from({ length: 14 }, (_none, index) =>
@@ -44,7 +44,7 @@ async function run(t: TestContext, count: number) {
   let balance = 0n
   let files = 0
   const put = async (text: string) => folders.put(`${`${(files += 1)}`.padStart(5, '0')}.xml`, text)
-  const announce = async (kind: 'camt.052' | 'camt.054', list: readonly Pair[]) => {
+  const announce = async (kind: 'camt.052' | 'camt.054', list: readonly AnnouncedPair[]) => {
     if (list.length === 0) return
     const entries = announcement(list)
     await put(reportXml(entries, { kind }))

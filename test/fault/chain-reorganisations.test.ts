@@ -8,7 +8,7 @@ import { minuteMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { chainConnectorId, confirmations, createChainScene } from '../support/chain/scene.ts'
 import type { TestPartner } from '../support/composition.ts'
-import { print, scaled } from '../support/faults.ts'
+import { printCounts, scaled } from '../support/faults.ts'
 import { untilEnd } from '../support/fixture.ts'
 import { createRandom } from '../support/random.ts'
 
@@ -82,5 +82,5 @@ test(`after ${reorganisations} random reorganisations the ledger is what the cha
   const open = await scene.service.db.rows(sql`select id from rails.chain_transfers where status = 'Pending'`)
   assert.deepEqual(open, [], 'every transfer has an end')
   assert.ok(counts['deep ones'] > 0 && counts['credits taken back'] > 0, JSON.stringify(counts))
-  print(t, { seed, reorganisations, ...counts })
+  printCounts(t, { seed, reorganisations, ...counts })
 })

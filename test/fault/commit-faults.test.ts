@@ -11,7 +11,7 @@ import { test } from 'node:test'
 import { after as later, minuteMs, newId, systemClock } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { createClient, success, textAt } from '../support/client.ts'
-import { createScene, keepEmitting, print, scaled, verifyScene } from '../support/faults.ts'
+import { createScene, keepEmitting, printCounts, scaled, verifyScene } from '../support/faults.ts'
 import { addPartner, balanceOf as balanceIn, createTestService, pay } from '../support/composition.ts'
 import { freePorts, type Program, start } from '../support/program.ts'
 import { createPartner } from '../support/service.ts'
@@ -119,7 +119,7 @@ test('a kill exactly before or after a commit: answered payouts have events, oth
     totals.answered += scene.acknowledged.size
     totals['committed without an answer'] += committed - scene.acknowledged.size
   })
-  print(t, totals)
+  printCounts(t, totals)
   assert.ok(totals['committed without an answer'] > 0, 'some kill falls between a commit and its answer')
 })
 

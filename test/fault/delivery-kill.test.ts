@@ -10,7 +10,7 @@ import { limitsDefault } from '../../service/src/webhooks/index.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
 import { untilEnd } from '../support/fixture.ts'
 import { startDelivery } from '../support/jobs.ts'
-import { print, verifyAt } from '../support/faults.ts'
+import { printCounts, verifyAt } from '../support/faults.ts'
 import { reconcile } from '../support/reconcile.ts'
 import { until } from '../support/until.ts'
 import { createHooks, startEndpoint, statusChanged } from '../support/webhooks.ts'
@@ -88,5 +88,5 @@ test('a delivery worker killed at any point loses no event and sends no unknown 
     await finish(partnerId)
     await checkReceived(scene)
   })
-  print(t, totals)
+  printCounts(t, totals)
 })

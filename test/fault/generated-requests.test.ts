@@ -8,7 +8,7 @@ import { type Answer, type Client, nowSeconds, textAt } from '../support/client.
 import { drawSeed } from '../support/drawing.ts'
 import { scaled } from '../support/faults.ts'
 import { untilEnd, useService } from '../support/fixture.ts'
-import { generate, type Generated } from '../support/generated-requests.ts'
+import { generate, type GeneratedRequest } from '../support/generated-requests.ts'
 import { assertProblem } from '../support/problem.ts'
 import { run } from '../support/program.ts'
 import { createRandom } from '../support/screening/corpus.ts'
@@ -35,7 +35,7 @@ async function createActor() {
 }
 
 /** Says why the answer is wrong. Undefined: it is a success or a refusal of the documented form. */
-function faultOf({ call: { method } }: Generated, answer: Answer): string | undefined {
+function faultOf({ call: { method } }: GeneratedRequest, answer: Answer): string | undefined {
   // An answer to HEAD has no body.
   if (method === 'HEAD') return answer.status >= 500 ? 'status' : undefined
   if (answer.status < 400) return undefined
@@ -54,7 +54,7 @@ test(`${requests} generated requests get no answer of 500, and the ledger is rig
   const statuses = new Map<number, number>()
   const faults: string[] = []
   let sent = 0
-  const send = async (client: Client, generated: Generated): Promise<void> => {
+  const send = async (client: Client, generated: GeneratedRequest): Promise<void> => {
     sent += 1
     // Not behind the last request: the test would end while the partner is being created.
     if (sent < requests && sent % requestsPerWorld === 0) actor = createActor()

@@ -19,7 +19,7 @@ import {
   ownIban,
   reconciliationLines,
 } from '../support/iso-incoming.ts'
-import { makeStatements, type Paid } from '../support/statements.ts'
+import { makeStatements, type PaidPayout } from '../support/statements.ts'
 
 const account = { connector: connectorId, account: ownIban, currency: 'EUR' } as const
 const float = 1_000_000_00n
@@ -38,7 +38,7 @@ async function run(t: TestContext, seed: number): Promise<void> {
     for (let index = 0; index < payoutsOfRun; index += 1) await pay(service, partner, `${20 + index}.${10 + index}`)
     while ((await submitDuePayouts(bank.settlement)) > 0);
     await markFiled(service)
-    const payouts = await service.db.rows<Paid>(
+    const payouts = await service.db.rows<PaidPayout>(
       sql`select end_to_end_id, amount as minor from rails.iso_instructions order by amount`,
     )
     assert.equal(payouts.length, payoutsOfRun)

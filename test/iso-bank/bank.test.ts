@@ -7,7 +7,7 @@ import { suite, test, type TestContext } from 'node:test'
 import { type IsoBank, startIsoBank } from '../../examples/iso-bank/bank.ts'
 import type { Order, Settings } from '../../examples/iso-bank/model.ts'
 import { createManualClock } from '../support/clock.ts'
-import { creditorIban, debtorIban, pain001, put, recall, type Wanted } from './company.ts'
+import { creditorIban, debtorIban, pain001, putFile, recall, type WantedPayment } from './company.ts'
 
 const answered = { answerMs: 0, bookMs: 1000, laterMs: 1000 } satisfies Partial<Settings>
 
@@ -37,8 +37,8 @@ function open(context: TestContext, orders: readonly Order[] = []) {
     clock,
     settle,
     texts,
-    pay: (wanted: readonly Wanted[], messageId = 'M1') => {
-      put(bank, `${messageId}.xml`, pain001(messageId, wanted))
+    pay: (wanted: readonly WantedPayment[], messageId = 'M1') => {
+      putFile(bank, `${messageId}.xml`, pain001(messageId, wanted))
       settle()
     },
     restart: () => {
@@ -123,9 +123,9 @@ suite('a payment', () => {
       ['1', '2', '3'].map((id) => statusOf(bank(), id)),
       ['refused', 'refused', 'executed'],
     )
-    put(bank(), 'sum.xml', pain001('M2', [{ id: '4', amount: 5n }], { controlSum: '0.06' }))
-    put(bank(), 'torn.xml', pain001('M3', [{ id: '5', amount: 5n }]).slice(0, 300))
-    put(bank(), '.hidden.tmp', pain001('M4', [{ id: '6', amount: 5n }]))
+    putFile(bank(), 'sum.xml', pain001('M2', [{ id: '4', amount: 5n }], { controlSum: '0.06' }))
+    putFile(bank(), 'torn.xml', pain001('M3', [{ id: '5', amount: 5n }]).slice(0, 300))
+    putFile(bank(), '.hidden.tmp', pain001('M4', [{ id: '6', amount: 5n }]))
     settle()
     assert.equal(spent(bank()), 1n)
     const codes = texts('pain.002').flatMap((text) => /<GrpSts>RJCT<.*<Cd>(\w+)</.exec(text)?.[1] ?? [])
@@ -151,9 +151,9 @@ suite('a payment', () => {
       { id: '1', amount: 5n },
       { id: '2', amount: 7n },
     ])
-    put(bank(), 'r1.xml', recall('R1', '1'))
-    put(bank(), 'r2.xml', recall('R2', '2'))
-    put(bank(), 'r3.xml', recall('R3', '3'))
+    putFile(bank(), 'r1.xml', recall('R1', '1'))
+    putFile(bank(), 'r2.xml', recall('R2', '2'))
+    putFile(bank(), 'r3.xml', recall('R3', '3'))
     settle()
     assert.deepEqual(
       ['1', '2'].map((id) => statusOf(bank(), id)),
@@ -280,7 +280,7 @@ suite('an order', () => {
 
 test('a killed bank continues where it stopped and ignores a truncated line', (context) => {
   const { bank, pay, restart, settle, texts } = open(context)
-  put(bank(), 'M1.xml', pain001('M1', [{ id: '1', amount: 4001_05n }]))
+  putFile(bank(), 'M1.xml', pain001('M1', [{ id: '1', amount: 4001_05n }]))
   const journal = join(bank().toBank, '../state/journal.jsonl')
   for (let step = 0; step < 6; step += 1) {
     bank().step()

@@ -13,7 +13,7 @@ import { sql } from '../../service/src/postgres/index.ts'
 import { decideAll, listedName, sampleList, screenAll } from '../support/screening/held.ts'
 import { addPartner, ip, type TestPartner } from '../support/composition.ts'
 import { beforeBeginning, follow, observe, type Payment } from './observation.ts'
-import { pathTo, rowsOn, statusesIn } from './walk.ts'
+import { pathTo, transitionsOn, statusesIn } from './walk.ts'
 import { useModules } from '../support/fixture.ts'
 
 const service = await useModules()
@@ -195,7 +195,7 @@ test('opening makes exactly what its row says', async () => {
 
 for (const status of statuses.filter((each) => each !== 'PartiallyPaid'))
   for (const trigger of triggers.filter((each) => !ofParts(each))) {
-    const rows = rowsOn(depositLifecycle, status, trigger)
+    const rows = transitionsOn(depositLifecycle, status, trigger)
     test(`${status}, ${trigger}: ${rows.length > 0 ? 'exactly what the table says' : 'nothing changes'}`, async () => {
       const subject = await inStatus(status)
       const { payment } = subject
@@ -227,7 +227,7 @@ for (const status of [...awaitingParts, 'Screening'] as const)
   for (const trigger of triggers.filter((each) => ofParts(each) || (status === 'PartiallyPaid' && !paying.has(each)))) {
     // While a name is under review, a part waits for the same decision, whatever it would do otherwise.
     const told = status === 'Screening' && trigger !== 'part-cleared' ? 'part-held' : trigger
-    const rows = rowsOn(depositLifecycle, status, told)
+    const rows = transitionsOn(depositLifecycle, status, told)
     test(`in parts, ${status}, ${trigger}: ${rows.length > 0 ? 'exactly what the table says' : 'nothing changes'}`, async () => {
       const subject = await inStatus(status, true)
       const { payment } = subject

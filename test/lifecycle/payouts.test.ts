@@ -15,7 +15,7 @@ import type { Money } from '../../service/src/rails/index.ts'
 import { setApprovalRule } from '../support/approvals.ts'
 import { addPartner, createTestService, pay, type TestPartner } from '../support/composition.ts'
 import { beforeBeginning, follow, observe, type Payment } from './observation.ts'
-import { pathTo, rowsOn, statusesIn } from './walk.ts'
+import { pathTo, transitionsOn, statusesIn } from './walk.ts'
 import { useModules } from '../support/fixture.ts'
 
 const service = await useModules()
@@ -181,7 +181,7 @@ test('acceptance makes exactly what its row says', async () => {
 
 for (const status of statuses)
   for (const trigger of triggers) {
-    const rows = rowsOn(payoutLifecycle, status, trigger)
+    const rows = transitionsOn(payoutLifecycle, status, trigger)
     if (rows.length > 0)
       test(`${status}, ${trigger}: exactly what the table says`, async () => {
         for (const ofCustomer of [true, false]) {

@@ -7,7 +7,7 @@ import { type Environment, freePortSettings, type Program, run, start, stop } fr
 import { readCredentials } from '../support/service.ts'
 import { startWire } from '../support/tcp-proxy.ts'
 
-export type Running = Program & { readonly url: string; readonly opsUrl: string }
+export type RunningRole = Program & { readonly url: string; readonly opsUrl: string }
 
 export async function createProcesses() {
   const database = await createTestDatabase()
@@ -20,7 +20,7 @@ export async function createProcesses() {
     masterKey,
     databaseUrl: database.url,
     wire,
-    role: async (role: string, env: Environment = {}): Promise<Running> => {
+    role: async (role: string, env: Environment = {}): Promise<RunningRole> => {
       const { PORT, OPS_PORT } = await freePortSettings()
       // A worker does not open the port of the API.
       const ports = role === 'worker' ? { OPS_PORT } : { PORT, OPS_PORT }

@@ -12,8 +12,8 @@ import { assertProblem } from '../support/problem.ts'
 import { linesOf, stop } from '../support/program.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, createCustomer, finalTransaction, payoutText } from '../support/world.ts'
-import { type Running, useProcesses } from './processes.ts'
-import { type Manner, startUpstream } from './upstream.ts'
+import { type RunningRole, useProcesses } from './processes.ts'
+import { type UpstreamBehaviour, startUpstream } from './upstream.ts'
 
 const service = await useProcesses()
 const upstream = untilEnd(await startUpstream())
@@ -142,7 +142,7 @@ test('401 from the api process without an internal token, and with a tampered, m
 test('502 when the api process is down, hangs up, refuses the token or responds with nonsense; 504 when it is silent', async () => {
   const gateway = await service.role('gateway', { API_URL: upstream.url, REQUEST_TIMEOUT_MS: '5000' })
   const outer = service.client(gateway.url, credentials)
-  for (const manner of ['garbage', 'page', 'errorPage', 'hangUp', 'refusal', 'silence'] satisfies Manner[]) {
+  for (const manner of ['garbage', 'page', 'errorPage', 'hangUp', 'refusal', 'silence'] satisfies UpstreamBehaviour[]) {
     upstream.behave(manner)
     const [status, code] =
       manner === 'silence' ? ([504, 'downstream_timeout'] as const) : ([502, 'downstream_unreachable'] as const)
@@ -182,7 +182,7 @@ test('an impersonated session can read and not write, leaves an audit line for e
   await until('the session has ended', async () => (await session.get('/v1/accounts')).status === 401)
 })
 
-const readiness = async (running: Running) => (await fetch(`${running.opsUrl}/readyz`)).status
+const readiness = async (running: RunningRole) => (await fetch(`${running.opsUrl}/readyz`)).status
 
 test('502 and not ready while PostgreSQL is unreachable; requests succeed once it is back', async () => {
   await service.wire.cut()

@@ -10,7 +10,7 @@ import { createRandom, type Random } from './random.ts'
 const orders = ['announced', 'late', 'interim', 'unannounced', 'absent'] as const
 type Order = (typeof orders)[number]
 
-export type Pair = {
+export type AnnouncedPair = {
   readonly number: number
   /** When the payer's money came. */
   readonly day: string
@@ -68,9 +68,9 @@ const others = (name: string, random: Random) =>
     withoutAccents(name).toUpperCase().slice(0, 35),
   ])
 
-export function makePairs({ count, seed, ibans, days }: PairOptions): readonly Pair[] {
+export function makePairs({ count, seed, ibans, days }: PairOptions): readonly AnnouncedPair[] {
   const random = createRandom(seed)
-  const pairs: Pair[] = []
+  const pairs: AnnouncedPair[] = []
   while (pairs.length < count) {
     const size = random.chance(0.03) ? 2 + random.number(4) : 1
     const batch = size > 1 ? `B${seed}-${pairs.length}` : null
@@ -127,8 +127,8 @@ type Facts = { readonly number: number; readonly minor: bigint; readonly batch: 
 function tell(
   random: Random,
   { number, minor, batch, iban }: Facts,
-  before?: Pair,
-): Omit<Pair, 'day' | 'listedOn' | 'isCredit' | 'order'> {
+  before?: AnnouncedPair,
+): Omit<AnnouncedPair, 'day' | 'listedOn' | 'isCredit' | 'order'> {
   const id = `${number}`.padStart(8, '0')
   const payer = before?.announced.detail ?? {
     debtor: { name: `${random.pick(names)} ${number % 97}` },
@@ -200,11 +200,11 @@ function retold(random: Random, detail: EntryDetail): EntryDetail {
   }
 }
 
-const isSum = ({ batch }: Pair) => batch !== null
+const isSum = ({ batch }: AnnouncedPair) => batch !== null
 
 /** One booking. Below zero its money left. */
 export function toEntry(
-  { isCredit }: Pick<Pair, 'isCredit'>,
+  { isCredit }: Pick<AnnouncedPair, 'isCredit'>,
   day: string,
   told: readonly Told[],
   bankReference: string | undefined,
@@ -235,9 +235,9 @@ const debited = ({ debtor, debtorAccount, creditorAccount: _none, ...rest }: Ent
 })
 
 const entriesOf = (
-  pairs: readonly Pair[],
+  pairs: readonly AnnouncedPair[],
   name: 'announced' | 'listed',
-  day: (pair: Pair) => string,
+  day: (pair: AnnouncedPair) => string,
 ): readonly BankEntry[] => [
   ...pairs
     .filter((pair) => !isSum(pair))
@@ -249,7 +249,12 @@ const entriesOf = (
 ]
 
 /** The statement has a batch as a sum, with the number of its payments. */
-function batchEntry(first: Pair, batch: readonly Pair[], name: 'announced' | 'listed', day: string): BankEntry {
+function batchEntry(
+  first: AnnouncedPair,
+  batch: readonly AnnouncedPair[],
+  name: 'announced' | 'listed',
+  day: string,
+): BankEntry {
   const entry = toEntry(
     first,
     day,
@@ -259,5 +264,5 @@ function batchEntry(first: Pair, batch: readonly Pair[], name: 'announced' | 'li
   return name === 'announced' ? entry : { ...entry, details: [], batches: [{ count: batch.length }] }
 }
 
-export const announcement = (pairs: readonly Pair[]) => entriesOf(pairs, 'announced', ({ day }) => day)
-export const listing = (pairs: readonly Pair[]) => entriesOf(pairs, 'listed', ({ listedOn: day }) => day)
+export const announcement = (pairs: readonly AnnouncedPair[]) => entriesOf(pairs, 'announced', ({ day }) => day)
+export const listing = (pairs: readonly AnnouncedPair[]) => entriesOf(pairs, 'listed', ({ listedOn: day }) => day)

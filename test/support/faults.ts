@@ -269,13 +269,13 @@ export async function verifyScene(
     unacknowledged: attempted.size - acknowledged.size,
     'committed without acknowledgement': references.size - acknowledged.size,
   }
-  print(t, { ...counts, ...(attempted.size > acknowledged.size ? unacknowledged : {}), ...extra })
+  printCounts(t, { ...counts, ...(attempted.size > acknowledged.size ? unacknowledged : {}), ...extra })
   assert.ok(events.length > 0 || mayBeEmpty === true, 'nothing was committed')
   assert.ok(counts.duplicates <= duplicatesMax, `${counts.duplicates} duplicates, ${duplicatesMax} at most`)
   return counts
 }
 
-export function print(t: TestContext, counts: { readonly [count: string]: number | boolean }): void {
+export function printCounts(t: TestContext, counts: { readonly [count: string]: number | boolean }): void {
   const text = Object.entries(counts).map(([name, count]) => `${count} ${name}`)
   t.diagnostic(`${text.join(', ')}${isLong ? '' : ' (short form)'}`)
 }

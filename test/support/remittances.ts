@@ -68,7 +68,7 @@ const fields = [
   ...['information', 'booking', 'own'],
 ] as const
 
-export type Remitted = {
+export type GeneratedRemittance = {
   readonly reference: string
   readonly detail: Pick<EntryDetail, 'references' | 'remittance' | 'information'>
   /** AddtlNtryInf of the entry. */
@@ -76,7 +76,7 @@ export type Remitted = {
 }
 
 /** One of the references in one of the fields, with other texts beside it, none of which names another known one. */
-export function remitted(random: Random, reference: string): Remitted {
+export function remitted(random: Random, reference: string): GeneratedRemittance {
   const { number, pick } = random
   const field = pick(fields)
   const text = beside(random, written(random, reference))

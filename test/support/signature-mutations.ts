@@ -23,7 +23,7 @@ export type SignedCall = {
   readonly nonce: string
   readonly signature: string
 }
-export type Mutated = { readonly name: string; readonly expected: string; readonly call: SignedCall }
+export type MutatedCall = { readonly name: string; readonly expected: string; readonly call: SignedCall }
 
 type Base = { readonly method: string; readonly path: string; readonly query: string; readonly body: string }
 type Plan = Base & {
@@ -356,7 +356,7 @@ export function signedCall(credentials: Credentials, base: Base): SignedCall {
 }
 
 /** Every mistake in every request that can have it. Mutations that change nothing for a request are left out. */
-export function mutatedCalls(credentials: Credentials, baseUrl: string): readonly Mutated[] {
+export function mutatedCalls(credentials: Credentials, baseUrl: string): readonly MutatedCall[] {
   const key = createPrivateKey(credentials.privateKeyPem)
   return mutationsOf(key, baseUrl).flatMap((mutation) =>
     bases

@@ -13,7 +13,7 @@ import {
 import { entryOf, euro, partsOf, reportXml } from './iso-incoming.ts'
 import { createRandom, type Random } from './random.ts'
 
-export type Paid = { readonly endToEndId: string; readonly minor: bigint }
+export type PaidPayout = { readonly endToEndId: string; readonly minor: bigint }
 type Detail = Partial<EntryDetail>
 /** `moved`: what the balance shows, also where the entry does not. `announced`: as another message has it, perhaps apart. */
 type Booked = { readonly entry: BankEntry; readonly moved: bigint; readonly announced?: readonly BankEntry[] }
@@ -31,7 +31,7 @@ export type Oracle = {
 type Making = {
   readonly random: Random
   readonly ibans: readonly string[]
-  readonly payouts: Paid[]
+  readonly payouts: PaidPayout[]
   readonly oracle: Oracle
   number: number
 }
@@ -59,7 +59,7 @@ function creditOf(making: Making, minor: bigint, more: Detail = {}): Detail {
 /** No two credits have one amount: what may be which is the subject of the pairs of announcements. */
 const newMinor = (making: Making): bigint => 1000n + BigInt((making.number += 1)) * 3n
 
-function paidOf({ oracle }: Making, { endToEndId }: Paid, more: Detail): Detail {
+function paidOf({ oracle }: Making, { endToEndId }: PaidPayout, more: Detail): Detail {
   oracle.paid.add(endToEndId)
   return { references: { endToEndId }, isCredit: false, ...more }
 }
@@ -154,26 +154,26 @@ const numberings = ['consecutive', 'time', 'same', 'none'] as const
 const after = (day: string, days: number): string => Temporal.PlainDate.from(day).add({ days }).toString()
 const firstDay = '2026-01-05'
 
-export type Step = { readonly files: readonly string[] }
-export type Generated = {
+export type StatementStep = { readonly files: readonly string[] }
+export type GeneratedStatements = {
   readonly oracle: Oracle
-  readonly steps: readonly Step[]
+  readonly steps: readonly StatementStep[]
   readonly moved: bigint
   readonly statements: number
 }
-export type Wanted = {
+export type StatementRequest = {
   readonly seed: number
   readonly statements: number
   readonly ibans: readonly string[]
-  readonly payouts: readonly Paid[]
+  readonly payouts: readonly PaidPayout[]
 }
 
-export function makeStatements({ seed, statements, ibans, payouts }: Wanted): Generated {
+export function makeStatements({ seed, statements, ibans, payouts }: StatementRequest): GeneratedStatements {
   const random = createRandom(seed)
   const oracle: Oracle = { credits: new Map(), paid: new Set(), fees: [], unread: [] }
   const making: Making = { random, ibans, payouts: [...payouts], oracle, number: 0 }
   const numbering = random.pick(numberings)
-  const steps: Step[] = []
+  const steps: StatementStep[] = []
   let [balance, day] = [0n, firstDay]
   for (let count = 1; count <= statements; count += 1) {
     const days = random.chance(0.25) ? [day, after(day, 1)] : [day]
