@@ -399,7 +399,7 @@ async function behindGateway(manner: 'hangUp' | 'silence', REQUEST_TIMEOUT_MS = 
   }
 }
 
-/** In this order: the later ones leave the service broken. */
+/** The order matters: the later ones leave the service broken. */
 export const provocations: Readonly<Partial<Record<ProblemCode, Provocation>>> = {
   ...ofRequests,
   ...ofSignatures,

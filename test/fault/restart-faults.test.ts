@@ -12,7 +12,7 @@ import { createPartner } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { balanceOf, createBeneficiary, payoutText } from '../support/world.ts'
 
-/** In the short form each of two instances once. */
+/** The short form restarts each of two instances once. */
 const restarts = scaled(2, 20)
 const callers = 6
 /** Each caller has this many answers between two restarts. */

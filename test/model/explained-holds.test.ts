@@ -140,7 +140,7 @@ const checked = (payee: 'no_match') => async (payout: Awaited<ReturnType<typeof 
 }
 
 type Seen = Explained | undefined
-/** In this order: lists hold what comes behind them until it is compared. */
+/** The order matters: lists hold what comes behind them until it is compared. */
 const walks: Readonly<Record<Hold['kind'], () => Promise<Seen>>> = {
   sending: async () => paidHold(await money(), async () => undefined),
   approval: async () => {

@@ -25,7 +25,7 @@ const progress = 'the progress of a worker'
 const derived = 'it follows from another column'
 const own = 'the request of the partner, which no other row repeats'
 
-/** Without `partner_id`, the key of every row. */
+/** `partner_id` is missing: it is the key of every row. */
 export const tables: Readonly<Record<string, Columns>> = {
   'ledger.accounts': {
     id: { to: other },

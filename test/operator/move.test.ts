@@ -77,7 +77,7 @@ async function createScene(credentials: Credentials): Promise<Scene> {
   return { client, customer, beneficiary: textAt(await createBeneficiary(client, { customerId: customer }), 'id') }
 }
 
-/** Without what deliveries change. */
+/** Leaves out what deliveries change. */
 async function visible(client: Client): Promise<JsonObject> {
   const { webhooks, ...rest } = await snapshot(client)
   const subscriptions = (webhooks as readonly JsonObject[]).map(({ id, url, events }) => ({ id, url, events }))

@@ -18,7 +18,7 @@ export type AnnouncedPair = {
   readonly minor: bigint
   readonly isCredit: boolean
   readonly order: Order
-  /** Of payments that the statement has as one sum. */
+  /** The name of the batch whose payments the statement has as one sum. */
   readonly batch: string | null
   /** A reference of the payer or of the scheme is in both. */
   readonly isStrong: boolean

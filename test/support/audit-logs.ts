@@ -33,7 +33,7 @@ export function auditLogs(get: () => Service) {
   const chainEnd = async (partnerId: string) =>
     (await get().db.row<{ sequence: bigint }>(sql`select sequence from audit.chains where partner_id = ${partnerId}`))
       ?.sequence ?? 0n
-  /** Until a record more is chained. */
+  /** Works until one more record is chained. */
   async function chainedOnce(partnerId: string) {
     const step = chainStep([partnerId])
     const before = await chainEnd(partnerId)

@@ -48,7 +48,7 @@ export async function createBankFolders() {
 /** Folders that exist, also in another process. */
 export function foldersIn(root: string) {
   const folders = { root, toBank: join(root, 'to'), fromBank: join(root, 'from'), archive: join(root, 'archive') }
-  /** Whole under its name at once, as a bank writes it. */
+  /** Writes a file that is whole as soon as it has its name, as a bank does. */
   const put = async (name: string, contents: string | Uint8Array) => {
     const temporary = join(root, `${newId()}.tmp`)
     await writeFile(temporary, contents)
@@ -121,7 +121,7 @@ export function createIncomingBank(
   }
   const incoming = createIncoming(deps)
   const settlement = { ...service.settlement, connectors: [connector] }
-  /** Until there is nothing to do. */
+  /** Works until there is nothing to do. */
   const work = async () => {
     while ((await incoming.step()) > 0);
     while ((await processBankNotifications(settlement)) > 0);

@@ -72,7 +72,7 @@ export function openBank(
     operatorId: operatorPartnerId,
   }
   const { connector, steps } = createIsoBank(deps)
-  /** Until nothing is left to do at this time. */
+  /** Works until nothing is left to do at this time. */
   const work = async () => {
     while ((await steps.make()) + (await steps.deliver()) > 0);
   }
