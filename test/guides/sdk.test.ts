@@ -10,9 +10,7 @@ const readme = new URL('../../sdk/README.md', import.meta.url)
 const guideTest = guideTests(import.meta.url)
 
 guideTest('the code of the README runs', async (service) => {
-  const { text, blocks } = programOf(readme, 'ts')
-  assert.equal(blocks, 9)
-  const runs = await runTypeScript(service, text)
+  const runs = await runTypeScript(service, programOf(readme, 'ts', 9))
   assertLine(runs, /^payout 12\.50 EUR Pending, IBANs$/)
   assertLine(runs, /^replayed: true, true$/)
   assertLine(runs, /^found the customer$/)

@@ -10,9 +10,7 @@ const guideTest = guideTests(import.meta.url)
 guideTest(
   'the code of the guide runs, finds payouts, follows a return, explains it and what it waits for, and streams changes',
   async (service) => {
-    const { text, blocks } = programOf(guide, 'ts')
-    assert.equal(blocks, 8)
-    const runs = await runTypeScript(service, text)
+    const runs = await runTypeScript(service, programOf(guide, 'ts', 8))
     for (const lines of runs)
       assert.deepEqual(
         lines.filter((line) => /^\d: /.test(line)),
