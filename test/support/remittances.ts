@@ -1,6 +1,6 @@
 /** Payments as payers and banks write them, each with the reference that it is about: the oracle of tests. */
 import { creditorReferenceOf, type EntryDetail } from '../../service/src/iso20022/index.ts'
-import type { Random } from '../conformance/hostile.ts'
+import type { Random } from './random.ts'
 
 const base36 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ'
 /** 16 random characters, as references of checkout sessions have; 14 in pounds. */
