@@ -68,9 +68,7 @@ test('a forged zone or language changes nothing, and no link leaves the site', {
       ['__Host-zone', '%00<script>'],
       ['__Host-language', 'xx'],
       ['__Host-browser-zone', 'Mars/Base'],
-    ].map(([name = '', value = '']) => ({
-      ...{ name, value, domain: 'localhost', path: '/', secure: true },
-    })),
+    ].map(([name = '', value = '']) => ({ ...{ name, value, domain: 'localhost', path: '/', secure: true } })),
   )
   await page.goto(`${site}/console/sign-in`)
   assert.equal(await page.evaluate(lang), 'en')

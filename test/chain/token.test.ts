@@ -22,10 +22,7 @@ test('a transfer moves tokens and logs who paid whom how much', async () => {
   assert.equal(await anvil.balance(bob, 'EURC'), 0n)
   const [log] = await anvil.rpc<readonly { readonly topics: readonly string[]; readonly data: string }[]>(
     'eth_getLogs',
-    {
-      address: contracts.USDC,
-      fromBlock: 'latest',
-    },
+    { address: contracts.USDC, fromBlock: 'latest' },
   )
   const padded = (address: string) => `0x${address.slice(2).padStart(64, '0')}`
   assert.deepEqual(log?.topics.slice(1), [padded(alice), padded(bob)])

@@ -242,11 +242,7 @@ const ofReports: Partial<Record<ProblemCode, Provocation>> = {
     return client.get(`/v1/reports/${id}/content`)
   },
   range_not_satisfiable: ({ client, world }) =>
-    client.send({
-      method: 'GET',
-      target: `/v1/reports/${world.report}/content`,
-      headers: { Range: 'bytes=1000000-' },
-    }),
+    client.send({ method: 'GET', target: `/v1/reports/${world.report}/content`, headers: { Range: 'bytes=1000000-' } }),
   report_limit_reached: ({ client, db }) =>
     until('a report is refused', async () => {
       const answer = await client.post('/v1/reports', january)

@@ -220,10 +220,7 @@ async function rules(day: Day, given: Extract<Action, { kind: 'rule' | 'ruleOff'
       'an alert',
     )
     const decided = answerOrCode(
-      twoPersons(id, partnerId, {
-        action: given.how,
-        disposition: given.how === 'release' ? 'explained' : 'fraud',
-      }),
+      twoPersons(id, partnerId, { action: given.how, disposition: given.how === 'release' ? 'explained' : 'fraud' }),
     )
     const canRefuse = oracle.standingOf(alert).waiting > 0n
     if (given.how === 'refuse' && !canRefuse)

@@ -30,16 +30,8 @@ import { countryActions, countrySides, hitDispositionsOf, outcomes } from '../..
 import { runOperator } from '../support/operator.ts'
 
 const right: Readonly<Record<keyof Kinds, string>> = {
-  ...{
-    text: 'x',
-    name: 'Ada Lovelace',
-    email: 'ada@example.com',
-    file: 'x.csv',
-    flag: '',
-    choice: '',
-    choices: '',
-    id: newId(),
-  },
+  ...{ text: 'x', name: 'Ada Lovelace', email: 'ada@example.com', file: 'x.csv', id: newId() },
+  ...{ flag: '', choice: '', choices: '' },
   ...{ time: '2026-03-01T12:00:00Z', moment: '2026-03-01', day: '2026-03-01', integer: '1', currency: 'EUR' },
   ...{ amount: '0.50', positive: '1000.00', iban: 'DE89 3704 0044 0532 0130 00', countries: 'IR,KP' },
   ...{ permissions: 'all', capabilities: 'Pay', balances: 'EUR=150.00', commands: 'bic load' },
@@ -141,35 +133,12 @@ suite('the options of every command', () => {
 
   test('both forms of an option mean the same, and a missing option has its default', () => {
     const partner = right.id
-    assert.deepEqual(
-      read([
-        'fee',
-        'set',
-        `--partner=${partner.toUpperCase()}`,
-        '--currency=USDC',
-        '--fixed=0.000001',
-        '--from',
-        right.time,
-      ]),
-      {
-        ...{ partner, currency: 'USDC', rail: 'any', fixed: 1n, 'basis-points': 0, from: new Date(right.time) },
-      },
-    )
-    assert.deepEqual(
-      read([
-        'screening',
-        'country',
-        'remove',
-        '--countries',
-        'ir, KP,IR',
-        '--for=deposits,payouts',
-        '--staff',
-        'Ada  L',
-      ]),
-      {
-        ...{ countries: ['IR', 'KP'], for: ['deposits', 'payouts'], staff: 'Ada L' },
-      },
-    )
+    const fee = `fee set --partner=${partner.toUpperCase()} --currency=USDC --fixed=0.000001 --from ${right.time}`
+    const amounts = { currency: 'USDC', rail: 'any', fixed: 1n, 'basis-points': 0 }
+    assert.deepEqual(read(fee.split(' ')), { partner, ...amounts, from: new Date(right.time) })
+    const countries = ['screening', 'country', 'remove', '--countries', 'ir, KP,IR', '--for=deposits,payouts']
+    const removal = { countries: ['IR', 'KP'], for: ['deposits', 'payouts'], staff: 'Ada L' }
+    assert.deepEqual(read([...countries, '--staff', 'Ada  L']), removal)
     assert.deepEqual(read(['reconcile', '--at', '2026-03-01']), {
       at: new Date('2026-03-01T23:59:59.999Z'),
       format: 'json',
@@ -311,17 +280,10 @@ suite('what follows from a declaration', () => {
 
   test('a list of choices is that of the code that takes them', () => {
     const lists: Readonly<Record<string, readonly string[]>> = {
-      ...{
-        'case propose action': caseActions,
-        'case propose disposition': [...new Set(caseActions.flatMap(dispositionsOf))],
-        'decider set kind': decidedKinds,
-        'payment end outcome': paymentEnds,
-        'bank recall reason': recallReasons,
-      },
-      ...{
-        'payment recall reason': recallReasons,
-        'account block reason': accounts.stateReasons,
-      },
+      'case propose action': caseActions,
+      'case propose disposition': [...new Set(caseActions.flatMap(dispositionsOf))],
+      ...{ 'decider set kind': decidedKinds, 'payment end outcome': paymentEnds, 'bank recall reason': recallReasons },
+      ...{ 'payment recall reason': recallReasons, 'account block reason': accounts.stateReasons },
       ...{ 'limit set scope': limitScopes, 'limit set period': limitPeriods, 'limit set state': verificationStates },
       ...{ 'gate set state': verificationStates, 'fee set rail': feeRails, 'staff invite role': staffRoles },
       ...{ 'staff role role': staffRoles, 'screening decide outcome': outcomes },

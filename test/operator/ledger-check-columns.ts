@@ -69,11 +69,7 @@ export const tables: Readonly<Record<string, Columns>> = {
     posted: more('posted'),
     reserved: more('reserved'),
   },
-  'ledger.checkpoint_progress': {
-    position: { to: other },
-    party_position: { to: other },
-    differs: progress,
-  },
+  'ledger.checkpoint_progress': { position: { to: other }, party_position: { to: other }, differs: progress },
   'ledger.party_checkpoints': {
     party_id: { to: other },
     account_id: { to: other },

@@ -18,12 +18,7 @@ export const recordAt = (partnerId: string, ms: number, name: number, reference 
 /** `get`: the service of the file, which starts before its tests. */
 export function auditLogs(get: () => Service) {
   const chainStep = (partnerIds: readonly string[], headPeriodMs = dayMs) =>
-    createChainStep({
-      ...get(),
-      partnerIds: () => Promise.resolve(partnerIds),
-      clockDifferenceMsMax: 0,
-      headPeriodMs,
-    })
+    createChainStep({ ...get(), partnerIds: () => Promise.resolve(partnerIds), clockDifferenceMsMax: 0, headPeriodMs })
   async function chained(partnerId: string, headPeriodMs = dayMs) {
     const step = chainStep([partnerId], headPeriodMs)
     while ((await step()) > 0);

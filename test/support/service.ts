@@ -166,12 +166,7 @@ function endings(child: ChildProcess, output: () => string) {
 async function startRoles(env: Environment) {
   const [apiPort = '', apiOps = '', PORT = '', OPS_PORT = ''] = (await freePorts(4)).map(String)
   const api = await startProgram(['api'], { ...env, PORT: apiPort, OPS_PORT: apiOps })
-  const gateway = await startProgram(['gateway'], {
-    ...env,
-    PORT,
-    OPS_PORT,
-    API_URL: `http://127.0.0.1:${apiPort}`,
-  })
+  const gateway = await startProgram(['gateway'], { ...env, PORT, OPS_PORT, API_URL: `http://127.0.0.1:${apiPort}` })
   const stop = async () => {
     for (const program of [gateway, api]) assert.equal((await stopProgram(program)).code, 0)
   }

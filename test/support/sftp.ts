@@ -203,12 +203,7 @@ type Serving = {
   readonly run: (operation: SftpOperation, id: number, path: string, work: Work) => void
 }
 
-const silent = {
-  status: () => undefined,
-  handle: () => undefined,
-  attrs: () => undefined,
-  name: () => undefined,
-}
+const silent = { status: () => undefined, handle: () => undefined, attrs: () => undefined, name: () => undefined }
 
 /** Does operations on the folder, as ordered, and answers. */
 function answer(sftp: SFTPWrapper, connection: Connection, options: SftpServerOptions, fault: Faults): void {
