@@ -11,7 +11,8 @@ const guideTest = guideTests(import.meta.url)
 guideTest(
   'the code of the guide invites a person, who joins by the mailed link and is then listed',
   async (service) => {
-    const runs = await runTypeScript(service, programOf(guide, 'ts', 2))
+    const text = programOf(guide, 'ts', 2)
+    const runs = await runTypeScript(service, text)
     assertLine(runs, /^grace\.\d+@example\.com: Pending$/)
     const [, address = ''] = /^(grace\S+): Pending$/.exec(runs[0]?.[0] ?? '') ?? []
     await joinByPassword(service, address)
