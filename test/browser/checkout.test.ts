@@ -157,21 +157,9 @@ test('a keyboard reaches every control in the order of reading, with a visible f
     assert.equal(outline, '3px', name)
     reached.push(name.startsWith('Germany') ? 'country' : name)
   }
-  assert.deepEqual(reached, [
-    'country',
-    'Pay with your bank',
-    'Copy Recipient',
-    'Copy IBAN',
-    'Copy BIC',
-    'Copy Amount',
-    'Copy Reference',
-    'Back to shop.example.com',
-    'English',
-    'Deutsch',
-    'Français',
-    'Español',
-    'Lietuvių',
-  ])
+  const copies = ['Copy Recipient', 'Copy IBAN', 'Copy BIC', 'Copy Amount', 'Copy Reference']
+  const languages = ['English', 'Deutsch', 'Français', 'Español', 'Lietuvių']
+  assert.deepEqual(reached, ['country', 'Pay with your bank', ...copies, 'Back to shop.example.com', ...languages])
   await page.locator('button.primary').focus()
   await page.keyboard.press('Enter')
   await page.locator('#name').focus()

@@ -347,19 +347,8 @@ test('200 with one customer when the process is killed between the claim of the 
 
 /** The fields with the id of what an operation has made, in the order in which a refusal names them. */
 const createdFields = [
-  'guid',
-  'id',
-  'inviteId',
-  'serviceAccountId',
-  'guestLinkId',
-  'eventId',
-  'creditId',
-  'sessionId',
-  'latePaymentId',
-  'linkId',
-  'transactionHash',
-  'reference',
-  'outwardReference',
+  ...['guid', 'id', 'inviteId', 'serviceAccountId', 'guestLinkId', 'eventId', 'creditId', 'sessionId', 'latePaymentId'],
+  ...['linkId', 'transactionHash', 'reference', 'outwardReference'],
 ]
 // Last, because they delete what the others use.
 for (const subject of byHeader)

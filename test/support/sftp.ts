@@ -16,20 +16,8 @@ import type { Attributes, Connection, SFTPWrapper } from 'ssh2'
 import type { SftpConfig } from '../../service/src/banks/files/transport/settings.ts'
 
 export const sftpOperations = [
-  'connect',
-  'authenticate',
-  'session',
-  'opendir',
-  'readdir',
-  'open',
-  'read',
-  'write',
-  'fsync',
-  'close',
-  'lstat',
-  'stat',
-  'rename',
-  'remove',
+  ...['connect', 'authenticate', 'session', 'opendir', 'readdir', 'open', 'read', 'write', 'fsync', 'close'],
+  ...['lstat', 'stat', 'rename', 'remove'],
 ] as const
 export type SftpOperation = (typeof sftpOperations)[number]
 
