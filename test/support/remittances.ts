@@ -8,19 +8,8 @@ export const newReference = ({ number, pick }: Random): string =>
   creditorReferenceOf(Array.from({ length: pick([16, 16, 14]) }, () => base36[number(36)]).join(''))
 
 const words = [
-  ...[
-    'Danke',
-    'Rechnung',
-    'Ref.: RF',
-    'Jan',
-    'von A B C D E',
-    'für März',
-    'RF18',
-    'RF12 3',
-    '2026-11-24',
-    'Überweisung',
-  ],
-  ...['00', '97', 'Z', 'order #88', 'RF99ABC', 'Merci beaucoup', '/INV/1', 'R', 'F', '12,50 €'],
+  ...['Danke', 'Rechnung', 'Ref.: RF', 'Jan', 'von A B C D E', 'für März', 'RF18', 'RF12 3', '2026-11-24', '00', '97'],
+  ...['Überweisung', 'Z', 'order #88', 'RF99ABC', 'Merci beaucoup', '/INV/1', 'R', 'F', '12,50 €'],
 ] as const
 const separators = ['', ' ', '  ', '\u00a0', '-', ' - ', '/', '.', ': ', '\n', '\t', '\u202f', '\u200b', '_'] as const
 
