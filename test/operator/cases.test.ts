@@ -11,28 +11,19 @@ import { balanceOf } from '../support/world.ts'
 const service = await useService({ env: { SANDBOX_BANK_DELAY_MS: '10' } })
 const { client, env } = service
 
-type Case = {
-  readonly partnerId: string
-  readonly id: string
-  readonly kind: string
-  readonly suspense: { readonly currency: string; readonly amount: string } | null
-  readonly report: { readonly kind?: string; readonly money?: { readonly amount: string } }
+type Case = Readonly<Record<'partnerId' | 'id' | 'kind', string>> & {
   readonly resolution: string | null
   readonly proposalId: string | null
+  readonly suspense: { readonly currency: string; readonly amount: string } | null
+  readonly report: { readonly kind?: string; readonly money?: { readonly amount: string } }
 }
-type Shown = {
-  readonly candidates: readonly {
-    readonly kind: string
-    readonly amount: string
-    readonly agreed: readonly { readonly what: string }[]
-  }[]
-}
-type Decision = {
-  readonly sequence: number
+type Candidate = {
   readonly kind: string
-  readonly actor: string
-  readonly action: string | null
+  readonly amount: string
+  readonly agreed: readonly { readonly what: string }[]
 }
+type Shown = { readonly candidates: readonly Candidate[] }
+type Decision = Readonly<{ sequence: number; kind: string; actor: string; action: string | null }>
 
 const operator = (...args: readonly string[]) => runOperator([...args], env)
 const list = async () => JSON.parse((await operator('case', 'list')).stdout) as readonly Case[]

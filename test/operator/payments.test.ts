@@ -13,24 +13,13 @@ const service = await useService({ env: { SANDBOX_BANK_DELAY_MS: '10' } })
 const { client } = service
 const { partnerId } = service.credentials
 
-type Payment = {
-  readonly partnerId: string
-  readonly payoutId: string
-  readonly instructionId: string
-  readonly endToEndId: string
-  readonly reference: string
+type Texts = 'payoutId' | 'instructionId' | 'endToEndId' | 'reference' | 'status' | 'since' | 'amount' | 'connector'
+type Payment = Readonly<Record<Texts | 'partnerId' | 'beneficiary' | 'next' | 'runbook', string>> & {
   readonly userReference: string | null
-  readonly status: string
-  readonly since: string
-  readonly amount: string
-  readonly connector: string
-  readonly beneficiary: string
   readonly timeline: readonly { readonly step: string; readonly createdAt: string }[]
   readonly cases: readonly { readonly kind: string }[]
   readonly hold?: string
   readonly partnerReads?: string
-  readonly next: string
-  readonly runbook: string
 }
 type Found = { readonly payments: readonly Payment[]; readonly hasMore: boolean }
 
