@@ -3,9 +3,8 @@
  * and accepts and returns money that came late.
  */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { noBrowser as skip } from '../support/browser.ts'
+import { test } from '../support/browser.ts'
 import { type JsonObject, listAt, success, textAt } from '../support/client.ts'
 import { check, main, openPage, press, useConsole } from '../support/console.ts'
 import { useSharedService } from '../support/fixture.ts'
@@ -44,7 +43,7 @@ async function payAtBank(page: Page, name: string): Promise<void> {
   })
 }
 
-test('two payers pay one link, with a script and without', { skip }, async () => {
+test('two payers pay one link, with a script and without', async () => {
   const link = await makeLink({ description: 'Ticket <b>', paymentsMax: 2, returnUrl: 'https://shop.example.com/x' })
   const path = pathOf(textAt(link, 'url'))
   const ada = await payerAt(path)
@@ -84,7 +83,7 @@ test('two payers pay one link, with a script and without', { skip }, async () =>
   for (const each of [ada, grace, late]) await each.close()
 })
 
-test('the page of a link is in five languages, and an open amount has bounds', { skip }, async () => {
+test('the page of a link is in five languages, and an open amount has bounds', async () => {
   const link = await makeLink({ amount: null, amountMin: 5, amountMax: 50 })
   const path = pathOf(textAt(link, 'url'))
   const { page, close } = await payerAt(path)
@@ -109,7 +108,7 @@ test('the page of a link is in five languages, and an open amount has bounds', {
   await close()
 })
 
-test('the shop makes a link with items, sees its payers, and switches it off', { skip }, async () => {
+test('the shop makes a link with items, sees its payers, and switches it off', async () => {
   const { page, close } = await person('Operator', 'Olga Operator')
   await page.goto(`${site}/console/checkout/links/new`)
   await check(page)
@@ -143,7 +142,7 @@ test('the shop makes a link with items, sees its payers, and switches it off', {
   await close()
 })
 
-test('the shop accepts late money and returns other late money; a second choice is told', { skip }, async () => {
+test('the shop accepts late money and returns other late money; a second choice is told', async () => {
   const { id } = await lateSession(client, customerId, 2)
   const { page, close } = await person('Operator', 'Lisa Operator')
   assert.match(await main(page), /1\s+Sessions with money to accept or send back/)

@@ -8,10 +8,9 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
 import { createRequire } from 'node:module'
-import { test } from 'node:test'
 import { brotliDecompressSync } from 'node:zlib'
 import type { BrowserContext, Page } from 'playwright-core'
-import { noBrowser as skip } from '../support/browser.ts'
+import { test } from '../support/browser.ts'
 import { type JsonObject, success, textAt } from '../support/client.ts'
 import { openPage, useBrowser } from '../support/console.ts'
 import { useService } from '../support/fixture.ts'
@@ -47,7 +46,7 @@ async function toDecision(page: Page): Promise<void> {
   await page.locator('button.primary').click()
 }
 
-test('a payer pays with the bank page, and the page shows it without a reload', { skip }, async () => {
+test('a payer pays with the bank page, and the page shows it without a reload', async () => {
   const session = await openSession({ returnUrl: 'https://shop.example.com/orders/42' })
   const { page, close } = await visit(textAt(session, 'url'))
   assert.equal(await heading(page), '€49.90')
@@ -73,7 +72,7 @@ test('a payer pays with the bank page, and the page shows it without a reload', 
   assert.equal(transaction.type, 'CustomerDeposit')
 })
 
-test('without JavaScript the payer pays as well; only the copy buttons are hidden', { skip }, async () => {
+test('without JavaScript the payer pays as well; only the copy buttons are hidden', async () => {
   const session = await openSession()
   const { page, close } = await visit(textAt(session, 'url'), { javaScriptEnabled: false, viewport: phone })
   assert.equal(await page.locator('.copy:visible').count(), 0)
@@ -87,7 +86,7 @@ test('without JavaScript the payer pays as well; only the copy buttons are hidde
   await close()
 })
 
-test('the copy buttons copy what a bank wants, without blanks, and say so', { skip }, async () => {
+test('the copy buttons copy what a bank wants, without blanks, and say so', async () => {
   const session = await openSession()
   const { page, context, close } = await visit(textAt(session, 'url'))
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
@@ -103,24 +102,20 @@ test('the copy buttons copy what a bank wants, without blanks, and say so', { sk
   await close()
 })
 
-test(
-  'an open page follows what happens elsewhere: a credit by reference, an end by the partner',
-  { skip },
-  async () => {
-    const [paid, ended] = [await openSession(), await openSession()]
-    const first = await visit(textAt(paid, 'url'))
-    const second = await visit(textAt(ended, 'url'))
-    success(await simulate(paid, { step: 'credit' }))
-    success(await service.client.post(`/v1/checkout/sessions/${textAt(ended, 'sessionId')}/expire`))
-    await first.page.locator('.mark.completed').waitFor()
-    await second.page.locator('.mark.expired').waitFor()
-    assert.equal(await heading(second.page), 'The time to pay is over')
-    await first.close()
-    await second.close()
-  },
-)
+test('an open page follows what happens elsewhere: a credit by reference, an end by the partner', async () => {
+  const [paid, ended] = [await openSession(), await openSession()]
+  const first = await visit(textAt(paid, 'url'))
+  const second = await visit(textAt(ended, 'url'))
+  success(await simulate(paid, { step: 'credit' }))
+  success(await service.client.post(`/v1/checkout/sessions/${textAt(ended, 'sessionId')}/expire`))
+  await first.page.locator('.mark.completed').waitFor()
+  await second.page.locator('.mark.expired').waitFor()
+  assert.equal(await heading(second.page), 'The time to pay is over')
+  await first.close()
+  await second.close()
+})
 
-test('the language is the one that the browser wants, and a chosen one stays on the way', { skip }, async () => {
+test('the language is the one that the browser wants, and a chosen one stays on the way', async () => {
   const session = await openSession()
   for (const [locale, text] of [
     ['de-AT', 'Selbst überweisen'],
@@ -144,7 +139,7 @@ test('the language is the one that the browser wants, and a chosen one stays on 
   await close()
 })
 
-test('a keyboard reaches every control in the order of reading, with a visible focus', { skip }, async () => {
+test('a keyboard reaches every control in the order of reading, with a visible focus', async () => {
   const session = await openSession({ returnUrl: 'https://shop.example.com/' })
   const { page, close } = await visit(textAt(session, 'url'))
   const reached: unknown[] = []
@@ -171,7 +166,7 @@ test('a keyboard reaches every control in the order of reading, with a visible f
   await close()
 })
 
-test('what a screen reader hears is the content of the page, in its order', { skip }, async () => {
+test('what a screen reader hears is the content of the page, in its order', async () => {
   const session = await openSession()
   const { page, close } = await visit(textAt(session, 'url'))
   const snapshot = await page.locator('main').ariaSnapshot()
@@ -259,7 +254,7 @@ async function setBarelyReadableBranding(): Promise<void> {
   success(await service.client.put('/v1/checkout/branding', branding))
 }
 
-test('axe finds nothing in any state, theme and size, and every control is 44 pixels high', { skip }, async () => {
+test('axe finds nothing in any state, theme and size, and every control is 44 pixels high', async () => {
   await setBarelyReadableBranding()
   const context = await (await browser()).newContext({ viewport: desktop, locale: 'en', bypassCSP: true })
   const findings: string[] = []
@@ -288,33 +283,29 @@ test('axe finds nothing in any state, theme and size, and every control is 44 pi
   assert.equal(runs, 12 * 4)
 })
 
-test(
-  'the whole page is below 60 KB compressed, with long cache for what has a hash in its name',
-  { skip },
-  async () => {
-    const session = await openSession({ returnUrl: 'https://shop.example.com/orders/42' })
-    const headers = { 'accept-encoding': 'br', 'accept-language': 'de' }
-    // Not by fetch, which would decode the body.
-    const get = async (url: string) => {
-      const [answer] = (await once(request(url, { headers }).end(), 'response')) as [IncomingMessage]
-      return { headers: answer.headers, body: Buffer.concat(await answer.toArray()) }
-    }
-    const page = await get(textAt(session, 'url'))
-    assert.equal(page.headers['content-encoding'], 'br')
-    assert.equal(page.headers['cache-control'], 'no-store')
-    assert.equal(page.headers['referrer-policy'], 'no-referrer')
-    assert.equal(page.headers['set-cookie'], undefined)
-    const text = brotliDecompressSync(page.body).toString('utf8')
-    const files = [...text.matchAll(/(?:href|src)="(assets\/[^"]+)"/g)].map((match) => match[1] ?? '')
-    assert.equal(files.length, 2)
-    let bytes = page.body.length
-    for (const file of files) {
-      const asset = await get(new URL(file, textAt(session, 'url')).href)
-      assert.equal(asset.headers['cache-control'], 'public, max-age=31536000, immutable')
-      bytes += asset.body.length
-    }
-    assert.ok(bytes < 60_000, `${bytes} bytes`)
-    // Far less: a limit near what it is, so that a page that grows is seen.
-    assert.ok(bytes < 16_000, `${bytes} bytes`)
-  },
-)
+test('the whole page is below 60 KB compressed, with long cache for what has a hash in its name', async () => {
+  const session = await openSession({ returnUrl: 'https://shop.example.com/orders/42' })
+  const headers = { 'accept-encoding': 'br', 'accept-language': 'de' }
+  // Not by fetch, which would decode the body.
+  const get = async (url: string) => {
+    const [answer] = (await once(request(url, { headers }).end(), 'response')) as [IncomingMessage]
+    return { headers: answer.headers, body: Buffer.concat(await answer.toArray()) }
+  }
+  const page = await get(textAt(session, 'url'))
+  assert.equal(page.headers['content-encoding'], 'br')
+  assert.equal(page.headers['cache-control'], 'no-store')
+  assert.equal(page.headers['referrer-policy'], 'no-referrer')
+  assert.equal(page.headers['set-cookie'], undefined)
+  const text = brotliDecompressSync(page.body).toString('utf8')
+  const files = [...text.matchAll(/(?:href|src)="(assets\/[^"]+)"/g)].map((match) => match[1] ?? '')
+  assert.equal(files.length, 2)
+  let bytes = page.body.length
+  for (const file of files) {
+    const asset = await get(new URL(file, textAt(session, 'url')).href)
+    assert.equal(asset.headers['cache-control'], 'public, max-age=31536000, immutable')
+    bytes += asset.body.length
+  }
+  assert.ok(bytes < 60_000, `${bytes} bytes`)
+  // Far less: a limit near what it is, so that a page that grows is seen.
+  assert.ok(bytes < 16_000, `${bytes} bytes`)
+})

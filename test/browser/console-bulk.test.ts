@@ -1,9 +1,8 @@
 /** Bulk payouts in a real browser: from the template to the file with the results; and what others see and do. */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { noBrowser as skip } from '../support/browser.ts'
+import { test } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
 import { check, cookieOf, main, press, useConsole } from '../support/console.ts'
 import { useSharedService } from '../support/fixture.ts'
@@ -30,91 +29,87 @@ const ended = async (page: Page, address: string) => {
   })
 }
 
-test(
-  'a bulk as finance does it: template, file of Excel, corrections, new payees, send, results',
-  { skip },
-  async () => {
-    const { page, close } = await person('Operator', 'Ann Operator')
-    const saved = textAt(
-      await createBeneficiary(service.client, { name: 'Ada & Söhne', iban: 'DE89370400440532013000', alias: 'Miete' }),
-      'name',
-    )
-    await page.getByRole('link', { name: 'Bulk payouts' }).click()
-    assert.match(await main(page), /No bulk payout yet/)
-    assert.doesNotMatch(await main(page), /\/v1\//)
-    await page.getByRole('link', { name: 'New bulk payout' }).click()
-    await check(page)
-    const template = await downloaded(page, 'Download the template (CSV)')
-    assert.match(template, /^\uFEFFName,IBAN,Amount,Currency,Reference,Saved payee,/)
-    await upload(page, 'PK\u0003\u0004', 'latin1', 'payouts.xlsx')
-    await press(page, 'Check file')
-    assert.match(await page.locator('#file-error').innerText(), /Save as.*CSV UTF-8/)
-    // As Excel on Windows writes it in German: Windows-1252, semicolons, decimal commas.
-    const rows = [
-      'Name;IBAN;Betrag;Währung;Verwendungszweck;Gespeicherter Empfänger',
-      ';;1.250,00;EUR;Rechnung 7;Miete',
-      'Ada und Tochter;DE89 3704 0044 0532 0130 00;12,50;EUR;"Rent; <May>";',
-      'Émile Neu;FR1420041010050500013M02606;0,40;EUR;;',
-      'Wrong Co;DE89370400440532013001;1.234;EUR;;',
-      ';;5;EUR;;Unknown Co',
-      ';;;;;',
-    ]
-    await upload(page, `${rows.join('\r\n')}\r\n`, 'latin1')
-    await press(page, 'Check file')
-    assert.match(page.url(), /\/bulk-payouts\/drafts\/[0-9a-f-]{36}$/)
-    const draft = page.url()
-    assert.match(
-      await main(page),
-      /Lines to correct: 3[^]*Line 3[^]*called "Ada & Söhne"[^]*Line 5[^]*check digits do not fit[^]*Line 6[^]*None of your payees/,
-    )
-    assert.match(await main(page), /New payees: 1[^]*Émile Neu[^]*FR14 2004 1010/)
-    assert.match(await main(page), /Correct the lines above/)
-    assert.equal(await page.getByRole('button', { name: /^Send/ }).count(), 0)
-    await check(page)
-    await page.setViewportSize({ width: 360, height: 800 })
-    await check(page)
-    await page.setViewportSize({ width: 1280, height: 900 })
-    const wrong = await downloaded(page, 'Download the wrong lines (CSV)')
-    assert.match(wrong, /Wrong Co,DE89370400440532013001,1\.234,EUR[^]*check digits/)
-    await page
-      .getByLabel('Payee', { exact: true })
-      .selectOption({ label: `My payee ${saved}, DE89 3704 0044 0532 0130 00` })
-    const line5 = page.locator('#line-5')
-    await line5.getByLabel('IBAN').fill('GB33BUKB20201555555555')
-    await line5.getByLabel('Amount').fill('1.234,00')
-    await page.locator('#line-6').getByLabel('Leave this line out').check()
-    await press(page, 'Save and check again')
-    assert.match(await main(page), /Your corrections are saved[^]*2,496\.90 EUR/)
-    assert.match(await main(page), /New payees: 2[^]*Wrong Co/)
-    await press(page, /Ask the banks about/)
-    assert.doesNotMatch(await main(page), /Not asked yet/)
-    await check(page)
-    await press(page, 'Send 4 payouts')
-    assert.match(await main(page), /The bulk is sent/)
-    const address = page.url().split('?')[0] ?? ''
-    await ended(page, address)
-    assert.match(await main(page), /Accepted\s+4[^]*Refused\s+0[^]*Ada & Söhne\s+DE89 3704[^]*Rechnung 7/)
-    await check(page)
-    const results = await downloaded(page, 'Download the results (CSV)')
-    assert.match(
-      results,
-      /^\uFEFFNumber,Payee,Account,Amount,Currency,Your reference,Status,Problem,Transaction\r\n1,Ada & Söhne,DE89 3704 0044 0532 0130 00,1250\.00,EUR,Rechnung 7,/,
-    )
-    assert.equal(results.trim().split('\r\n').length, 5)
-    // The file that was sent leads to its bulk.
-    await page.goto(draft)
-    assert.equal(page.url(), address)
-    const payees = listAt(success(await service.client.get('/v1/beneficiaries?namePrefix=Emile')))
-    assert.equal(payees.length, 1)
-    await page.goto(`${address}?status=Refused`)
-    assert.equal(await page.locator('tbody tr').count(), 0)
-    assert.equal((await page.goto(`${address}?status=nope`))?.status(), 400)
-    await page.locator('#status-error').waitFor()
-    await close()
-  },
-)
+test('a bulk as finance does it: template, file of Excel, corrections, new payees, send, results', async () => {
+  const { page, close } = await person('Operator', 'Ann Operator')
+  const saved = textAt(
+    await createBeneficiary(service.client, { name: 'Ada & Söhne', iban: 'DE89370400440532013000', alias: 'Miete' }),
+    'name',
+  )
+  await page.getByRole('link', { name: 'Bulk payouts' }).click()
+  assert.match(await main(page), /No bulk payout yet/)
+  assert.doesNotMatch(await main(page), /\/v1\//)
+  await page.getByRole('link', { name: 'New bulk payout' }).click()
+  await check(page)
+  const template = await downloaded(page, 'Download the template (CSV)')
+  assert.match(template, /^\uFEFFName,IBAN,Amount,Currency,Reference,Saved payee,/)
+  await upload(page, 'PK\u0003\u0004', 'latin1', 'payouts.xlsx')
+  await press(page, 'Check file')
+  assert.match(await page.locator('#file-error').innerText(), /Save as.*CSV UTF-8/)
+  // As Excel on Windows writes it in German: Windows-1252, semicolons, decimal commas.
+  const rows = [
+    'Name;IBAN;Betrag;Währung;Verwendungszweck;Gespeicherter Empfänger',
+    ';;1.250,00;EUR;Rechnung 7;Miete',
+    'Ada und Tochter;DE89 3704 0044 0532 0130 00;12,50;EUR;"Rent; <May>";',
+    'Émile Neu;FR1420041010050500013M02606;0,40;EUR;;',
+    'Wrong Co;DE89370400440532013001;1.234;EUR;;',
+    ';;5;EUR;;Unknown Co',
+    ';;;;;',
+  ]
+  await upload(page, `${rows.join('\r\n')}\r\n`, 'latin1')
+  await press(page, 'Check file')
+  assert.match(page.url(), /\/bulk-payouts\/drafts\/[0-9a-f-]{36}$/)
+  const draft = page.url()
+  assert.match(
+    await main(page),
+    /Lines to correct: 3[^]*Line 3[^]*called "Ada & Söhne"[^]*Line 5[^]*check digits do not fit[^]*Line 6[^]*None of your payees/,
+  )
+  assert.match(await main(page), /New payees: 1[^]*Émile Neu[^]*FR14 2004 1010/)
+  assert.match(await main(page), /Correct the lines above/)
+  assert.equal(await page.getByRole('button', { name: /^Send/ }).count(), 0)
+  await check(page)
+  await page.setViewportSize({ width: 360, height: 800 })
+  await check(page)
+  await page.setViewportSize({ width: 1280, height: 900 })
+  const wrong = await downloaded(page, 'Download the wrong lines (CSV)')
+  assert.match(wrong, /Wrong Co,DE89370400440532013001,1\.234,EUR[^]*check digits/)
+  await page
+    .getByLabel('Payee', { exact: true })
+    .selectOption({ label: `My payee ${saved}, DE89 3704 0044 0532 0130 00` })
+  const line5 = page.locator('#line-5')
+  await line5.getByLabel('IBAN').fill('GB33BUKB20201555555555')
+  await line5.getByLabel('Amount').fill('1.234,00')
+  await page.locator('#line-6').getByLabel('Leave this line out').check()
+  await press(page, 'Save and check again')
+  assert.match(await main(page), /Your corrections are saved[^]*2,496\.90 EUR/)
+  assert.match(await main(page), /New payees: 2[^]*Wrong Co/)
+  await press(page, /Ask the banks about/)
+  assert.doesNotMatch(await main(page), /Not asked yet/)
+  await check(page)
+  await press(page, 'Send 4 payouts')
+  assert.match(await main(page), /The bulk is sent/)
+  const address = page.url().split('?')[0] ?? ''
+  await ended(page, address)
+  assert.match(await main(page), /Accepted\s+4[^]*Refused\s+0[^]*Ada & Söhne\s+DE89 3704[^]*Rechnung 7/)
+  await check(page)
+  const results = await downloaded(page, 'Download the results (CSV)')
+  assert.match(
+    results,
+    /^\uFEFFNumber,Payee,Account,Amount,Currency,Your reference,Status,Problem,Transaction\r\n1,Ada & Söhne,DE89 3704 0044 0532 0130 00,1250\.00,EUR,Rechnung 7,/,
+  )
+  assert.equal(results.trim().split('\r\n').length, 5)
+  // The file that was sent leads to its bulk.
+  await page.goto(draft)
+  assert.equal(page.url(), address)
+  const payees = listAt(success(await service.client.get('/v1/beneficiaries?namePrefix=Emile')))
+  assert.equal(payees.length, 1)
+  await page.goto(`${address}?status=Refused`)
+  assert.equal(await page.locator('tbody tr').count(), 0)
+  assert.equal((await page.goto(`${address}?status=nope`))?.status(), 400)
+  await page.locator('#status-error').waitFor()
+  await close()
+})
 
-test('a file that was sent before needs a confirmation, and refused payouts can be sent again', { skip }, async () => {
+test('a file that was sent before needs a confirmation, and refused payouts can be sent again', async () => {
   const { page, close } = await person('Operator', 'Eve Operator')
   const twice = textAt(await createBeneficiary(service.client, { name: 'Twice GmbH', alias: 'Zweimal' }), 'id')
   const paid = {
@@ -156,7 +151,7 @@ test('a file that was sent before needs a confirmation, and refused payouts can 
   await close()
 })
 
-test('the pages are German for a German reader, and a corrected file keeps the correct lines', { skip }, async () => {
+test('the pages are German for a German reader, and a corrected file keeps the correct lines', async () => {
   const joined = await person('Operator', 'Bea Operator')
   const { page, close } = await visit({ locale: 'de', storageState: await joined.context.storageState() })
   await createBeneficiary(service.client, { name: 'Vermieterin GmbH' })
@@ -181,7 +176,7 @@ test('the pages are German for a German reader, and a corrected file keeps the c
   await joined.close()
 })
 
-test('two sends at once make one bulk; another role, person, site and partner send nothing', { skip }, async () => {
+test('two sends at once make one bulk; another role, person, site and partner send nothing', async () => {
   const { context, page, close } = await person('Operator', 'Bo Operator')
   await createBeneficiary(service.client, { name: 'Twice Ltd' })
   const begin = async () => {
@@ -244,7 +239,7 @@ test('two sends at once make one bulk; another role, person, site and partner se
   await dev.close()
 })
 
-test('a pain.001 is checked, corrected and sent as a file of a spreadsheet is', { skip }, async () => {
+test('a pain.001 is checked, corrected and sent as a file of a spreadsheet is', async () => {
   const { page, close } = await person('Operator', 'Di Operator')
   await createBeneficiary(service.client, { name: 'Saved GmbH', iban: 'NL91ABNA0417164300' })
   const payments = [

@@ -1,10 +1,9 @@
 /** Exchange and wallets in a real browser: quote and exchange, what is refused, a form that is sent twice, and who may not. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { createLog } from '../../service/src/kernel/index.ts'
 import { createDatabase, sql } from '../../service/src/postgres/index.ts'
-import { noBrowser as skip } from '../support/browser.ts'
+import { test } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
 import { cookieOf, main, press, useConsole } from '../support/console.ts'
 import { checkForms } from '../support/desk.ts'
@@ -31,7 +30,7 @@ const expire = (quoteId: string) =>
     update fx.quotes set created_at = now() - interval '2 hours', expires_at = now() - interval '1 hour'
     where id = ${quoteId}`)
 
-test('a person asks for a quote, exchanges, and the ledger has exactly what the page said', { skip }, async () => {
+test('a person asks for a quote, exchanges, and the ledger has exactly what the page said', async () => {
   const { page, close } = await person('Operator', 'Ann Operator')
   await page.getByRole('link', { name: 'Exchange', exact: true }).click()
   assert.match(await main(page), /EUR\/GBP[^]*EUR\/USD[^]*Rates of .*, as of/)
@@ -69,7 +68,7 @@ test('a person asks for a quote, exchanges, and the ledger has exactly what the 
   await close()
 })
 
-test('a refusal is shown at its field, and everything typed is kept', { skip }, async () => {
+test('a refusal is shown at its field, and everything typed is kept', async () => {
   const { page, close } = await person('Operator', 'Bo Operator')
   const before = (await conversions()).length
   const unknown = '019aa8c4-6e4f-7a12-8d3e-2b1c5f7a9e10'
@@ -131,7 +130,7 @@ test('a refusal is shown at its field, and everything typed is kept', { skip }, 
   await close()
 })
 
-test('an expired quote exchanges nothing, and a form that is sent twice is one conversion', { skip }, async () => {
+test('an expired quote exchanges nothing, and a form that is sent twice is one conversion', async () => {
   const { context, page, close } = await person('Operator', 'Cy Operator')
   const expired = await quoteFor(page, '7')
   await expire(expired)
@@ -160,7 +159,7 @@ test('an expired quote exchanges nothing, and a form that is sent twice is one c
   await close()
 })
 
-test('a Developer reads exchange and wallets and writes nothing; another partner has its own', { skip }, async () => {
+test('a Developer reads exchange and wallets and writes nothing; another partner has its own', async () => {
   const { context, page, close } = await person('Developer', 'Dan Developer')
   const body = { sellCurrency: 'EUR', buyCurrency: 'USD', sellAmount: 3, kind: 'held' }
   const customerId = textAt(await createCustomer(service.client), 'guid')
@@ -185,7 +184,7 @@ test('a Developer reads exchange and wallets and writes nothing; another partner
   await close()
 })
 
-test('a person opens a wallet, reads its address, simulates a deposit and finds the wallet', { skip }, async () => {
+test('a person opens a wallet, reads its address, simulates a deposit and finds the wallet', async () => {
   const { page, close } = await person('Admin', 'Eve Admin')
   const customer = textAt(await createCustomer(service.client), 'guid')
   await page.getByRole('link', { name: 'Wallets' }).click()

@@ -1,8 +1,7 @@
 /** Each kind of text finds its things in a real browser: amounts, accounts, names, identifiers, references; lists that fit, add up and move; and a failed payout. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { test } from 'node:test'
-import { noBrowser as skip } from '../support/browser.ts'
+import { test } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
 import { check, main, press, useConsole } from '../support/console.ts'
 import { useSharedService } from '../support/fixture.ts'
@@ -40,7 +39,7 @@ const session = success(
   }),
 )
 
-test('amounts, accounts, names, identifiers and references find their things', { skip }, async () => {
+test('amounts, accounts, names, identifiers and references find their things', async () => {
   const { page, close } = await person('Operator', 'Fay Finder')
   const found = async (text: string) => {
     await open(page, `find?q=${encodeURIComponent(text)}`)
@@ -74,7 +73,7 @@ test('amounts, accounts, names, identifiers and references find their things', {
   await close()
 })
 
-test('a list has its filters in one row, its first row near, and the sums of what it shows', { skip }, async () => {
+test('a list has its filters in one row, its first row near, and the sums of what it shows', async () => {
   const { page, close } = await person('Operator', 'Lia Lister')
   await page.setViewportSize({ width: 1280, height: 800 })
   for (const path of ['transactions', 'payouts', 'payees', 'customers', 'checkout']) {
@@ -103,7 +102,7 @@ test('a list has its filters in one row, its first row near, and the sums of wha
   await close()
 })
 
-test('a payee is chosen by a search', { skip }, async () => {
+test('a payee is chosen by a search', async () => {
   const { page, close } = await person('Operator', 'Cho Chooser')
   for (const path of ['payouts/new', 'standing-orders/new'])
     for (const text of ['Johns', 'Orbit 17', ibans.FR]) {
@@ -120,7 +119,7 @@ test('a payee is chosen by a search', { skip }, async () => {
   await close()
 })
 
-test('the status of a payment moves while its page is open', { skip }, async () => {
+test('the status of a payment moves while its page is open', async () => {
   const { page, close } = await person('Operator', 'Wes Watcher')
   success(await client.post('/v1/payouts/fiat', payoutText(payee, '3.00', { reference: 'Watched' })))
   const [payout = {}] = listAt(success(await client.get('/v1/payouts?reference=Watched')))
@@ -139,7 +138,7 @@ test('the status of a payment moves while its page is open', { skip }, async () 
   await close()
 })
 
-test('a failed payout says why in the language of the reader, and is paid again', { skip }, async () => {
+test('a failed payout says why in the language of the reader, and is paid again', async () => {
   const payeeId = textAt(await createBeneficiary(service.client), 'id')
   const text = payoutText(payeeId, '4001.01', { reference: 'RE 4711' })
   success(await service.client.post('/v1/payouts/fiat', text))

@@ -1,9 +1,8 @@
 /** Payees and customers as files: the download, a dry run that says what each row would do, and the import. */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { noBrowser as skip } from '../support/browser.ts'
+import { test } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
 import { check, cookieOf, main, press, useConsole } from '../support/console.ts'
 import { useSharedService } from '../support/fixture.ts'
@@ -19,7 +18,7 @@ async function downloaded(page: Page, link: string): Promise<readonly string[]> 
   return (await readFile(await file.path(), 'utf8')).trim().split('\r\n')
 }
 
-test('payees: created, changed, refused by line; the download is imported without an effect', { skip }, async () => {
+test('payees: created, changed, refused by line; the download is imported without an effect', async () => {
   const { context, page, close } = await person('Operator', 'Ann Operator')
   const before = success(
     await service.client.post('/v1/beneficiaries', {
@@ -91,7 +90,7 @@ test('payees: created, changed, refused by line; the download is imported withou
   await dev.close()
 })
 
-test('customers: an identifier makes a repeated import harmless; refusals are shown by line', { skip }, async () => {
+test('customers: an identifier makes a repeated import harmless; refusals are shown by line', async () => {
   const joined = await person('Operator', 'Bea Operator')
   const { page, close } = await visit({ locale: 'de', storageState: await joined.context.storageState() })
   await open(page, 'customers')

@@ -3,9 +3,8 @@
  * exactly so many rows.
  */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { noBrowser as skip } from '../support/browser.ts'
+import { test } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
 import { check, press, useConsole } from '../support/console.ts'
 import { useService } from '../support/fixture.ts'
@@ -33,7 +32,7 @@ async function followed(page: Page): Promise<readonly string[]> {
   return links.map(({ count }) => count)
 }
 
-test('an approver gets the mail, opens its link, signs in and approves; then nothing waits', { skip }, async () => {
+test('an approver gets the mail, opens its link, signs in and approves; then nothing waits', async () => {
   const { page, email, close } = await person('Operator', 'Bob Approver')
   const payee = textAt(await createBeneficiary(service.client, { name: 'Grace Hopper' }), 'id')
   success(await service.client.post('/v1/payouts/fiat', payoutText(payee, '1234.50')))
@@ -76,7 +75,7 @@ test('an approver gets the mail, opens its link, signs in and approves; then not
   await close()
 })
 
-test('a new person sees what waits, and each number leads to its rows', { skip }, async () => {
+test('a new person sees what waits, and each number leads to its rows', async () => {
   const { page, close } = await person('Admin', 'Mary Maker')
   const payee = textAt(await createBeneficiary(service.client, { name: 'Grace Hopper' }), 'id')
   success(await service.client.post('/v1/payouts/fiat', payoutText(payee, '500.00')))
@@ -84,7 +83,7 @@ test('a new person sees what waits, and each number leads to its rows', { skip }
   await close()
 })
 
-test('the requester of a payout learns that it was rejected, and by whom', { skip }, async () => {
+test('the requester of a payout learns that it was rejected, and by whom', async () => {
   const payee = textAt(await createBeneficiary(service.client, { name: 'Annie Easley' }), 'id')
   const [asker, approver] = [await person('Operator', 'Fay Asker'), await person('Operator', 'Rex Rejecter')]
   await open(asker.page, `payouts/new?beneficiaryId=${payee}&amount=700.00&reference=RE-7`)

@@ -3,8 +3,7 @@
  * number, the note and what it may repeat; a payment for a later day is scheduled.
  */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { noBrowser as skip } from '../support/browser.ts'
+import { test } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
 import { check, cookieOf, main, press, useConsole } from '../support/console.ts'
 import { useSharedService } from '../support/fixture.ts'
@@ -18,7 +17,7 @@ await service.operator('approval', 'set', ...rule, '--staff', 'Sam', '--note', '
 const payoutsOf = async (payeeId: string) =>
   listAt(success(await service.client.get(`/v1/payouts?beneficiaryId=${payeeId}`)))
 
-test('a second payment of an invoice is warned of, ticked and paid, and the approver sees why', { skip }, async () => {
+test('a second payment of an invoice is warned of, ticked and paid, and the approver sees why', async () => {
   const payeeId = textAt(await createBeneficiary(service.client, { name: 'Müller GmbH' }), 'id')
   const { page, close } = await person('Operator', 'Ann Payer')
   const fillForm = async (reference: string) => {
@@ -74,7 +73,7 @@ test('a second payment of an invoice is warned of, ticked and paid, and the appr
   await close()
 })
 
-test('the same page speaks German', { skip }, async () => {
+test('the same page speaks German', async () => {
   const payeeId = textAt(await createBeneficiary(service.client, { name: 'Söhne KG' }), 'id')
   const { page, context, close } = await person('Operator', 'Gerd Zahler')
   const cookie = await cookieOf(context)
@@ -103,7 +102,7 @@ test('the same page speaks German', { skip }, async () => {
   await close()
 })
 
-test('a payment for a later day is scheduled, and says how to stop it', { skip }, async () => {
+test('a payment for a later day is scheduled, and says how to stop it', async () => {
   const payeeId = textAt(await createBeneficiary(service.client, { name: 'Landlord & Co' }), 'id')
   const { page, close } = await person('Operator', 'Lara Later')
   const year = new Date().getUTCFullYear() + 1

@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { test } from 'node:test'
 import { createClient } from '@partner-payments/sdk'
 import type { Page } from 'playwright-core'
-import { noBrowser as skip } from '../support/browser.ts'
+import { test } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
 import { useConsole } from '../support/console.ts'
 import { checkForms } from '../support/desk.ts'
@@ -49,7 +48,7 @@ async function credentialsBy(page: Page, button: string) {
   return JSON.parse(await readFile(await download.path(), 'utf8'))
 }
 
-test('the browser makes the key pair, sends its public half only, and the saved file signs', { skip }, async () => {
+test('the browser makes the key pair, sends its public half only, and the saved file signs', async () => {
   const { page, close } = await person('Admin')
   await page.getByRole('link', { name: 'Service accounts' }).click()
   await checkForms(page)
@@ -119,7 +118,7 @@ test('the browser makes the key pair, sends its public half only, and the saved 
   await close()
 })
 
-test('a key pair of one’s own needs no script of the page, and a private key is refused', { skip }, async () => {
+test('a key pair of one’s own needs no script of the page, and a private key is refused', async () => {
   const { page, close } = await person('Admin')
   await open(page, 'service-accounts/new')
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
@@ -142,7 +141,7 @@ test('a key pair of one’s own needs no script of the page, and a private key i
   await close()
 })
 
-test('only people with the permissions of the team see and make keys', { skip }, async () => {
+test('only people with the permissions of the team see and make keys', async () => {
   const operator = await person('Operator')
   assert.equal(await operator.page.getByRole('link', { name: 'Service accounts' }).count(), 0)
   for (const path of ['service-accounts', 'service-accounts/new']) {

@@ -1,7 +1,6 @@
 /** A team sets its provider of OpenID Connect in the console, connects, joins and signs in there, in a real browser. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { noBrowser as skip } from '../support/browser.ts'
+import { test } from '../support/browser.ts'
 import { addAuthenticator, inviteTo, joinByPasskey, openPage, useConsole } from '../support/console.ts'
 import { checkForms } from '../support/desk.ts'
 import { untilEnd, useService } from '../support/fixture.ts'
@@ -21,7 +20,7 @@ async function open(expected: readonly string[] = []) {
   return opened
 }
 
-test('an Admin sets the provider, proves the domain and connects the own account', { skip }, async () => {
+test('an Admin sets the provider, proves the domain and connects the own account', async () => {
   const admin = await inviteTo(service, 'Admin', 'Ann Admin')
   ann = await open(['400'])
   await addAuthenticator(ann.context, ann.page)
@@ -63,7 +62,7 @@ test('an Admin sets the provider, proves the domain and connects the own account
   await checkForms(ann.page)
 })
 
-test('a colleague of the proved domain needs no invitation: the claim gives the role', { skip }, async () => {
+test('a colleague of the proved domain needs no invitation: the claim gives the role', async () => {
   provider.people.set('zoe', { name: 'Zoe', email: 'zoe@acme.example', email_verified: true, groups: ['ops'] })
   const zoe = await open(['403'])
   await zoe.page.goto(`${site}/console/sign-in?partner=${service.credentials.partnerId}`)
@@ -80,7 +79,7 @@ test('a colleague of the proved domain needs no invitation: the claim gives the 
   await zoe.close()
 })
 
-test('the sign-in returns only to the browser that started it', { skip }, async () => {
+test('the sign-in returns only to the browser that started it', async () => {
   const stranger = await open(['403'])
   await stranger.page.goto(`${site}/console/sso/${service.credentials.partnerId}?code=x&state=y`)
   await stranger.page.getByText('This sign-in took too long').waitFor()
@@ -88,7 +87,7 @@ test('the sign-in returns only to the browser that started it', { skip }, async 
   await stranger.close()
 })
 
-test('an invitation is for the address that was invited', { skip }, async () => {
+test('an invitation is for the address that was invited', async () => {
   const invited = await inviteTo(service, 'Developer', 'Max')
   provider.people.set('max', { email: invited, email_verified: true, groups: ['ops'] })
   provider.people.set('mallory', { email: 'mallory@acme.example', email_verified: true, groups: ['ops'] })
@@ -107,7 +106,7 @@ test('an invitation is for the address that was invited', { skip }, async () => 
   }
 })
 
-test('an Admin removes the provider, which then signs nobody in', { skip }, async () => {
+test('an Admin removes the provider, which then signs nobody in', async () => {
   await ann.page.goto(`${site}/console/team/single-sign-on`)
   await ann.page.getByRole('button', { name: 'Remove single sign-on' }).click()
   await checkForms(ann.page)

@@ -1,9 +1,8 @@
 /** The desk in a real browser beside a file-based bank: staff read the files that came and went, and whether bank and ledger agree. */
 import assert from 'node:assert/strict'
 import { readdir, rename } from 'node:fs/promises'
-import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { noBrowser as skip } from '../support/browser.ts'
+import { test } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
 import { createTestService, masterKeyText } from '../support/composition.ts'
 import { check, inviteTo } from '../support/console.ts'
@@ -77,7 +76,7 @@ async function bringIn(endToEndId: string) {
 
 const textOf = (page: Page) => page.locator('main').innerText()
 
-test('staff read files and what was read from them, and reconciliation day by day', { skip }, async () => {
+test('staff read files and what was read from them, and reconciliation day by day', async () => {
   const payout = await payInFile()
   await bringIn(payout.endToEndId)
   const sam = await join('Sam', 'support')
@@ -168,7 +167,7 @@ async function takeFile(one: Page, two: Page) {
   })
 }
 
-test('a stuck payout is looked into, and two persons end it by a document of the bank', { skip }, async () => {
+test('a stuck payout is looked into, and two persons end it by a document of the bank', async () => {
   const { payoutId, reference, partnerId, statusOf } = await stuckPayout()
   const sam = await join('Sue', 'support', ['400'])
   const one = await join('Ada', 'finance', ['400'])
@@ -227,47 +226,43 @@ test('a stuck payout is looked into, and two persons end it by a document of the
   await Promise.all([sam.close(), one.close(), two.close()])
 })
 
-test(
-  'a file of a bank is found by its name and by the id of its message, and a runbook opens from the queue',
-  { skip },
-  async () => {
-    const ida = await join('Ida', 'support', ['404'])
-    const { page } = ida
-    for (const [text, rows] of [
-      ['statement.xml', 1],
-      ['M1', 2],
-    ] as const) {
-      await page.goto(`${site}/desk/find`)
-      await page.getByLabel('What do you look for?').fill(text)
-      await page.getByRole('button', { name: 'Find', exact: true }).click()
-      const files = page.getByRole('table', { name: 'Bank files' })
-      await files.waitFor()
-      assert.equal(await files.locator('tbody tr').count(), rows)
-      await checkForms(page)
-    }
-    await page.getByRole('link', { name: 'statement.xml' }).click()
-    await page.getByRole('heading', { name: 'statement.xml' }).waitFor()
-    await page.goto(`${site}/desk/queue`)
+test('a file of a bank is found by its name and by the id of its message, and a runbook opens from the queue', async () => {
+  const ida = await join('Ida', 'support', ['404'])
+  const { page } = ida
+  for (const [text, rows] of [
+    ['statement.xml', 1],
+    ['M1', 2],
+  ] as const) {
+    await page.goto(`${site}/desk/find`)
+    await page.getByLabel('What do you look for?').fill(text)
+    await page.getByRole('button', { name: 'Find', exact: true }).click()
+    const files = page.getByRole('table', { name: 'Bank files' })
+    await files.waitFor()
+    assert.equal(await files.locator('tbody tr').count(), rows)
     await checkForms(page)
-    await page.getByRole('link', { name: 'A file of a bank' }).first().click()
-    await page.locator('article h1').waitFor()
-    await checkForms(page)
-    await page.locator('article a[href^="alerts/"]').first().click()
-    await page.locator('article h1').waitFor()
-    assert.match(page.url(), /\/desk\/runbooks\/alerts\/Payments\w+/)
-    await page.getByRole('heading', { name: 'Act' }).waitFor()
-    await checkForms(page)
-    await page.goto(`${site}/desk/runbooks/bank-difference`)
-    await page.locator('article a[href*="operations"]').first().click()
-    await page.waitForURL(/runbooks\/operations/)
-    await checkForms(page)
-    for (const name of ['nope', '..%2f..%2foperations', 'alerts/nope', 'README.md'])
-      assert.equal((await page.request.get(`${site}/desk/runbooks/${name}`)).status(), 404, name)
-    await ida.close()
-  },
-)
+  }
+  await page.getByRole('link', { name: 'statement.xml' }).click()
+  await page.getByRole('heading', { name: 'statement.xml' }).waitFor()
+  await page.goto(`${site}/desk/queue`)
+  await checkForms(page)
+  await page.getByRole('link', { name: 'A file of a bank' }).first().click()
+  await page.locator('article h1').waitFor()
+  await checkForms(page)
+  await page.locator('article a[href^="alerts/"]').first().click()
+  await page.locator('article h1').waitFor()
+  assert.match(page.url(), /\/desk\/runbooks\/alerts\/Payments\w+/)
+  await page.getByRole('heading', { name: 'Act' }).waitFor()
+  await checkForms(page)
+  await page.goto(`${site}/desk/runbooks/bank-difference`)
+  await page.locator('article a[href*="operations"]').first().click()
+  await page.waitForURL(/runbooks\/operations/)
+  await checkForms(page)
+  for (const name of ['nope', '..%2f..%2foperations', 'alerts/nope', 'README.md'])
+    assert.equal((await page.request.get(`${site}/desk/runbooks/${name}`)).status(), 404, name)
+  await ida.close()
+})
 
-test('staff read reconciliation in both languages, and a session of a team reads nothing', { skip }, async () => {
+test('staff read reconciliation in both languages, and a session of a team reads nothing', async () => {
   const fay = await join('Fay', 'compliance')
   const { page } = fay
   await page.getByRole('link', { name: 'Reconciliation' }).click()
@@ -309,33 +304,29 @@ test('staff read reconciliation in both languages, and a session of a team reads
   await Promise.all([fay.close(), german.close()])
 })
 
-test(
-  'a file-based bank whose folder is missing is shown as failing, also in the queue, until its files can be listed',
-  { skip },
-  async () => {
-    const { page, close } = await join('Nora', 'support')
-    const stateOf = async () => {
-      await page.goto(`${site}/desk/connectors`)
-      return page.locator('tbody tr', { hasText: 'iso20022' }).first().innerText()
-    }
-    assert.match(await stateOf(), /Works/)
-    assert.match(await textOf(page), /Last file in\s+\S+\.xml[^]*Last file out\s+\S+\.xml[^]*Last quarantined file/)
-    const away = `${folders.fromBank}-away`
-    await rename(folders.fromBank, away)
-    await until('five listings have failed', async () => /Exchanges fail/.test(await stateOf()))
-    assert.match(await textOf(page), /Last failure[^]*A bank does not answer|A bank does not answer[^]*Last failure/)
-    await check(page)
-    await page.getByRole('link', { name: 'Owner and notes' }).click()
-    await page.getByRole('button', { name: 'Take', exact: true }).click()
-    await page.getByText('Nora has it.').waitFor()
-    await check(page)
-    await page.goto(`${site}/desk/queue?show=mine`)
-    await page.getByText('Exchanges fail').waitFor()
-    await check(page)
-    await rename(away, folders.fromBank)
-    await until('the folder is listed again', async () => /Works/.test(await stateOf()))
-    await page.goto(`${site}/desk/queue?show=mine`)
-    assert.equal(await page.getByText('Exchanges fail').count(), 0)
-    await close()
-  },
-)
+test('a file-based bank whose folder is missing is shown as failing, also in the queue, until its files can be listed', async () => {
+  const { page, close } = await join('Nora', 'support')
+  const stateOf = async () => {
+    await page.goto(`${site}/desk/connectors`)
+    return page.locator('tbody tr', { hasText: 'iso20022' }).first().innerText()
+  }
+  assert.match(await stateOf(), /Works/)
+  assert.match(await textOf(page), /Last file in\s+\S+\.xml[^]*Last file out\s+\S+\.xml[^]*Last quarantined file/)
+  const away = `${folders.fromBank}-away`
+  await rename(folders.fromBank, away)
+  await until('five listings have failed', async () => /Exchanges fail/.test(await stateOf()))
+  assert.match(await textOf(page), /Last failure[^]*A bank does not answer|A bank does not answer[^]*Last failure/)
+  await check(page)
+  await page.getByRole('link', { name: 'Owner and notes' }).click()
+  await page.getByRole('button', { name: 'Take', exact: true }).click()
+  await page.getByText('Nora has it.').waitFor()
+  await check(page)
+  await page.goto(`${site}/desk/queue?show=mine`)
+  await page.getByText('Exchanges fail').waitFor()
+  await check(page)
+  await rename(away, folders.fromBank)
+  await until('the folder is listed again', async () => /Works/.test(await stateOf()))
+  await page.goto(`${site}/desk/queue?show=mine`)
+  assert.equal(await page.getByText('Exchanges fail').count(), 0)
+  await close()
+})

@@ -1,8 +1,7 @@
 /** Staff join, connect and sign in by a real provider of OpenID Connect in a real browser. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { test } from 'node:test'
-import { noBrowser as skip } from '../support/browser.ts'
+import { test } from '../support/browser.ts'
 import { textAt } from '../support/client.ts'
 import { addAuthenticator, openPage, useBrowser } from '../support/console.ts'
 import { checkForms } from '../support/desk.ts'
@@ -25,40 +24,36 @@ const invite = async (name: string, role: string) => {
 const links = { ann: await invite('Ann', 'admin'), bo: await invite('Bo', 'finance') }
 const browser = useBrowser()
 
-test(
-  'a person joins by the provider, signs out and comes back; another one is told that no account is connected',
-  { skip },
-  async () => {
-    provider.people.set('ann', { email: 'ann@example.com', email_verified: true })
-    const { page } = await openPage(await browser(), site, {}, ['403'])
-    await page.goto(links.ann)
-    await checkForms(page)
-    await page.getByRole('link', { name: 'Join with single sign-on' }).click()
-    await signInAtProvider(page, 'ann')
-    await page.waitForURL(`${site}/desk/queue`)
-    await page.getByRole('button', { name: 'Sign out' }).click()
-    await page.waitForURL(`${site}/desk/sign-in`)
-    await checkForms(page)
-    await page.getByRole('link', { name: 'Continue with single sign-on' }).click()
-    await page.waitForURL(`${site}/desk/queue`)
-    await page.goto(`${site}/desk/staff`)
-    await page.getByRole('cell', { name: 'Single sign-on' }).waitFor()
-    provider.people.set('eve', { email: 'ann@example.com', email_verified: true })
-    const eve = await openPage(await browser(), site, {}, ['403'])
-    await eve.page.goto(`${site}/desk/sign-in`)
-    await eve.page.getByRole('link', { name: 'Continue with single sign-on' }).click()
-    await signInAtProvider(eve.page, 'eve')
-    await eve.page.getByText('No account here is connected').waitFor()
-    await checkForms(eve.page)
-    // The way back does not work again, nor without the cookie of the browser that asked.
-    await eve.page.reload()
-    await eve.page.getByRole('heading', { name: 'Single sign-on failed' }).waitFor()
-    await eve.page.goto(`${site}/desk/sso?code=x&state=y`)
-    await eve.page.getByText('took too long').waitFor()
-  },
-)
+test('a person joins by the provider, signs out and comes back; another one is told that no account is connected', async () => {
+  provider.people.set('ann', { email: 'ann@example.com', email_verified: true })
+  const { page } = await openPage(await browser(), site, {}, ['403'])
+  await page.goto(links.ann)
+  await checkForms(page)
+  await page.getByRole('link', { name: 'Join with single sign-on' }).click()
+  await signInAtProvider(page, 'ann')
+  await page.waitForURL(`${site}/desk/queue`)
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.waitForURL(`${site}/desk/sign-in`)
+  await checkForms(page)
+  await page.getByRole('link', { name: 'Continue with single sign-on' }).click()
+  await page.waitForURL(`${site}/desk/queue`)
+  await page.goto(`${site}/desk/staff`)
+  await page.getByRole('cell', { name: 'Single sign-on' }).waitFor()
+  provider.people.set('eve', { email: 'ann@example.com', email_verified: true })
+  const eve = await openPage(await browser(), site, {}, ['403'])
+  await eve.page.goto(`${site}/desk/sign-in`)
+  await eve.page.getByRole('link', { name: 'Continue with single sign-on' }).click()
+  await signInAtProvider(eve.page, 'eve')
+  await eve.page.getByText('No account here is connected').waitFor()
+  await checkForms(eve.page)
+  // The way back does not work again, nor without the cookie of the browser that asked.
+  await eve.page.reload()
+  await eve.page.getByRole('heading', { name: 'Single sign-on failed' }).waitFor()
+  await eve.page.goto(`${site}/desk/sso?code=x&state=y`)
+  await eve.page.getByText('took too long').waitFor()
+})
 
-test('a person with a passkey connects the account at the desk', { skip }, async () => {
+test('a person with a passkey connects the account at the desk', async () => {
   const { page, context } = await openPage(await browser(), site)
   await addAuthenticator(context, page)
   await page.goto(links.bo)

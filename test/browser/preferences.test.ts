@@ -1,7 +1,6 @@
 /** The language and the time zone of the pages: by links and a form, without a script, kept in the browser. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { noBrowser as skip } from '../support/browser.ts'
+import { test } from '../support/browser.ts'
 import { check, useConsole } from '../support/console.ts'
 import { useSharedService } from '../support/fixture.ts'
 import { createCustomer } from '../support/world.ts'
@@ -10,7 +9,7 @@ const { service, client, site, visit, person, open } = useConsole(await useShare
 
 const lang = 'document.documentElement.lang'
 
-test('a link in the foot changes the language, and it stays', { skip }, async () => {
+test('a link in the foot changes the language, and it stays', async () => {
   await createCustomer(client)
   const { page, close } = await person('Admin', 'Joan Clarke', { locale: 'en-GB' })
   await open(page, 'customers?namePrefix=Ada')
@@ -26,7 +25,7 @@ test('a link in the foot changes the language, and it stays', { skip }, async ()
   await close()
 })
 
-test('the page of a refused form changes the language on the page that it belongs to', { skip }, async () => {
+test('the page of a refused form changes the language on the page that it belongs to', async () => {
   const { page, close } = await person('Admin')
   await open(page, 'team')
   await page.evaluate("document.querySelector('main form.invite').noValidate = true")
@@ -38,7 +37,7 @@ test('the page of a refused form changes the language on the page that it belong
   await close()
 })
 
-test('times are in the zone of the browser, then in the one that a person chooses', { skip }, async () => {
+test('times are in the zone of the browser, then in the one that a person chooses', async () => {
   const options = { locale: 'en-GB', timezoneId: 'Asia/Kolkata' }
   const { page, close } = await person('Admin', 'Joan Clarke', options)
   await open(page, 'sessions')
@@ -61,7 +60,7 @@ test('times are in the zone of the browser, then in the one that a person choose
   await close()
 })
 
-test('a forged zone or language changes nothing, and no link leaves the site', { skip }, async () => {
+test('a forged zone or language changes nothing, and no link leaves the site', async () => {
   const { page, context, close } = await visit({}, ['404'])
   await context.addCookies(
     [
