@@ -4,9 +4,9 @@ import { assertLine, guideTests, runTypeScript } from './run.ts'
 
 const guide = new URL('../../docs/guides/bulk-payouts.md', import.meta.url)
 
-const guideTest = guideTests(import.meta.url)
+const test = guideTests(import.meta.url)
 
-guideTest('the code of the guide runs: each payout alone, all or nothing, a file', async (service) => {
+test('the code of the guide runs: each payout alone, all or nothing, a file', async (service) => {
   const runs = await runTypeScript(service, programOf(guide, 'ts', 7))
   assertLine(runs, /^3 payouts$/)
   assertLine(runs, /^Completed: 2 accepted, 1 refused$/)

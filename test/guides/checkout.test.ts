@@ -4,9 +4,9 @@ import { assertLine, guideTests, runTypeScript } from './run.ts'
 
 const guide = new URL('../../docs/guides/checkout.md', import.meta.url)
 
-const guideTest = guideTests(import.meta.url)
+const test = guideTests(import.meta.url)
 
-guideTest('the TypeScript of the guide runs, and each session ends as the guide says', async (service) => {
+test('the TypeScript of the guide runs, and each session ends as the guide says', async (service) => {
   const runs = await runTypeScript(service, programOf(guide, 'ts', 6))
   assertLine(runs, /^session Open, 49\.90 EUR$/)
   assertLine(runs, /^pay to DE\d{20} with RF\d{2}[0-9A-Z]{16}$/)

@@ -4,9 +4,9 @@ import { assertLine, guideTests, runBash, runTypeScript, skipBash } from './run.
 
 const guide = new URL('../../docs/guides/first-payout.md', import.meta.url)
 
-const guideTest = guideTests(import.meta.url)
+const test = guideTests(import.meta.url)
 
-guideTest('the TypeScript of the guide runs and its payout completes', async (service) => {
+test('the TypeScript of the guide runs and its payout completes', async (service) => {
   const runs = await runTypeScript(service, programOf(guide, 'ts', 8))
   assertLine(runs, /^customer cus_/)
   assertLine(runs, /^IBAN [A-Z]{2} [A-Z]{2}\d{2}[A-Z0-9]+$/)
@@ -20,7 +20,7 @@ guideTest('the TypeScript of the guide runs and its payout completes', async (se
   assertLine(runs, /^event transaction\.status\.changed 12\.50 EUR$/)
 })
 
-guideTest(
+test(
   'the curl and openssl commands of the guide run and their payout completes',
   async (service) => {
     const runs = await runBash(service, programOf(guide, 'bash', 6))

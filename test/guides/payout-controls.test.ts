@@ -7,9 +7,9 @@ import { assertLine, guideTests, runTypeScript } from './run.ts'
 
 const guide = new URL('../../docs/guides/payout-controls.md', import.meta.url)
 
-const guideTest = guideTests(import.meta.url)
+const test = guideTests(import.meta.url)
 
-guideTest('the commands and the code of the guide run: preview, limit, fee, approval', async (service) => {
+test('the commands and the code of the guide run: preview, limit, fee, approval', async (service) => {
   const approverFile = join(service.dataDir, 'approver.json')
   const commands = programOf(guide, 'sh', 1).trimEnd().split('\n')
   assert.equal(commands.length, 4)

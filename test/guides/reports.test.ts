@@ -4,9 +4,9 @@ import { assertLine, guideTests, runTypeScript } from './run.ts'
 
 const guide = new URL('../../docs/guides/reports.md', import.meta.url)
 
-const guideTest = guideTests(import.meta.url)
+const test = guideTests(import.meta.url)
 
-guideTest('the code of the guide reads a statement whose hash agrees, and creates a schedule', async (service) => {
+test('the code of the guide reads a statement whose hash agrees, and creates a schedule', async (service) => {
   const runs = await runTypeScript(service, programOf(guide, 'ts', 4))
   assertLine(runs, /^\d+ rows, \d+ bytes$/)
   assertLine(runs, /^the hash agrees$/)

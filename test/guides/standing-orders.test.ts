@@ -4,9 +4,9 @@ import { assertLine, guideTests, runTypeScript } from './run.ts'
 
 const guide = new URL('../../docs/guides/standing-orders.md', import.meta.url)
 
-const guideTest = guideTests(import.meta.url)
+const test = guideTests(import.meta.url)
 
-guideTest('the code of the guide runs: a schedule, a payout, a pause and a cancellation', async (service) => {
+test('the code of the guide runs: a schedule, a payout, a pause and a cancellation', async (service) => {
   const runs = await runTypeScript(service, programOf(guide, 'ts', 4))
   assertLine(runs, /^2028-01-31 is paid at 2028-01-31T06:00:00\.000Z$/)
   assertLine(runs, /^2028-04-30 is paid at 2028-04-28T06:00:00\.000Z$/)

@@ -4,9 +4,9 @@ import { assertLine, guideTests, runTypeScript } from './run.ts'
 
 const guide = new URL('../../docs/guides/wallets.md', import.meta.url)
 
-const guideTest = guideTests(import.meta.url)
+const test = guideTests(import.meta.url)
 
-guideTest('the TypeScript of the guide runs: tokens are received, paid and taken back', async (service) => {
+test('the TypeScript of the guide runs: tokens are received, paid and taken back', async (service) => {
   const runs = await runTypeScript(service, programOf(guide, 'ts', 9))
   assertLine(runs, /^wallet on simulated, one address$/)
   assertLine(runs, /^received 250\.000000 USDC as TokenTransferIn$/)
