@@ -80,13 +80,12 @@ test('two payers pay one link, with a script and without', async () => {
   await ada.page.getByRole('link', { name: 'Receipt' }).first().click()
   assert.match(await ada.page.locator('main').innerText(), /Paid to\s+Sandbox Partner[^]*Account holder/)
   await check(ada.page)
-  for (const each of [ada, grace, late]) await each.close()
 })
 
 test('the page of a link is in five languages, and an open amount has bounds', async () => {
   const link = await makeLink({ amount: null, amountMin: 5, amountMax: 50 })
   const path = pathOf(textAt(link, 'url'))
-  const { page, close } = await payerAt(path)
+  const { page } = await payerAt(path)
   const texts = new Set<string>()
   for (const language of ['en', 'de', 'fr', 'es', 'lt']) {
     await page.goto(`${site}${path}?lang=${language}`)
@@ -105,11 +104,10 @@ test('the page of a link is in five languages, and an open amount has bounds', a
   await page.waitForURL(/lang=de$/u)
   const [session] = await sessionsOf(textAt(link, 'linkId'))
   assert.equal(Number(session?.amount), 12.5)
-  await close()
 })
 
 test('the shop makes a link with items, sees its payers, and switches it off', async () => {
-  const { page, close } = await person('Operator', 'Olga Operator')
+  const { page } = await person('Operator', 'Olga Operator')
   await page.goto(`${site}/console/checkout/links/new`)
   await check(page)
   await page.fill('#customerId', customerId)
@@ -138,13 +136,11 @@ test('the shop makes a link with items, sees its payers, and switches it off', a
   await until('the link is off', async () => /The link is switched off/.test(await main(page)))
   await payer.page.goto(`${site}${path}`)
   assert.match(await payer.page.locator('main').innerText(), /has switched it off/)
-  await payer.close()
-  await close()
 })
 
 test('the shop accepts late money and returns other late money; a second choice is told', async () => {
   const { id } = await lateSession(client, customerId, 2)
-  const { page, close } = await person('Operator', 'Lisa Operator')
+  const { page } = await person('Operator', 'Lisa Operator')
   assert.match(await main(page), /1\s+Sessions with money to accept or send back/)
   await page.getByRole('link', { name: /Sessions with money/ }).click()
   assert.match(await main(page), /Choose about money/)
@@ -169,8 +165,6 @@ test('the shop accepts late money and returns other late money; a second choice 
   const { url } = success(await client.get(`/v1/checkout/sessions/${id}`))
   const payer = await payerAt(pathOf(String(url)))
   assert.match(await payer.page.locator('main').innerText(), /has accepted[^]*goes back to the account that paid/)
-  await payer.close()
-  await close()
 })
 
 /** Opens the first dialog of a choice, and confirms it. */

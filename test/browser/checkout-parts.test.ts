@@ -29,5 +29,4 @@ test('the open page follows the parts, with a code for the rest, and the receipt
   success(await pay(29.9))
   await page.getByRole('link', { name: 'Receipt' }).click({ timeout: 90_000 })
   assert.match(await page.locator('main').innerText(), /Payments[^]*€20\.00[^]*€29\.90/)
-  await page.close()
 })

@@ -74,7 +74,7 @@ test('a payer pays with the bank page, and the page shows it without a reload', 
 
 test('without JavaScript the payer pays as well; only the copy buttons are hidden', async () => {
   const session = await openSession()
-  const { page, close } = await visit(textAt(session, 'url'), { javaScriptEnabled: false, viewport: phone })
+  const { page } = await visit(textAt(session, 'url'), { javaScriptEnabled: false, viewport: phone })
   assert.equal(await page.locator('.copy:visible').count(), 0)
   assert.match(await page.locator('.by').innerText(), /^The money must have arrived by .+ UTC\.$/)
   await toDecision(page)
@@ -83,12 +83,11 @@ test('without JavaScript the payer pays as well; only the copy buttons are hidde
     await page.reload()
     return (await page.locator('.mark.completed').count()) === 1
   })
-  await close()
 })
 
 test('the copy buttons copy what a bank wants, without blanks, and say so', async () => {
   const session = await openSession()
-  const { page, context, close } = await visit(textAt(session, 'url'))
+  const { page, context } = await visit(textAt(session, 'url'))
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   for (const [name, text] of [
     ['Copy IBAN', textAt(session, 'iban')],
@@ -99,7 +98,6 @@ test('the copy buttons copy what a bank wants, without blanks, and say so', asyn
     await page.getByText('Copied', { exact: true }).first().waitFor()
     assert.equal(await page.evaluate('navigator.clipboard.readText()'), text)
   }
-  await close()
 })
 
 test('an open page follows what happens elsewhere: a credit by reference, an end by the partner', async () => {
@@ -111,8 +109,6 @@ test('an open page follows what happens elsewhere: a credit by reference, an end
   await first.page.locator('.mark.completed').waitFor()
   await second.page.locator('.mark.expired').waitFor()
   assert.equal(await heading(second.page), 'The time to pay is over')
-  await first.close()
-  await second.close()
 })
 
 test('the language is the one that the browser wants, and a chosen one stays on the way', async () => {
@@ -129,19 +125,18 @@ test('the language is the one that the browser wants, and a chosen one stays on 
     assert.equal(await page.locator('html').getAttribute('lang'), locale === 'ja' ? 'en' : locale.slice(0, 2))
     await close()
   }
-  const { page, close } = await visit(textAt(session, 'url'))
+  const { page } = await visit(textAt(session, 'url'))
   await page.getByRole('link', { name: 'Deutsch' }).click()
   await toDecision(page)
   assert.equal(await heading(page), 'Zahlung bestätigen')
   await page.getByRole('button', { name: 'Ablehnen' }).click()
   await page.locator('.mark.failed').waitFor()
   assert.equal(await heading(page), 'Die Zahlung kam nicht zustande')
-  await close()
 })
 
 test('a keyboard reaches every control in the order of reading, with a visible focus', async () => {
   const session = await openSession({ returnUrl: 'https://shop.example.com/' })
-  const { page, close } = await visit(textAt(session, 'url'))
+  const { page } = await visit(textAt(session, 'url'))
   const reached: unknown[] = []
   for (let presses = 0; presses < 13; presses += 1) {
     await page.keyboard.press('Tab')
@@ -163,12 +158,11 @@ test('a keyboard reaches every control in the order of reading, with a visible f
   await page.getByRole('button', { name: 'Approve' }).focus()
   await page.keyboard.press('Space')
   await page.locator('.mark.completed').waitFor()
-  await close()
 })
 
 test('what a screen reader hears is the content of the page, in its order', async () => {
   const session = await openSession()
-  const { page, close } = await visit(textAt(session, 'url'))
+  const { page } = await visit(textAt(session, 'url'))
   const snapshot = await page.locator('main').ariaSnapshot()
   const order = [
     'heading "€49.90"',
@@ -186,7 +180,6 @@ test('what a screen reader hears is the content of the page, in its order', asyn
     places.toSorted((left, right) => left - right),
     snapshot,
   )
-  await close()
 })
 
 const purchase = {

@@ -17,7 +17,7 @@ const svg = (content: string) => ({
 })
 
 test('a person sets name, colour and logo, which payers see, and refusals are shown at their fields', async () => {
-  const { page, close } = await person('Operator', 'Ann Operator')
+  const { page } = await person('Operator', 'Ann Operator')
   await page.goto(`${site}/console/checkout`)
   await page.getByRole('link', { name: 'Appearance' }).click()
   await check(page)
@@ -60,10 +60,8 @@ test('a person sets name, colour and logo, which payers see, and refusals are sh
   const { name, ...rest } = success(await service.client.get('/v1/checkout/branding'))
   assert.deepEqual([name, rest], ['Grace & <Coffee>', {}])
   assert.equal((await page.goto(`${site}/console/checkout/appearance/logo`))?.status(), 404)
-  await close()
   const dev = await person('Developer', 'Dan Developer')
   await dev.page.goto(`${site}/console/checkout/appearance`)
   assert.equal(await dev.page.getByRole('button', { name: 'Save appearance' }).count(), 0)
   await check(dev.page)
-  await dev.close()
 })

@@ -50,14 +50,13 @@ test('the page says if the name of the payee was found not to be that of the acc
   const payee = await createBeneficiary(service.client, { name: 'NoMatch Ada' })
   const verification = { name: 'NoMatch Ada', iban: textAt(payee, 'iban') }
   success(await service.client.post('/v1/beneficiaries/verifications', verification))
-  const { page, close } = await person('Operator', 'Eve Approver')
+  const { page } = await person('Operator', 'Eve Approver')
   const { id } = await payout('1.00', textAt(payee, 'id'))
   await page.goto(`${site}/console/payouts/${id}/approve`)
   await page.getByText('the name of this payee is not that of the account').waitFor()
   await check(page)
   await page.goto(`${site}/console/payouts/${(await payout('200.00')).id}/approve`)
   assert.doesNotMatch(await page.locator('main').innerText(), /not that of the account/)
-  await close()
 })
 
 const run = promisify(execFile)
@@ -114,7 +113,6 @@ test('a passkey approves what the page shows, and the proof names amount, payee 
   assert.equal(changed.code, 1)
   assert.match(changed.text, /signed another snapshot|not under its head/)
   await rm(folder, { recursive: true })
-  await bob.close()
 })
 
 test('a signature is for one payout, one person, one time; a code, a credential of the API or a foreign site is refused', async () => {
@@ -157,7 +155,6 @@ test('a signature is for one payout, one person, one time; a code, a credential 
   assert.ok(done && more.length === 0, 'one of three at once')
   assert.equal((await read(first.id)).status === 'PendingApproval', false)
   assert.equal((await post(first.id, 'approve', fields, sessionOf(done))).status, 409, 'again')
-  await Promise.all([bob.close(), carol.close()])
 })
 
 test('a person who signs in with a password is told that a passkey is needed, and may reject with a reason', async () => {

@@ -12,7 +12,7 @@ import { createBeneficiary, finalTransaction, payoutText } from '../support/worl
 const { service, person, open } = useConsole(await useSharedService())
 
 test('an Admin finds a step of a payment, and saves its proof, which holds offline', async () => {
-  const { page, close } = await person('Admin', 'Ann Admin')
+  const { page } = await person('Admin', 'Ann Admin')
   const payee = textAt(await createBeneficiary(service.client), 'id')
   success(await service.client.post('/v1/payouts/fiat', payoutText(payee, '5.00', { reference: 'Rent & <repairs>' })))
   await finalTransaction(service.client, 'Rent & <repairs>')
@@ -43,11 +43,10 @@ test('an Admin finds a step of a payment, and saves its proof, which holds offli
   await page.goto(address)
   await page.getByRole('link', { name: 'Rent & <repairs>' }).click()
   assert.equal(await page.locator('h1').innerText(), 'Rent & <repairs>')
-  await close()
 })
 
 test('the log is read in pages and by days, and a wrong day is refused at its field', async () => {
-  const { page, close } = await person('Developer', 'Dan Developer')
+  const { page } = await person('Developer', 'Dan Developer')
   for (let count = 0; count < 25; count += 1) await createBeneficiary(service.client, { alias: `a${count}` })
   await open(page, 'audit?kind=All')
   const first = await page.locator('tbody th a').evaluateAll((links) => links.map((link) => String(link)))
@@ -67,7 +66,6 @@ test('the log is read in pages and by days, and a wrong day is refused at its fi
   await open(page, 'audit/heads')
   assert.ok((await page.locator('tbody tr').count()) > 0)
   await check(page)
-  await close()
 })
 
 test('another role, another partner and a wrong id see no record', async () => {
@@ -76,13 +74,12 @@ test('another role, another partner and a wrong id see no record', async () => {
   const foreign = await otherPartner(service)
   await createBeneficiary(foreign)
   const [theirs = {}] = listAt(success(await foreign.get('/v1/audit?limit=1')))
-  const { page, close } = await person('Operator', 'Olga Operator')
+  const { page } = await person('Operator', 'Olga Operator')
   assert.equal(await page.getByRole('link', { name: 'Audit log' }).count(), 0)
   for (const path of ['audit', 'audit/heads', `audit/${id}`, `audit/${id}/proof`]) {
     assert.equal((await open(page, path))?.status(), 403, path)
     assert.match(await main(page), /users:read/)
   }
-  await close()
   const ann = await person('Admin', 'Ann Second')
   assert.equal((await open(ann.page, `audit/${id}`))?.status(), 200)
   for (const path of [
@@ -92,11 +89,10 @@ test('another role, another partner and a wrong id see no record', async () => {
     `audit/${id}/proof`,
   ])
     assert.equal((await open(ann.page, path))?.status(), 404, path)
-  await ann.close()
 })
 
 test('an Admin sees who added a payee and its history, and what one person did', async () => {
-  const { page, close } = await person('Admin', 'Amy Auditor')
+  const { page } = await person('Admin', 'Amy Auditor')
   await open(page, 'payees/new')
   await page.fill('#name', 'Jean Bartik')
   await page.fill('#account', 'FR1420041010050500013M02606')
@@ -125,5 +121,4 @@ test('an Admin sees who added a payee and its history, and what one person did',
   assert.match(await main(page), /Nothing matches these filters/)
   await page.setViewportSize({ width: 390, height: 800 })
   await check(page)
-  await close()
 })

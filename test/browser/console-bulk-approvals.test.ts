@@ -65,7 +65,7 @@ async function proofOf(reference: string): Promise<string> {
 
 test('one signature approves the payouts of a bulk, and proves each of them offline', async () => {
   const id = await bulkOf('60.00', '30.00', '20.00')
-  const { page, close } = await person('Operator', 'Bob Approver')
+  const { page } = await person('Operator', 'Bob Approver')
   await page.goto(`${site}/console/payouts?tab=waiting`)
   assert.match(await main(page), /Bulk payout\s+3 payouts[^]*110\.00 EUR/)
   assert.equal(await page.locator('tbody tr').count(), 1, 'its payouts are not listed one by one')
@@ -92,7 +92,6 @@ test('one signature approves the payouts of a bulk, and proves each of them offl
         `approved by Bob Approver: ${amount} EUR to Grace <Hopper>, .* with the other payouts of its bulk; by a passkey`,
       ),
     )
-  await close()
 })
 
 test('a signature is valid once, for its payouts and its person', async () => {
@@ -136,6 +135,4 @@ test('a signature is valid once, for its payouts and its person', async () => {
   for (const unknown of ['nonsense', newId(), foreign])
     assert.equal((await eve.page.goto(`${site}/console/bulk-payouts/${unknown}/approve`))?.status(), 404, unknown)
   assert.equal((await eve.page.goto(`${site}/console/bulk-payouts/${other}/approve`))?.status(), 409)
-  await bob.close()
-  await eve.close()
 })

@@ -30,7 +30,7 @@ const ended = async (page: Page, address: string) => {
 }
 
 test('a bulk as finance does it: template, file of Excel, corrections, new payees, send, results', async () => {
-  const { page, close } = await person('Operator', 'Ann Operator')
+  const { page } = await person('Operator', 'Ann Operator')
   const saved = textAt(
     await createBeneficiary(service.client, { name: 'Ada & Söhne', iban: 'DE89370400440532013000', alias: 'Miete' }),
     'name',
@@ -106,11 +106,10 @@ test('a bulk as finance does it: template, file of Excel, corrections, new payee
   assert.equal(await page.locator('tbody tr').count(), 0)
   assert.equal((await page.goto(`${address}?status=nope`))?.status(), 400)
   await page.locator('#status-error').waitFor()
-  await close()
 })
 
 test('a file that was sent before needs a confirmation, and refused payouts can be sent again', async () => {
-  const { page, close } = await person('Operator', 'Eve Operator')
+  const { page } = await person('Operator', 'Eve Operator')
   const twice = textAt(await createBeneficiary(service.client, { name: 'Twice GmbH', alias: 'Zweimal' }), 'id')
   const paid = {
     amount: 1250,
@@ -148,12 +147,11 @@ test('a file that was sent before needs a confirmation, and refused payouts can 
   await ended(page, `${site}/console/bulk-payouts/${id}`)
   await press(page, 'Correct and send what was not made (1)')
   assert.match(await main(page), /9,999,999\.00 EUR[^]*are missing[^]*Large Ltd/)
-  await close()
 })
 
 test('the pages are German for a German reader, and a corrected file keeps the correct lines', async () => {
   const joined = await person('Operator', 'Bea Operator')
-  const { page, close } = await visit({ locale: 'de', storageState: await joined.context.storageState() })
+  const { page } = await visit({ locale: 'de', storageState: await joined.context.storageState() })
   await createBeneficiary(service.client, { name: 'Vermieterin GmbH' })
   await open(page, 'bulk-payouts/new')
   assert.match(
@@ -172,12 +170,10 @@ test('the pages are German for a German reader, and a corrected file keeps the c
   const address = page.url().split('?')[0] ?? ''
   await ended(page, address)
   assert.match(await downloaded(page, 'Ergebnisse herunterladen (CSV)'), /1;Vermieterin GmbH;[^;]*;"7,77";EUR;A;/)
-  await close()
-  await joined.close()
 })
 
 test('two sends at once make one bulk; another role, person, site and partner send nothing', async () => {
-  const { context, page, close } = await person('Operator', 'Bo Operator')
+  const { context, page } = await person('Operator', 'Bo Operator')
   await createBeneficiary(service.client, { name: 'Twice Ltd' })
   const begin = async () => {
     await open(page, 'bulk-payouts/new')
@@ -228,19 +224,16 @@ test('two sends at once make one bulk; another role, person, site and partner se
   const id = textAt(success(await foreign.post('/v1/payouts/bulk', bulk)), 'id')
   for (const path of [`bulk-payouts/${id}`, 'bulk-payouts/nonsense', `bulk-payouts/drafts/${id}`])
     assert.equal((await open(page, path))?.status(), 404, path)
-  await close()
   const other = await person('Operator', 'Cy Operator')
   assert.equal((await other.page.goto(mine.url))?.status(), 404)
-  await other.close()
   const dev = await person('Developer', 'Dan Developer')
   assert.equal((await open(dev.page, 'bulk-payouts'))?.status(), 200)
   assert.equal((await open(dev.page, 'bulk-payouts/new'))?.status(), 403)
   assert.equal((await send(await cookieOf(dev.context))).status, 403)
-  await dev.close()
 })
 
 test('a pain.001 is checked, corrected and sent as a file of a spreadsheet is', async () => {
-  const { page, close } = await person('Operator', 'Di Operator')
+  const { page } = await person('Operator', 'Di Operator')
   await createBeneficiary(service.client, { name: 'Saved GmbH', iban: 'NL91ABNA0417164300' })
   const payments = [
     { minor: 12_50n, iban: 'NL91ABNA0417164300', creditor: { name: 'Saved GmbH' }, text: 'Rechnung 41' },
@@ -278,5 +271,4 @@ test('a pain.001 is checked, corrected and sent as a file of a spreadsheet is', 
   assert.match(await main(page), /zahllauf\.xml/)
   await uploadXml(pain001Text('RUN-8', payments))
   assert.match(await main(page), /This file was sent before, by Di Operator/)
-  await close()
 })

@@ -115,5 +115,4 @@ test('two persons pay and approve from the first link to the proof', async () =>
   await check(ann.page)
   await search(ann, site, id)
   assert.match(await verified(), /approved by Ann Admin: 2500\.00 EUR to .*; by a passkey of http:\/\/localhost:/)
-  await Promise.all([ann.close(), bob.close()])
 })

@@ -31,7 +31,7 @@ const expire = (quoteId: string) =>
     where id = ${quoteId}`)
 
 test('a person asks for a quote, exchanges, and the ledger has exactly what the page said', async () => {
-  const { page, close } = await person('Operator', 'Ann Operator')
+  const { page } = await person('Operator', 'Ann Operator')
   await page.getByRole('link', { name: 'Exchange', exact: true }).click()
   assert.match(await main(page), /EUR\/GBP[^]*EUR\/USD[^]*Rates of .*, as of/)
   await checkForms(page)
@@ -65,11 +65,10 @@ test('a person asks for a quote, exchanges, and the ledger has exactly what the 
   await open(page, 'exchange')
   await page.getByRole('link', { name: 'All exchanges' }).click()
   await page.getByRole('link', { name: reference }).waitFor()
-  await close()
 })
 
 test('a refusal is shown at its field, and everything typed is kept', async () => {
-  const { page, close } = await person('Operator', 'Bo Operator')
+  const { page } = await person('Operator', 'Bo Operator')
   const before = (await conversions()).length
   const unknown = '019aa8c4-6e4f-7a12-8d3e-2b1c5f7a9e10'
   await open(page, 'exchange?sellCurrency=USD&buyCurrency=USD&amount=12.3456&side=buy&kind=held')
@@ -127,11 +126,10 @@ test('a refusal is shown at its field, and everything typed is kept', async () =
   await checkForms(page)
   success(await service.client.post('/v1/simulations/fx/rates', { stale: false }))
   assert.equal((await conversions()).length, before)
-  await close()
 })
 
 test('an expired quote exchanges nothing, and a form that is sent twice is one conversion', async () => {
-  const { context, page, close } = await person('Operator', 'Cy Operator')
+  const { context, page } = await person('Operator', 'Cy Operator')
   const expired = await quoteFor(page, '7')
   await expire(expired)
   const before = (await conversions()).length
@@ -156,11 +154,10 @@ test('an expired quote exchanges nothing, and a form that is sent twice is one c
   assert.equal(other.status, 400)
   assert.match(await other.text(), /used already/)
   assert.equal((await conversions()).length, before + 1)
-  await close()
 })
 
 test('a Developer reads exchange and wallets and writes nothing; another partner has its own', async () => {
-  const { context, page, close } = await person('Developer', 'Dan Developer')
+  const { context, page } = await person('Developer', 'Dan Developer')
   const body = { sellCurrency: 'EUR', buyCurrency: 'USD', sellAmount: 3, kind: 'held' }
   const customerId = textAt(await createCustomer(service.client), 'guid')
   const id = textAt(success(await service.client.post('/v1/fx/quotes', { ...body, customerId })), 'id')
@@ -181,11 +178,10 @@ test('a Developer reads exchange and wallets and writes nothing; another partner
   const wallet = textAt(success(await foreign.post('/v1/wallets', { currency: 'USDC' })), 'id')
   for (const path of [`exchange/${theirs}`, `wallets/${wallet}`, 'exchange/nonsense', 'wallets/nonsense'])
     assert.equal((await open(page, path))?.status(), 404, path)
-  await close()
 })
 
 test('a person opens a wallet, reads its address, simulates a deposit and finds the wallet', async () => {
-  const { page, close } = await person('Admin', 'Eve Admin')
+  const { page } = await person('Admin', 'Eve Admin')
   const customer = textAt(await createCustomer(service.client), 'guid')
   await page.getByRole('link', { name: 'Wallets' }).click()
   assert.match(await main(page), /No wallet yet[^]*Open the first here/)
@@ -224,5 +220,4 @@ test('a person opens a wallet, reads its address, simulates a deposit and finds 
   await page.selectOption('#currency', 'EURC')
   await press(page, 'Show')
   assert.match(await main(page), /Nothing matches these filters/)
-  await close()
 })

@@ -69,7 +69,6 @@ test('a guest opens the link once by a click, and sees the webhook pages and no 
   await maker.page.getByText('The link is revoked.').waitFor()
   await open(guest.page, 'webhooks')
   assert.match(guest.page.url(), /\/console\/sign-in/)
-  await Promise.all([guest.close(), maker.close()])
 })
 
 /** Other pages and forms, and the forms of the own pages that change something. */
@@ -108,7 +107,6 @@ test('a guest who manages rotates a secret under both names, and is out when the
   assert.equal((await service.client.delete(`/v1/users/${member}`)).status, 204)
   await open(guest.page, 'webhooks')
   assert.match(guest.page.url(), /\/console\/sign-in/)
-  await Promise.all([guest.close(), maker.close()])
 })
 
 test('of two clicks at once one opens the link, and signing out ends it', async () => {
@@ -129,5 +127,4 @@ test('of two clicks at once one opens the link, and signing out ends it', async 
   await guest.page.waitForURL(/sign-in/)
   await open(guest.page, 'webhooks')
   assert.match(guest.page.url(), /\/console\/sign-in/)
-  await Promise.all([guest.close(), maker.close()])
 })

@@ -19,7 +19,7 @@ async function downloaded(page: Page, link: string): Promise<readonly string[]> 
 }
 
 test('payees: created, changed, refused by line; the download is imported without an effect', async () => {
-  const { context, page, close } = await person('Operator', 'Ann Operator')
+  const { context, page } = await person('Operator', 'Ann Operator')
   const before = success(
     await service.client.post('/v1/beneficiaries', {
       name: 'Old Name',
@@ -83,16 +83,14 @@ test('payees: created, changed, refused by line; the download is imported withou
     await press(page, 'See what the file does')
     assert.match(await main(page), /To create\s+0[^]*To change\s+0[^]*Refused\s+0[^]*nothing to create or to change/)
   }
-  await close()
   const dev = await person('Developer', 'Dan Developer')
   assert.equal((await open(dev.page, 'payees/import'))?.status(), 403)
   assert.equal((await dev.page.goto(address))?.status(), 403)
-  await dev.close()
 })
 
 test('customers: an identifier makes a repeated import harmless; refusals are shown by line', async () => {
   const joined = await person('Operator', 'Bea Operator')
-  const { page, close } = await visit({ locale: 'de', storageState: await joined.context.storageState() })
+  const { page } = await visit({ locale: 'de', storageState: await joined.context.storageState() })
   await open(page, 'customers')
   await page.getByRole('link', { name: 'Kunden importieren' }).click()
   await check(page)
@@ -132,6 +130,4 @@ test('customers: an identifier makes a repeated import harmless; refusals are sh
   await open(page, 'customers')
   const list = await downloaded(page, 'Als CSV herunterladen')
   assert.ok(list.some((line) => line.includes('import-1;ada@example.com') && line.includes('Paris')))
-  await close()
-  await joined.close()
 })

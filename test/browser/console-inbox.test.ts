@@ -33,7 +33,7 @@ async function followed(page: Page): Promise<readonly string[]> {
 }
 
 test('an approver gets the mail, opens its link, signs in and approves; then nothing waits', async () => {
-  const { page, email, close } = await person('Operator', 'Bob Approver')
+  const { page, email } = await person('Operator', 'Bob Approver')
   const payee = textAt(await createBeneficiary(service.client, { name: 'Grace Hopper' }), 'id')
   success(await service.client.post('/v1/payouts/fiat', payoutText(payee, '1234.50')))
   success(await service.client.post('/v1/payouts/fiat', payoutText(payee, '250.00')))
@@ -72,15 +72,13 @@ test('an approver gets the mail, opens its link, signs in and approves; then not
   await page.getByText('Your choices are saved.').waitFor()
   assert.equal(await page.getByLabel('Approvals that wait for you').inputValue(), 'no')
   await check(page)
-  await close()
 })
 
 test('a new person sees what waits, and each number leads to its rows', async () => {
-  const { page, close } = await person('Admin', 'Mary Maker')
+  const { page } = await person('Admin', 'Mary Maker')
   const payee = textAt(await createBeneficiary(service.client, { name: 'Grace Hopper' }), 'id')
   success(await service.client.post('/v1/payouts/fiat', payoutText(payee, '500.00')))
   assert.deepEqual(await followed(page), ['1'])
-  await close()
 })
 
 test('the requester of a payout learns that it was rejected, and by whom', async () => {
@@ -103,5 +101,4 @@ test('the requester of a payout learns that it was rejected, and by whom', async
   assert.match(await asker.page.locator('main').innerText(), /was rejected[^]*RE-7[^]*By: Rex Rejecter/)
   await open(approver.page, 'inbox')
   assert.equal(await approver.page.getByRole('link', { name: title }).count(), 0)
-  await Promise.all([asker.close(), approver.close()])
 })

@@ -18,7 +18,7 @@ const rule = ['--partner', service.credentials.partnerId, '--currency', 'EUR', '
 await service.operator('approval', 'set', ...rule, '--staff', 'Sam', '--note', 'two persons')
 
 test('a person saves a payee, previews and sends a payout, and finds its transaction', async () => {
-  const { context, page, close } = await person('Operator', 'Ann Maker')
+  const { context, page } = await person('Operator', 'Ann Maker')
   await page.getByRole('link', { name: 'Payees' }).click()
   await check(page)
   await page.getByRole('link', { name: 'New payee' }).click()
@@ -79,11 +79,10 @@ test('a person saves a payee, previews and sends a payout, and finds its transac
   await other.getByText('Request recall').first().click()
   await press(other, 'Request recall')
   assert.match(await main(other), /has an open or accepted recall|Only a completed payout can be recalled/)
-  await close()
 })
 
 test('a person saves and pays a payee by sort code and account number, and by routing number', async () => {
-  const { page, close } = await person('Operator', 'Ann Islander')
+  const { page } = await person('Operator', 'Ann Islander')
   for (const [currency, wrong, account] of [
     ['GBP', '20-00-00 55', '20-00-00 55779911'],
     ['USD', '021000022 123456789', '021000021 123456789'],
@@ -123,7 +122,6 @@ test('a person saves and pays a payee by sort code and account number, and by ro
     await page.getByRole('link', { name: 'Open the transaction' }).click()
     assert.match(await main(page), new RegExp(account))
   }
-  await close()
 })
 
 test('a payout above the limit waits for another person, and its maker cancels it', async () => {
@@ -159,11 +157,10 @@ test('a payout above the limit waits for another person, and its maker cancels i
   assert.match(await main(page), /The payout is cancelled[^]*Cancelled/)
   await page.getByRole('link', { name: 'Pay again' }).click()
   assert.equal(await page.locator('#amount').inputValue(), '2000.00')
-  await Promise.all([ann.close(), bob.close()])
 })
 
 test('a person creates, corrects and erases a customer, whose fields are verified', async () => {
-  const { page, close } = await person('Operator', 'Carol Clerk')
+  const { page } = await person('Operator', 'Carol Clerk')
   await page.getByRole('link', { name: 'Customers', exact: true }).click()
   await page.getByRole('link', { name: 'New customer' }).click()
   await check(page)
@@ -191,13 +188,12 @@ test('a person creates, corrects and erases a customer, whose fields are verifie
   await open(page, 'customers?namePrefix=countess')
   assert.match(await main(page), /Nothing matches these filters/)
   await check(page)
-  await close()
 })
 
 test('without JavaScript the menu of a phone opens, and no page is wider than it', async () => {
   const { cookie } = await joinByPassword(service, await inviteTo(service, 'Admin'))
   const options = { javaScriptEnabled: false, viewport: { width: 360, height: 700 }, extraHTTPHeaders: { cookie } }
-  const { page, close } = await openPage(await browser(), site, options)
+  const { page } = await openPage(await browser(), site, options)
   await open(page, 'home')
   for (const name of ['Transactions', 'Payouts', 'Payees', 'Customers']) {
     await page.getByRole('button', { name: 'Menu' }).click()
@@ -206,7 +202,6 @@ test('without JavaScript the menu of a phone opens, and no page is wider than it
     const { width } = (await page.locator('main').boundingBox()) ?? {}
     assert.ok(width !== undefined && width <= 360, name)
   }
-  await close()
 })
 
 test('a reader sees no forms and cannot send any; foreign ids and bad filters are refused', async () => {
@@ -302,7 +297,7 @@ test('a form that is sent twice, or at the same time, is one payout, one payee a
 
 test('a person starts an identity verification, opens the page of the provider and sees what it finds', async () => {
   const customer = textAt(await createCustomer(service.client), 'guid')
-  const { page, close } = await person('Operator', 'Ivy Identity')
+  const { page } = await person('Operator', 'Ivy Identity')
   await open(page, `customers/${customer}`)
   assert.match(await main(page), /No document was checked yet/)
   await page.getByText('Start a verification').first().click()
@@ -329,5 +324,4 @@ test('a person starts an identity verification, opens the page of the provider a
   })
   assert.match(await main(page), /The identity provider read another value/)
   await check(page)
-  await close()
 })

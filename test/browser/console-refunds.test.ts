@@ -15,10 +15,9 @@ const { service, site, person, browser } = useConsole(await useSharedService())
 const customerId = textAt(await createCustomer(service.client), 'guid')
 
 /** The same session in a browser that prefers German. */
-async function inGerman({ context, close }: Awaited<ReturnType<typeof person>>) {
+async function inGerman({ context }: Awaited<ReturnType<typeof person>>) {
   const german = await openPage(await browser(), site, { locale: 'de' })
   await german.context.addCookies(await context.cookies())
-  await close()
   return german
 }
 
@@ -27,7 +26,7 @@ const refundsOf = async (id: string) => listAt(success(await service.client.get(
 
 test('a person refunds a part and then the rest: what is typed stays, and nothing is sent before the effect is shown', async () => {
   const id = await paidSession(service.client, customerId, 49.9)
-  const { page, close } = await person('Operator', 'Ann Operator')
+  const { page } = await person('Operator', 'Ann Operator')
   await open(page, id)
   assert.match(await main(page), /Nothing of this payment was refunded/)
   await check(page)
@@ -78,12 +77,11 @@ test('a person refunds a part and then the rest: what is typed stays, and nothin
   assert.equal(await page.getByText('Refund payment').count(), 0)
   await page.getByRole('link', { name: 'Refund of order 42' }).click()
   assert.match(await main(page), /Sandbox Payer[^]*9\.90 EUR[^]*Completed/)
-  await close()
 })
 
 test('a form that is sent twice makes one refund; another role, another site and another partner make none', async () => {
   const id = await paidSession(service.client, customerId, 20)
-  const { context, page, close } = await person('Admin', 'Bo Admin')
+  const { context, page } = await person('Admin', 'Bo Admin')
   const fields = { amount: '5', reason: 'Twice', idempotencyKey: 'refund-sent-twice' }
   const form = new URL(`${site}/console/checkout/${id}/refund/send`)
   const cookie = await cookieOf(context)
@@ -107,7 +105,6 @@ test('a form that is sent twice makes one refund; another role, another site and
   assert.equal((await open(page, theirs))?.status(), 404)
   const atTheirs = new URL(`${site}/console/checkout/${theirs}/refund/send`)
   assert.equal((await sendForm(atTheirs, { amount: '5', idempotencyKey: 'theirs' }, { cookie })).status, 404)
-  await close()
   const dev = await person('Developer', 'Dot Developer')
   await open(dev.page, id)
   assert.match(await main(dev.page), /Refunded\s+5\.00 EUR[^]*Twice/)
@@ -118,14 +115,13 @@ test('a form that is sent twice makes one refund; another role, another site and
     assert.equal(refused.status, 403, path)
   }
   assert.equal((await refundsOf(id)).length, 1)
-  await dev.close()
 })
 
 test('a refund that waits for a second person says so, in German too, and its link leads to the approval', async () => {
   const id = await paidSession(service.client, customerId, 300)
   const rule = ['--partner', service.credentials.partnerId, '--currency', 'EUR', '--above', '200.00', '--passkey']
   await service.operator('approval', 'set', ...rule, '--staff', 'Sam', '--note', 'two persons')
-  const { page, close } = await inGerman(await person('Operator', 'Cleo Operator'))
+  const { page } = await inGerman(await person('Operator', 'Cleo Operator'))
   await open(page, id)
   await page.getByText('Zahlung erstatten').click()
   await check(page)
@@ -137,7 +133,6 @@ test('a refund that waits for a second person says so, in German too, and its li
   assert.equal((await refundsOf(id))[0]?.status, 'PendingApproval')
   await page.locator('section table a').click()
   assert.equal(await page.getByRole('link', { name: /Prüfen/ }).count(), 0, 'the maker does not approve')
-  await close()
   const other = await person('Admin', 'Dan Admin')
   await other.page.goto(page.url())
   await open(other.page, id)
@@ -146,17 +141,15 @@ test('a refund that waits for a second person says so, in German too, and its li
   assert.match(await main(other.page), /300\.00 EUR/)
   await other.page.getByRole('button', { name: /^Approve / }).click()
   await until('the refund is approved', async () => (await refundsOf(id))[0]?.status !== 'PendingApproval')
-  await other.close()
 })
 
 test('many refunds are shown in pages', async () => {
   const id = await paidSession(service.client, customerId, 30)
   for (let made = 0; made < 27; made += 1)
     success(await service.client.post(`/v1/checkout/sessions/${id}/refunds`, refundBody(0.5)))
-  const { page, close } = await person('Operator', 'Eve Operator')
+  const { page } = await person('Operator', 'Eve Operator')
   await open(page, id)
   assert.equal(await page.locator('tbody tr').count(), 25)
   await page.getByRole('link', { name: 'Next page' }).click()
   assert.equal(await page.locator('tbody tr').count(), 2)
-  await close()
 })

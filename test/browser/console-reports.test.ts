@@ -13,7 +13,7 @@ import { until } from '../support/until.ts'
 const { service, site, person, open } = useConsole(await useSharedService(), ['400', '403', '404', '409', '422'])
 
 test('a person asks for a statement, downloads its file and deletes it', async () => {
-  const { page, close } = await person('Operator', 'Ann Operator')
+  const { page } = await person('Operator', 'Ann Operator')
   await page.getByRole('link', { name: 'Reports' }).click()
   assert.match(await main(page), /No report yet[^]*Ask for a report/)
   await check(page)
@@ -57,11 +57,10 @@ test('a person asks for a statement, downloads its file and deletes it', async (
   assert.equal((await page.goto(address))?.status(), 404)
   assert.equal((await open(page, 'reports?status=nope'))?.status(), 400)
   await page.locator('#status-error').waitFor()
-  await close()
 })
 
 test('a person saves a schedule whose recipients are members of the team', async () => {
-  const { page, close } = await person('Operator', 'Bo Operator')
+  const { page } = await person('Operator', 'Bo Operator')
   await open(page, 'reports/schedules')
   assert.match(await main(page), /No schedule yet/)
   await check(page)
@@ -82,11 +81,10 @@ test('a person saves a schedule whose recipients are members of the team', async
   await press(page, /^Delete schedule/)
   await page.getByRole('dialog').getByRole('button', { name: 'Delete schedule' }).click()
   assert.match(await main(page), /The schedule is deleted[^]*No schedule yet/)
-  await close()
 })
 
 test('a form that is sent twice makes one report; another role and another partner read or make none', async () => {
-  const { context, page, close } = await person('Operator', 'Cy Operator')
+  const { context, page } = await person('Operator', 'Cy Operator')
   const cookie = await cookieOf(context)
   const fields = { kind: 'fees', format: 'csv', from: '2026-11-01', to: '2026-11-01', idempotencyKey: 'report-twice' }
   const send = (by: string) => sendForm(new URL(`${site}/console/reports/new`), fields, { cookie: by })
@@ -97,7 +95,6 @@ test('a form that is sent twice makes one report; another role and another partn
   const theirs = success(await foreign.post('/v1/reports', { kind: 'fees', format: 'csv', ...period }))
   for (const path of [`reports/${textAt(theirs, 'id')}`, `reports/${textAt(theirs, 'id')}/content`, 'reports/nonsense'])
     assert.equal((await open(page, path))?.status(), 404, path)
-  await close()
   const dev = await person('Developer', 'Dan Developer')
   const path = made[0]?.split('?')[0] ?? ''
   assert.equal((await open(dev.page, `reports/${path}`))?.status(), 200)
@@ -105,5 +102,4 @@ test('a form that is sent twice makes one report; another role and another partn
   const dans = await cookieOf(dev.context)
   assert.equal((await send(dans)).status, 403)
   assert.equal((await sendForm(new URL(`${site}/console/reports/${path}/delete`), {}, { cookie: dans })).status, 403)
-  await dev.close()
 })

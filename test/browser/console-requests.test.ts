@@ -28,7 +28,7 @@ const refused = { method: 'POST', target: '/v1/customers', body: '{"surplus":1}'
 test('a developer finds a refused request by its problem, and a forged one leads to the debugger', async () => {
   const entry = await logged(refused)
   const forged = await logged({ method: 'GET', target: '/v1/customers', signed: { secret: 'another' } })
-  const { page, close } = await person('Developer')
+  const { page } = await person('Developer')
   await page.getByRole('link', { name: 'Requests', exact: true }).click()
   await checkForms(page)
   await page.getByRole('link', { name: 'Problems' }).click()
@@ -50,7 +50,6 @@ test('a developer finds a refused request by its problem, and a forged one leads
   await checkForms(page)
   await page.getByRole('link', { name: 'Check a signature' }).click()
   await page.getByText('/v1/simulations/signature').first().waitFor()
-  await close()
 })
 
 test('a payment leads to its request, the request to its payment, and the search finds both', async () => {
@@ -59,7 +58,7 @@ test('a payment leads to its request, the request to its payment, and the search
   const entry = await logged({ method: 'POST', target: '/v1/payouts/fiat', body })
   // A replay has the same reference, and is not the request that created it.
   await logged({ method: 'POST', target: '/v1/payouts/fiat', body })
-  const { page, close } = await person('Admin')
+  const { page } = await person('Admin')
   const address = `${site}/console/requests/${textAt(entry, 'id')}`
   await open(page, `transactions/${encodeURIComponent('Rent & <repairs>')}`)
   await checkForms(page)
@@ -72,7 +71,6 @@ test('a payment leads to its request, the request to its payment, and the search
     await open(page, `find?q=${text}`)
     assert.equal(page.url(), address, 'the only thing found is opened')
   }
-  await close()
 })
 
 test('the log is read in pages and by its filters, in German too, and a wrong filter is refused', async () => {
@@ -81,7 +79,7 @@ test('the log is read in pages and by its filters, in German too, and a wrong fi
   const joined = await person('Developer')
   const signedIn = { locale: 'de', storageState: await joined.context.storageState() }
   await joined.close()
-  const { page, close } = await openPage(await browser(), site, signedIn, ['400'])
+  const { page } = await openPage(await browser(), site, signedIn, ['400'])
   const rows = () => page.locator('tbody th a').evaluateAll((links) => links.map((link) => String(link)))
   await open(page, 'requests?operation=listWallets&statusClass=2xx')
   const first = await rows()
@@ -110,7 +108,6 @@ test('the log is read in pages and by its filters, in German too, and a wrong fi
   assert.match(page.url(), /operation=listWallets/)
   await open(page, 'requests/usage?createdFrom=2999-01-01')
   await checkForms(page)
-  await close()
 })
 
 test('another role, another partner and a wrong id see no request', async () => {
@@ -122,10 +119,8 @@ test('another role, another partner and a wrong id see no request', async () => 
     assert.equal((await open(olga.page, path))?.status(), 403, path)
     assert.match(await main(olga.page), /users:read/)
   }
-  await olga.close()
   const ann = await person('Admin')
   assert.equal((await open(ann.page, `requests/${mine}`))?.status(), 200)
   for (const path of [`requests/${theirs}`, 'requests/nonsense', 'requests/ffffffff-ffff-7fff-8fff-ffffffffffff'])
     assert.equal((await open(ann.page, path))?.status(), 404, path)
-  await ann.close()
 })

@@ -49,7 +49,7 @@ async function credentialsBy(page: Page, button: string) {
 }
 
 test('the browser makes the key pair, sends its public half only, and the saved file signs', async () => {
-  const { page, close } = await person('Admin')
+  const { page } = await person('Admin')
   await page.getByRole('link', { name: 'Service accounts' }).click()
   await checkForms(page)
   await page.getByRole('link', { name: 'New service account' }).click()
@@ -115,11 +115,10 @@ test('the browser makes the key pair, sends its public half only, and the saved 
   await open(page, 'service-accounts?status=Revoked')
   await page.getByRole('cell', { name: 'Revoked' }).waitFor()
   await checkForms(page)
-  await close()
 })
 
 test('a key pair of one’s own needs no script of the page, and a private key is refused', async () => {
-  const { page, close } = await person('Admin')
+  const { page } = await person('Admin')
   await open(page, 'service-accounts/new')
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const privateKeyPem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
@@ -138,7 +137,6 @@ test('a key pair of one’s own needs no script of the page, and a private key i
   const { partnerId } = service.credentials
   const client = service.clientOf({ partnerId, apiKey, apiSecret, privateKeyPem })
   assert.equal((await client.get('/v1/accounts')).status, 200)
-  await close()
 })
 
 test('only people with the permissions of the team see and make keys', async () => {
@@ -148,7 +146,6 @@ test('only people with the permissions of the team see and make keys', async () 
     await open(operator.page, path)
     await operator.page.getByRole('heading', { name: 'You cannot open this page' }).waitFor()
   }
-  await operator.close()
   const developer = await person('Developer')
   await open(developer.page, 'service-accounts')
   assert.equal(await developer.page.getByRole('link', { name: 'New service account' }).count(), 0)
@@ -156,5 +153,4 @@ test('only people with the permissions of the team see and make keys', async () 
   await open(developer.page, `service-accounts/${textAt(first ?? {}, 'serviceAccountId')}`)
   assert.equal(await developer.page.getByRole('button', { name: 'Revoke' }).count(), 0)
   await checkForms(developer.page)
-  await developer.close()
 })

@@ -76,7 +76,6 @@ test('a colleague of the proved domain needs no invitation: the claim gives the 
   await zoe.page.waitForURL(`${site}/console/home`)
   await zoe.page.goto(`${site}/console/team/single-sign-on`)
   await zoe.page.getByRole('heading', { name: 'You cannot open this page' }).waitFor()
-  await zoe.close()
 })
 
 test('the sign-in returns only to the browser that started it', async () => {
@@ -84,7 +83,6 @@ test('the sign-in returns only to the browser that started it', async () => {
   await stranger.page.goto(`${site}/console/sso/${service.credentials.partnerId}?code=x&state=y`)
   await stranger.page.getByText('This sign-in took too long').waitFor()
   await checkForms(stranger.page)
-  await stranger.close()
 })
 
 test('an invitation is for the address that was invited', async () => {
@@ -115,6 +113,4 @@ test('an Admin removes the provider, which then signs nobody in', async () => {
   const late = await open(['403'])
   await late.page.goto(`${site}/console/sign-in/sso?partner=${service.credentials.partnerId}`)
   await late.page.getByText('Single sign-on is not set up here.').waitFor()
-  await late.close()
-  await ann.close()
 })

@@ -57,11 +57,10 @@ test('a person saves, opens, renames and deletes a view, and the team sees a sha
   await save(ann.page, 'Old', 'own')
   assert.match(await main(ann.page), /The saved view “Old” has a filter that is no longer valid/)
   await check(ann.page)
-  await Promise.all([ann.close(), bob.close()])
 })
 
 test('the filtered transactions are downloaded as CSV, without a formula and without another partner', async () => {
-  const { page, close } = await person('Operator', 'Cara Clerk', { acceptDownloads: true })
+  const { page } = await person('Operator', 'Cara Clerk', { acceptDownloads: true })
   const payee = textAt(await createBeneficiary(service.client), 'id')
   for (const reference of ['=1+1', 'Rent, "May"'])
     success(await service.client.post('/v1/payouts/fiat', payoutText(payee, '5.00', { reference })))
@@ -85,11 +84,10 @@ test('the filtered transactions are downloaded as CSV, without a formula and wit
   assert.match(await readFile(await payouts.path(), 'utf8'), /^\ufeffYour reference,Our reference,[^]*Grace Hopper/)
   assert.equal((await open(page, 'exports/transactions.csv?status=Nonsense'))?.status(), 400)
   await check(page)
-  await close()
 })
 
 test('the search finds the payee of an IBAN, and none of another partner', async () => {
-  const { page, close } = await person('Operator', 'Finn Finder', { acceptDownloads: true })
+  const { page } = await person('Operator', 'Finn Finder', { acceptDownloads: true })
   const other = await otherPartner(service, 'Other Ltd')
   const foreign = { name: 'Foreign Payee', currency: 'EUR', iban: ibans.FR }
   success(await other.post('/v1/beneficiaries', foreign))
@@ -98,12 +96,11 @@ test('the search finds the payee of an IBAN, and none of another partner', async
     await open(page, `find?q=${encodeURIComponent(text)}`)
     assert.equal(page.url(), `${site}/console/payees/${own}`)
   }
-  await close()
 })
 
 test('the search finds the customer of an IBAN, also after the account was closed, and none of another partner', async () => {
   const { client } = service
-  const { page, close } = await person('Operator', 'Fred Finder', { acceptDownloads: true })
+  const { page } = await person('Operator', 'Fred Finder', { acceptDownloads: true })
   const [customer, another] = [await createCustomer(client), await createCustomer(client)]
   const guid = textAt(customer, 'guid')
   const iban = textAt(success(await client.post(`/v1/customers/${guid}/account`)), 'iban')
@@ -121,5 +118,4 @@ test('the search finds the customer of an IBAN, also after the account was close
     if (state === 'open')
       await service.operator('account', 'close', ...of, '--reason', 'CustomerRequest', '--staff', 'Sam', '--yes')
   }
-  await close()
 })

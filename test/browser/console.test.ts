@@ -47,7 +47,7 @@ const heading = (page: Page) => page.locator('h1').innerText()
 
 test('a person joins with a passkey, signs out and in with it, and an old cookie opens nothing', async () => {
   const address = await invite('Admin')
-  const { context, page, close } = await open()
+  const { context, page } = await open()
   await addAuthenticator(context, page)
   await page.goto(site + (await mailedPath(service, address)))
   assert.equal(await heading(page), 'Join Sandbox Partner')
@@ -83,11 +83,10 @@ test('a person joins with a passkey, signs out and in with it, and an old cookie
     data: { email: string; factors: string[] }[]
   }
   assert.deepEqual(users.data.find(({ email }) => email === address)?.factors, ['passkey'])
-  await close()
 })
 
 test('a passkey signature signs in once, at its partner, for its page, with a verified user', async () => {
-  const { context, page, close } = await open()
+  const { context, page } = await open()
   await addAuthenticator(context, page)
   await joinByPasskey(service, page, await invite('Operator'))
   await page.getByRole('button', { name: 'Sign out' }).click()
@@ -111,12 +110,11 @@ test('a passkey signature signs in once, at its partner, for its page, with a ve
     assert.equal((await sendForm(target, swapped(change))).status, 400, JSON.stringify(change))
   for (const credential of ['', '{', 'null', '[]', '"x"'])
     assert.equal((await sendForm(target, { ...fields, credential })).status, 400, credential)
-  await close()
 })
 
 test('an authenticator that does not verify its user does not join', async () => {
   const address = await invite('Operator')
-  const { context, page, close } = await open()
+  const { context, page } = await open()
   await addAuthenticator(context, page, false)
   await page.goto(site + (await mailedPath(service, address)))
   await page.getByRole('button', { name: 'Create passkey and join' }).click()
@@ -125,12 +123,11 @@ test('an authenticator that does not verify its user does not join', async () =>
     (await context.cookies()).some(({ name }) => name === '__Host-session'),
     false,
   )
-  await close()
 })
 
 test('without JavaScript a person joins with a password, and sees ten recovery codes once', async () => {
   const address = await invite('Developer')
-  const { page, close } = await open({ javaScriptEnabled: false, viewport: { width: 360, height: 700 } }, ['400'])
+  const { page } = await open({ javaScriptEnabled: false, viewport: { width: 360, height: 700 } }, ['400'])
   await page.goto(site + (await mailedPath(service, address)))
   const secret = (await page.locator('#secret').innerText()).replaceAll(' ', '')
   const send = async (chosen: string, code: string) => {
@@ -157,12 +154,11 @@ test('without JavaScript a person joins with a password, and sees ten recovery c
   await page.locator('#code').fill(codes[0] ?? '')
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
   assert.equal(page.url(), `${site}/console/home`)
-  await close()
 })
 
 test('a person with a password adds a passkey, signs in with it, and sets another password', async () => {
   const address = await invite('Operator')
-  const { context, page, close } = await open({}, ['400'])
+  const { context, page } = await open({}, ['400'])
   await addAuthenticator(context, page)
   await page.goto(site + (await mailedPath(service, address)))
   const joiningSecret = (await page.locator('#secret').innerText()).replaceAll(' ', '')
@@ -189,7 +185,6 @@ test('a person with a password adds a passkey, signs in with it, and sets anothe
   await page.getByRole('link', { name: 'Sign-in' }).click()
   await page.getByRole('button', { name: 'Remove' }).click()
   await page.getByText('The passkey was removed.').waitFor()
-  await close()
 })
 
 test('an Admin invites, changes a role, removes and revokes; the person who was removed is signed out at once', async () => {
@@ -231,7 +226,6 @@ test('an Admin invites, changes a role, removes and revokes; the person who was 
   assert.equal((await act('role', { id, role: 'Boss' }, byAdmin)).status, 400)
   assert.equal((await act('remove', { id }, byAdmin)).status, 303)
   assert.equal((await home()).status, 303)
-  await admin.close()
 })
 
 test('a person ends other sessions; forms of other sites, long bodies and foreign ids change nothing', async () => {
@@ -289,7 +283,7 @@ test('a link that was used, revoked or invented shows a page of its own, also in
   const address = await invite('Operator')
   const path = await mailedPath(service, address)
   await joinByPassword(service, address)
-  const { page, close } = await open({ locale: 'de' }, ['404'])
+  const { page } = await open({ locale: 'de' }, ['404'])
   for (const each of [path, '/console/join', '/console/join?token=%25', '/console/nothing']) {
     const answer = await page.goto(site + each)
     assert.equal(answer?.status(), 404, each)
@@ -297,5 +291,4 @@ test('a link that was used, revoked or invented shows a page of its own, also in
   await page.goto(site + path)
   assert.equal(await heading(page), 'Dieser Link ist ungültig')
   await check(page)
-  await close()
 })

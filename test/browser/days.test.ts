@@ -153,7 +153,6 @@ for (const [nth, form] of forms.entries())
         await sees(invoice)
       })
       judge(`Fiona, finance (${formName(form)})`, fiona.day)
-      await fiona.close()
     })
 
     test('a colleague sees who asks and which invoice, and approves', async () => {
@@ -180,7 +179,6 @@ for (const [nth, form] of forms.entries())
         await sees(s.approved)
       })
       judge(`Oscar, approver (${formName(form)})`, oscar.day)
-      await Promise.all([fiona.close(), oscar.close()])
     })
 
     test('compliance decides an alert and a hit, and reads the numbers', async () => {
@@ -221,7 +219,6 @@ for (const [nth, form] of forms.entries())
       })
       judge(`Cora, compliance (${formName(form)})`, cora.day)
       judge(`Carl, compliance (${formName(form)})`, carl.day)
-      await Promise.all([cora.close(), carl.close()])
     })
 
     test('support follows a customer to the payment and back', async () => {
@@ -234,7 +231,6 @@ for (const [nth, form] of forms.entries())
         await sees('K-1003')
       })
       judge(`Sam, support (${formName(form)})`, sam.day)
-      await sam.close()
     })
 
     test('a payer pays by a link, pays another payment late and a third in parts; the shop decides about the late money', async () => {
@@ -353,6 +349,5 @@ for (const [nth, form] of forms.entries())
       })
       judge(`Shirin, shop (${formName(form)})`, shop.day)
       judge(`Paula, payer (${formName(form)})`, payer.day)
-      await Promise.all([shop.close(), payer.close()])
     })
   })

@@ -108,8 +108,6 @@ test('compliance refuses the 6 payouts of an alert, another person approves, and
   await german.page.getByText('Gestoppte Auszahlungen: 6.').waitFor()
   assert.equal(await german.page.getByText(/approved by|stops \d/).count(), 0)
   await checkForms(german.page)
-  await inside.close()
-  await Promise.all([lena.close(), mia.close(), finn.close(), german.close()])
 })
 
 test('two admins give a kind to another role, which then decides it, and the log has both', async () => {
@@ -133,5 +131,4 @@ test('two admins give a kind to another role, which then decides it, and the log
   await ivo.page.goto(`${site}/desk/deciders`)
   await ivo.page.getByText('Ruth,').waitFor()
   assert.ok(as.length > 0)
-  await Promise.all([rosa.close(), ivo.close()])
 })

@@ -55,7 +55,6 @@ test('a rule is refused at its field, proposed, approved by a second person, and
   await carl.page.waitForURL(({ href }) => href === `${site}/desk/changes?said=change%20approve`)
   await page.goto(`${site}/desk/countries`)
   assert.equal(await page.getByRole('rowheader', { name: /KP/ }).count(), 0)
-  await Promise.all([cora.close(), carl.close()])
 })
 
 test('a role that does not change rules reads them in both languages, and its forms are refused', async () => {
@@ -71,5 +70,4 @@ test('a role that does not change rules reads them in both languages, and its fo
   await german.page.getByRole('heading', { name: 'Länder' }).waitFor()
   await german.page.getByRole('rowheader', { name: 'Iran (IR)' }).waitFor()
   await checkForms(german.page)
-  await Promise.all([sam.close(), german.close()])
 })

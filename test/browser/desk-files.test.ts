@@ -128,7 +128,6 @@ test('staff read files and what was read from them, and reconciliation day by da
   assert.ok(opened.length === 4 || opened.length === 5, String(opened.length))
   const key = `${service.credentials.partnerId}/${payout.id}`
   assert.deepEqual(opened[0]?.details?.['payments'], [key])
-  await sam.close()
 })
 
 /** A payout that the bank has in a file and about which it says nothing. */
@@ -223,7 +222,6 @@ test('a stuck payout is looked into, and two persons end it by a document of the
   const { data } = await inside.audit.list(partnerId, {})
   const { actor, details } = data.find(({ action }) => action === 'operator payment end') ?? {}
   assert.deepEqual([actor?.name, details?.['approvedBy']], ['Ada', 'Grace'])
-  await Promise.all([sam.close(), one.close(), two.close()])
 })
 
 test('a file of a bank is found by its name and by the id of its message, and a runbook opens from the queue', async () => {
@@ -259,7 +257,6 @@ test('a file of a bank is found by its name and by the id of its message, and a 
   await checkForms(page)
   for (const name of ['nope', '..%2f..%2foperations', 'alerts/nope', 'README.md'])
     assert.equal((await page.request.get(`${site}/desk/runbooks/${name}`)).status(), 404, name)
-  await ida.close()
 })
 
 test('staff read reconciliation in both languages, and a session of a team reads nothing', async () => {
@@ -301,11 +298,10 @@ test('staff read reconciliation in both languages, and a session of a team reads
       assert.equal(answer.status, 303, path)
     }
   }
-  await Promise.all([fay.close(), german.close()])
 })
 
 test('a file-based bank whose folder is missing is shown as failing, also in the queue, until its files can be listed', async () => {
-  const { page, close } = await join('Nora', 'support')
+  const { page } = await join('Nora', 'support')
   const stateOf = async () => {
     await page.goto(`${site}/desk/connectors`)
     return page.locator('tbody tr', { hasText: 'iso20022' }).first().innerText()
@@ -328,5 +324,4 @@ test('a file-based bank whose folder is missing is shown as failing, also in the
   await until('the folder is listed again', async () => /Works/.test(await stateOf()))
   await page.goto(`${site}/desk/queue?show=mine`)
   assert.equal(await page.getByText('Exchanges fail').count(), 0)
-  await close()
 })

@@ -16,7 +16,7 @@ test('support opens a partner, follows to a customer, a payee, a payment and bac
   const payeeId = textAt(await createBeneficiary(client, { name: 'Grace Hopper', customerId }), 'id')
   const reference = `Rent ${newId().slice(-6)}`
   success(await client.post('/v1/payouts/fiat', payoutText(payeeId, '1234.50', { reference })))
-  const { page, context, close } = await join('Sam', 'support')
+  const { page, context } = await join('Sam', 'support')
   await page.getByRole('link', { name: 'Partners' }).click()
   await page.locator('tbody a').first().click()
   await page.getByRole('heading', { name: 'Customers', exact: true }).waitFor()
@@ -46,12 +46,11 @@ test('support opens a partner, follows to a customer, a payee, a payment and bac
   await german.page.getByRole('heading', { name: 'Was der Kunde darf' }).waitFor()
   await german.page.getByText('1.234,50').first().waitFor()
   await checkForms(german.page)
-  await Promise.all([close(), german.close()])
 })
 
 test('finance presses a button where a line had to be typed, and reads in a sentence what holds', async () => {
   const payeeId = textAt(await createBeneficiary(client, { name: 'Joan Clarke' }), 'id')
-  const { page, close } = await join('Finn', 'finance')
+  const { page } = await join('Finn', 'finance')
   await page.goto(`${site}/desk/payees/${partnerId}/${payeeId}`)
   await page.getByRole('link', { name: 'Set limit' }).click()
   await page.getByRole('heading', { name: 'Set limit' }).waitFor()
@@ -72,11 +71,10 @@ test('finance presses a button where a line had to be typed, and reads in a sent
   await page.goto(`${site}/desk/numbers`)
   await page.getByRole('heading', { name: 'Numbers' }).waitFor()
   await checkForms(page)
-  await close()
 })
 
 test('compliance reads the numbers and takes them as a file', async () => {
-  const { page, close } = await join('Lena', 'compliance')
+  const { page } = await join('Lena', 'compliance')
   await page.getByRole('link', { name: 'Numbers' }).click()
   await checkForms(page)
   await page.locator('#months').selectOption('24')
@@ -87,5 +85,4 @@ test('compliance reads the numbers and takes them as a file', async () => {
     page.getByRole('link', { name: 'Download as CSV' }).click(),
   ])
   assert.match(download.suggestedFilename(), /^decisions-\d{4}-\d\d-\d\d\.csv$/)
-  await close()
 })

@@ -65,7 +65,6 @@ test('a person takes a hit from the queue, a second person sees its owner, and t
   await ada.page.goto(`${site}/desk/queue?show=mine`)
   await ada.page.getByRole('heading', { name: 'Queue' }).waitFor()
   assert.equal(await ada.page.getByRole('link', { name: 'Screening hit' }).count(), 0)
-  await Promise.all([ada.close(), lena.close()])
 })
 
 test('a recall without an answer has an owner, and connectors have a page, in both languages', async () => {
@@ -86,7 +85,7 @@ test('a recall without an answer has an owner, and connectors have a page, in bo
       'Partner', now(), current_date, now(), current_date, now(), now(), 1, now()
     from payouts.payouts where partner_id = ${partnerId} and id = ${id}`)
   await inside.close()
-  const { page, context, close } = await join('Grace', 'finance')
+  const { page, context } = await join('Grace', 'finance')
   await until('the look is new', async () => {
     await page.goto(`${site}/desk/queue`)
     return (await page.getByRole('link', { name: 'Recall not answered in time' }).count()) === 1
@@ -120,6 +119,4 @@ test('a recall without an answer has an owner, and connectors have a page, in bo
   }
   for (const query of ['', 'kind=pool', `kind=payout&partner=${partnerId}&id=x`, `kind=x&partner=${partnerId}&id=y`])
     assert.equal((await german.page.goto(`${site}/desk/waiting?${query}`))?.status(), 404)
-  await german.close()
-  await close()
 })

@@ -100,7 +100,6 @@ test('a rule is written, refused at its field, tried, and turned on and off by t
   await carl.page.goto(`${site}/desk/rules/${id}`)
   await flip(carl.page, 'Turn off', 'Agreed')
   await carl.page.locator('td').getByText('Off', { exact: true }).waitFor()
-  await Promise.all([cora.close(), carl.close()])
 })
 
 test('a role that does not decide reads the rules without forms, in both languages', async () => {
@@ -117,5 +116,4 @@ test('a role that does not decide reads the rules without forms, in both languag
   await german.page.goto(`${site}/desk/rules/${id}`)
   await german.page.getByRole('heading', { name: 'Rückprüfungen' }).waitFor()
   await checkForms(german.page)
-  await Promise.all([sam.close(), german.close()])
 })

@@ -90,7 +90,6 @@ test('two persons change a limit: a command proposes, another person approves at
     await german.page.getByRole('heading', { name: heading, exact: true }).waitFor()
     await checkForms(german.page)
   }
-  await Promise.all([finn.close(), reader.close(), german.close()])
 })
 
 test('an admin changes a role, removes a person, and reads as a partner, whose Admins get a mail', async () => {
@@ -160,7 +159,6 @@ test('an admin changes a role, removes a person, and reads as a partner, whose A
   await ines.page.goto(`${site}/desk/device`)
   await ines.page.getByRole('heading', { name: 'Your sessions' }).waitFor()
   await checkForms(ines.page)
-  await Promise.all([ines.close(), other.close(), rosa?.close()])
 })
 
 test('a partner on one page: a block acts at once, a limit waits, and a wrong amount stays in its form', async () => {
@@ -226,7 +224,6 @@ test('a partner on one page: a block acts at once, a limit waits, and a wrong am
   await german.page.goto(`${site}/desk/partners/${partnerId}`)
   await german.page.getByRole('heading', { name: 'Gebühren' }).first().waitFor()
   await checkForms(german.page)
-  await Promise.all([nina.close(), lars.close(), reader.close(), german.close()])
 })
 
 test('an option that is a list is chosen by boxes, and its words stand in the change', async () => {
@@ -253,7 +250,6 @@ test('an option that is a list is chosen by boxes, and its words stand in the ch
   await page.waitForURL(/waits=gate/)
   await page.goto(`${site}/desk/changes`)
   await page.getByText('Allowed: Receive money,Pay').waitFor()
-  await olga.close()
 })
 
 test('the link in a mail opens the page at once for a signed-in person, and after the sign-in for others', async () => {
@@ -270,5 +266,4 @@ test('the link in a mail opens the page at once for a signed-in person, and afte
   await page.waitForURL(`${site}/desk/${to}`)
   await page.goto(`${site}/desk/open?to=${encodeURIComponent('//evil.example')}`)
   await page.waitForURL(`${site}/desk/queue`)
-  await petra.close()
 })

@@ -84,8 +84,6 @@ test('two persons join with passkeys and decide a case, and the first cannot app
   await check(two.page)
   await two.page.getByRole('button', { name: 'Sign in with a passkey' }).click()
   await two.page.waitForURL(`${site}/desk/queue`)
-  await one.close()
-  await two.close()
 })
 
 test('compliance decides screening hits, a high score needs two persons, and finance reads them', async () => {
@@ -142,7 +140,6 @@ test('compliance decides screening hits, a high score needs two persons, and fin
   await check(mia.page)
   await mia.page.goto(`${site}/desk/hits`)
   await mia.page.getByText('No hit is open').waitFor()
-  await Promise.all([lena.close(), finn.close(), mia.close()])
 })
 
 test('every role reads the overdue reviews, page by page, on a narrow and a wide screen, light and dark', async () => {
@@ -185,7 +182,6 @@ test('every role reads the overdue reviews, page by page, on a narrow and a wide
   await german.page.goto(`${site}/desk/reviews`)
   await german.page.getByRole('heading', { name: 'Überprüfungen' }).waitFor()
   await check(german.page)
-  await Promise.all([sam.close(), german.close()])
 })
 
 test('every role finds a payout by its reference and its case, in both languages, on a narrow and a wide screen, light and dark', async () => {
@@ -242,7 +238,6 @@ test('every role finds a payout by its reference and its case, in both languages
   const withPayout = { by: 'text', payouts: [`${partnerId}/${payoutId}`], customers: [], deposits: [], payees: [] }
   const withNothing = { by: 'text', payouts: [], customers: [], deposits: [], payees: [] }
   assert.deepEqual(pluck(searches, 'details'), [withPayout, withPayout, withNothing])
-  await Promise.all([fay.close(), german.close()])
 })
 
 test('a session of a team opens no desk, a session of staff opens no console, and the API has no desk', async () => {
@@ -258,5 +253,4 @@ test('a session of a team opens no desk, a session of staff opens no console, an
   assert.equal((await ask(desk, `__Host-staff=${own.value}`)).status, 200)
   assert.equal((await ask(`${service.baseUrl}/console/home`, `__Host-session=${own.value}`)).status, 303)
   assert.equal((await ask(`${service.baseUrl}/desk/queue`, `__Host-staff=${own.value}`)).status, 404)
-  await staff.close()
 })

@@ -166,7 +166,6 @@ test('Execute as filled in succeeds for every operation of a fresh sandbox, and 
     await block.locator('.opblock-summary-control').click()
   }
   assert.deepEqual(wrong, [])
-  await page.close()
 })
 
 test('a wrong key and missing fields are refused in the page with a text', async () => {

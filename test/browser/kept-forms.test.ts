@@ -59,7 +59,7 @@ suite('forms and ended sessions', { skip }, async () => {
   const signInAgain = (page: Page) => page.getByRole('button', { name: 'Sign in with a passkey' }).click()
 
   test('a payout that was typed is there after five idle minutes, and is sent by its button only', async () => {
-    const { page, close } = await person('Admin')
+    const { page } = await person('Admin')
     await page.goto(`${site}/console/payouts/new?beneficiaryId=${payee}`)
     await page.getByLabel('Amount').fill('7500')
     await page.getByLabel(/Reference/).fill(typed)
@@ -89,7 +89,6 @@ suite('forms and ended sessions', { skip }, async () => {
     await page.waitForURL(/\/console\/payouts\/new\?.*kept=/)
     assert.equal(await page.getByLabel(/Reference/).inputValue(), 'INV-7', 'the preview leads back to its form')
     assert.equal((await listAll(service.client, '/v1/payouts')).length, before)
-    await close()
   })
 
   test('another person who signs in in the browser sees nothing of the form', async () => {
@@ -111,11 +110,10 @@ suite('forms and ended sessions', { skip }, async () => {
     assert.equal(answer?.status(), 404)
     assert.match(await first.page.locator('main').innerText(), /This form is no longer kept/)
     assert.ok(!(await first.page.content()).includes('Typed before'))
-    await first.close()
   })
 
   test('a file that was chosen is chosen again, and a form that is too large is refused in words', async () => {
-    const { page, close } = await person('Admin')
+    const { page } = await person('Admin')
     await page.goto(`${site}/console/checkout/appearance`)
     const svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><path d="M0 0h1v1z"/></svg>'
     const logo = (text: string) => ({ name: 'logo.svg', mimeType: 'image/svg+xml', buffer: Buffer.from(text) })
@@ -139,13 +137,12 @@ suite('forms and ended sessions', { skip }, async () => {
     await page.locator('main form button[type=submit]').first().click()
     await page.getByRole('heading', { name: 'You were signed out, and this form is too large to keep' }).waitFor()
     await check(page)
-    await close()
   })
 
   test('a note at the desk is there after the sign-in', async () => {
     const at = service.opsUrl.replace('127.0.0.1', 'localhost')
     const deskOfRosa = { service, browser: await browser(), site: at, as: rosa.as }
-    const { page, close } = await joinDesk(deskOfRosa, 'Ines', 'admin', ['400', '404'])
+    const { page } = await joinDesk(deskOfRosa, 'Ines', 'admin', ['400', '404'])
     await page.goto(`${at}/desk/staff`)
     await page.locator('form[action$="staff/invite"] input[name=email]').fill('new@example.com')
     await page.locator('form[action$="staff/invite"] input[name=name]').fill(typed)
@@ -157,7 +154,6 @@ suite('forms and ended sessions', { skip }, async () => {
     await page.waitForURL(/\/desk\/staff\?kept=/)
     await check(page)
     assert.equal(await page.locator('form[action*="staff/invite"] input[name=name]').inputValue(), typed)
-    await close()
   })
 
   const { cookie: admin } = await joinByPassword(service, await inviteTo(service, 'Admin', 'Alan Turing'))

@@ -61,8 +61,6 @@ test('an Admin resets a colleague, who is signed out and sets a new passkey by t
   await check(page)
   assert.equal(await atSignIn(alan.page), true)
   await recover(await linkTo(alan.address, '/console/recover'))
-  await alan.close()
-  await ada.close()
 })
 
 test('two persons of staff let an Admin in again: cancelled by the mail first, then carried out', async () => {
@@ -113,5 +111,4 @@ test('two persons of staff let an Admin in again: cancelled by the mail first, t
   assert.equal(await atSignIn(joan.page), false, 'the earlier sign-in holds until the link is used')
   await recover(await linkTo(joan.address, '/console/recover'))
   assert.equal(await atSignIn(joan.page), true)
-  for (const opened of [joan, sam, rosa]) await opened.close()
 })

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { getTestContext } from 'node:test'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { launchBrowser } from './browser.ts'
 import { atEnd } from './fixture.ts'
@@ -29,7 +30,7 @@ export async function inviteTo(
 export type OpenedPage = {
   readonly context: BrowserContext
   readonly page: Page
-  /** Fails the test if a policy blocked something, or a request failed or left the origin. */
+  /** Fails the test if a policy blocked something, or a request failed or left the origin. A page that is left open closes with its test. */
   readonly close: () => Promise<void>
 }
 
@@ -58,6 +59,7 @@ export async function openPage(
     )
     await context.close()
   }
+  if (getTestContext() !== undefined) atEnd(close)
   return { context, page, close }
 }
 
