@@ -89,7 +89,7 @@ test('a stuck payout ends by a letter of the bank, whose hash is in the audit lo
 })
 
 test('a letter recalls a payment where the bank takes no files: written, sent and answered, each recorded', async () => {
-  const { partnerId, payout, about } = await payInFile()
+  const { partnerId, about } = await payInFile()
   await markFiled(service)
   const [person] = [one ?? []]
   await printed('bank', 'recall', ...about, '--reason', 'DUPL', ...person)

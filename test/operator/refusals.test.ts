@@ -13,7 +13,7 @@ import { createDatabase, sql } from '../../service/src/postgres/index.ts'
 import { fakePostgres } from '../support/fake-postgres.ts'
 import { useDatabase, useFolder } from '../support/fixture.ts'
 import { runOperator } from '../support/operator.ts'
-import { assertRefusal, type Environment, linesOf, run } from '../support/program.ts'
+import { assertRefusal, type Environment, run } from '../support/program.ts'
 
 const folder = await useFolder()
 const database = await useDatabase()

@@ -14,7 +14,7 @@ import { createVerification, schemeOf } from '../../service/src/parties/payee-ch
 import { setApprovalRule } from './approvals.ts'
 import { ip, type Service } from './composition.ts'
 import { pick } from './generated-requests.ts'
-import { type Actor, amountOf, type HostileDay, type Operation, payeeAccounts } from './hostile-parts.ts'
+import { amountOf, type HostileDay, type Operation, payeeAccounts } from './hostile-parts.ts'
 
 /** The first word chooses the answer (docs/sandbox.md). */
 const names = [

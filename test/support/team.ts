@@ -13,7 +13,9 @@ export const password = 'meadow-lamp-42-river'
 /** The mails of the sandbox mailbox, oldest first. */
 export async function mailsIn({ dataDir }: Pick<Team, 'dataDir'>, address = ''): Promise<readonly string[]> {
   const folder = join(dataDir, 'mailbox')
-  const names = (await readdir(folder).catch(() => [])).filter((name) => /\.eml$/.test(name) && name.includes(address))
+  const names = (await readdir(folder).catch(() => [])).filter(
+    (name) => name.endsWith('.eml') && name.includes(address),
+  )
   return Promise.all(names.toSorted().map((name) => readFile(join(folder, name), 'utf8')))
 }
 
