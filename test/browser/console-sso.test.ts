@@ -1,28 +1,29 @@
 /** A team sets its provider of OpenID Connect in the console, connects, joins and signs in there, in a real browser. */
 import assert from 'node:assert/strict'
 import { test } from '../support/browser.ts'
-import { addAuthenticator, inviteTo, joinByPasskey, openPage, useConsole } from '../support/console.ts'
+import {
+  addAuthenticator,
+  type Cookies,
+  inviteTo,
+  joinByPasskey,
+  openBesideProvider,
+  useConsole,
+} from '../support/console.ts'
 import { checkForms } from '../support/desk.ts'
 import { untilEnd, useService } from '../support/fixture.ts'
 import { providerClient, signInAtProvider, startIdentityProvider } from '../support/identity-provider.ts'
 import { mailedPath } from '../support/team.ts'
 
-/** An Admin, who stays signed in. */
-let ann: Awaited<ReturnType<typeof openPage>>
+/** The session of an Admin. */
+let ofAnn: Cookies = []
 const provider = untilEnd(await startIdentityProvider())
 const { service, site, browser } = useConsole(await useService({ env: { WEBHOOK_HTTP: 'on' } }))
 
-/** The page of the provider asks for a font of another site, which is refused. */
-async function open(expected: readonly string[] = []) {
-  const fonts = 'https://fonts.googleapis.com/'
-  const opened = await openPage(await browser(), site, {}, [`${provider.issuer}/`, fonts, ...expected])
-  await opened.context.route(`${fonts}**`, (route) => route.fulfill({ contentType: 'text/css', body: '' }))
-  return opened
-}
+const open = async (expected: readonly string[] = []) => openBesideProvider(await browser(), site, provider, expected)
 
 test('an Admin sets the provider, proves the domain and connects the own account', async () => {
   const admin = await inviteTo(service, 'Admin', 'Ann Admin')
-  ann = await open(['400'])
+  const ann = await open(['400'])
   await addAuthenticator(ann.context, ann.page)
   await joinByPasskey(service, ann.page, admin)
   await ann.page.goto(`${site}/console/team`)
@@ -60,6 +61,7 @@ test('an Admin sets the provider, proves the domain and connects the own account
   await ann.page.getByRole('link', { name: 'Continue' }).click()
   await ann.page.getByText('Your account is connected with the provider since').waitFor()
   await checkForms(ann.page)
+  ofAnn = await ann.context.cookies()
 })
 
 test('a colleague of the proved domain needs no invitation: the claim gives the role', async () => {
@@ -105,6 +107,8 @@ test('an invitation is for the address that was invited', async () => {
 })
 
 test('an Admin removes the provider, which then signs nobody in', async () => {
+  const ann = await open()
+  await ann.context.addCookies(ofAnn)
   await ann.page.goto(`${site}/console/team/single-sign-on`)
   await ann.page.getByRole('button', { name: 'Remove single sign-on' }).click()
   await checkForms(ann.page)

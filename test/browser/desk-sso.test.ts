@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from '../support/browser.ts'
 import { textAt } from '../support/client.ts'
-import { addAuthenticator, openPage, useBrowser } from '../support/console.ts'
+import { addAuthenticator, openBesideProvider, useBrowser } from '../support/console.ts'
 import { checkForms } from '../support/desk.ts'
 import { untilEnd, useFolder, useService } from '../support/fixture.ts'
 import { providerClient, signInAtProvider, startIdentityProvider } from '../support/identity-provider.ts'
@@ -23,10 +23,11 @@ const invite = async (name: string, role: string) => {
 }
 const links = { ann: await invite('Ann', 'admin'), bo: await invite('Bo', 'finance') }
 const browser = useBrowser()
+const open = async (expected: readonly string[] = []) => openBesideProvider(await browser(), site, provider, expected)
 
 test('a person joins by the provider, signs out and comes back; another one is told that no account is connected', async () => {
   provider.people.set('ann', { email: 'ann@example.com', email_verified: true })
-  const { page } = await openPage(await browser(), site, {}, ['403'])
+  const { page } = await open(['403'])
   await page.goto(links.ann)
   await checkForms(page)
   await page.getByRole('link', { name: 'Join with single sign-on' }).click()
@@ -40,7 +41,7 @@ test('a person joins by the provider, signs out and comes back; another one is t
   await page.goto(`${site}/desk/staff`)
   await page.getByRole('cell', { name: 'Single sign-on' }).waitFor()
   provider.people.set('eve', { email: 'ann@example.com', email_verified: true })
-  const eve = await openPage(await browser(), site, {}, ['403'])
+  const eve = await open(['403'])
   await eve.page.goto(`${site}/desk/sign-in`)
   await eve.page.getByRole('link', { name: 'Continue with single sign-on' }).click()
   await signInAtProvider(eve.page, 'eve')
@@ -54,7 +55,7 @@ test('a person joins by the provider, signs out and comes back; another one is t
 })
 
 test('a person with a passkey connects the account at the desk', async () => {
-  const { page, context } = await openPage(await browser(), site)
+  const { page, context } = await open()
   await addAuthenticator(context, page)
   await page.goto(links.bo)
   await page.getByRole('button', { name: 'Create passkey and join' }).click()

@@ -4,13 +4,12 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { test } from '../support/browser.ts'
 import type { JsonObject } from '../support/client.ts'
-import { check, inviteTo, type OpenedPage, openPage, useBrowser } from '../support/console.ts'
+import { check, inviteTo, type Cookies, openPage, useBrowser } from '../support/console.ts'
 import { checkForms, joinDesk, postFrom } from '../support/desk.ts'
 import { useService } from '../support/fixture.ts'
 import { pluck } from '../support/pluck.ts'
 import { joinByPassword, mailsIn } from '../support/team.ts'
 import { until } from '../support/until.ts'
-import { present } from '../../service/src/kernel/index.ts'
 
 const service = await useService({ env: { TWO_PERSONS: 'on' } })
 const site = service.opsUrl.replace('127.0.0.1', 'localhost')
@@ -18,15 +17,15 @@ const browser = useBrowser()
 
 /** The options by which commands act for the first admin. Empty until then. */
 let as: readonly string[] = []
-/** The browser of the first admin. */
-let rosa: OpenedPage | undefined
+/** The session of the first admin. */
+let ofRosa: Cookies = []
 
 const joinStaff = async (name: string, role: string, expected: readonly string[] = []) =>
   joinDesk({ service, browser: await browser(), site, as }, name, role, expected)
 
 test('the first admin joins, and confirms at the desk the code of a command that signs in', async () => {
-  rosa = await joinStaff('Rosa', 'admin', ['400'])
-  const { page } = rosa
+  const { page, context } = await joinStaff('Rosa', 'admin', ['400'])
+  ofRosa = await context.cookies()
   await page.getByRole('link', { name: 'Commands' }).click()
   await page.getByText('No command is signed in for you').waitFor()
   await page.getByLabel('Code').fill('bcdf ghjk')
@@ -93,7 +92,8 @@ test('two persons change a limit: a command proposes, another person approves at
 })
 
 test('an admin changes a role, removes a person, and reads as a partner, whose Admins get a mail', async () => {
-  const { page } = present(rosa, 'the first admin is signed in')
+  const { page, context } = await openPage(await browser(), site, {}, ['400'])
+  await context.addCookies(ofRosa)
   const rob = await joinStaff('Rob', 'support')
   await page.goto(`${site}/desk/staff`)
   await checkForms(page)

@@ -27,6 +27,8 @@ export async function inviteTo(
   return textAt(person, 'email')
 }
 
+/** What a browser keeps of a session. */
+export type Cookies = Awaited<ReturnType<BrowserContext['cookies']>>
 export type OpenedPage = {
   readonly context: BrowserContext
   readonly page: Page
@@ -61,6 +63,19 @@ export async function openPage(
   }
   if (getTestContext() !== undefined) atEnd(close)
   return { context, page, close }
+}
+
+/** Opens a browser of a person who signs in at a provider, whose page asks for a font of another site: it stays away. */
+export async function openBesideProvider(
+  browser: Browser,
+  site: string,
+  { issuer }: { readonly issuer: string },
+  expected: readonly string[] = [],
+): Promise<OpenedPage> {
+  const fonts = 'https://fonts.googleapis.com/'
+  const opened = await openPage(browser, site, {}, [`${issuer}/`, fonts, ...expected])
+  await opened.context.route(`${fonts}**`, (route) => route.fulfill({ contentType: 'text/css', body: '' }))
+  return opened
 }
 
 /** Adds an authenticator that verifies its user, or cannot. */
