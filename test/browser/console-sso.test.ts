@@ -106,7 +106,7 @@ test('an invitation is for the address that was invited', async () => {
   }
 })
 
-test('an Admin removes the provider, which then signs nobody in', async () => {
+test('an Admin removes the provider, and no person can sign in there', async () => {
   const ann = await open()
   await ann.context.addCookies(ofAnn)
   await ann.page.goto(`${site}/console/team/single-sign-on`)

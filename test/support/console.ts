@@ -65,7 +65,7 @@ export async function openPage(
   return { context, page, close }
 }
 
-/** Opens a browser of a person who signs in at a provider, whose page asks for a font of another site: it stays away. */
+/** Opens a browser of a person who signs in at a provider, whose page asks for a font of another site, which is answered without one. */
 export async function openBesideProvider(
   browser: Browser,
   site: string,
