@@ -3,9 +3,8 @@
  * and accepts and returns money that came late.
  */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { noBrowser as skip } from '../support/browser.ts'
+import { test } from '../support/browser.ts'
 import { type JsonObject, listAt, success, textAt } from '../support/client.ts'
 import { check, main, openPage, press, useConsole } from '../support/console.ts'
 import { useSharedService } from '../support/fixture.ts'
@@ -44,7 +43,7 @@ async function payAtBank(page: Page, name: string): Promise<void> {
   })
 }
 
-test('two payers pay one link, with a script and without', { skip }, async () => {
+test('two payers pay one link, with a script and without', async () => {
   const link = await makeLink({ description: 'Ticket <b>', paymentsMax: 2, returnUrl: 'https://shop.example.com/x' })
   const path = pathOf(textAt(link, 'url'))
   const ada = await payerAt(path)
@@ -81,13 +80,12 @@ test('two payers pay one link, with a script and without', { skip }, async () =>
   await ada.page.getByRole('link', { name: 'Receipt' }).first().click()
   assert.match(await ada.page.locator('main').innerText(), /Paid to\s+Sandbox Partner[^]*Account holder/)
   await check(ada.page)
-  for (const each of [ada, grace, late]) await each.close()
 })
 
-test('the page of a link is in five languages, and an open amount has bounds', { skip }, async () => {
+test('the page of a link is in five languages, and an open amount has bounds', async () => {
   const link = await makeLink({ amount: null, amountMin: 5, amountMax: 50 })
   const path = pathOf(textAt(link, 'url'))
-  const { page, close } = await payerAt(path)
+  const { page } = await payerAt(path)
   const texts = new Set<string>()
   for (const language of ['en', 'de', 'fr', 'es', 'lt']) {
     await page.goto(`${site}${path}?lang=${language}`)
@@ -106,11 +104,10 @@ test('the page of a link is in five languages, and an open amount has bounds', {
   await page.waitForURL(/lang=de$/u)
   const [session] = await sessionsOf(textAt(link, 'linkId'))
   assert.equal(Number(session?.amount), 12.5)
-  await close()
 })
 
-test('the shop makes a link with items, sees its payers, and switches it off', { skip }, async () => {
-  const { page, close } = await person('Operator', 'Olga Operator')
+test('the shop makes a link with items, sees its payers, and switches it off', async () => {
+  const { page } = await person('Operator', 'Olga Operator')
   await page.goto(`${site}/console/checkout/links/new`)
   await check(page)
   await page.fill('#customerId', customerId)
@@ -139,13 +136,11 @@ test('the shop makes a link with items, sees its payers, and switches it off', {
   await until('the link is off', async () => /The link is switched off/.test(await main(page)))
   await payer.page.goto(`${site}${path}`)
   assert.match(await payer.page.locator('main').innerText(), /has switched it off/)
-  await payer.close()
-  await close()
 })
 
-test('the shop accepts late money and returns other late money; a second choice is told', { skip }, async () => {
+test('the shop accepts late money and returns other late money; a second choice is told', async () => {
   const { id } = await lateSession(client, customerId, 2)
-  const { page, close } = await person('Operator', 'Lisa Operator')
+  const { page } = await person('Operator', 'Lisa Operator')
   assert.match(await main(page), /1\s+Sessions with money to accept or send back/)
   await page.getByRole('link', { name: /Sessions with money/ }).click()
   assert.match(await main(page), /Choose about money/)
@@ -170,8 +165,6 @@ test('the shop accepts late money and returns other late money; a second choice 
   const { url } = success(await client.get(`/v1/checkout/sessions/${id}`))
   const payer = await payerAt(pathOf(String(url)))
   assert.match(await payer.page.locator('main').innerText(), /has accepted[^]*goes back to the account that paid/)
-  await payer.close()
-  await close()
 })
 
 /** Opens the first dialog of a choice, and confirms it. */

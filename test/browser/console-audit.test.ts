@@ -1,8 +1,7 @@
 /** The audit log in a real browser: find a record by its day, see its proof, save it and verify it; and what others see. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { test } from 'node:test'
-import { noBrowser as skip } from '../support/browser.ts'
+import { test } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
 import { check, main, press, useConsole } from '../support/console.ts'
 import { useSharedService } from '../support/fixture.ts'
@@ -12,8 +11,8 @@ import { createBeneficiary, finalTransaction, payoutText } from '../support/worl
 
 const { service, person, open } = useConsole(await useSharedService())
 
-test('an Admin finds a step of a payment, and saves its proof, which holds offline', { skip }, async () => {
-  const { page, close } = await person('Admin', 'Ann Admin')
+test('an Admin finds a step of a payment, and saves its proof, which holds offline', async () => {
+  const { page } = await person('Admin', 'Ann Admin')
   const payee = textAt(await createBeneficiary(service.client), 'id')
   success(await service.client.post('/v1/payouts/fiat', payoutText(payee, '5.00', { reference: 'Rent & <repairs>' })))
   await finalTransaction(service.client, 'Rent & <repairs>')
@@ -44,11 +43,10 @@ test('an Admin finds a step of a payment, and saves its proof, which holds offli
   await page.goto(address)
   await page.getByRole('link', { name: 'Rent & <repairs>' }).click()
   assert.equal(await page.locator('h1').innerText(), 'Rent & <repairs>')
-  await close()
 })
 
-test('the log is read in pages and by days, and a wrong day is refused at its field', { skip }, async () => {
-  const { page, close } = await person('Developer', 'Dan Developer')
+test('the log is read in pages and by days, and a wrong day is refused at its field', async () => {
+  const { page } = await person('Developer', 'Dan Developer')
   for (let count = 0; count < 25; count += 1) await createBeneficiary(service.client, { alias: `a${count}` })
   await open(page, 'audit?kind=All')
   const first = await page.locator('tbody th a').evaluateAll((links) => links.map((link) => String(link)))
@@ -68,22 +66,20 @@ test('the log is read in pages and by days, and a wrong day is refused at its fi
   await open(page, 'audit/heads')
   assert.ok((await page.locator('tbody tr').count()) > 0)
   await check(page)
-  await close()
 })
 
-test('another role, another partner and a wrong id see no record', { skip }, async () => {
+test('another role, another partner and a wrong id see no record', async () => {
   const [record = {}] = listAt(success(await service.client.get('/v1/audit?limit=1')))
   const id = textAt(record, 'id')
   const foreign = await otherPartner(service)
   await createBeneficiary(foreign)
   const [theirs = {}] = listAt(success(await foreign.get('/v1/audit?limit=1')))
-  const { page, close } = await person('Operator', 'Olga Operator')
+  const { page } = await person('Operator', 'Olga Operator')
   assert.equal(await page.getByRole('link', { name: 'Audit log' }).count(), 0)
   for (const path of ['audit', 'audit/heads', `audit/${id}`, `audit/${id}/proof`]) {
     assert.equal((await open(page, path))?.status(), 403, path)
     assert.match(await main(page), /users:read/)
   }
-  await close()
   const ann = await person('Admin', 'Ann Second')
   assert.equal((await open(ann.page, `audit/${id}`))?.status(), 200)
   for (const path of [
@@ -93,11 +89,10 @@ test('another role, another partner and a wrong id see no record', { skip }, asy
     `audit/${id}/proof`,
   ])
     assert.equal((await open(ann.page, path))?.status(), 404, path)
-  await ann.close()
 })
 
-test('an Admin sees who added a payee and its history, and what one person did', { skip }, async () => {
-  const { page, close } = await person('Admin', 'Amy Auditor')
+test('an Admin sees who added a payee and its history, and what one person did', async () => {
+  const { page } = await person('Admin', 'Amy Auditor')
   await open(page, 'payees/new')
   await page.fill('#name', 'Jean Bartik')
   await page.fill('#account', 'FR1420041010050500013M02606')
@@ -126,5 +121,4 @@ test('an Admin sees who added a payee and its history, and what one person did',
   assert.match(await main(page), /Nothing matches these filters/)
   await page.setViewportSize({ width: 390, height: 800 })
   await check(page)
-  await close()
 })

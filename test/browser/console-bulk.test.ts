@@ -1,9 +1,8 @@
 /** Bulk payouts in a real browser: from the template to the file with the results; and what others see and do. */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { noBrowser as skip } from '../support/browser.ts'
+import { test } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
 import { check, cookieOf, main, press, useConsole } from '../support/console.ts'
 import { useSharedService } from '../support/fixture.ts'
@@ -30,92 +29,87 @@ const ended = async (page: Page, address: string) => {
   })
 }
 
-test(
-  'a bulk as finance does it: template, file of Excel, corrections, new payees, send, results',
-  { skip },
-  async () => {
-    const { page, close } = await person('Operator', 'Ann Operator')
-    const saved = textAt(
-      await createBeneficiary(service.client, { name: 'Ada & Söhne', iban: 'DE89370400440532013000', alias: 'Miete' }),
-      'name',
-    )
-    await page.getByRole('link', { name: 'Bulk payouts' }).click()
-    assert.match(await main(page), /No bulk payout yet/)
-    assert.doesNotMatch(await main(page), /\/v1\//)
-    await page.getByRole('link', { name: 'New bulk payout' }).click()
-    await check(page)
-    const template = await downloaded(page, 'Download the template (CSV)')
-    assert.match(template, /^\uFEFFName,IBAN,Amount,Currency,Reference,Saved payee,/)
-    await upload(page, 'PK\u0003\u0004', 'latin1', 'payouts.xlsx')
-    await press(page, 'Check file')
-    assert.match(await page.locator('#file-error').innerText(), /Save as.*CSV UTF-8/)
-    // As Excel on Windows writes it in German: Windows-1252, semicolons, decimal commas.
-    const rows = [
-      'Name;IBAN;Betrag;Währung;Verwendungszweck;Gespeicherter Empfänger',
-      ';;1.250,00;EUR;Rechnung 7;Miete',
-      'Ada und Tochter;DE89 3704 0044 0532 0130 00;12,50;EUR;"Rent; <May>";',
-      'Émile Neu;FR1420041010050500013M02606;0,40;EUR;;',
-      'Wrong Co;DE89370400440532013001;1.234;EUR;;',
-      ';;5;EUR;;Unknown Co',
-      ';;;;;',
-    ]
-    await upload(page, `${rows.join('\r\n')}\r\n`, 'latin1')
-    await press(page, 'Check file')
-    assert.match(page.url(), /\/bulk-payouts\/drafts\/[0-9a-f-]{36}$/)
-    const draft = page.url()
-    assert.match(
-      await main(page),
-      /Lines to correct: 3[^]*Line 3[^]*called "Ada & Söhne"[^]*Line 5[^]*check digits do not fit[^]*Line 6[^]*None of your payees/,
-    )
-    assert.match(await main(page), /New payees: 1[^]*Émile Neu[^]*FR14 2004 1010/)
-    assert.match(await main(page), /Correct the lines above/)
-    assert.equal(await page.getByRole('button', { name: /^Send/ }).count(), 0)
-    await check(page)
-    await page.setViewportSize({ width: 360, height: 800 })
-    await check(page)
-    await page.setViewportSize({ width: 1280, height: 900 })
-    const wrong = await downloaded(page, 'Download the wrong lines (CSV)')
-    assert.match(wrong, /Wrong Co,DE89370400440532013001,1\.234,EUR[^]*check digits/)
-    await page
-      .getByLabel('Payee', { exact: true })
-      .selectOption({ label: `My payee ${saved}, DE89 3704 0044 0532 0130 00` })
-    const line5 = page.locator('#line-5')
-    await line5.getByLabel('IBAN').fill('GB33BUKB20201555555555')
-    await line5.getByLabel('Amount').fill('1.234,00')
-    await page.locator('#line-6').getByLabel('Leave this line out').check()
-    await press(page, 'Save and check again')
-    assert.match(await main(page), /Your corrections are saved[^]*2,496\.90 EUR/)
-    assert.match(await main(page), /New payees: 2[^]*Wrong Co/)
-    await press(page, /Ask the banks about/)
-    assert.doesNotMatch(await main(page), /Not verified yet/)
-    await check(page)
-    await press(page, 'Send 4 payouts')
-    assert.match(await main(page), /The bulk is sent/)
-    const address = page.url().split('?')[0] ?? ''
-    await ended(page, address)
-    assert.match(await main(page), /Accepted\s+4[^]*Refused\s+0[^]*Ada & Söhne\s+DE89 3704[^]*Rechnung 7/)
-    await check(page)
-    const results = await downloaded(page, 'Download the results (CSV)')
-    assert.match(
-      results,
-      /^\uFEFFNumber,Payee,Account,Amount,Currency,Your reference,Status,Problem,Transaction\r\n1,Ada & Söhne,DE89 3704 0044 0532 0130 00,1250\.00,EUR,Rechnung 7,/,
-    )
-    assert.equal(results.trim().split('\r\n').length, 5)
-    // The file that was sent leads to its bulk.
-    await page.goto(draft)
-    assert.equal(page.url(), address)
-    const payees = listAt(success(await service.client.get('/v1/beneficiaries?namePrefix=Emile')))
-    assert.equal(payees.length, 1)
-    await page.goto(`${address}?status=Refused`)
-    assert.equal(await page.locator('tbody tr').count(), 0)
-    assert.equal((await page.goto(`${address}?status=nope`))?.status(), 400)
-    await page.locator('#status-error').waitFor()
-    await close()
-  },
-)
+test('a bulk as finance does it: template, file of Excel, corrections, new payees, send, results', async () => {
+  const { page } = await person('Operator', 'Ann Operator')
+  const saved = textAt(
+    await createBeneficiary(service.client, { name: 'Ada & Söhne', iban: 'DE89370400440532013000', alias: 'Miete' }),
+    'name',
+  )
+  await page.getByRole('link', { name: 'Bulk payouts' }).click()
+  assert.match(await main(page), /No bulk payout yet/)
+  assert.doesNotMatch(await main(page), /\/v1\//)
+  await page.getByRole('link', { name: 'New bulk payout' }).click()
+  await check(page)
+  const template = await downloaded(page, 'Download the template (CSV)')
+  assert.match(template, /^\uFEFFName,IBAN,Amount,Currency,Reference,Saved payee,/)
+  await upload(page, 'PK\u0003\u0004', 'latin1', 'payouts.xlsx')
+  await press(page, 'Check file')
+  assert.match(await page.locator('#file-error').innerText(), /Save as.*CSV UTF-8/)
+  // As Excel on Windows writes it in German: Windows-1252, semicolons, decimal commas.
+  const rows = [
+    'Name;IBAN;Betrag;Währung;Verwendungszweck;Gespeicherter Empfänger',
+    ';;1.250,00;EUR;Rechnung 7;Miete',
+    'Ada und Tochter;DE89 3704 0044 0532 0130 00;12,50;EUR;"Rent; <May>";',
+    'Émile Neu;FR1420041010050500013M02606;0,40;EUR;;',
+    'Wrong Co;DE89370400440532013001;1.234;EUR;;',
+    ';;5;EUR;;Unknown Co',
+    ';;;;;',
+  ]
+  await upload(page, `${rows.join('\r\n')}\r\n`, 'latin1')
+  await press(page, 'Check file')
+  assert.match(page.url(), /\/bulk-payouts\/drafts\/[0-9a-f-]{36}$/)
+  const draft = page.url()
+  assert.match(
+    await main(page),
+    /Lines to correct: 3[^]*Line 3[^]*called "Ada & Söhne"[^]*Line 5[^]*check digits do not fit[^]*Line 6[^]*None of your payees/,
+  )
+  assert.match(await main(page), /New payees: 1[^]*Émile Neu[^]*FR14 2004 1010/)
+  assert.match(await main(page), /Correct the lines above/)
+  assert.equal(await page.getByRole('button', { name: /^Send/ }).count(), 0)
+  await check(page)
+  await page.setViewportSize({ width: 360, height: 800 })
+  await check(page)
+  await page.setViewportSize({ width: 1280, height: 900 })
+  const wrong = await downloaded(page, 'Download the wrong lines (CSV)')
+  assert.match(wrong, /Wrong Co,DE89370400440532013001,1\.234,EUR[^]*check digits/)
+  await page
+    .getByLabel('Payee', { exact: true })
+    .selectOption({ label: `My payee ${saved}, DE89 3704 0044 0532 0130 00` })
+  const line5 = page.locator('#line-5')
+  await line5.getByLabel('IBAN').fill('GB33BUKB20201555555555')
+  await line5.getByLabel('Amount').fill('1.234,00')
+  await page.locator('#line-6').getByLabel('Leave this line out').check()
+  await press(page, 'Save and check again')
+  assert.match(await main(page), /Your corrections are saved[^]*2,496\.90 EUR/)
+  assert.match(await main(page), /New payees: 2[^]*Wrong Co/)
+  await press(page, /Ask the banks about/)
+  assert.doesNotMatch(await main(page), /Not verified yet/)
+  await check(page)
+  await press(page, 'Send 4 payouts')
+  assert.match(await main(page), /The bulk is sent/)
+  const address = page.url().split('?')[0] ?? ''
+  await ended(page, address)
+  assert.match(await main(page), /Accepted\s+4[^]*Refused\s+0[^]*Ada & Söhne\s+DE89 3704[^]*Rechnung 7/)
+  await check(page)
+  const results = await downloaded(page, 'Download the results (CSV)')
+  assert.match(
+    results,
+    /^\uFEFFNumber,Payee,Account,Amount,Currency,Your reference,Status,Problem,Transaction\r\n1,Ada & Söhne,DE89 3704 0044 0532 0130 00,1250\.00,EUR,Rechnung 7,/,
+  )
+  assert.equal(results.trim().split('\r\n').length, 5)
+  // The file that was sent leads to its bulk.
+  await page.goto(draft)
+  assert.equal(page.url(), address)
+  const payees = listAt(success(await service.client.get('/v1/beneficiaries?namePrefix=Emile')))
+  assert.equal(payees.length, 1)
+  await page.goto(`${address}?status=Refused`)
+  assert.equal(await page.locator('tbody tr').count(), 0)
+  assert.equal((await page.goto(`${address}?status=nope`))?.status(), 400)
+  await page.locator('#status-error').waitFor()
+})
 
-test('a file that was sent before needs a worded yes, and what was refused begins again', { skip }, async () => {
-  const { page, close } = await person('Operator', 'Eve Operator')
+test('a file that was sent before needs a confirmation, and refused payouts can be sent again', async () => {
+  const { page } = await person('Operator', 'Eve Operator')
   const twice = textAt(await createBeneficiary(service.client, { name: 'Twice GmbH', alias: 'Zweimal' }), 'id')
   const paid = {
     amount: 1250,
@@ -153,12 +147,11 @@ test('a file that was sent before needs a worded yes, and what was refused begin
   await ended(page, `${site}/console/bulk-payouts/${id}`)
   await press(page, 'Correct and send what was not made (1)')
   assert.match(await main(page), /9,999,999\.00 EUR[^]*are missing[^]*Large Ltd/)
-  await close()
 })
 
-test('the pages are German for a German reader, and a corrected file keeps what was right', { skip }, async () => {
+test('the pages are German for a German reader, and a corrected file keeps the correct lines', async () => {
   const joined = await person('Operator', 'Bea Operator')
-  const { page, close } = await visit({ locale: 'de', storageState: await joined.context.storageState() })
+  const { page } = await visit({ locale: 'de', storageState: await joined.context.storageState() })
   await createBeneficiary(service.client, { name: 'Vermieterin GmbH' })
   await open(page, 'bulk-payouts/new')
   assert.match(
@@ -177,12 +170,10 @@ test('the pages are German for a German reader, and a corrected file keeps what 
   const address = page.url().split('?')[0] ?? ''
   await ended(page, address)
   assert.match(await downloaded(page, 'Ergebnisse herunterladen (CSV)'), /1;Vermieterin GmbH;[^;]*;"7,77";EUR;A;/)
-  await close()
-  await joined.close()
 })
 
-test('two sends at once make one bulk; another role, person, site and partner send nothing', { skip }, async () => {
-  const { context, page, close } = await person('Operator', 'Bo Operator')
+test('two sends at once make one bulk; another role, person, site and partner send nothing', async () => {
+  const { context, page } = await person('Operator', 'Bo Operator')
   await createBeneficiary(service.client, { name: 'Twice Ltd' })
   const begin = async () => {
     await open(page, 'bulk-payouts/new')
@@ -233,19 +224,16 @@ test('two sends at once make one bulk; another role, person, site and partner se
   const id = textAt(success(await foreign.post('/v1/payouts/bulk', bulk)), 'id')
   for (const path of [`bulk-payouts/${id}`, 'bulk-payouts/nonsense', `bulk-payouts/drafts/${id}`])
     assert.equal((await open(page, path))?.status(), 404, path)
-  await close()
   const other = await person('Operator', 'Cy Operator')
   assert.equal((await other.page.goto(mine.url))?.status(), 404)
-  await other.close()
   const dev = await person('Developer', 'Dan Developer')
   assert.equal((await open(dev.page, 'bulk-payouts'))?.status(), 200)
   assert.equal((await open(dev.page, 'bulk-payouts/new'))?.status(), 403)
   assert.equal((await send(await cookieOf(dev.context))).status, 403)
-  await dev.close()
 })
 
-test('a pain.001 is checked, corrected and sent as a file of a spreadsheet is', { skip }, async () => {
-  const { page, close } = await person('Operator', 'Di Operator')
+test('a pain.001 is checked, corrected and sent as a file of a spreadsheet is', async () => {
+  const { page } = await person('Operator', 'Di Operator')
   await createBeneficiary(service.client, { name: 'Saved GmbH', iban: 'NL91ABNA0417164300' })
   const payments = [
     { minor: 12_50n, iban: 'NL91ABNA0417164300', creditor: { name: 'Saved GmbH' }, text: 'Rechnung 41' },
@@ -283,5 +271,4 @@ test('a pain.001 is checked, corrected and sent as a file of a spreadsheet is', 
   assert.match(await main(page), /zahllauf\.xml/)
   await uploadXml(pain001Text('RUN-8', payments))
   assert.match(await main(page), /This file was sent before, by Di Operator/)
-  await close()
 })

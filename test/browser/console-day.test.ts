@@ -7,9 +7,8 @@ import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { noBrowser as skip } from '../support/browser.ts'
+import { test } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
 import { addAuthenticator, check, joinByPasskey, openPage, siteOf, useConsole } from '../support/console.ts'
 import { useService } from '../support/fixture.ts'
@@ -89,7 +88,7 @@ async function verified(): Promise<string> {
   return stdout
 }
 
-test('two persons pay and approve from the first link to the proof', { skip }, async () => {
+test('two persons pay and approve from the first link to the proof', async () => {
   const site = siteOf(service)
   const rule = ['--partner', service.credentials.partnerId, '--currency', 'EUR', '--above', '100.00', '--passkey']
   await service.operator('approval', 'set', ...rule, '--staff', 'Sam', '--note', 'two persons')
@@ -116,5 +115,4 @@ test('two persons pay and approve from the first link to the proof', { skip }, a
   await check(ann.page)
   await search(ann, site, id)
   assert.match(await verified(), /approved by Ann Admin: 2500\.00 EUR to .*; by a passkey of http:\/\/localhost:/)
-  await Promise.all([ann.close(), bob.close()])
 })

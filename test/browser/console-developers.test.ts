@@ -1,7 +1,6 @@
 /** The pages for developers in a real browser: find a failed delivery, send it again, keep an endpoint; and what another role and another partner see. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { noBrowser as skip } from '../support/browser.ts'
+import { test } from '../support/browser.ts'
 import { type JsonObject, listAt, success, textAt } from '../support/client.ts'
 import { check, main, press, useConsole } from '../support/console.ts'
 import { openDelivery } from '../support/deliveries.ts'
@@ -17,8 +16,8 @@ const receiver = await useReceiver(() => (isUp ? 204 : 503))
 const createHook = async (fields: JsonObject) =>
   textAt(success(await service.client.post('/v1/webhooks', { url: receiver.url, ...fields })), 'id')
 
-test('a developer finds a failed delivery and sends it again', { skip }, async () => {
-  const { page, close } = await person('Developer', 'Ann Developer')
+test('a developer finds a failed delivery and sends it again', async () => {
+  const { page } = await person('Developer', 'Ann Developer')
   await page.getByRole('link', { name: 'Webhooks' }).click()
   assert.match(await main(page), /No webhook endpoint yet[^]*POST \/v1\/webhooks/)
   await check(page)
@@ -55,55 +54,49 @@ test('a developer finds a failed delivery and sends it again', { skip }, async (
   await open(page, `webhooks/${id}?status=Nonsense`)
   assert.match(await main(page), /Nothing matches/)
   await check(page)
-  await close()
 })
 
-test(
-  'a developer finds an event of a payment, reads its data and sends it to an endpoint again',
-  { skip },
-  async () => {
-    isUp = true
-    const { page, close } = await person('Developer', 'Eva Developer')
-    await open(page, 'events?reference=nothing')
-    assert.match(await main(page), /Nothing matches these filters/)
-    await check(page)
-    await createHook({ events: ['transaction.status.changed'] })
-    const payee = textAt(await createBeneficiary(service.client), 'id')
-    const reference = 'Fees & taxes 100%'
-    success(await service.client.post('/v1/payouts/fiat', payoutText(payee, '6.50', { reference })))
-    const delivered = () => receiver.deliveries.filter(({ body }) => body.includes(reference))
-    await until('the event is delivered', () => delivered().length > 0)
-    await page.getByRole('link', { name: 'Events' }).click()
-    await page.fill('#reference', reference)
-    await page.selectOption('#types', 'transaction.status.changed')
-    await press(page, 'Show')
-    await page.waitForURL(/types=transaction\.status\.changed/)
-    assert.equal(await page.locator('tbody tr').count(), 1)
-    await check(page)
-    await page.locator('tbody th a').click()
-    assert.match(await main(page), /Fees & taxes 100%[^]*Delivered[^]*"amount": 6\.50?/)
-    await check(page)
-    const [sent] = delivered()
-    const before = delivered().length
-    await page.getByRole('button', { name: 'Send again' }).first().click()
-    await page.getByText('The event is scheduled.').waitFor()
-    await until('it is sent again', () => delivered().length > before)
-    assert.ok(delivered().some((each) => each !== sent && each.headers['webhook-id'] === sent?.headers['webhook-id']))
-    await page.getByRole('link', { name: 'Open the transaction' }).click()
-    assert.equal(await page.locator('h1').innerText(), reference)
-    await page.locator('main').getByRole('link', { name: 'Events' }).click()
-    assert.ok((await page.locator('tbody tr').count()) > 0)
-    assert.equal((await open(page, 'events?types=nope'))?.status(), 400)
-    await page.locator('#types-error').waitFor()
-    await check(page)
-    for (const path of ['events/nonsense', 'events/ffffffff-ffff-7fff-8fff-ffffffffffff'])
-      assert.equal((await open(page, path))?.status(), 404, path)
-    await close()
-  },
-)
+test('a developer finds an event of a payment, reads its data and sends it to an endpoint again', async () => {
+  isUp = true
+  const { page } = await person('Developer', 'Eva Developer')
+  await open(page, 'events?reference=nothing')
+  assert.match(await main(page), /Nothing matches these filters/)
+  await check(page)
+  await createHook({ events: ['transaction.status.changed'] })
+  const payee = textAt(await createBeneficiary(service.client), 'id')
+  const reference = 'Fees & taxes 100%'
+  success(await service.client.post('/v1/payouts/fiat', payoutText(payee, '6.50', { reference })))
+  const delivered = () => receiver.deliveries.filter(({ body }) => body.includes(reference))
+  await until('the event is delivered', () => delivered().length > 0)
+  await page.getByRole('link', { name: 'Events' }).click()
+  await page.fill('#reference', reference)
+  await page.selectOption('#types', 'transaction.status.changed')
+  await press(page, 'Show')
+  await page.waitForURL(/types=transaction\.status\.changed/)
+  assert.equal(await page.locator('tbody tr').count(), 1)
+  await check(page)
+  await page.locator('tbody th a').click()
+  assert.match(await main(page), /Fees & taxes 100%[^]*Delivered[^]*"amount": 6\.50?/)
+  await check(page)
+  const [sent] = delivered()
+  const before = delivered().length
+  await page.getByRole('button', { name: 'Send again' }).first().click()
+  await page.getByText('The event is scheduled.').waitFor()
+  await until('it is sent again', () => delivered().length > before)
+  assert.ok(delivered().some((each) => each !== sent && each.headers['webhook-id'] === sent?.headers['webhook-id']))
+  await page.getByRole('link', { name: 'Open the transaction' }).click()
+  assert.equal(await page.locator('h1').innerText(), reference)
+  await page.locator('main').getByRole('link', { name: 'Events' }).click()
+  assert.ok((await page.locator('tbody tr').count()) > 0)
+  assert.equal((await open(page, 'events?types=nope'))?.status(), 400)
+  await page.locator('#types-error').waitFor()
+  await check(page)
+  for (const path of ['events/nonsense', 'events/ffffffff-ffff-7fff-8fff-ffffffffffff'])
+    assert.equal((await open(page, path))?.status(), 404, path)
+})
 
-test('the events are read in pages, the newest first', { skip }, async () => {
-  const { page, close } = await person('Developer', 'Pia Developer')
+test('the events are read in pages, the newest first', async () => {
+  const { page } = await person('Developer', 'Pia Developer')
   for (let count = 0; count < 21; count += 1)
     success(await service.client.post('/v1/simulations/events', { eventType: 'transaction.status.changed' }))
   const numbers = () => page.locator('td.number').evaluateAll((cells) => cells.map((cell) => Number(cell.textContent)))
@@ -122,11 +115,10 @@ test('the events are read in pages, the newest first', { skip }, async () => {
   assert.equal((first.at(-1) ?? 0) - 1, second[0])
   await page.setViewportSize({ width: 360, height: 800 })
   await check(page)
-  await close()
 })
 
-test('a disabled endpoint is enabled again', { skip }, async () => {
-  const { page, close } = await person('Developer', 'Ida Developer')
+test('a disabled endpoint is enabled again', async () => {
+  const { page } = await person('Developer', 'Ida Developer')
   const id = await createHook({ description: 'Second' })
   success(await service.client.patch(`/v1/webhooks/${id}`, { status: 'Disabled' }))
   await open(page, `webhooks/${id}`)
@@ -134,12 +126,11 @@ test('a disabled endpoint is enabled again', { skip }, async () => {
   await press(page, 'Enable endpoint')
   assert.match(await main(page), /The endpoint is enabled/)
   await check(page)
-  await close()
 })
 
-test('a developer creates an endpoint, tests it, makes a new secret and deletes it', { skip }, async () => {
+test('a developer creates an endpoint, tests it, makes a new secret and deletes it', async () => {
   isUp = true
-  const { page, close } = await person('Developer', 'Una Developer')
+  const { page } = await person('Developer', 'Una Developer')
   await open(page, 'webhooks')
   await page.getByRole('link', { name: 'New endpoint' }).click()
   await page.fill('#url', 'http://192.0.2.1/hooks')
@@ -171,22 +162,19 @@ test('a developer creates an endpoint, tests it, makes a new secret and deletes 
   await page.getByRole('dialog').getByRole('button', { name: 'Delete endpoint' }).click()
   await page.getByText('The endpoint is deleted.').waitFor()
   await check(page)
-  await close()
 })
 
-test('another role and another partner see no endpoint', { skip }, async () => {
-  const { page, close } = await person('Operator', 'Olga Operator')
+test('another role and another partner see no endpoint', async () => {
+  const { page } = await person('Operator', 'Olga Operator')
   const id = await createHook({})
   assert.equal(await page.getByRole('link', { name: 'Webhooks' }).count(), 0)
   await open(page, 'webhooks')
   assert.match(await main(page), /webhooks:read/)
   const [event = {}] = listAt(success(await service.client.get('/v1/events?limit=1')))
   for (const path of ['events', `events/${textAt(event, 'id')}`]) assert.equal((await open(page, path))?.status(), 403)
-  await close()
   const developer = await person('Developer', 'Eve Developer')
   const foreign = textAt(success(await (await otherPartner(service)).post('/v1/webhooks', { url: receiver.url })), 'id')
   assert.equal((await open(developer.page, `webhooks/${foreign}`))?.status(), 404)
   assert.equal((await open(developer.page, 'webhooks/nonsense'))?.status(), 404)
   assert.equal((await open(developer.page, `webhooks/${id}`))?.status(), 200)
-  await developer.close()
 })

@@ -1,10 +1,9 @@
 /** Exchange and wallets in a real browser: quote and exchange, what is refused, a form that is sent twice, and who may not. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { createLog } from '../../service/src/kernel/index.ts'
 import { createDatabase, sql } from '../../service/src/postgres/index.ts'
-import { noBrowser as skip } from '../support/browser.ts'
+import { test } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
 import { cookieOf, main, press, useConsole } from '../support/console.ts'
 import { checkForms } from '../support/desk.ts'
@@ -31,8 +30,8 @@ const expire = (quoteId: string) =>
     update fx.quotes set created_at = now() - interval '2 hours', expires_at = now() - interval '1 hour'
     where id = ${quoteId}`)
 
-test('a person asks for a quote, exchanges, and the ledger has exactly what the page said', { skip }, async () => {
-  const { page, close } = await person('Operator', 'Ann Operator')
+test('a person asks for a quote, exchanges, and the ledger has exactly what the page said', async () => {
+  const { page } = await person('Operator', 'Ann Operator')
   await page.getByRole('link', { name: 'Exchange', exact: true }).click()
   assert.match(await main(page), /EUR\/GBP[^]*EUR\/USD[^]*Rates of .*, as of/)
   await checkForms(page)
@@ -66,11 +65,10 @@ test('a person asks for a quote, exchanges, and the ledger has exactly what the 
   await open(page, 'exchange')
   await page.getByRole('link', { name: 'All exchanges' }).click()
   await page.getByRole('link', { name: reference }).waitFor()
-  await close()
 })
 
-test('what is refused is said at its field, and everything typed is kept', { skip }, async () => {
-  const { page, close } = await person('Operator', 'Bo Operator')
+test('a refusal is shown at its field, and everything typed is kept', async () => {
+  const { page } = await person('Operator', 'Bo Operator')
   const before = (await conversions()).length
   const unknown = '019aa8c4-6e4f-7a12-8d3e-2b1c5f7a9e10'
   await open(page, 'exchange?sellCurrency=USD&buyCurrency=USD&amount=12.3456&side=buy&kind=held')
@@ -128,11 +126,10 @@ test('what is refused is said at its field, and everything typed is kept', { ski
   await checkForms(page)
   success(await service.client.post('/v1/simulations/fx/rates', { stale: false }))
   assert.equal((await conversions()).length, before)
-  await close()
 })
 
-test('an expired quote exchanges nothing, and a form that is sent twice is one conversion', { skip }, async () => {
-  const { context, page, close } = await person('Operator', 'Cy Operator')
+test('an expired quote exchanges nothing, and a form that is sent twice is one conversion', async () => {
+  const { context, page } = await person('Operator', 'Cy Operator')
   const expired = await quoteFor(page, '7')
   await expire(expired)
   const before = (await conversions()).length
@@ -157,11 +154,10 @@ test('an expired quote exchanges nothing, and a form that is sent twice is one c
   assert.equal(other.status, 400)
   assert.match(await other.text(), /used already/)
   assert.equal((await conversions()).length, before + 1)
-  await close()
 })
 
-test('a Developer reads exchange and wallets and writes nothing; another partner has its own', { skip }, async () => {
-  const { context, page, close } = await person('Developer', 'Dan Developer')
+test('a Developer reads exchange and wallets and writes nothing; another partner has its own', async () => {
+  const { context, page } = await person('Developer', 'Dan Developer')
   const body = { sellCurrency: 'EUR', buyCurrency: 'USD', sellAmount: 3, kind: 'held' }
   const customerId = textAt(await createCustomer(service.client), 'guid')
   const id = textAt(success(await service.client.post('/v1/fx/quotes', { ...body, customerId })), 'id')
@@ -182,11 +178,10 @@ test('a Developer reads exchange and wallets and writes nothing; another partner
   const wallet = textAt(success(await foreign.post('/v1/wallets', { currency: 'USDC' })), 'id')
   for (const path of [`exchange/${theirs}`, `wallets/${wallet}`, 'exchange/nonsense', 'wallets/nonsense'])
     assert.equal((await open(page, path))?.status(), 404, path)
-  await close()
 })
 
-test('a person opens a wallet, reads its address, simulates a deposit and finds the wallet', { skip }, async () => {
-  const { page, close } = await person('Admin', 'Eve Admin')
+test('a person opens a wallet, reads its address, simulates a deposit and finds the wallet', async () => {
+  const { page } = await person('Admin', 'Eve Admin')
   const customer = textAt(await createCustomer(service.client), 'guid')
   await page.getByRole('link', { name: 'Wallets' }).click()
   assert.match(await main(page), /No wallet yet[^]*Open the first here/)
@@ -225,5 +220,4 @@ test('a person opens a wallet, reads its address, simulates a deposit and finds 
   await page.selectOption('#currency', 'EURC')
   await press(page, 'Show')
   assert.match(await main(page), /Nothing matches these filters/)
-  await close()
 })

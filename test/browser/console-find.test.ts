@@ -1,8 +1,7 @@
 /** Each kind of text finds its things in a real browser: amounts, accounts, names, identifiers, references; lists that fit, add up and move; and a failed payout. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { test } from 'node:test'
-import { noBrowser as skip } from '../support/browser.ts'
+import { test } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
 import { check, main, press, useConsole } from '../support/console.ts'
 import { useSharedService } from '../support/fixture.ts'
@@ -40,8 +39,8 @@ const session = success(
   }),
 )
 
-test('amounts, accounts, names, identifiers and references find their things', { skip }, async () => {
-  const { page, close } = await person('Operator', 'Fay Finder')
+test('amounts, accounts, names, identifiers and references find their things', async () => {
+  const { page } = await person('Operator', 'Fay Finder')
   const found = async (text: string) => {
     await open(page, `find?q=${encodeURIComponent(text)}`)
     return `${page.url()} ${await main(page)}`
@@ -71,11 +70,10 @@ test('amounts, accounts, names, identifiers and references find their things', {
   const foreign = await otherPartner(service)
   const theirs = textAt(await createBeneficiary(foreign, { alias: 'Foreign 9' }), 'id')
   assert.ok(!(await found('Foreign 9')).includes(theirs))
-  await close()
 })
 
-test('a list has its filters in one row, its first row near, and the sums of what it shows', { skip }, async () => {
-  const { page, close } = await person('Operator', 'Lia Lister')
+test('a list has its filters in one row, its first row near, and the sums of what it shows', async () => {
+  const { page } = await person('Operator', 'Lia Lister')
   await page.setViewportSize({ width: 1280, height: 800 })
   for (const path of ['transactions', 'payouts', 'payees', 'customers', 'checkout']) {
     await open(page, path)
@@ -100,11 +98,10 @@ test('a list has its filters in one row, its first row near, and the sums of wha
   await check(page)
   await page.setViewportSize({ width: 390, height: 800 })
   await check(page)
-  await close()
 })
 
-test('a payee is chosen by a search', { skip }, async () => {
-  const { page, close } = await person('Operator', 'Cho Chooser')
+test('a payee is chosen by a search', async () => {
+  const { page } = await person('Operator', 'Cho Chooser')
   for (const path of ['payouts/new', 'standing-orders/new'])
     for (const text of ['Johns', 'Orbit 17', ibans.FR]) {
       await open(page, path)
@@ -117,11 +114,10 @@ test('a payee is chosen by a search', { skip }, async () => {
   await open(page, 'payouts/new?search=Unknown%20Person')
   assert.match(await main(page), /Nothing matches these filters/)
   await check(page)
-  await close()
 })
 
-test('the status of a payment moves while its page is open', { skip }, async () => {
-  const { page, close } = await person('Operator', 'Wes Watcher')
+test('the status of a payment moves while its page is open', async () => {
+  const { page } = await person('Operator', 'Wes Watcher')
   success(await client.post('/v1/payouts/fiat', payoutText(payee, '3.00', { reference: 'Watched' })))
   const [payout = {}] = listAt(success(await client.get('/v1/payouts?reference=Watched')))
   await open(page, `payouts/${textAt(payout, 'id')}`)
@@ -136,16 +132,15 @@ test('the status of a payment moves while its page is open', { skip }, async () 
   await page.locator('.strip .badge', { hasText: 'Completed' }).waitFor({ timeout: 60_000 })
   assert.equal(await page.evaluate(() => performance.timeOrigin), loaded)
   await check(page)
-  await close()
 })
 
-test('a failed payout says why in the language of the reader, and is paid again', { skip }, async () => {
+test('a failed payout says why in the language of the reader, and is paid again', async () => {
   const payeeId = textAt(await createBeneficiary(service.client), 'id')
   const text = payoutText(payeeId, '4001.01', { reference: 'RE 4711' })
   success(await service.client.post('/v1/payouts/fiat', text))
   await finalTransaction(service.client, 'RE 4711')
   const [{ id } = {}] = listAt(success(await service.client.get(`/v1/payouts?beneficiaryId=${payeeId}`)))
-  const { page, close } = await person('Operator', 'Frieda Failed')
+  const { page } = await person('Operator', 'Frieda Failed')
   await open(page, 'language/de')
   await open(page, `payouts/${String(id)}`)
   assert.match(
@@ -160,5 +155,4 @@ test('a failed payout says why in the language of the reader, and is paid again'
   await press(page, 'Vorschau')
   assert.match(await main(page), /1\.200,00 EUR[^]*Das ganze Guthaben zahlt/)
   assert.doesNotMatch(await main(page), /The whole balance/)
-  await close()
 })

@@ -1,8 +1,7 @@
 /** A guest of the webhook pages in a real browser: the link, what the guest sees, and how it ends. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { noBrowser as skip } from '../support/browser.ts'
+import { test } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
 import { check, cookieOf, main, press, useConsole } from '../support/console.ts'
 import { useSharedService } from '../support/fixture.ts'
@@ -39,7 +38,7 @@ async function enter(path: string) {
   return opened
 }
 
-test('a guest opens the link once by a click, and sees the webhook pages and no other', { skip }, async () => {
+test('a guest opens the link once by a click, and sees the webhook pages and no other', async () => {
   const maker = await admin()
   const id = await endpoint()
   await open(maker.page, 'webhooks/guests')
@@ -70,7 +69,6 @@ test('a guest opens the link once by a click, and sees the webhook pages and no 
   await maker.page.getByText('The link is revoked.').waitFor()
   await open(guest.page, 'webhooks')
   assert.match(guest.page.url(), /\/console\/sign-in/)
-  await Promise.all([guest.close(), maker.close()])
 })
 
 /** Other pages and forms, and the forms of the own pages that change something. */
@@ -89,34 +87,29 @@ async function checkNoOther(page: Page, cookie: string, id: string): Promise<voi
   }
 }
 
-test(
-  'a guest who manages rotates a secret under both names, and is out when the maker is removed',
-  { skip },
-  async () => {
-    const id = await endpoint()
-    const maker = await admin('Mia Maker')
-    const guest = await enter(await mailLink(maker.page, 'manage'))
-    await open(guest.page, `webhooks/${id}`)
-    await check(guest.page)
-    const headers = { cookie: await cookieOf(guest.context), 'sec-fetch-site': 'same-origin' }
-    const rotate = `${service.baseUrl}/console/webhooks/${id}/rotate`
-    const answer = await fetch(rotate, { method: 'POST', headers, body: new URLSearchParams({}) })
-    assert.equal(answer.status, 200)
-    const records = listAt(success(await service.client.get('/v1/audit?limit=50')), 'data')
-    const rotated = records.find(({ action }) => action === 'rotateSecret')
-    assert.match(JSON.stringify(rotated), /Gus Guest \d+ \(guest of Mia Maker\)/)
-    const other = await otherPartner(service, 'Other Ltd')
-    assert.deepEqual(listAt(success(await other.get('/v1/users/guest-links')), 'data'), [])
-    const users = listAt(success(await service.client.get('/v1/users?limit=50')), 'data')
-    const member = textAt(users.find(({ fullName }) => fullName === 'Mia Maker') ?? {}, 'userId')
-    assert.equal((await service.client.delete(`/v1/users/${member}`)).status, 204)
-    await open(guest.page, 'webhooks')
-    assert.match(guest.page.url(), /\/console\/sign-in/)
-    await Promise.all([guest.close(), maker.close()])
-  },
-)
+test('a guest who manages rotates a secret under both names, and is out when the maker is removed', async () => {
+  const id = await endpoint()
+  const maker = await admin('Mia Maker')
+  const guest = await enter(await mailLink(maker.page, 'manage'))
+  await open(guest.page, `webhooks/${id}`)
+  await check(guest.page)
+  const headers = { cookie: await cookieOf(guest.context), 'sec-fetch-site': 'same-origin' }
+  const rotate = `${service.baseUrl}/console/webhooks/${id}/rotate`
+  const answer = await fetch(rotate, { method: 'POST', headers, body: new URLSearchParams({}) })
+  assert.equal(answer.status, 200)
+  const records = listAt(success(await service.client.get('/v1/audit?limit=50')), 'data')
+  const rotated = records.find(({ action }) => action === 'rotateSecret')
+  assert.match(JSON.stringify(rotated), /Gus Guest \d+ \(guest of Mia Maker\)/)
+  const other = await otherPartner(service, 'Other Ltd')
+  assert.deepEqual(listAt(success(await other.get('/v1/users/guest-links')), 'data'), [])
+  const users = listAt(success(await service.client.get('/v1/users?limit=50')), 'data')
+  const member = textAt(users.find(({ fullName }) => fullName === 'Mia Maker') ?? {}, 'userId')
+  assert.equal((await service.client.delete(`/v1/users/${member}`)).status, 204)
+  await open(guest.page, 'webhooks')
+  assert.match(guest.page.url(), /\/console\/sign-in/)
+})
 
-test('of two clicks at once one opens the link, and signing out ends it', { skip }, async () => {
+test('of two clicks at once one opens the link, and signing out ends it', async () => {
   const maker = await admin()
   const path = await mailLink(maker.page, 'read')
   const token = new URLSearchParams(path.split('?')[1]).get('token') ?? ''
@@ -134,5 +127,4 @@ test('of two clicks at once one opens the link, and signing out ends it', { skip
   await guest.page.waitForURL(/sign-in/)
   await open(guest.page, 'webhooks')
   assert.match(guest.page.url(), /\/console\/sign-in/)
-  await Promise.all([guest.close(), maker.close()])
 })

@@ -3,9 +3,8 @@
  * exactly so many rows.
  */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { noBrowser as skip } from '../support/browser.ts'
+import { test } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
 import { check, press, useConsole } from '../support/console.ts'
 import { useService } from '../support/fixture.ts'
@@ -33,8 +32,8 @@ async function followed(page: Page): Promise<readonly string[]> {
   return links.map(({ count }) => count)
 }
 
-test('an approver gets the mail, opens its link, signs in and approves; then nothing waits', { skip }, async () => {
-  const { page, email, close } = await person('Operator', 'Bob Approver')
+test('an approver gets the mail, opens its link, signs in and approves; then nothing waits', async () => {
+  const { page, email } = await person('Operator', 'Bob Approver')
   const payee = textAt(await createBeneficiary(service.client, { name: 'Grace Hopper' }), 'id')
   success(await service.client.post('/v1/payouts/fiat', payoutText(payee, '1234.50')))
   success(await service.client.post('/v1/payouts/fiat', payoutText(payee, '250.00')))
@@ -73,18 +72,16 @@ test('an approver gets the mail, opens its link, signs in and approves; then not
   await page.getByText('Your choices are saved.').waitFor()
   assert.equal(await page.getByLabel('Approvals that wait for you').inputValue(), 'no')
   await check(page)
-  await close()
 })
 
-test('a new person sees what waits, and each number leads to its rows', { skip }, async () => {
-  const { page, close } = await person('Admin', 'Mary Maker')
+test('a new person sees what waits, and each number leads to its rows', async () => {
+  const { page } = await person('Admin', 'Mary Maker')
   const payee = textAt(await createBeneficiary(service.client, { name: 'Grace Hopper' }), 'id')
   success(await service.client.post('/v1/payouts/fiat', payoutText(payee, '500.00')))
   assert.deepEqual(await followed(page), ['1'])
-  await close()
 })
 
-test('who asked for a payout is told that it was rejected, and by whom', { skip }, async () => {
+test('the requester of a payout learns that it was rejected, and by whom', async () => {
   const payee = textAt(await createBeneficiary(service.client, { name: 'Annie Easley' }), 'id')
   const [asker, approver] = [await person('Operator', 'Fay Asker'), await person('Operator', 'Rex Rejecter')]
   await open(asker.page, `payouts/new?beneficiaryId=${payee}&amount=700.00&reference=RE-7`)
@@ -104,5 +101,4 @@ test('who asked for a payout is told that it was rejected, and by whom', { skip 
   assert.match(await asker.page.locator('main').innerText(), /was rejected[^]*RE-7[^]*By: Rex Rejecter/)
   await open(approver.page, 'inbox')
   assert.equal(await approver.page.getByRole('link', { name: title }).count(), 0)
-  await Promise.all([asker.close(), approver.close()])
 })

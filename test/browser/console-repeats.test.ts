@@ -3,8 +3,7 @@
  * number, the note and what it may repeat; a payment for a later day is scheduled.
  */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { noBrowser as skip } from '../support/browser.ts'
+import { test } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
 import { check, cookieOf, main, press, useConsole } from '../support/console.ts'
 import { useSharedService } from '../support/fixture.ts'
@@ -18,9 +17,9 @@ await service.operator('approval', 'set', ...rule, '--staff', 'Sam', '--note', '
 const payoutsOf = async (payeeId: string) =>
   listAt(success(await service.client.get(`/v1/payouts?beneficiaryId=${payeeId}`)))
 
-test('a second payment of an invoice is warned of, ticked and paid, and the approver sees why', { skip }, async () => {
+test('a second payment of an invoice is warned of, ticked and paid, and the approver sees why', async () => {
   const payeeId = textAt(await createBeneficiary(service.client, { name: 'Müller GmbH' }), 'id')
-  const { page, close } = await person('Operator', 'Ann Payer')
+  const { page } = await person('Operator', 'Ann Payer')
   const fillForm = async (reference: string) => {
     await open(page, `payouts/new?beneficiaryId=${payeeId}`)
     await page.fill('#amount', '1200')
@@ -70,13 +69,11 @@ test('a second payment of an invoice is warned of, ticked and paid, and the appr
   await press(bob.page, 'Save note')
   assert.match(await main(bob.page), /The note is saved[^]*Bob: the first one stays\.\s+Written by\s+Bob Approver/)
   await check(bob.page)
-  await bob.close()
-  await close()
 })
 
-test('the same page speaks German', { skip }, async () => {
+test('the same page speaks German', async () => {
   const payeeId = textAt(await createBeneficiary(service.client, { name: 'Söhne KG' }), 'id')
-  const { page, context, close } = await person('Operator', 'Gerd Zahler')
+  const { page, context } = await person('Operator', 'Gerd Zahler')
   const cookie = await cookieOf(context)
   const fields = {
     beneficiaryId: payeeId,
@@ -100,12 +97,11 @@ test('the same page speaks German', { skip }, async () => {
   assert.match(text, /Wiederholt keine frühere Zahlung[^]*Bitte ansehen/)
   assert.equal((await payoutsOf(payeeId)).length, 1)
   await page.goto('about:blank')
-  await close()
 })
 
-test('a payment for a later day is scheduled, and says how to stop it', { skip }, async () => {
+test('a payment for a later day is scheduled, and says how to stop it', async () => {
   const payeeId = textAt(await createBeneficiary(service.client, { name: 'Landlord & Co' }), 'id')
-  const { page, close } = await person('Operator', 'Lara Later')
+  const { page } = await person('Operator', 'Lara Later')
   const year = new Date().getUTCFullYear() + 1
   const february = new Temporal.PlainDate(year, 2, 1)
   const saturday = february.add({ days: 6 - (february.dayOfWeek % 7) })
@@ -157,5 +153,4 @@ test('a payment for a later day is scheduled, and says how to stop it', { skip }
   await press(page, /^Cancel order/)
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel order' }).click()
   assert.match(await main(page), /The standing order is cancelled/)
-  await close()
 })

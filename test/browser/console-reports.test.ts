@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { test } from 'node:test'
-import { noBrowser as skip } from '../support/browser.ts'
+import { test } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
 import { check, cookieOf, main, press, useConsole } from '../support/console.ts'
 import { useSharedService } from '../support/fixture.ts'
@@ -13,8 +12,8 @@ import { until } from '../support/until.ts'
 
 const { service, site, person, open } = useConsole(await useSharedService(), ['400', '403', '404', '409', '422'])
 
-test('a person asks for a statement, downloads its file and deletes it', { skip }, async () => {
-  const { page, close } = await person('Operator', 'Ann Operator')
+test('a person asks for a statement, downloads its file and deletes it', async () => {
+  const { page } = await person('Operator', 'Ann Operator')
   await page.getByRole('link', { name: 'Reports' }).click()
   assert.match(await main(page), /No report yet[^]*Ask for a report/)
   await check(page)
@@ -58,11 +57,10 @@ test('a person asks for a statement, downloads its file and deletes it', { skip 
   assert.equal((await page.goto(address))?.status(), 404)
   assert.equal((await open(page, 'reports?status=nope'))?.status(), 400)
   await page.locator('#status-error').waitFor()
-  await close()
 })
 
-test('a person keeps a schedule, whose recipients are of the team', { skip }, async () => {
-  const { page, close } = await person('Operator', 'Bo Operator')
+test('a person saves a schedule whose recipients are members of the team', async () => {
+  const { page } = await person('Operator', 'Bo Operator')
   await open(page, 'reports/schedules')
   assert.match(await main(page), /No schedule yet/)
   await check(page)
@@ -83,36 +81,25 @@ test('a person keeps a schedule, whose recipients are of the team', { skip }, as
   await press(page, /^Delete schedule/)
   await page.getByRole('dialog').getByRole('button', { name: 'Delete schedule' }).click()
   assert.match(await main(page), /The schedule is deleted[^]*No schedule yet/)
-  await close()
 })
 
-test(
-  'a form that is sent twice makes one report; another role and another partner read or make none',
-  { skip },
-  async () => {
-    const { context, page, close } = await person('Operator', 'Cy Operator')
-    const cookie = await cookieOf(context)
-    const fields = { kind: 'fees', format: 'csv', from: '2026-11-01', to: '2026-11-01', idempotencyKey: 'report-twice' }
-    const send = (by: string) => sendForm(new URL(`${site}/console/reports/new`), fields, { cookie: by })
-    const made = [await send(cookie), await send(cookie)].map((answer) => answer.headers.get('location'))
-    assert.ok(made[0]?.endsWith('?done=created') && made[0] === made[1])
-    const foreign = await otherPartner(service)
-    const period = { from: '2026-11-01T00:00:00Z', to: '2026-11-02T00:00:00Z' }
-    const theirs = success(await foreign.post('/v1/reports', { kind: 'fees', format: 'csv', ...period }))
-    for (const path of [
-      `reports/${textAt(theirs, 'id')}`,
-      `reports/${textAt(theirs, 'id')}/content`,
-      'reports/nonsense',
-    ])
-      assert.equal((await open(page, path))?.status(), 404, path)
-    await close()
-    const dev = await person('Developer', 'Dan Developer')
-    const path = made[0]?.split('?')[0] ?? ''
-    assert.equal((await open(dev.page, `reports/${path}`))?.status(), 200)
-    assert.equal((await open(dev.page, 'reports/new'))?.status(), 403)
-    const dans = await cookieOf(dev.context)
-    assert.equal((await send(dans)).status, 403)
-    assert.equal((await sendForm(new URL(`${site}/console/reports/${path}/delete`), {}, { cookie: dans })).status, 403)
-    await dev.close()
-  },
-)
+test('a form that is sent twice makes one report; another role and another partner read or make none', async () => {
+  const { context, page } = await person('Operator', 'Cy Operator')
+  const cookie = await cookieOf(context)
+  const fields = { kind: 'fees', format: 'csv', from: '2026-11-01', to: '2026-11-01', idempotencyKey: 'report-twice' }
+  const send = (by: string) => sendForm(new URL(`${site}/console/reports/new`), fields, { cookie: by })
+  const made = [await send(cookie), await send(cookie)].map((answer) => answer.headers.get('location'))
+  assert.ok(made[0]?.endsWith('?done=created') && made[0] === made[1])
+  const foreign = await otherPartner(service)
+  const period = { from: '2026-11-01T00:00:00Z', to: '2026-11-02T00:00:00Z' }
+  const theirs = success(await foreign.post('/v1/reports', { kind: 'fees', format: 'csv', ...period }))
+  for (const path of [`reports/${textAt(theirs, 'id')}`, `reports/${textAt(theirs, 'id')}/content`, 'reports/nonsense'])
+    assert.equal((await open(page, path))?.status(), 404, path)
+  const dev = await person('Developer', 'Dan Developer')
+  const path = made[0]?.split('?')[0] ?? ''
+  assert.equal((await open(dev.page, `reports/${path}`))?.status(), 200)
+  assert.equal((await open(dev.page, 'reports/new'))?.status(), 403)
+  const dans = await cookieOf(dev.context)
+  assert.equal((await send(dans)).status, 403)
+  assert.equal((await sendForm(new URL(`${site}/console/reports/${path}/delete`), {}, { cookie: dans })).status, 403)
+})

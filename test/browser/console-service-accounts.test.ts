@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { test } from 'node:test'
 import { createClient } from '@partner-payments/sdk'
 import type { Page } from 'playwright-core'
-import { noBrowser as skip } from '../support/browser.ts'
+import { test } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
 import { useConsole } from '../support/console.ts'
 import { checkForms } from '../support/desk.ts'
@@ -49,8 +48,8 @@ async function credentialsBy(page: Page, button: string) {
   return JSON.parse(await readFile(await download.path(), 'utf8'))
 }
 
-test('the browser makes the key pair, sends its public half only, and the saved file signs', { skip }, async () => {
-  const { page, close } = await person('Admin')
+test('the browser makes the key pair, sends its public half only, and the saved file signs', async () => {
+  const { page } = await person('Admin')
   await page.getByRole('link', { name: 'Service accounts' }).click()
   await checkForms(page)
   await page.getByRole('link', { name: 'New service account' }).click()
@@ -116,11 +115,10 @@ test('the browser makes the key pair, sends its public half only, and the saved 
   await open(page, 'service-accounts?status=Revoked')
   await page.getByRole('cell', { name: 'Revoked' }).waitFor()
   await checkForms(page)
-  await close()
 })
 
-test('a key pair of one’s own needs no script of the page, and a private key is refused', { skip }, async () => {
-  const { page, close } = await person('Admin')
+test('a key pair of one’s own needs no script of the page, and a private key is refused', async () => {
+  const { page } = await person('Admin')
   await open(page, 'service-accounts/new')
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const privateKeyPem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
@@ -139,17 +137,15 @@ test('a key pair of one’s own needs no script of the page, and a private key i
   const { partnerId } = service.credentials
   const client = service.clientOf({ partnerId, apiKey, apiSecret, privateKeyPem })
   assert.equal((await client.get('/v1/accounts')).status, 200)
-  await close()
 })
 
-test('only people with the permissions of the team see and make keys', { skip }, async () => {
+test('only people with the permissions of the team see and make keys', async () => {
   const operator = await person('Operator')
   assert.equal(await operator.page.getByRole('link', { name: 'Service accounts' }).count(), 0)
   for (const path of ['service-accounts', 'service-accounts/new']) {
     await open(operator.page, path)
     await operator.page.getByRole('heading', { name: 'You cannot open this page' }).waitFor()
   }
-  await operator.close()
   const developer = await person('Developer')
   await open(developer.page, 'service-accounts')
   assert.equal(await developer.page.getByRole('link', { name: 'New service account' }).count(), 0)
@@ -157,5 +153,4 @@ test('only people with the permissions of the team see and make keys', { skip },
   await open(developer.page, `service-accounts/${textAt(first ?? {}, 'serviceAccountId')}`)
   assert.equal(await developer.page.getByRole('button', { name: 'Revoke' }).count(), 0)
   await checkForms(developer.page)
-  await developer.close()
 })

@@ -1,8 +1,7 @@
 /** The simulations of the sandbox in a real browser: what a form refuses, what it makes, and who has none. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { noBrowser as skip } from '../support/browser.ts'
+import { test } from '../support/browser.ts'
 import { success, textAt } from '../support/client.ts'
 import { check, main, useConsole } from '../support/console.ts'
 import { useSharedService } from '../support/fixture.ts'
@@ -12,8 +11,8 @@ const { service, person, open } = useConsole(await useSharedService())
 
 const run = (page: Page) => page.getByRole('button', { name: 'Simulate' }).click()
 
-test('a developer simulates a deposit and a transfer, and takes the transfer back', { skip }, async () => {
-  const { page, close } = await person('Developer', 'Dee Developer')
+test('a developer simulates a deposit and a transfer, and takes the transfer back', async () => {
+  const { page } = await person('Developer', 'Dee Developer')
   const customer = textAt(await createCustomer(service.client), 'guid')
   const iban = textAt(success(await service.client.post(`/v1/customers/${customer}/account`)), 'iban')
   await page.getByRole('link', { name: 'Simulations' }).click()
@@ -46,11 +45,10 @@ test('a developer simulates a deposit and a transfer, and takes the transfer bac
   await run(page)
   await page.getByText('The simulation has begun.').waitFor()
   await check(page)
-  await close()
 })
 
-test('an unknown thing, a wrong choice and a wrong number are refused at their fields', { skip }, async () => {
-  const { page, close } = await person('Developer', 'Don Developer')
+test('an unknown thing, a wrong choice and a wrong number are refused at their fields', async () => {
+  const { page } = await person('Developer', 'Don Developer')
   await open(page, 'simulations/reversal')
   await page.fill('#creditId', '019aa8c4-6e4f-7a12-8d3e-2b1c5f7a9e10')
   await run(page)
@@ -79,15 +77,13 @@ test('an unknown thing, a wrong choice and a wrong number are refused at their f
   await page.setViewportSize({ width: 360, height: 800 })
   await check(page)
   assert.equal((await open(page, 'simulations/nothing'))?.status(), 404)
-  await close()
 })
 
-test('a role without the permission has no simulations', { skip }, async () => {
-  const { page, close } = await person('Operator', 'Ole Operator')
+test('a role without the permission has no simulations', async () => {
+  const { page } = await person('Operator', 'Ole Operator')
   assert.equal(await page.getByRole('link', { name: 'Simulations' }).count(), 0)
   for (const path of ['simulations', 'simulations/deposit']) {
     assert.equal((await open(page, path))?.status(), 403)
     assert.match(await main(page), /simulations:write/)
   }
-  await close()
 })

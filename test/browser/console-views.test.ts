@@ -1,9 +1,8 @@
 /** Saved views, the file of a list and the search for an IBAN in a real browser. */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { noBrowser as skip } from '../support/browser.ts'
+import { test } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
 import { check, main, press, useConsole } from '../support/console.ts'
 import { useSharedService } from '../support/fixture.ts'
@@ -21,7 +20,7 @@ async function save(page: Page, name: string, who: 'own' | 'team'): Promise<void
   await press(page, 'Save this view')
 }
 
-test('a person saves, opens, renames and deletes a view, and the team sees a shared one', { skip }, async () => {
+test('a person saves, opens, renames and deletes a view, and the team sees a shared one', async () => {
   const [ann, bob] = [
     await person('Operator', 'Ann Owner', { acceptDownloads: true }),
     await person('Operator', 'Bob Reader', { acceptDownloads: true }),
@@ -58,43 +57,37 @@ test('a person saves, opens, renames and deletes a view, and the team sees a sha
   await save(ann.page, 'Old', 'own')
   assert.match(await main(ann.page), /The saved view “Old” has a filter that is no longer valid/)
   await check(ann.page)
-  await Promise.all([ann.close(), bob.close()])
 })
 
-test(
-  'the filtered transactions are downloaded as CSV, without a formula and without another partner',
-  { skip },
-  async () => {
-    const { page, close } = await person('Operator', 'Cara Clerk', { acceptDownloads: true })
-    const payee = textAt(await createBeneficiary(service.client), 'id')
-    for (const reference of ['=1+1', 'Rent, "May"'])
-      success(await service.client.post('/v1/payouts/fiat', payoutText(payee, '5.00', { reference })))
-    await open(page, 'transactions?category=Withdrawal')
-    const [download] = await Promise.all([
-      page.waitForEvent('download'),
-      page.getByRole('link', { name: 'Download these transactions as CSV' }).click(),
-    ])
-    const lines = (await readFile(await download.path(), 'utf8')).split('\r\n')
-    assert.match(lines[0] ?? '', /^\ufeffYour reference,Our reference,End-to-end id,Order number,Kind,/)
-    assert.deepEqual(
-      lines.slice(1).map((line) => line.split(/,[^,]*,,Payout,/)[0]),
-      ['"Rent, ""May""","Rent, ""May"""', "'=1+1,'=1+1", ''],
-    )
-    assert.ok(lines[1]?.includes(`,${ibans.DE},`))
-    await open(page, 'payouts')
-    const [payouts] = await Promise.all([
-      page.waitForEvent('download'),
-      page.getByRole('link', { name: 'Download these payouts as CSV' }).click(),
-    ])
-    assert.match(await readFile(await payouts.path(), 'utf8'), /^\ufeffYour reference,Our reference,[^]*Grace Hopper/)
-    assert.equal((await open(page, 'exports/transactions.csv?status=Nonsense'))?.status(), 400)
-    await check(page)
-    await close()
-  },
-)
+test('the filtered transactions are downloaded as CSV, without a formula and without another partner', async () => {
+  const { page } = await person('Operator', 'Cara Clerk', { acceptDownloads: true })
+  const payee = textAt(await createBeneficiary(service.client), 'id')
+  for (const reference of ['=1+1', 'Rent, "May"'])
+    success(await service.client.post('/v1/payouts/fiat', payoutText(payee, '5.00', { reference })))
+  await open(page, 'transactions?category=Withdrawal')
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Download these transactions as CSV' }).click(),
+  ])
+  const lines = (await readFile(await download.path(), 'utf8')).split('\r\n')
+  assert.match(lines[0] ?? '', /^\ufeffYour reference,Our reference,End-to-end id,Order number,Kind,/)
+  assert.deepEqual(
+    lines.slice(1).map((line) => line.split(/,[^,]*,,Payout,/)[0]),
+    ['"Rent, ""May""","Rent, ""May"""', "'=1+1,'=1+1", ''],
+  )
+  assert.ok(lines[1]?.includes(`,${ibans.DE},`))
+  await open(page, 'payouts')
+  const [payouts] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Download these payouts as CSV' }).click(),
+  ])
+  assert.match(await readFile(await payouts.path(), 'utf8'), /^\ufeffYour reference,Our reference,[^]*Grace Hopper/)
+  assert.equal((await open(page, 'exports/transactions.csv?status=Nonsense'))?.status(), 400)
+  await check(page)
+})
 
-test('the search finds the payee of an IBAN, and none of another partner', { skip }, async () => {
-  const { page, close } = await person('Operator', 'Finn Finder', { acceptDownloads: true })
+test('the search finds the payee of an IBAN, and none of another partner', async () => {
+  const { page } = await person('Operator', 'Finn Finder', { acceptDownloads: true })
   const other = await otherPartner(service, 'Other Ltd')
   const foreign = { name: 'Foreign Payee', currency: 'EUR', iban: ibans.FR }
   success(await other.post('/v1/beneficiaries', foreign))
@@ -103,32 +96,26 @@ test('the search finds the payee of an IBAN, and none of another partner', { ski
     await open(page, `find?q=${encodeURIComponent(text)}`)
     assert.equal(page.url(), `${site}/console/payees/${own}`)
   }
-  await close()
 })
 
-test(
-  'the search finds the customer of an IBAN, also after the account was closed, and none of another partner',
-  { skip },
-  async () => {
-    const { client } = service
-    const { page, close } = await person('Operator', 'Fred Finder', { acceptDownloads: true })
-    const [customer, another] = [await createCustomer(client), await createCustomer(client)]
-    const guid = textAt(customer, 'guid')
-    const iban = textAt(success(await client.post(`/v1/customers/${guid}/account`)), 'iban')
-    const found = async (by: typeof client, query: string) =>
-      listAt(success(await by.get(`/v1/customers?${query}`))).map((one) => one.guid)
-    const spaced = encodeURIComponent(iban.toLowerCase().replaceAll(/(.{4})/g, '$1 '))
-    assert.deepEqual(await found(client, `iban=${spaced}`), [guid])
-    assert.deepEqual(await found(client, `iban=${iban}&serviceId=${textAt(another, 'serviceId')}`), [])
-    assert.deepEqual(await found(client, `iban=${ibans.FR}`), [])
-    assert.deepEqual(await found(await otherPartner(service, 'Further Ltd'), `iban=${iban}`), [])
-    for (const state of ['open', 'closed']) {
-      await open(page, `find?q=${iban}`)
-      assert.equal(page.url(), `${site}/console/customers/${guid}`, state)
-      const of = ['--partner', service.credentials.partnerId, '--customer', guid]
-      if (state === 'open')
-        await service.operator('account', 'close', ...of, '--reason', 'CustomerRequest', '--staff', 'Sam', '--yes')
-    }
-    await close()
-  },
-)
+test('the search finds the customer of an IBAN, also after the account was closed, and none of another partner', async () => {
+  const { client } = service
+  const { page } = await person('Operator', 'Fred Finder', { acceptDownloads: true })
+  const [customer, another] = [await createCustomer(client), await createCustomer(client)]
+  const guid = textAt(customer, 'guid')
+  const iban = textAt(success(await client.post(`/v1/customers/${guid}/account`)), 'iban')
+  const found = async (by: typeof client, query: string) =>
+    listAt(success(await by.get(`/v1/customers?${query}`))).map((one) => one.guid)
+  const spaced = encodeURIComponent(iban.toLowerCase().replaceAll(/(.{4})/g, '$1 '))
+  assert.deepEqual(await found(client, `iban=${spaced}`), [guid])
+  assert.deepEqual(await found(client, `iban=${iban}&serviceId=${textAt(another, 'serviceId')}`), [])
+  assert.deepEqual(await found(client, `iban=${ibans.FR}`), [])
+  assert.deepEqual(await found(await otherPartner(service, 'Further Ltd'), `iban=${iban}`), [])
+  for (const state of ['open', 'closed']) {
+    await open(page, `find?q=${iban}`)
+    assert.equal(page.url(), `${site}/console/customers/${guid}`, state)
+    const of = ['--partner', service.credentials.partnerId, '--customer', guid]
+    if (state === 'open')
+      await service.operator('account', 'close', ...of, '--reason', 'CustomerRequest', '--staff', 'Sam', '--yes')
+  }
+})

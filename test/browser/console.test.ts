@@ -3,15 +3,12 @@
  * attacks on each. A blocked, failed or foreign request fails the test, and so does any finding of axe.
  */
 import assert from 'node:assert/strict'
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { test } from 'node:test'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { noBrowser as skip } from '../support/browser.ts'
+import { test } from '../support/browser.ts'
 import { success, textAt } from '../support/client.ts'
 import { addAuthenticator, check, inviteTo, joinByPasskey, useConsole } from '../support/console.ts'
 import { useSharedService } from '../support/fixture.ts'
-import { codeOf, joinByPassword, mailedPath, password, sendForm, sessionOf } from '../support/team.ts'
+import { codeOf, joinByPassword, mailedPath, mailsIn, password, sendForm, sessionOf } from '../support/team.ts'
 import { until } from '../support/until.ts'
 
 const { service, site, visit } = useConsole(await useSharedService())
@@ -24,9 +21,7 @@ const open = (options?: Parameters<Browser['newContext']>[0], expected: readonly
 
 /** How many mails about a new device an address has. */
 async function newDeviceMails(address: string): Promise<number> {
-  const folder = join(service.dataDir, 'mailbox')
-  const names = (await readdir(folder)).filter((name) => name.includes(address))
-  const mails = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')))
+  const mails = await mailsIn(service, address)
   return mails.filter((mail) => mail.includes('Subject: New device signed in to')).length
 }
 
@@ -50,9 +45,9 @@ async function checkDevice(context: BrowserContext, page: Page, address: string)
 
 const heading = (page: Page) => page.locator('h1').innerText()
 
-test('a person joins with a passkey, signs out and in with it, and an old cookie opens nothing', { skip }, async () => {
+test('a person joins with a passkey, signs out and in with it, and an old cookie opens nothing', async () => {
   const address = await invite('Admin')
-  const { context, page, close } = await open()
+  const { context, page } = await open()
   await addAuthenticator(context, page)
   await page.goto(site + (await mailedPath(service, address)))
   assert.equal(await heading(page), 'Join Sandbox Partner')
@@ -88,11 +83,10 @@ test('a person joins with a passkey, signs out and in with it, and an old cookie
     data: { email: string; factors: string[] }[]
   }
   assert.deepEqual(users.data.find(({ email }) => email === address)?.factors, ['passkey'])
-  await close()
 })
 
-test('an answer of a passkey signs in once, at its partner, for its page, with a verified user', { skip }, async () => {
-  const { context, page, close } = await open()
+test('a passkey signature signs in once, at its partner, for its page, with a verified user', async () => {
+  const { context, page } = await open()
   await addAuthenticator(context, page)
   await joinByPasskey(service, page, await invite('Operator'))
   await page.getByRole('button', { name: 'Sign out' }).click()
@@ -116,12 +110,11 @@ test('an answer of a passkey signs in once, at its partner, for its page, with a
     assert.equal((await sendForm(target, swapped(change))).status, 400, JSON.stringify(change))
   for (const credential of ['', '{', 'null', '[]', '"x"'])
     assert.equal((await sendForm(target, { ...fields, credential })).status, 400, credential)
-  await close()
 })
 
-test('an authenticator that does not verify its user does not join', { skip }, async () => {
+test('an authenticator that does not verify its user does not join', async () => {
   const address = await invite('Operator')
-  const { context, page, close } = await open()
+  const { context, page } = await open()
   await addAuthenticator(context, page, false)
   await page.goto(site + (await mailedPath(service, address)))
   await page.getByRole('button', { name: 'Create passkey and join' }).click()
@@ -130,12 +123,11 @@ test('an authenticator that does not verify its user does not join', { skip }, a
     (await context.cookies()).some(({ name }) => name === '__Host-session'),
     false,
   )
-  await close()
 })
 
-test('without JavaScript a person joins with a password, and sees ten recovery codes once', { skip }, async () => {
+test('without JavaScript a person joins with a password, and sees ten recovery codes once', async () => {
   const address = await invite('Developer')
-  const { page, close } = await open({ javaScriptEnabled: false, viewport: { width: 360, height: 700 } }, ['400'])
+  const { page } = await open({ javaScriptEnabled: false, viewport: { width: 360, height: 700 } }, ['400'])
   await page.goto(site + (await mailedPath(service, address)))
   const secret = (await page.locator('#secret').innerText()).replaceAll(' ', '')
   const send = async (chosen: string, code: string) => {
@@ -162,12 +154,11 @@ test('without JavaScript a person joins with a password, and sees ten recovery c
   await page.locator('#code').fill(codes[0] ?? '')
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
   assert.equal(page.url(), `${site}/console/home`)
-  await close()
 })
 
-test('a person with a password adds a passkey, signs in with it, and sets another password', { skip }, async () => {
+test('a person with a password adds a passkey, signs in with it, and sets another password', async () => {
   const address = await invite('Operator')
-  const { context, page, close } = await open({}, ['400'])
+  const { context, page } = await open({}, ['400'])
   await addAuthenticator(context, page)
   await page.goto(site + (await mailedPath(service, address)))
   const joiningSecret = (await page.locator('#secret').innerText()).replaceAll(' ', '')
@@ -194,119 +185,105 @@ test('a person with a password adds a passkey, signs in with it, and sets anothe
   await page.getByRole('link', { name: 'Sign-in' }).click()
   await page.getByRole('button', { name: 'Remove' }).click()
   await page.getByText('The passkey was removed.').waitFor()
-  await close()
 })
 
-test(
-  'an Admin invites, changes a role, removes and revokes; the person who was removed is signed out at once',
-  { skip },
-  async () => {
-    const admin = await open({}, ['400'])
-    await addAuthenticator(admin.context, admin.page)
-    await joinByPasskey(service, admin.page, await invite('Admin', 'Grace Hopper'))
-    const { page } = admin
-    await page.getByRole('link', { name: 'Team' }).click()
-    await check(page)
-    const [first, second] = ['one', 'two'].map((name) => `${name}.${Date.now()}@example.com`) as [string, string]
-    for (const email of [first, second]) {
-      await page.locator('#invite-email').fill(email)
-      await page.locator('#invite-name').fill('Ada Lovelace')
-      await page.locator('form.invite input[name=role][value=Operator]').check()
-      await page.getByRole('button', { name: 'Send invitation' }).click()
-      await page.getByText(email).first().waitFor()
-    }
-    await page.getByRole('button', { name: `Revoke ${second}` }).click()
-    await page.getByText(second).waitFor({ state: 'detached' })
-    const { cookie } = await joinByPassword(service, first)
-    const home = () => fetch(`${service.baseUrl}/console/home`, { headers: { cookie }, redirect: 'manual' })
-    const team = () => fetch(`${service.baseUrl}/console/team`, { headers: { cookie }, redirect: 'manual' })
-    assert.deepEqual([(await home()).status, (await team()).status], [200, 403])
-    await page.reload()
-    const users = success(await service.client.get('/v1/users')) as { data: { email: string; userId: string }[] }
-    const id = users.data.find(({ email }) => email === first)?.userId ?? ''
-    const act = async (form: string, fields: Record<string, string>, by = cookie) =>
-      sendForm(new URL(`/console/team/${form}`, service.baseUrl), fields, { cookie: by })
-    for (const [form, fields] of [
-      ['invite', { email: 'eve@example.com', fullName: 'Eve', role: 'Admin' }],
-      ['role', { id, role: 'Admin' }],
-      ['remove', { id }],
-    ] as const)
-      assert.equal((await act(form, fields)).status, 403, `${form} by an Operator`)
-    const [session] = (await admin.context.cookies()).filter(({ name }) => name === '__Host-session')
-    const byAdmin = `__Host-session=${session?.value}`
-    assert.equal((await act('role', { id, role: 'Developer' }, byAdmin)).status, 303)
-    assert.equal((await team()).status, 200, 'a Developer reads the team')
-    assert.equal((await act('role', { id, role: 'Boss' }, byAdmin)).status, 400)
-    assert.equal((await act('remove', { id }, byAdmin)).status, 303)
-    assert.equal((await home()).status, 303)
-    await admin.close()
-  },
-)
+test('an Admin invites, changes a role, removes and revokes; the person who was removed is signed out at once', async () => {
+  const admin = await open({}, ['400'])
+  await addAuthenticator(admin.context, admin.page)
+  await joinByPasskey(service, admin.page, await invite('Admin', 'Grace Hopper'))
+  const { page } = admin
+  await page.getByRole('link', { name: 'Team' }).click()
+  await check(page)
+  const [first, second] = ['one', 'two'].map((name) => `${name}.${Date.now()}@example.com`) as [string, string]
+  for (const email of [first, second]) {
+    await page.locator('#invite-email').fill(email)
+    await page.locator('#invite-name').fill('Ada Lovelace')
+    await page.locator('form.invite input[name=role][value=Operator]').check()
+    await page.getByRole('button', { name: 'Send invitation' }).click()
+    await page.getByText(email).first().waitFor()
+  }
+  await page.getByRole('button', { name: `Revoke ${second}` }).click()
+  await page.getByText(second).waitFor({ state: 'detached' })
+  const { cookie } = await joinByPassword(service, first)
+  const home = () => fetch(`${service.baseUrl}/console/home`, { headers: { cookie }, redirect: 'manual' })
+  const team = () => fetch(`${service.baseUrl}/console/team`, { headers: { cookie }, redirect: 'manual' })
+  assert.deepEqual([(await home()).status, (await team()).status], [200, 403])
+  await page.reload()
+  const users = success(await service.client.get('/v1/users')) as { data: { email: string; userId: string }[] }
+  const id = users.data.find(({ email }) => email === first)?.userId ?? ''
+  const act = async (form: string, fields: Record<string, string>, by = cookie) =>
+    sendForm(new URL(`/console/team/${form}`, service.baseUrl), fields, { cookie: by })
+  for (const [form, fields] of [
+    ['invite', { email: 'eve@example.com', fullName: 'Eve', role: 'Admin' }],
+    ['role', { id, role: 'Admin' }],
+    ['remove', { id }],
+  ] as const)
+    assert.equal((await act(form, fields)).status, 403, `${form} by an Operator`)
+  const [session] = (await admin.context.cookies()).filter(({ name }) => name === '__Host-session')
+  const byAdmin = `__Host-session=${session?.value}`
+  assert.equal((await act('role', { id, role: 'Developer' }, byAdmin)).status, 303)
+  assert.equal((await team()).status, 200, 'a Developer reads the team')
+  assert.equal((await act('role', { id, role: 'Boss' }, byAdmin)).status, 400)
+  assert.equal((await act('remove', { id }, byAdmin)).status, 303)
+  assert.equal((await home()).status, 303)
+})
 
-test(
-  'a person ends other sessions; forms of other sites, long bodies and foreign ids change nothing',
-  { skip },
-  async () => {
-    const address = await invite('Operator')
-    const { cookie, secret } = await joinByPassword(service, address)
-    const url = (path: string) => new URL(path, service.baseUrl)
-    const signIn = (fields: Record<string, string> = {}, headers: Record<string, string> = {}) =>
-      sendForm(
-        url('/console/sign-in/password'),
-        { partner: partnerId(), email: address, password, code: codeOf(secret, Date.now() + 30_000), ...fields },
-        headers,
-      )
-    assert.equal((await signIn({}, { 'sec-fetch-site': 'cross-site' })).status, 403)
-    assert.equal((await signIn({ next: '//evil.example' })).headers.get('location'), '../home')
-    const read = (by: string) => fetch(url('/console/sessions'), { headers: { cookie: by }, redirect: 'manual' })
-    const page = await (await read(cookie)).text()
-    assert.ok(page.includes('node'), 'the browser of each session')
-    const cross = await sendForm(url('/console/sessions/end-others'), {}, { cookie, 'sec-fetch-site': 'same-site' })
-    assert.equal(cross.status, 403)
-    assert.equal((await sendForm(url('/console/sessions/end'), { id: `${partnerId()}` }, { cookie })).status, 303)
-    assert.equal((await read(cookie)).status, 200)
-    assert.equal((await sendForm(url('/console/sessions/end-others'), {}, { cookie })).status, 303)
-    const headers = (await read(cookie)).headers
-    assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'.*frame-ancestors 'none'/)
-    assert.match(headers.get('cache-control') ?? '', /no-store/)
-    const long = await sendForm(url('/console/sign-in/password'), { email: 'x'.repeat(20_000) }).catch(() => undefined)
-    assert.ok(long === undefined || long.status === 413)
-  },
-)
+test('a person ends other sessions; forms of other sites, long bodies and foreign ids change nothing', async () => {
+  const address = await invite('Operator')
+  const { cookie, secret } = await joinByPassword(service, address)
+  const url = (path: string) => new URL(path, service.baseUrl)
+  const signIn = (fields: Record<string, string> = {}, headers: Record<string, string> = {}) =>
+    sendForm(
+      url('/console/sign-in/password'),
+      { partner: partnerId(), email: address, password, code: codeOf(secret, Date.now() + 30_000), ...fields },
+      headers,
+    )
+  assert.equal((await signIn({}, { 'sec-fetch-site': 'cross-site' })).status, 403)
+  assert.equal((await signIn({ next: '//evil.example' })).headers.get('location'), '../home')
+  const read = (by: string) => fetch(url('/console/sessions'), { headers: { cookie: by }, redirect: 'manual' })
+  const page = await (await read(cookie)).text()
+  assert.ok(page.includes('node'), 'the browser of each session')
+  const cross = await sendForm(url('/console/sessions/end-others'), {}, { cookie, 'sec-fetch-site': 'same-site' })
+  assert.equal(cross.status, 403)
+  assert.equal((await sendForm(url('/console/sessions/end'), { id: `${partnerId()}` }, { cookie })).status, 303)
+  assert.equal((await read(cookie)).status, 200)
+  assert.equal((await sendForm(url('/console/sessions/end-others'), {}, { cookie })).status, 303)
+  const headers = (await read(cookie)).headers
+  assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'.*frame-ancestors 'none'/)
+  assert.match(headers.get('cache-control') ?? '', /no-store/)
+  const long = await sendForm(url('/console/sign-in/password'), { email: 'x'.repeat(20_000) }).catch(() => undefined)
+  assert.ok(long === undefined || long.status === 413)
+})
 
-test(
-  'a refusal is the same for an unknown address, a wrong password and a wrong code; links are mailed, not told',
-  { skip },
-  async () => {
-    const address = await invite('Operator')
-    await joinByPassword(service, address)
-    const texts = []
-    for (const fields of [
-      { email: 'nobody@example.com', password, code: '123456' },
-      { email: address, password: `${password}x`, code: '123456' },
-      { email: address, password, code: '123456' },
-    ]) {
-      const answer = await sendForm(new URL('/console/sign-in/password', service.baseUrl), {
-        partner: partnerId(),
-        ...fields,
-      })
-      assert.equal(answer.status, 400)
-      assert.equal(sessionOf(answer), '')
-      const text = await answer.text()
-      texts.push(/<div[^>]*role="alert"[\s\S]*?<\/div>/.exec(text)?.[0] ?? text)
-    }
-    assert.equal(new Set(texts).size, 1)
-    const find = (email: string) => sendForm(new URL('/console/sign-in/find', service.baseUrl), { email })
-    const [known, unknown] = [await find(address), await find('nobody@example.com')]
-    assert.equal(await known.text(), await unknown.text())
-  },
-)
+test('a refusal is the same for an unknown address, a wrong password and a wrong code; links are only mailed', async () => {
+  const address = await invite('Operator')
+  await joinByPassword(service, address)
+  const texts = []
+  for (const fields of [
+    { email: 'nobody@example.com', password, code: '123456' },
+    { email: address, password: `${password}x`, code: '123456' },
+    { email: address, password, code: '123456' },
+  ]) {
+    const answer = await sendForm(new URL('/console/sign-in/password', service.baseUrl), {
+      partner: partnerId(),
+      ...fields,
+    })
+    assert.equal(answer.status, 400)
+    assert.equal(sessionOf(answer), '')
+    const text = await answer.text()
+    texts.push(/<div[^>]*role="alert"[\s\S]*?<\/div>/.exec(text)?.[0] ?? text)
+  }
+  assert.equal(new Set(texts).size, 1)
+  const find = (email: string) => sendForm(new URL('/console/sign-in/find', service.baseUrl), { email })
+  const [known, unknown] = [await find(address), await find('nobody@example.com')]
+  assert.equal(await known.text(), await unknown.text())
+})
 
-test('a link that was used, revoked or invented shows a page of its own, also in German', { skip }, async () => {
+test('a link that was used, revoked or invented shows a page of its own, also in German', async () => {
   const address = await invite('Operator')
   const path = await mailedPath(service, address)
   await joinByPassword(service, address)
-  const { page, close } = await open({ locale: 'de' }, ['404'])
+  const { page } = await open({ locale: 'de' }, ['404'])
   for (const each of [path, '/console/join', '/console/join?token=%25', '/console/nothing']) {
     const answer = await page.goto(site + each)
     assert.equal(answer?.status(), 404, each)
@@ -314,5 +291,4 @@ test('a link that was used, revoked or invented shows a page of its own, also in
   await page.goto(site + path)
   assert.equal(await heading(page), 'Dieser Link ist ungültig')
   await check(page)
-  await close()
 })

@@ -13,7 +13,7 @@ import { fill, texts as payerTexts } from '../../service/src/pages/language.ts'
 import { noBrowser as skip } from '../support/browser.ts'
 import { addAuthenticator, inviteTo, joinByPasskey, openPage, siteOf, useBrowser } from '../support/console.ts'
 import { listAt, success, textAt } from '../support/client.ts'
-import { costTable, createDay, type Day, type Hands } from '../support/day.ts'
+import { costTable, createDay, type Day, type PersonActions } from '../support/day.ts'
 import { joinDesk } from '../support/desk.ts'
 import { useService } from '../support/fixture.ts'
 import { makeMonth } from '../support/month.ts'
@@ -153,7 +153,6 @@ for (const [nth, form] of forms.entries())
         await sees(invoice)
       })
       judge(`Fiona, finance (${formName(form)})`, fiona.day)
-      await fiona.close()
     })
 
     test('a colleague sees who asks and which invoice, and approves', async () => {
@@ -180,7 +179,6 @@ for (const [nth, form] of forms.entries())
         await sees(s.approved)
       })
       judge(`Oscar, approver (${formName(form)})`, oscar.day)
-      await Promise.all([fiona.close(), oscar.close()])
     })
 
     test('compliance decides an alert and a hit, and reads the numbers', async () => {
@@ -221,7 +219,6 @@ for (const [nth, form] of forms.entries())
       })
       judge(`Cora, compliance (${formName(form)})`, cora.day)
       judge(`Carl, compliance (${formName(form)})`, carl.day)
-      await Promise.all([cora.close(), carl.close()])
     })
 
     test('support follows a customer to the payment and back', async () => {
@@ -234,7 +231,6 @@ for (const [nth, form] of forms.entries())
         await sees('K-1003')
       })
       judge(`Sam, support (${formName(form)})`, sam.day)
-      await sam.close()
     })
 
     test('a payer pays by a link, pays another payment late and a third in parts; the shop decides about the late money', async () => {
@@ -244,14 +240,14 @@ for (const [nth, form] of forms.entries())
       const description = `Ticket ${formName(form)}`
       const shop = await atConsole(form, 'Operator', `Shirin ${nth}`)
       const payer = await atShop(form)
-      const linkOn = async ({ page }: Hands) => {
+      const linkOn = async ({ page }: PersonActions) => {
         const { pathname } = new URL((await page.locator('main pre code').first().innerText()).trim())
         return `${site}${pathname}`
       }
       const sessions = async () => listAt(success(await service.client.get('/v1/checkout/sessions?limit=100')))
       const newest = async () => (await sessions())[0] ?? assert.fail('no session')
       /** Signs in at the bank of the sandbox and approves, then waits until the page says that the money has arrived. */
-      const payAtBank = async ({ type, press, sees }: Hands) => {
+      const payAtBank = async ({ type, press, sees }: PersonActions) => {
         await press(x.withBank)
         await type(x.yourName, 'Paula Payer')
         await press(x.signIn)
@@ -353,6 +349,5 @@ for (const [nth, form] of forms.entries())
       })
       judge(`Shirin, shop (${formName(form)})`, shop.day)
       judge(`Paula, payer (${formName(form)})`, payer.day)
-      await Promise.all([shop.close(), payer.close()])
     })
   })

@@ -1,10 +1,9 @@
 /** The queue of the desk in a real browser: what waits has an owner and notes, and the page of connectors. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { newId } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
-import { noBrowser as skip } from '../support/browser.ts'
+import { test } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
 import { createTestService, masterKeyText } from '../support/composition.ts'
 import { check } from '../support/console.ts'
@@ -12,68 +11,63 @@ import { checkForms, useDesk } from '../support/desk.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, createCustomer, payoutText } from '../support/world.ts'
 
-const { service, site, as, visit, join } = await useDesk({ MASTER_KEY: masterKeyText })
+const { service, site, as, join, inGerman } = await useDesk({ MASTER_KEY: masterKeyText })
 
-test(
-  'a hit is taken from the queue, the second person is told who has it, and it leaves with the decision',
-  { skip },
-  async () => {
-    const list = fileURLToPath(new URL('../../service/src/screening/samples/un.xml', import.meta.url))
-    await service.operator('screening', 'load', '--from', list, ...as)
-    await createCustomer(service.client, { kyc: { fullName: 'Borislav Tremurov' } })
-    await until(
-      'the customer is a hit',
-      async () => Number((await service.operator('screening', 'status'))['openHits']) === 1,
-    )
-    const [ada, lena] = [await join('Ada', 'support', ['400']), await join('Lena', 'compliance', ['400'])]
-    await ada.page.goto(`${site}/desk/queue?show=unowned`)
-    await check(ada.page)
-    await ada.page.getByRole('link', { name: 'Screening hit' }).click()
-    await lena.page.goto(ada.page.url())
-    await check(lena.page)
-    await ada.page.getByRole('button', { name: 'Take', exact: true }).click()
-    await ada.page.getByText('Ada has it.').waitFor()
-    await checkForms(ada.page)
-    await lena.page.getByRole('button', { name: 'Take', exact: true }).click()
-    assert.match(await lena.page.locator('.summary').innerText(), /Ada has had it since [A-Z][a-z]{2} \d{1,2}, \d{4}/)
-    await check(lena.page)
-    await ada.page.locator('#remark').fill('Asked for the passport')
-    await ada.page.getByRole('button', { name: 'Add note' }).click()
-    await ada.page.getByRole('cell', { name: 'Asked for the passport' }).waitFor()
-    await ada.page.goto(`${site}/desk/queue?show=mine`)
-    await ada.page.getByRole('cell', { name: 'Asked for the passport' }).waitFor()
-    await ada.page.setViewportSize({ width: 360, height: 800 })
-    await check(ada.page)
-    await lena.page.goto(`${site}/desk/queue?show=unowned`)
-    assert.equal(await lena.page.getByRole('link', { name: 'Screening hit' }).count(), 0)
-    await lena.page.goto(`${site}/desk/hits`)
-    await lena.page.getByRole('cell', { name: 'Ada', exact: true }).waitFor()
-    const inside = await createTestService({ url: service.databaseUrl, now: new Date() })
-    const [hit] = await inside.screening.openHits(undefined, 1)
-    for (const staff of ['Lena', 'Rosa'])
-      await inside.db
-        .transaction((tx) =>
-          inside.screening.decide(tx, {
-            ...{
-              partnerId: hit?.partnerId ?? '',
-              id: hit?.id ?? '',
-              outcome: 'clear',
-              disposition: 'birth_differs',
-              staff,
-              note: 'Another person',
-            },
-          }),
-        )
-        .catch(() => undefined)
-    await inside.close()
-    await ada.page.goto(`${site}/desk/queue?show=mine`)
-    await ada.page.getByRole('heading', { name: 'Queue' }).waitFor()
-    assert.equal(await ada.page.getByRole('link', { name: 'Screening hit' }).count(), 0)
-    await Promise.all([ada.close(), lena.close()])
-  },
-)
+test('a person takes a hit from the queue, a second person sees its owner, and the decision removes it', async () => {
+  const list = fileURLToPath(new URL('../../service/src/screening/samples/un.xml', import.meta.url))
+  await service.operator('screening', 'load', '--from', list, ...as)
+  await createCustomer(service.client, { kyc: { fullName: 'Borislav Tremurov' } })
+  await until(
+    'the customer is a hit',
+    async () => Number((await service.operator('screening', 'status'))['openHits']) === 1,
+  )
+  const [ada, lena] = [await join('Ada', 'support', ['400']), await join('Lena', 'compliance', ['400'])]
+  await ada.page.goto(`${site}/desk/queue?show=unowned`)
+  await check(ada.page)
+  await ada.page.getByRole('link', { name: 'Screening hit' }).click()
+  await lena.page.goto(ada.page.url())
+  await check(lena.page)
+  await ada.page.getByRole('button', { name: 'Take', exact: true }).click()
+  await ada.page.getByText('Ada has it.').waitFor()
+  await checkForms(ada.page)
+  await lena.page.getByRole('button', { name: 'Take', exact: true }).click()
+  assert.match(await lena.page.locator('.summary').innerText(), /Ada has had it since [A-Z][a-z]{2} \d{1,2}, \d{4}/)
+  await check(lena.page)
+  await ada.page.locator('#remark').fill('Asked for the passport')
+  await ada.page.getByRole('button', { name: 'Add note' }).click()
+  await ada.page.getByRole('cell', { name: 'Asked for the passport' }).waitFor()
+  await ada.page.goto(`${site}/desk/queue?show=mine`)
+  await ada.page.getByRole('cell', { name: 'Asked for the passport' }).waitFor()
+  await ada.page.setViewportSize({ width: 360, height: 800 })
+  await check(ada.page)
+  await lena.page.goto(`${site}/desk/queue?show=unowned`)
+  assert.equal(await lena.page.getByRole('link', { name: 'Screening hit' }).count(), 0)
+  await lena.page.goto(`${site}/desk/hits`)
+  await lena.page.getByRole('cell', { name: 'Ada', exact: true }).waitFor()
+  const inside = await createTestService({ url: service.databaseUrl, now: new Date() })
+  const [hit] = await inside.screening.openHits(undefined, 1)
+  for (const staff of ['Lena', 'Rosa'])
+    await inside.db
+      .transaction((tx) =>
+        inside.screening.decide(tx, {
+          ...{
+            partnerId: hit?.partnerId ?? '',
+            id: hit?.id ?? '',
+            outcome: 'clear',
+            disposition: 'birth_differs',
+            staff,
+            note: 'Another person',
+          },
+        }),
+      )
+      .catch(() => undefined)
+  await inside.close()
+  await ada.page.goto(`${site}/desk/queue?show=mine`)
+  await ada.page.getByRole('heading', { name: 'Queue' }).waitFor()
+  assert.equal(await ada.page.getByRole('link', { name: 'Screening hit' }).count(), 0)
+})
 
-test('a recall without an answer has an owner, and connectors have a page, in both languages', { skip }, async () => {
+test('a recall without an answer has an owner, and connectors have a page, in both languages', async () => {
   const payee = await createBeneficiary(service.client, { name: 'Grace <Hopper>' })
   const { reference } = success(await service.client.post('/v1/payouts/fiat', payoutText(textAt(payee, 'id'), '10.00')))
   const paid = async () =>
@@ -91,7 +85,7 @@ test('a recall without an answer has an owner, and connectors have a page, in bo
       'Partner', now(), current_date, now(), current_date, now(), now(), 1, now()
     from payouts.payouts where partner_id = ${partnerId} and id = ${id}`)
   await inside.close()
-  const { page, context, close } = await join('Grace', 'finance')
+  const { page, context } = await join('Grace', 'finance')
   await until('the look is new', async () => {
     await page.goto(`${site}/desk/queue`)
     return (await page.getByRole('link', { name: 'Recall not answered in time' }).count()) === 1
@@ -114,8 +108,7 @@ test('a recall without an answer has an owner, and connectors have a page, in bo
   await page.goto(`${site}/desk/waiting?kind=pool&partner=${partnerId}&id=ing+EUR`)
   await page.getByText('This no longer waits for a person.').waitFor()
   await check(page)
-  const german = await visit({ locale: 'de-DE' }, ['404'])
-  await german.context.addCookies(await context.cookies())
+  const german = await inGerman({ context }, ['404'])
   for (const [path, name] of [
     ['queue', 'Aufgaben'],
     ['connectors', 'Anbindungen'],
@@ -126,6 +119,4 @@ test('a recall without an answer has an owner, and connectors have a page, in bo
   }
   for (const query of ['', 'kind=pool', `kind=payout&partner=${partnerId}&id=x`, `kind=x&partner=${partnerId}&id=y`])
     assert.equal((await german.page.goto(`${site}/desk/waiting?${query}`))?.status(), 404)
-  await german.close()
-  await close()
 })

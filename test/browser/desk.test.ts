@@ -1,13 +1,13 @@
 /** The desk in a real browser: two persons of staff join with passkeys and decide a case. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { noBrowser as skip } from '../support/browser.ts'
+import { test } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
 import { createTestService, masterKeyText } from '../support/composition.ts'
 import { check, inviteTo } from '../support/console.ts'
-import { checkForms, useDesk } from '../support/desk.ts'
+import { checkForms, postFrom, useDesk } from '../support/desk.ts'
 import { isoAccount } from '../support/iso-books.ts'
+import { pluck } from '../support/pluck.ts'
 import { joinByPassword } from '../support/team.ts'
 import { until } from '../support/until.ts'
 import { operatorPartnerId } from '../../service/src/cases/index.ts'
@@ -15,9 +15,9 @@ import { dayMs, newId } from '../../service/src/kernel/index.ts'
 import { createCustomer } from '../support/world.ts'
 
 // The key of the composed services, which sign by a key of this database.
-const { service, site, as, visit, join } = await useDesk({ MASTER_KEY: masterKeyText })
+const { service, site, as, join, inGerman } = await useDesk({ MASTER_KEY: masterKeyText })
 
-test('two persons join with passkeys and decide a case, and the first cannot approve it', { skip }, async () => {
+test('two persons join with passkeys and decide a case, and the first cannot approve it', async () => {
   const inside = await createTestService({ url: service.databaseUrl, now: new Date(), bankAccounts: [isoAccount] })
   const today = inside.clock.now().toISOString().slice(0, 10)
   const { safeguarding, db } = inside
@@ -70,10 +70,7 @@ test('two persons join with passkeys and decide a case, and the first cannot app
   await one.page.getByText('You proposed: Book as charges of the bank. It waits for another person').waitFor()
   await one.page.getByText('Ada proposes: Book as charges of the bank.').waitFor()
   assert.equal(await one.page.getByRole('button', { name: /^Approve/ }).count(), 0, 'the first cannot approve it')
-  const own = await one.page.evaluate(
-    `fetch(location.pathname + '/approve', { method: 'POST', body: new URLSearchParams({ proposal: '' }) }).then(({ status }) => status)`,
-  )
-  assert.equal(own, 400)
+  assert.equal(await postFrom(one.page, `${new URL(one.page.url()).pathname}/approve`, { proposal: '' }), 400)
   await check(one.page)
   await two.page.goto(`${site}/desk/queue`)
   await two.page.getByText('Ada: Book as charges of the bank').waitFor()
@@ -87,11 +84,9 @@ test('two persons join with passkeys and decide a case, and the first cannot app
   await check(two.page)
   await two.page.getByRole('button', { name: 'Sign in with a passkey' }).click()
   await two.page.waitForURL(`${site}/desk/queue`)
-  await one.close()
-  await two.close()
 })
 
-test('compliance decides hits of screening, two persons a high one; finance reads them', { skip }, async () => {
+test('compliance decides screening hits, a high score needs two persons, and finance reads them', async () => {
   const list = fileURLToPath(new URL('../../service/src/screening/samples/un.xml', import.meta.url))
   await service.operator('screening', 'load', '--from', list, ...as)
   await createCustomer(service.client, { kyc: { fullName: 'Borislav Tremurov' } })
@@ -106,10 +101,8 @@ test('compliance decides hits of screening, two persons a high one; finance read
   await finn.page.getByRole('link', { name: 'Borislav Tremurov' }).click()
   await finn.page.getByText('Your role does not decide this kind. Compliance, Admin do.').waitFor()
   const address = finn.page.url()
-  const refused = await finn.page.evaluate(
-    `fetch(location.href + '/decide', { method: 'POST', body: new URLSearchParams({ outcome: 'clear', disposition: 'birth_differs', note: 'x' }) }).then(({ status }) => status)`,
-  )
-  assert.equal(refused, 403)
+  const deciding = { outcome: 'clear', disposition: 'birth_differs', note: 'x' }
+  assert.equal(await postFrom(finn.page, `${address}/decide`, deciding), 403)
   await lena.page.goto(address)
   await check(lena.page)
   await lena.page.getByLabel('Clear').check()
@@ -147,138 +140,117 @@ test('compliance decides hits of screening, two persons a high one; finance read
   await check(mia.page)
   await mia.page.goto(`${site}/desk/hits`)
   await mia.page.getByText('No hit is open').waitFor()
-  await Promise.all([lena.close(), finn.close(), mia.close()])
 })
 
-test(
-  'every role reads the overdue reviews, page by page, on a narrow and a wide screen, light and dark',
-  { skip },
-  async () => {
-    const long = 14 * 31
-    const inside = await createTestService({
-      url: service.databaseUrl,
-      now: new Date(Date.now() - long * dayMs),
-      bankAccounts: [isoAccount],
-    })
-    const { partnerId } = service.credentials
-    const sam = await join('Sam', 'support')
-    await sam.page.goto(`${site}/desk/reviews`)
-    await sam.page.getByText('No review is overdue').waitFor()
-    await check(sam.page)
-    for (let n = 0; n < 51; n++) {
-      const { id } = await inside.customers.create(partnerId, { email: `overdue-${n}@example.com` })
-      const review = { partnerId, customerRef: id, risk: 'high', staff: `Reviewer ${n}` } as const
-      await inside.db.transaction((tx) => inside.customers.reviews.set(tx, review))
-    }
-    const { id: later } = await inside.customers.create(partnerId, { email: 'not-due@example.com' })
-    const notDue = { partnerId, customerRef: later, risk: 'low', staff: 'Reviewer of another day' } as const
-    await inside.db.transaction((tx) => inside.customers.reviews.set(tx, notDue))
-    await inside.close()
-    await sam.page.getByRole('link', { name: 'Reviews' }).click()
-    await sam.page.getByRole('table').waitFor()
-    const reviewers = new Set<string>()
-    const read = async () => {
-      const cells = await sam.page.locator('tbody tr td:last-child').allInnerTexts()
-      for (const cell of cells) reviewers.add(cell.trim())
-      return cells.length
-    }
-    assert.equal(await read(), 50)
-    await checkForms(sam.page)
-    await sam.page.getByRole('link', { name: 'Next page' }).click()
-    await sam.page.waitForURL(/reviews\?due=/)
-    assert.equal(await read(), 1)
-    assert.equal(reviewers.size, 51)
-    assert.ok(!reviewers.has('Reviewer of another day'))
-    const german = await visit({ locale: 'de-DE' })
-    await german.context.addCookies(await sam.context.cookies())
-    await german.page.goto(`${site}/desk/reviews`)
-    await german.page.getByRole('heading', { name: 'Überprüfungen' }).waitFor()
-    await check(german.page)
-    await Promise.all([sam.close(), german.close()])
-  },
-)
+test('every role reads the overdue reviews, page by page, on a narrow and a wide screen, light and dark', async () => {
+  const long = 14 * 31
+  const inside = await createTestService({
+    url: service.databaseUrl,
+    now: new Date(Date.now() - long * dayMs),
+    bankAccounts: [isoAccount],
+  })
+  const { partnerId } = service.credentials
+  const sam = await join('Sam', 'support')
+  await sam.page.goto(`${site}/desk/reviews`)
+  await sam.page.getByText('No review is overdue').waitFor()
+  await check(sam.page)
+  for (let n = 0; n < 51; n++) {
+    const { id } = await inside.customers.create(partnerId, { email: `overdue-${n}@example.com` })
+    const review = { partnerId, customerRef: id, risk: 'high', staff: `Reviewer ${n}` } as const
+    await inside.db.transaction((tx) => inside.customers.reviews.set(tx, review))
+  }
+  const { id: later } = await inside.customers.create(partnerId, { email: 'not-due@example.com' })
+  const notDue = { partnerId, customerRef: later, risk: 'low', staff: 'Reviewer of another day' } as const
+  await inside.db.transaction((tx) => inside.customers.reviews.set(tx, notDue))
+  await inside.close()
+  await sam.page.getByRole('link', { name: 'Reviews' }).click()
+  await sam.page.getByRole('table').waitFor()
+  const reviewers = new Set<string>()
+  const read = async () => {
+    const cells = await sam.page.locator('tbody tr td:last-child').allInnerTexts()
+    for (const cell of cells) reviewers.add(cell.trim())
+    return cells.length
+  }
+  assert.equal(await read(), 50)
+  await checkForms(sam.page)
+  await sam.page.getByRole('link', { name: 'Next page' }).click()
+  await sam.page.waitForURL(/reviews\?due=/)
+  assert.equal(await read(), 1)
+  assert.equal(reviewers.size, 51)
+  assert.ok(!reviewers.has('Reviewer of another day'))
+  const german = await inGerman(sam)
+  await german.page.goto(`${site}/desk/reviews`)
+  await german.page.getByRole('heading', { name: 'Überprüfungen' }).waitFor()
+  await check(german.page)
+})
 
-test(
-  'every role finds a payout by its reference and its case, in both languages, on a narrow and a wide screen, light and dark',
-  { skip },
-  async () => {
-    const account = { iban: 'DE89370400440532013000', currency: 'EUR', name: 'Grace Hopper' }
-    const beneficiaryId = textAt(success(await service.client.post('/v1/beneficiaries', account)), 'id')
-    const reference = `find-${newId()}`
-    const body = { amount: 12.5, currency: 'EUR', beneficiaryId, idempotencyKey: newId(), reference }
-    success(await service.client.post('/v1/payouts/fiat', body))
-    const { json } = await service.client.get(`/v1/payouts?idempotencyKey=${body.idempotencyKey}`)
-    const payoutId = textAt(listAt(json, 'data')[0] ?? {}, 'id')
-    const inside = await createTestService({ url: service.databaseUrl, now: new Date() })
-    const { partnerId } = service.credentials
-    const about = { connector: 'sandbox', notificationId: reference, subject: reference, report: { kind: 'test' } }
-    await inside.cases.open({
-      partnerId,
-      kind: 'unknown_payment',
-      ...about,
-      booked: { currency: 'EUR', amount: 1250n },
-    })
-    const fay = await join('Fay', 'support', ['400'])
-    await fay.page.getByRole('link', { name: 'Find', exact: true }).click()
-    await check(fay.page)
-    const find = async (text: string) => {
-      await fay.page.locator('#q').fill(text)
-      await fay.page.getByRole('button', { name: 'Find', exact: true }).click()
+test('every role finds a payout by its reference and its case, in both languages, on a narrow and a wide screen, light and dark', async () => {
+  const account = { iban: 'DE89370400440532013000', currency: 'EUR', name: 'Grace Hopper' }
+  const beneficiaryId = textAt(success(await service.client.post('/v1/beneficiaries', account)), 'id')
+  const reference = `find-${newId()}`
+  const body = { amount: 12.5, currency: 'EUR', beneficiaryId, idempotencyKey: newId(), reference }
+  success(await service.client.post('/v1/payouts/fiat', body))
+  const { json } = await service.client.get(`/v1/payouts?idempotencyKey=${body.idempotencyKey}`)
+  const payoutId = textAt(listAt(json, 'data')[0] ?? {}, 'id')
+  const inside = await createTestService({ url: service.databaseUrl, now: new Date() })
+  const { partnerId } = service.credentials
+  const about = { connector: 'sandbox', notificationId: reference, subject: reference, report: { kind: 'test' } }
+  await inside.cases.open({
+    partnerId,
+    kind: 'unknown_payment',
+    ...about,
+    booked: { currency: 'EUR', amount: 1250n },
+  })
+  const fay = await join('Fay', 'support', ['400'])
+  await fay.page.getByRole('link', { name: 'Find', exact: true }).click()
+  await check(fay.page)
+  const find = async (text: string) => {
+    await fay.page.locator('#q').fill(text)
+    await fay.page.getByRole('button', { name: 'Find', exact: true }).click()
+  }
+  await find('   ')
+  await fay.page.getByRole('alert').getByText('Type 1 to 140 characters.').waitFor()
+  await check(fay.page)
+  await find('nothing has this reference')
+  await fay.page.getByText('Nothing was found').waitFor()
+  await find(reference)
+  await fay.page.getByRole('heading', { name: 'Payouts' }).waitFor()
+  assert.equal(new URL(fay.page.url()).search, '')
+  assert.equal(await fay.page.locator(`code[title="${payoutId}"]`).count(), 1)
+  for (const colorScheme of ['light', 'dark'] as const)
+    for (const width of [360, 1280]) {
+      await fay.page.emulateMedia({ colorScheme })
+      await fay.page.setViewportSize({ width, height: 800 })
+      await check(fay.page)
+      assert.equal(await fay.page.evaluate('document.documentElement.scrollWidth > innerWidth'), false, `${width}`)
     }
-    await find('   ')
-    await fay.page.getByRole('alert').getByText('Type 1 to 140 characters.').waitFor()
-    await check(fay.page)
-    await find('nothing has this reference')
-    await fay.page.getByText('Nothing was found').waitFor()
-    await find(reference)
-    await fay.page.getByRole('heading', { name: 'Payouts' }).waitFor()
-    assert.equal(new URL(fay.page.url()).search, '')
-    assert.equal(await fay.page.locator(`code[title="${payoutId}"]`).count(), 1)
-    for (const colorScheme of ['light', 'dark'] as const)
-      for (const width of [360, 1280]) {
-        await fay.page.emulateMedia({ colorScheme })
-        await fay.page.setViewportSize({ width, height: 800 })
-        await check(fay.page)
-        assert.equal(await fay.page.evaluate('document.documentElement.scrollWidth > innerWidth'), false, `${width}`)
-      }
-    await fay.page.getByRole('link', { name: 'Open case' }).click()
-    await fay.page.getByRole('heading', { name: 'Payment that matches nothing' }).waitFor()
-    const german = await visit({ locale: 'de-DE' })
-    await german.context.addCookies(await fay.context.cookies())
-    await german.page.goto(`${site}/desk/find`)
-    await german.page.locator('#q').fill(reference)
-    await german.page.getByRole('button', { name: 'Suchen' }).click()
-    await german.page.getByRole('heading', { name: 'Auszahlungen' }).waitFor()
-    await check(german.page)
-    const { data } = await inside.audit.list(operatorPartnerId, {})
-    await inside.close()
-    const searches = data.filter(({ action, actor }) => action === 'staff find' && actor.name === 'Fay')
-    const withPayout = { by: 'text', payouts: [`${partnerId}/${payoutId}`], customers: [], deposits: [], payees: [] }
-    const withNothing = { by: 'text', payouts: [], customers: [], deposits: [], payees: [] }
-    assert.deepEqual(
-      searches.map(({ details }) => details),
-      [withPayout, withPayout, withNothing],
-    )
-    await Promise.all([fay.close(), german.close()])
-  },
-)
+  await fay.page.getByRole('link', { name: 'Open case' }).click()
+  await fay.page.getByRole('heading', { name: 'Payment that matches nothing' }).waitFor()
+  const german = await inGerman(fay)
+  await german.page.goto(`${site}/desk/find`)
+  await german.page.locator('#q').fill(reference)
+  await german.page.getByRole('button', { name: 'Suchen' }).click()
+  await german.page.getByRole('heading', { name: 'Auszahlungen' }).waitFor()
+  await check(german.page)
+  const { data } = await inside.audit.list(operatorPartnerId, {})
+  await inside.close()
+  const searches = data.filter(({ action, actor }) => action === 'staff find' && actor.name === 'Fay')
+  const withPayout = { by: 'text', payouts: [`${partnerId}/${payoutId}`], customers: [], deposits: [], payees: [] }
+  const withNothing = { by: 'text', payouts: [], customers: [], deposits: [], payees: [] }
+  assert.deepEqual(pluck(searches, 'details'), [withPayout, withPayout, withNothing])
+})
 
-test(
-  'a session of a team opens no desk, a session of staff opens no console, and the API has no desk',
-  { skip },
-  async () => {
-    const { cookie } = await joinByPassword(service, await inviteTo(service, 'Admin'))
-    const value = cookie.slice(cookie.indexOf('=') + 1)
-    const ask = (url: string, given: string) => fetch(url, { headers: { cookie: given }, redirect: 'manual' })
-    const desk = `${service.opsUrl}/desk/queue`
-    for (const given of [cookie, `__Host-staff=${value}`]) assert.equal((await ask(desk, given)).status, 303)
-    const staff = await join('Joan', 'support')
-    const [own] = (await staff.context.cookies()).filter(({ name }) => name === '__Host-staff')
-    assert.ok(own)
-    assert.deepEqual([own.httpOnly, own.secure, own.sameSite], [true, true, 'Strict'])
-    assert.equal((await ask(desk, `__Host-staff=${own.value}`)).status, 200)
-    assert.equal((await ask(`${service.baseUrl}/console/home`, `__Host-session=${own.value}`)).status, 303)
-    assert.equal((await ask(`${service.baseUrl}/desk/queue`, `__Host-staff=${own.value}`)).status, 404)
-    await staff.close()
-  },
-)
+test('a session of a team opens no desk, a session of staff opens no console, and the API has no desk', async () => {
+  const { cookie } = await joinByPassword(service, await inviteTo(service, 'Admin'))
+  const value = cookie.slice(cookie.indexOf('=') + 1)
+  const ask = (url: string, given: string) => fetch(url, { headers: { cookie: given }, redirect: 'manual' })
+  const desk = `${service.opsUrl}/desk/queue`
+  for (const given of [cookie, `__Host-staff=${value}`]) assert.equal((await ask(desk, given)).status, 303)
+  const staff = await join('Joan', 'support')
+  const [own] = (await staff.context.cookies()).filter(({ name }) => name === '__Host-staff')
+  assert.ok(own)
+  assert.deepEqual([own.httpOnly, own.secure, own.sameSite], [true, true, 'Strict'])
+  assert.equal((await ask(desk, `__Host-staff=${own.value}`)).status, 200)
+  assert.equal((await ask(`${service.baseUrl}/console/home`, `__Host-session=${own.value}`)).status, 303)
+  assert.equal((await ask(`${service.baseUrl}/desk/queue`, `__Host-staff=${own.value}`)).status, 404)
+})

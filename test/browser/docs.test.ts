@@ -1,10 +1,9 @@
 /** The documentation of a running sandbox in a real browser. A blocked or failed request fails the test. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { test } from 'node:test'
 import { eventNames, type Operation, type OperationId, operationIds, operations, tags } from '@partner-payments/wire'
 import type { Page } from 'playwright-core'
-import { noBrowser as skip } from '../support/browser.ts'
+import { test } from '../support/browser.ts'
 import { useBrowser } from '../support/console.ts'
 import { useService } from '../support/fixture.ts'
 import { shareOf } from '../support/share.ts'
@@ -48,30 +47,26 @@ async function untilShown(page: Page): Promise<void> {
     .waitFor()
 }
 
-test(
-  '200 to / and /docs: every operation and event, no dead dialog, no blocked or foreign request',
-  { skip },
-  async () => {
-    const { page, verify } = await open('/')
-    assert.equal(new URL(page.url()).pathname, '/docs')
-    await untilShown(page)
-    assert.equal(await page.locator('.opblock').count(), operationCount)
-    assert.equal((await page.locator('.opblock-tag').count()) >= tags.length, true)
-    for (const id of operationIds) {
-      const line = page.locator(`#operations-${operations[id].tag}-${id}`)
-      assert.match(await line.innerText(), new RegExp(operations[id].method), id)
-    }
-    await page.locator('#operations-payouts-createFiatPayout .opblock-summary-control').click()
-    await page.getByText('insufficient_funds').first().waitFor()
-    assert.match(await page.locator('.info').innerText(), /canonical string/)
-    assert.equal(await page.getByRole('button', { name: /authorize/i }).count(), 0, 'a dialog that cannot sign')
-    await page.locator('#operations-webhooks-onTransactionStatusChanged .opblock-summary-control').click()
-    const event = page.locator('#operations-webhooks-onTransactionStatusChanged')
-    await event.getByText('originatingTransactionReference').first().waitFor()
-    assert.equal(await event.getByRole('button', { name: 'Try it out' }).count(), 0, 'the page cannot send an event')
-    await verify()
-  },
-)
+test('200 to / and /docs: every operation and event, no dead dialog, no blocked or foreign request', async () => {
+  const { page, verify } = await open('/')
+  assert.equal(new URL(page.url()).pathname, '/docs')
+  await untilShown(page)
+  assert.equal(await page.locator('.opblock').count(), operationCount)
+  assert.equal((await page.locator('.opblock-tag').count()) >= tags.length, true)
+  for (const id of operationIds) {
+    const line = page.locator(`#operations-${operations[id].tag}-${id}`)
+    assert.match(await line.innerText(), new RegExp(operations[id].method), id)
+  }
+  await page.locator('#operations-payouts-createFiatPayout .opblock-summary-control').click()
+  await page.getByText('insufficient_funds').first().waitFor()
+  assert.match(await page.locator('.info').innerText(), /canonical string/)
+  assert.equal(await page.getByRole('button', { name: /authorize/i }).count(), 0, 'a dialog that cannot sign')
+  await page.locator('#operations-webhooks-onTransactionStatusChanged .opblock-summary-control').click()
+  const event = page.locator('#operations-webhooks-onTransactionStatusChanged')
+  await event.getByText('originatingTransactionReference').first().waitFor()
+  assert.equal(await event.getByRole('button', { name: 'Try it out' }).count(), 0, 'the page cannot send an event')
+  await verify()
+})
 
 /** Pastes the credentials file into the first field, as a developer does. */
 async function paste(page: Page, file: string, { credentials } = service): Promise<void> {
@@ -98,7 +93,7 @@ async function tryOut(page: Page, id: string): Promise<{ readonly status: string
   }
 }
 
-test('"Try it out" signs in the browser: 200 to GET /v1/accounts and to POST /v1/customers', { skip }, async () => {
+test('"Try it out" signs in the browser: 200 to GET /v1/accounts and to POST /v1/customers', async () => {
   const { page, verify } = await open('/docs')
   await untilShown(page)
   await page.getByText('Credentials for').click()
@@ -139,46 +134,41 @@ const states: Readonly<Partial<Record<OperationId, readonly [status: number, rea
 /** Deletions come last: no later operation needs what they delete. */
 const phases = { GET: 0, POST: 1, PUT: 2, PATCH: 3, DELETE: 4 } as const
 
-test(
-  'Execute as filled in succeeds for every operation of a fresh sandbox, and a second time with a new key',
-  { skip },
-  async () => {
-    const fresh = await useService()
-    const page = await (await browser()).newPage({ viewport: desktop })
-    await page.goto(`${fresh.baseUrl}/docs`)
-    await untilShown(page)
-    await page.getByText('Credentials for').click()
-    await paste(page, readFileSync(fresh.credentialsFile, 'utf8'), fresh)
-    await page.getByRole('button', { name: 'Use these credentials' }).click()
-    await page.getByText('signs with these credentials').waitFor({ timeout: 120_000 })
-    const wrong: string[] = []
-    for (const id of shareOf(
-      operationIds.toSorted((a, b) => phases[operations[a].method] - phases[operations[b].method]),
-      11,
-    )) {
-      const operation: Operation = operations[id]
-      const { status, body } = await tryOut(page, `${operation.tag}-${id}`)
-      const expected = states[id]?.[0]
-      const isRight = expected === undefined ? /^20[046]/.test(status) : status.startsWith(String(expected))
-      if (!isRight) wrong.push(`${id}: ${status} ${body.slice(0, 300)}`)
-      const block = page.locator(`#operations-${operation.tag}-${id}`)
-      if (id === 'createCustomer' || id === 'createFiatPayout') {
-        const answered = page.waitForResponse(
-          (response) => response.url().startsWith(fresh.baseUrl) && response.request().method() === 'POST',
-        )
-        await block.getByRole('button', { name: 'Execute' }).click()
-        const again = await answered
-        if (again.status() !== 200 || again.headers()['idempotent-replayed'] !== undefined)
-          wrong.push(`${id} again: ${again.status()}`)
-      }
-      await block.locator('.opblock-summary-control').click()
+test('Execute as filled in succeeds for every operation of a fresh sandbox, and a second time with a new key', async () => {
+  const fresh = await useService()
+  const page = await (await browser()).newPage({ viewport: desktop })
+  await page.goto(`${fresh.baseUrl}/docs`)
+  await untilShown(page)
+  await page.getByText('Credentials for').click()
+  await paste(page, readFileSync(fresh.credentialsFile, 'utf8'), fresh)
+  await page.getByRole('button', { name: 'Use these credentials' }).click()
+  await page.getByText('signs with these credentials').waitFor({ timeout: 120_000 })
+  const wrong: string[] = []
+  for (const id of shareOf(
+    operationIds.toSorted((a, b) => phases[operations[a].method] - phases[operations[b].method]),
+    11,
+  )) {
+    const operation: Operation = operations[id]
+    const { status, body } = await tryOut(page, `${operation.tag}-${id}`)
+    const expected = states[id]?.[0]
+    const isRight = expected === undefined ? /^20[046]/.test(status) : status.startsWith(String(expected))
+    if (!isRight) wrong.push(`${id}: ${status} ${body.slice(0, 300)}`)
+    const block = page.locator(`#operations-${operation.tag}-${id}`)
+    if (id === 'createCustomer' || id === 'createFiatPayout') {
+      const answered = page.waitForResponse(
+        (response) => response.url().startsWith(fresh.baseUrl) && response.request().method() === 'POST',
+      )
+      await block.getByRole('button', { name: 'Execute' }).click()
+      const again = await answered
+      if (again.status() !== 200 || again.headers()['idempotent-replayed'] !== undefined)
+        wrong.push(`${id} again: ${again.status()}`)
     }
-    assert.deepEqual(wrong, [])
-    await page.close()
-  },
-)
+    await block.locator('.opblock-summary-control').click()
+  }
+  assert.deepEqual(wrong, [])
+})
 
-test('a wrong key and missing fields are refused in the page with a text', { skip }, async () => {
+test('a wrong key and missing fields are refused in the page with a text', async () => {
   const { page, verify } = await open('/docs')
   await untilShown(page)
   await page.getByText('Credentials for').click()
@@ -199,7 +189,7 @@ test('a wrong key and missing fields are refused in the page with a text', { ski
   await verify()
 })
 
-test('the search finds operations, guides and problems, and its results lead there', { skip }, async () => {
+test('the search finds operations, guides and problems, and its results lead there', async () => {
   const { page, verify } = await open('/docs')
   await untilShown(page)
   const results = page.locator('#search-results a')
@@ -220,7 +210,7 @@ test('the search finds operations, guides and problems, and its results lead the
   await verify()
 })
 
-test('no page scrolls sideways on a phone, also with an open operation', { skip }, async () => {
+test('no page scrolls sideways on a phone, also with an open operation', async () => {
   const widthOf = async (page: Page) => Number(await page.evaluate('document.documentElement.scrollWidth'))
   for (const path of ['/docs/sandbox', '/docs/guides/webhooks', '/docs/problems', '/problems/validation_failed']) {
     const { page, verify } = await open(path, phone)

@@ -9,7 +9,7 @@ import type { Page } from 'playwright-core'
 import { sql } from '../../service/src/postgres/index.ts'
 import { noBrowser as skip } from '../support/browser.ts'
 import { textAt } from '../support/client.ts'
-import { addAuthenticator, check, inviteTo, joinByPasskey, openPage, siteOf, useBrowser } from '../support/console.ts'
+import { check, inviteTo, joinByPasskey, useConsole } from '../support/console.ts'
 import { joinDesk } from '../support/desk.ts'
 import { useService } from '../support/fixture.ts'
 import { consoleForms, deskForms } from '../support/kept-forms.ts'
@@ -44,8 +44,7 @@ function fieldsOf(html: string, pageUrl: URL, path: string) {
 suite('forms and ended sessions', { skip }, async () => {
   const service = await useService()
   const db = service.connect()
-  const site = siteOf(service)
-  const browser = useBrowser()
+  const { site, browser, person } = useConsole(service, ['404', '413', '400'])
   const payee = textAt(await createBeneficiary(service.client), 'id')
   const customer = textAt(await createCustomer(service.client), 'guid')
   const desk = { opsUrl: service.opsUrl, env: service.env, folder: service.dataDir }
@@ -57,17 +56,10 @@ suite('forms and ended sessions', { skip }, async () => {
   const keptForms = async () =>
     Number((await db.rows<{ count: bigint }>(sql`select count(*) from sign_in.kept_forms`))[0]?.count)
 
-  const person = async () => {
-    const email = await inviteTo(service, 'Admin')
-    const opened = await openPage(await browser(), site, {}, ['404', '413', '400'])
-    await addAuthenticator(opened.context, opened.page)
-    await joinByPasskey(service, opened.page, email)
-    return opened
-  }
   const signInAgain = (page: Page) => page.getByRole('button', { name: 'Sign in with a passkey' }).click()
 
   test('a payout that was typed is there after five idle minutes, and is sent by its button only', async () => {
-    const { page, close } = await person()
+    const { page } = await person('Admin')
     await page.goto(`${site}/console/payouts/new?beneficiaryId=${payee}`)
     await page.getByLabel('Amount').fill('7500')
     await page.getByLabel(/Reference/).fill(typed)
@@ -97,11 +89,10 @@ suite('forms and ended sessions', { skip }, async () => {
     await page.waitForURL(/\/console\/payouts\/new\?.*kept=/)
     assert.equal(await page.getByLabel(/Reference/).inputValue(), 'INV-7', 'the preview leads back to its form')
     assert.equal((await listAll(service.client, '/v1/payouts')).length, before)
-    await close()
   })
 
   test('another person who signs in in the browser sees nothing of the form', async () => {
-    const first = await person()
+    const first = await person('Admin')
     await first.page.goto(`${site}/console/payees/${payee}`)
     await first.page.goto(`${site}/console/customers/new`)
     const name = first.page.locator('main input[type=text]').first()
@@ -119,11 +110,10 @@ suite('forms and ended sessions', { skip }, async () => {
     assert.equal(answer?.status(), 404)
     assert.match(await first.page.locator('main').innerText(), /This form is no longer kept/)
     assert.ok(!(await first.page.content()).includes('Typed before'))
-    await first.close()
   })
 
   test('a file that was chosen is chosen again, and a form that is too large is refused in words', async () => {
-    const { page, close } = await person()
+    const { page } = await person('Admin')
     await page.goto(`${site}/console/checkout/appearance`)
     const svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><path d="M0 0h1v1z"/></svg>'
     const logo = (text: string) => ({ name: 'logo.svg', mimeType: 'image/svg+xml', buffer: Buffer.from(text) })
@@ -147,18 +137,12 @@ suite('forms and ended sessions', { skip }, async () => {
     await page.locator('main form button[type=submit]').first().click()
     await page.getByRole('heading', { name: 'You were signed out, and this form is too large to keep' }).waitFor()
     await check(page)
-    await close()
   })
 
   test('a note at the desk is there after the sign-in', async () => {
-    const opened = await joinDesk(
-      { service, browser: await browser(), site: service.opsUrl.replace('127.0.0.1', 'localhost'), as: rosa.as },
-      'Ines',
-      'admin',
-      ['400', '404'],
-    )
-    const { page, close } = opened
     const at = service.opsUrl.replace('127.0.0.1', 'localhost')
+    const deskOfRosa = { service, browser: await browser(), site: at, as: rosa.as }
+    const { page } = await joinDesk(deskOfRosa, 'Ines', 'admin', ['400', '404'])
     await page.goto(`${at}/desk/staff`)
     await page.locator('form[action$="staff/invite"] input[name=email]').fill('new@example.com')
     await page.locator('form[action$="staff/invite"] input[name=name]').fill(typed)
@@ -170,7 +154,6 @@ suite('forms and ended sessions', { skip }, async () => {
     await page.waitForURL(/\/desk\/staff\?kept=/)
     await check(page)
     assert.equal(await page.locator('form[action*="staff/invite"] input[name=name]').inputValue(), typed)
-    await close()
   })
 
   const { cookie: admin } = await joinByPassword(service, await inviteTo(service, 'Admin', 'Alan Turing'))

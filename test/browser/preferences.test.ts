@@ -1,7 +1,6 @@
 /** The language and the time zone of the pages: by links and a form, without a script, kept in the browser. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { noBrowser as skip } from '../support/browser.ts'
+import { test } from '../support/browser.ts'
 import { check, useConsole } from '../support/console.ts'
 import { useSharedService } from '../support/fixture.ts'
 import { createCustomer } from '../support/world.ts'
@@ -10,9 +9,9 @@ const { service, client, site, visit, person, open } = useConsole(await useShare
 
 const lang = 'document.documentElement.lang'
 
-test('a link in the foot changes the language, and it stays', { skip }, async () => {
+test('a link in the foot changes the language, and it stays', async () => {
   await createCustomer(client)
-  const { page, close } = await person('Admin', 'Joan Clarke', { locale: 'en-GB' })
+  const { page } = await person('Admin', 'Joan Clarke', { locale: 'en-GB' })
   await open(page, 'customers?namePrefix=Ada')
   await page.getByRole('navigation', { name: 'Languages' }).getByRole('link', { name: 'Deutsch' }).click()
   await page.waitForURL(`${site}/console/customers?namePrefix=Ada`)
@@ -23,11 +22,10 @@ test('a link in the foot changes the language, and it stays', { skip }, async ()
   await page.getByRole('button', { name: 'Abmelden' }).click()
   await page.waitForURL(/\/console\/sign-in/)
   assert.equal(await page.evaluate(lang), 'de', 'also before the sign-in')
-  await close()
 })
 
-test('the page of a refused form changes the language on the page that it belongs to', { skip }, async () => {
-  const { page, close } = await person('Admin')
+test('the page of a refused form changes the language on the page that it belongs to', async () => {
+  const { page } = await person('Admin')
   await open(page, 'team')
   await page.evaluate("document.querySelector('main form.invite').noValidate = true")
   await page.locator('main form.invite button[type=submit]').click()
@@ -35,12 +33,11 @@ test('the page of a refused form changes the language on the page that it belong
   await page.getByRole('navigation', { name: 'Languages' }).getByRole('link', { name: 'Deutsch' }).click()
   await page.waitForURL(`${site}/console/team`)
   assert.equal(await page.evaluate(lang), 'de')
-  await close()
 })
 
-test('times are in the zone of the browser, then in the one that a person chooses', { skip }, async () => {
+test('times are in the zone of the browser, then in the one that a person chooses', async () => {
   const options = { locale: 'en-GB', timezoneId: 'Asia/Kolkata' }
-  const { page, close } = await person('Admin', 'Joan Clarke', options)
+  const { page } = await person('Admin', 'Joan Clarke', options)
   await open(page, 'sessions')
   const shown = page.locator('main time').first()
   const at = new Date((await shown.getAttribute('datetime')) ?? '')
@@ -58,19 +55,16 @@ test('times are in the zone of the browser, then in the one that a person choose
   await page.getByRole('button', { name: 'Save time zone' }).click()
   await page.waitForURL(`${site}/console/sessions`)
   assert.equal(await shown.innerText(), words('America/New_York'))
-  await close()
 })
 
-test('a forged zone or language changes nothing, and no link leaves the site', { skip }, async () => {
-  const { page, context, close } = await visit({}, ['404'])
+test('a forged zone or language changes nothing, and no link leaves the site', async () => {
+  const { page, context } = await visit({}, ['404'])
   await context.addCookies(
     [
       ['__Host-zone', '%00<script>'],
       ['__Host-language', 'xx'],
       ['__Host-browser-zone', 'Mars/Base'],
-    ].map(([name = '', value = '']) => ({
-      ...{ name, value, domain: 'localhost', path: '/', secure: true },
-    })),
+    ].map(([name = '', value = '']) => ({ ...{ name, value, domain: 'localhost', path: '/', secure: true } })),
   )
   await page.goto(`${site}/console/sign-in`)
   assert.equal(await page.evaluate(lang), 'en')
@@ -82,5 +76,4 @@ test('a forged zone or language changes nothing, and no link leaves the site', {
   }
   const unknown = await fetch(`${service.baseUrl}/console/language/xx?next=payouts`, { redirect: 'manual' })
   assert.deepEqual([unknown.headers.get('location'), unknown.headers.getSetCookie()], ['../payouts', []])
-  await close()
 })

@@ -7,6 +7,7 @@ import { createChainScene } from '../support/chain/scene.ts'
 import { callData } from '../support/chain/token.ts'
 import type { TestPartner } from '../support/composition.ts'
 import { untilEnd } from '../support/fixture.ts'
+import { pluck } from '../support/pluck.ts'
 
 const payer = `0x${'77'.repeat(20)}`
 
@@ -107,10 +108,7 @@ test('a deeper reorganisation takes the deposit back, with a case; if it comes a
   assert.equal(await posted(partner), 4_000000n)
   await scene.mine(3)
   assert.equal(await posted(partner), 0n)
-  assert.deepEqual(
-    (await scene.casesOf()).map(({ kind }) => kind),
-    ['credit_reversed'],
-  )
+  assert.deepEqual(pluck(await scene.casesOf(), 'kind'), ['credit_reversed'])
   await scene.checkLedger([partner])
   await scene.anvil.transfer(payer, address, 4_000000n)
   await scene.mine(3)

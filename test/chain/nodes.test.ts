@@ -41,7 +41,7 @@ async function checkStandstill(blocks = 4): Promise<void> {
   await scene.pump()
 }
 
-test('a node that invents a deposit is not believed', async () => {
+test('a deposit that only one node invents is ignored', async () => {
   proxies[1].behave(async ({ method }, forward) => {
     const answer = (await forward()) as Answer
     if (method !== 'eth_getLogs') return answer
@@ -58,7 +58,7 @@ test('a node that invents a deposit is not believed', async () => {
   assert.equal(await posted(), 0n)
 })
 
-test('a node whose answers have another form moves nothing', async () => {
+test('malformed answers of a node move no money', async () => {
   const strange = [5, '', 'x', '0xg', true, {}, { length: 6e7 }, [{ length: 6e7 }], [{}], '0x\0']
   for (const result of strange) {
     proxies[0].behave(async (_asked, forward) => ({ ...((await forward()) as Answer), result }))
@@ -80,7 +80,7 @@ test('a node that hides a deposit stops the credit, and it comes when the nodes 
   assert.equal(await posted(), 5_000000n)
 })
 
-test('a node that shows other hashes is not believed', async () => {
+test('a node that shows other hashes is ignored', async () => {
   proxies[0].behave(async ({ method }, forward) => {
     const answer = (await forward()) as { readonly result: object }
     return method === 'eth_getBlockByNumber' ? { ...answer, result: { ...answer.result, hash: word('0xbad') } } : answer
@@ -88,7 +88,7 @@ test('a node that shows other hashes is not believed', async () => {
   await checkStandstill()
 })
 
-test('a node that says that a payment failed is not believed', async () => {
+test('a failure that only one node reports is ignored', async () => {
   const payout = await scene.payToken(partner, recipient, '1')
   await scene.pump()
   proxies[1].behave(async ({ method }, forward) => {
@@ -100,7 +100,7 @@ test('a node that says that a payment failed is not believed', async () => {
   assert.equal(await anvil.balance(recipient), 1_000000n)
 })
 
-test('a node that lags: what only the other one has is not credited', async () => {
+test('while a node lags, deposits that only the other node has are not credited', async () => {
   const lagging = await anvil.head()
   await anvil.transfer(payer, address, 2_000000n)
   const before = await posted()
@@ -116,7 +116,7 @@ test('a node that lags: what only the other one has is not credited', async () =
   assert.equal(await posted(), before + 2_000000n)
 })
 
-test('nodes whose head goes back are not believed until they are where they were', async () => {
+test('nodes whose head goes back are ignored until they catch up', async () => {
   await anvil.transfer(payer, address, 3_000000n)
   await anvil.mine(2)
   await scene.pump()
@@ -169,7 +169,7 @@ test('a transaction that one of two nodes takes is sent', async () => {
   assert.equal((await scene.payoutOf(partner, payout.id)).status, 'Completed')
 })
 
-test('nodes of another chain are not used: payouts wait, the service goes on, and so do they when the nodes are right', async () => {
+test('nodes of another chain are not used: payouts wait until the nodes are right, and the service continues', async () => {
   for (const proxy of proxies)
     proxy.behave(async ({ method }, forward) => {
       const answer = (await forward()) as Answer

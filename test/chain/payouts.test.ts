@@ -114,7 +114,7 @@ test('a transaction that no block takes is replaced with the same nonce and high
   await scene.checkLedger([partner])
 })
 
-test('a replaced transaction that is mined although it was replaced is the payment', async () => {
+test('a replaced transaction that is mined counts as the payment', async () => {
   const payout = await scene.payToken(partner, recipientOf('5'), '5')
   await scene.pump()
   const [first] = await attemptsOf(recipientOf('5'))
@@ -168,7 +168,7 @@ test('a payout above what the sending account holds waits, others go on, and it 
   await scene.checkLedger([partner])
 })
 
-test('nonces have no gaps, and each is given once', async () => {
+test('nonces have no gaps, and each is used once', async () => {
   const nonces = await noncesOf()
   assert.ok(nonces.length > 6)
   assert.deepEqual(
@@ -192,7 +192,7 @@ test('two workers at once pay each payout once', async () => {
   await scene.checkLedger([partner])
 })
 
-test('a nonce that a transaction from elsewhere has used fails its payout once, with a case for what left', async () => {
+test('a nonce that a foreign transaction has used fails its payout once and opens a case', async () => {
   const cases = (await scene.casesOf()).length
   const before = await scene.balance(partner)
   const payout = await scene.payToken(partner, recipientOf('e'), '3')
@@ -212,7 +212,7 @@ test('a nonce that a transaction from elsewhere has used fails its payout once, 
   await scene.checkLedger([partner])
 })
 
-test('transactions of the sending account that we do not know hold payouts back', async () => {
+test('unknown transactions of the sending account hold payouts back', async () => {
   await scene.anvil.transfer(scene.sender, payer, 1n)
   await scene.anvil.mine()
   const payout = await scene.payToken(partner, recipientOf('f'), '3')

@@ -1,14 +1,11 @@
 /** The token of the tests behaves as an ERC-20 token does. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { type Anvil, contracts, startAnvil } from '../support/chain/anvil.ts'
+import { test } from 'node:test'
+import { contracts, startAnvil } from '../support/chain/anvil.ts'
 import { callData, failingAmount } from '../support/chain/token.ts'
+import { untilEnd } from '../support/fixture.ts'
 
-let anvil: Anvil
-before(async () => {
-  anvil = await startAnvil()
-})
-after(() => anvil.stop())
+const anvil = untilEnd(await startAnvil())
 
 const [alice, bob, carol] = ['a', 'b', 'c'].map((digit) => `0x${digit.repeat(40)}`) as [string, string, string]
 const statusOf = async (hash: string) =>
@@ -25,10 +22,7 @@ test('a transfer moves tokens and logs who paid whom how much', async () => {
   assert.equal(await anvil.balance(bob, 'EURC'), 0n)
   const [log] = await anvil.rpc<readonly { readonly topics: readonly string[]; readonly data: string }[]>(
     'eth_getLogs',
-    {
-      address: contracts.USDC,
-      fromBlock: 'latest',
-    },
+    { address: contracts.USDC, fromBlock: 'latest' },
   )
   const padded = (address: string) => `0x${address.slice(2).padStart(64, '0')}`
   assert.deepEqual(log?.topics.slice(1), [padded(alice), padded(bob)])

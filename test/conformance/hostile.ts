@@ -2,36 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { BankFault, Weather } from '../../examples/connector/bank.ts'
 import type { BankNotification, Connector } from '../../service/src/rails/index.ts'
-
-export type Random = {
-  /** A whole number below `below`. */
-  readonly number: (below: number) => number
-  readonly chance: (probability: number) => boolean
-  readonly pick: <T>(list: readonly [T, ...T[]]) => T
-  readonly shuffled: <T>(list: readonly T[]) => readonly T[]
-}
-
-/** mulberry32: one word of state, so that a seed names a run. */
-export function createRandom(seed: number): Random {
-  let state = seed
-  const next = () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-  const number = (below: number) => Math.floor(next() * below)
-  return {
-    number,
-    chance: (probability) => next() < probability,
-    pick: (list) => list[number(list.length)] ?? list[0],
-    shuffled: (list) =>
-      list
-        .map((item) => [next(), item] as const)
-        .toSorted(([one], [other]) => one - other)
-        .map(([, item]) => item),
-  }
-}
+import type { Random } from '../support/random.ts'
 
 export type Storm = {
   readonly random: Random

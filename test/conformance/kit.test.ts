@@ -6,6 +6,7 @@ import { checks, type Harness, runChecks } from '../../service/src/banks/conform
 import type { Defect } from './defects/defect.ts'
 import { readingDefects } from './defects/reading.ts'
 import { submissionAndOutageDefects } from './defects/submission.ts'
+import { pluck } from '../support/pluck.ts'
 
 const defects: readonly Defect[] = [...submissionAndOutageDefects, ...readingDefects]
 
@@ -41,10 +42,7 @@ suite('each check fails on a connector that', () => {
 
 test('every check has a connector on which it fails', () => {
   const without = checks.filter((check) => !defects.some(({ title }) => check.title.includes(title)))
-  assert.deepEqual(
-    without.map(({ title }) => title),
-    [],
-  )
+  assert.deepEqual(pluck(without, 'title'), [])
 })
 
 test('a check that needs what the bank cannot do is reported as not checked', async () => {

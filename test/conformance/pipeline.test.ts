@@ -3,6 +3,7 @@
  * the end every payout has the end that it was made for, and the bank, the ledger and the events agree.
  * `MODEL_SEED=<seed> MODEL_RUNS=<count>` repeats a run or makes it longer.
  */
+import { createRandom } from '../support/random.ts'
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { type Bank, startBank } from '../../examples/connector/bank.ts'
@@ -16,7 +17,7 @@ import { addPartner, balanceOf, pay, type TestPartner } from '../support/composi
 import { drawing } from '../support/drawing.ts'
 import { useModules } from '../support/fixture.ts'
 import { until } from '../support/until.ts'
-import { createRandom, hostile, type Storm, stormyWeather, WorkerDeath } from './hostile.ts'
+import { hostile, type Storm, stormyWeather, WorkerDeath } from './hostile.ts'
 
 /** By the amount, as the example bank decides (examples/connector/records.ts). */
 const ends = {

@@ -238,7 +238,7 @@ test('200 to pages by change: the latest change first, each customer once; a cha
   assertProblem(await client.get(`/v1/customers?cursor=${cursor}`), { status: 400, pointer: '/query/cursor' })
 })
 
-test('200 to the verification: a state for each field, and a code with a remediation where something is to be done', async () => {
+test('200 to the verification: a state for each field, and a code with a remediation where action is needed', async () => {
   const kyc = { fullName: 'Ada Lovelace', mobilePhone: 'call me', citizenshipCountryCode: 'GB' }
   const created = await createCustomer(client, { customerType: 'Individual', kyc })
   for (const path of [pathOf(created), `/v1/customers/${textAt(created, 'serviceId')}`]) {

@@ -169,7 +169,7 @@ test('400 with an example of a time where a date has none, in every query and bo
   }
 })
 
-test('404 with the nearest path for a slash too many, capitals, a missing /v1 and a slip', async () => {
+test('404 with the nearest path for an extra slash, capitals, a missing /v1 and a typo', async () => {
   for (const target of [
     '/v1/customers/',
     '/v1/Customers',

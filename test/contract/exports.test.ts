@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { type JsonObject, success, textAt } from '../support/client.ts'
 import { useSharedService } from '../support/fixture.ts'
+import { pluck } from '../support/pluck.ts'
 import { assertProblem, indistinct } from '../support/problem.ts'
 import { otherPartner } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -80,10 +81,7 @@ test('200 with a line for everything that is held about a customer, the reads of
     .map((line) => JSON.parse(line) as HeldLine)
   const dataOf = (type: string) => lines.filter((line) => line.type === type).map(({ data }) => data)
   assert.deepEqual(dataOf('customer'), [customer])
-  assert.deepEqual(
-    dataOf('auditRecord').map(({ action }) => action),
-    ['exportCustomer', 'getCustomer'],
-  )
+  assert.deepEqual(pluck(dataOf('auditRecord'), 'action'), ['exportCustomer', 'getCustomer'])
   assert.deepEqual(dataOf('end'), [{ lines: lines.length }])
 })
 

@@ -95,7 +95,7 @@ test('400 with a pointer to bad amounts and currencies', async () => {
     assertProblem(await service.client.post('/v1/fx/quotes', body), { status: 400, pointer })
 })
 
-test('503 while the rates are stopped, for every partner, and a quote that holds is converted', async () => {
+test('503 to every partner while rates are stopped, and 200 to the conversion of a held quote', async () => {
   const id = textAt(await quoteOf(), 'id')
   const stranger = await otherPartner(service)
   success(await stranger.post('/v1/simulations/fx/rates', { stale: true }))
@@ -108,7 +108,7 @@ test('503 while the rates are stopped, for every partner, and a quote that holds
   success(await service.client.get('/v1/fx/rates'))
 })
 
-test('400 to a rate that is none', async () => {
+test('400 to an invalid rate', async () => {
   const set = (fields: JsonObject) => service.client.post('/v1/simulations/fx/rates', fields)
   const pair = { base: 'EUR', quote: 'USD' }
   for (const rate of [0, -1, 1e-7, 1e9])

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { type Client, type JsonObject, listAt, success, textAt } from '../support/client.ts'
 import { untilEnd, useService } from '../support/fixture.ts'
 import { createProviderBrowser, providerClient, startIdentityProvider } from '../support/identity-provider.ts'
+import { pluck } from '../support/pluck.ts'
 import { assertProblem } from '../support/problem.ts'
 
 const provider = untilEnd(await startIdentityProvider())
@@ -56,7 +57,7 @@ test('a key with users:read and users:write sets no provider, and the persons wh
   assert.deepEqual([provider.asked, await team()], [[], []])
 })
 
-test('it neither sends an invitation of an Admin to its own page, nor revokes it, nor touches an Admin', async () => {
+test('the key cannot resend or revoke an invitation of an Admin, nor change an Admin', async () => {
   const invitation = { email: 'boss@example.com', fullName: 'Ann Admin', role: 'Admin' }
   const made = success(await service.client.post('/v1/users/invitations', { invitations: [invitation] }))
   const [{ inviteId } = {}] = listAt(made, 'invitations')
@@ -69,16 +70,13 @@ test('it neither sends an invitation of an Admin to its own page, nor revokes it
   assert.deepEqual(success(await service.client.get(path)), before)
 })
 
-test('with every permission the same way leads in, so that the refusals above are what stops it', async () => {
+test('with every permission the same requests succeed, so that only the refusals above stop them', async () => {
   const set = success(await send(service.client, 'PUT', signOnPath, own()))
   provider.allow([textAt(set, 'redirectUri')])
   success(await send(service.client, 'POST', `${signOnPath}/domain`))
   for (const login of ['mallory', 'mallet']) assert.equal((await comeAs(login)).status, 303)
   const members = await team()
-  assert.deepEqual(
-    members.map(({ roleName }) => roleName),
-    ['Admin', 'Admin'],
-  )
+  assert.deepEqual(pluck(members, 'roleName'), ['Admin', 'Admin'])
   // Neither the provider that is set nor its Admins are the narrow key's to change.
   assertProblem(await send(narrow, 'PUT', signOnPath, own(null)), refused)
   assertProblem(await send(narrow, 'DELETE', signOnPath), refused)
@@ -89,7 +87,7 @@ test('with every permission the same way leads in, so that the refusals above ar
   }
 })
 
-test('a key with an end and addresses lifts neither, gives neither away, and replaces itself within them', async () => {
+test('a key with an expiry and addresses cannot lift them, grant more, or rotate beyond them', async () => {
   const keys = () => {
     const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
     return {

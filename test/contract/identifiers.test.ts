@@ -50,7 +50,7 @@ const usesIdentifier = (subject: Subject) => {
   return inUpperCase(target + body) !== target + body
 }
 const named = subjects.filter(usesIdentifier)
-/** Without the time at which a balance was read. */
+/** Leaves out the time at which a balance was read. */
 const withoutTime = (body: JsonObject) =>
   JSON.parse(JSON.stringify(body, (name, value: unknown) => (name === 'asOf' ? undefined : value))) as JsonObject
 

@@ -5,6 +5,7 @@ import { suite, test } from 'node:test'
 import { keyPlaceOf, madeIn } from '@partner-payments/wire'
 import { type Answer, type JsonObject, listAt, success, textAt } from '../support/client.ts'
 import { useReceiver, useService } from '../support/fixture.ts'
+import { pluck } from '../support/pluck.ts'
 import { assertProblem } from '../support/problem.ts'
 import { subjects } from '../support/requests.ts'
 import { accountWith, otherPartner } from '../support/service.ts'
@@ -34,7 +35,7 @@ const makers = subjects.filter(({ operation }) => typeof operation.makes === 'ob
 suite('what was made', () => {
   const recorded = new Set<string>()
 
-  test('the operations that make something are known', () => {
+  test('the operations that create something are listed', () => {
     assert.ok(makers.length >= 20)
     for (const { id, operation } of subjects) {
       if (operation.method !== 'POST' || !id.startsWith('create') || operation.idempotency === 'kept') continue
@@ -58,7 +59,7 @@ suite('what was made', () => {
     for (const key of keyPlaceOf(operation) === 'header' && id !== 'createWallet'
       ? [undefined, randomUUID()]
       : [undefined])
-      test(`names it, once, with its maker: ${operation.method} ${operation.path}${key ? ' with a key' : ''}`, async () => {
+      test(`the log names the creation once, with its author: ${operation.method} ${operation.path}${key ? ' with a key' : ''}`, async () => {
         const sent = { method: 'POST', ...request(world), headers: key ? { 'Idempotency-Key': key } : {} }
         const answer = await client.send(sent)
         if (answer.status === 409 || answer.status === 422) return
@@ -78,11 +79,11 @@ suite('what was made', () => {
         }
       })
 
-  test('most of them could be asked', () => {
+  test('most of these operations were tested', () => {
     assert.ok(recorded.size >= makers.length - 3, [...recorded].join())
   })
 
-  test('a request that is refused makes nothing', async () => {
+  test('a refused request creates nothing', async () => {
     const before = idsOf(await records('kind=Act&action=createBeneficiary'))
     assertProblem(await client.post('/v1/beneficiaries', { name: 'Grace', iban: 'DE00', currency: 'EUR' }), {
       status: 400,
@@ -100,7 +101,7 @@ suite('what was made', () => {
 })
 
 suite('filters', () => {
-  test('acts stand apart from reads and from requests', async () => {
+  test('a filter separates acts, reads and requests', async () => {
     const guid = textAt(await createCustomer(client), 'guid')
     success(await client.get(`/v1/customers/${guid}`))
     success(await client.put(`/v1/customers/${guid}`, { kyc: { city: 'London' } }))
@@ -111,14 +112,8 @@ suite('filters', () => {
     assert.deepEqual([read.action, read.subject], ['getCustomer', { id: guid }])
     assert.ok((await records('kind=Act&limit=100')).every(({ action }) => !/^(get|list|export)/.test(action)))
     assert.ok((await records('kind=Read&limit=100')).every(({ action }) => /^(get|list|export)/.test(action)))
-    assert.deepEqual(
-      (await records(`subject=${guid}`)).map(({ action }) => action),
-      ['updateCustomer', 'createCustomer'],
-    )
-    assert.deepEqual(
-      (await records(`kind=Read&subject=${guid}`)).map(({ action }) => action),
-      ['getCustomer'],
-    )
+    assert.deepEqual(pluck(await records(`subject=${guid}`), 'action'), ['updateCustomer', 'createCustomer'])
+    assert.deepEqual(pluck(await records(`kind=Read&subject=${guid}`), 'action'), ['getCustomer'])
   })
 
   test('by person and act, in pages that follow one another, each record once', async () => {

@@ -1,6 +1,6 @@
 /** The `partnerUser` of a transaction is the customer for whom it is. Interface document, Transaction; contract page, `partnerUser`. */
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { test } from 'node:test'
 import { type JsonObject, listAt, objectAt, success, textAt } from '../support/client.ts'
 import { assertShape, transaction as transactionShape } from '../support/documented.ts'
 import { useReceiver, useSharedService } from '../support/fixture.ts'
@@ -19,16 +19,12 @@ const kyc = {
   countryOfIncorporation: 'GB',
 }
 const email = 'books@engines.example'
-let customer: JsonObject
-let reference: string
-before(async () => {
-  await createWorld(client, receiver.url, service)
-  customer = await createCustomer(client, { email, kyc })
-  const beneficiary = textAt(await createBeneficiary(client, { customerId: textAt(customer, 'guid') }), 'id')
-  reference = textAt(success(await client.post('/v1/payouts/fiat', payoutText(beneficiary, '2.00'))), 'reference')
-  const transfer = { amount: 1, currency: 'EUR' }
-  success(await client.post('/v1/accounts/transfers', { ...transfer, toCustomerId: textAt(customer, 'guid') }))
-})
+await createWorld(client, receiver.url, service)
+const customer = await createCustomer(client, { email, kyc })
+const beneficiary = textAt(await createBeneficiary(client, { customerId: textAt(customer, 'guid') }), 'id')
+const reference = textAt(success(await client.post('/v1/payouts/fiat', payoutText(beneficiary, '2.00'))), 'reference')
+const transfer = { amount: 1, currency: 'EUR' }
+success(await client.post('/v1/accounts/transfers', { ...transfer, toCustomerId: textAt(customer, 'guid') }))
 
 const userOf = (transaction: JsonObject | undefined) => objectAt(transaction ?? {}, 'partnerUser')
 

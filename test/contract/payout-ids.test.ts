@@ -98,7 +98,7 @@ test('a reference in the form of an id names its payout, unless another payout h
   assert.equal(success(await client.get(path(world.payout))).id, world.payout)
 })
 
-test('404 to a reference of no payout: unknown, of a deposit, or what the partner said of a payout that has another one', async () => {
+test('404 to a reference without a payout: unknown, of a deposit, or replaced by a generated one', async () => {
   const said = randomUUID()
   const send = async () =>
     success(await client.post('/v1/payouts/fiat', payoutText(world.beneficiary, '1.00', { reference: said })))

@@ -16,60 +16,26 @@ const get = (query: string, signedQuery?: string): Promise<Answer> => {
 }
 const identifiers = (answer: Answer) => listAt(success(answer)).map((item) => item.partnerCustomerIdentifier)
 
-type CanonicalCase = { readonly what: string; readonly sent: string; readonly canonical: string }
+type CanonicalCase = readonly [what: string, sent: string, canonical: string]
+/** A query with one filter. */
+const filter = (value: string) => `partnerCustomerIdentifier=${value}`
 /** The canonical form is written by hand. */
 const accepted: readonly CanonicalCase[] = [
-  {
-    what: 'sorted by name',
-    sent: 'partnerCustomerIdentifier=x&limit=5',
-    canonical: 'limit=5&partnerCustomerIdentifier=x',
-  },
-  { what: 'an empty query', sent: '', canonical: '' },
-  {
-    what: 'reserved characters',
-    sent: "partnerCustomerIdentifier=!*'();:@$,/?[]",
-    canonical: 'partnerCustomerIdentifier=%21%2A%27%28%29%3B%3A%40%24%2C%2F%3F%5B%5D',
-  },
-  {
-    what: 'encoded unreserved characters',
-    sent: 'partnerCustomerIdentifier=%41%2D%2E%5F%7E',
-    canonical: 'partnerCustomerIdentifier=A-._~',
-  },
-  {
-    what: 'lower-case hexadecimal',
-    sent: 'partnerCustomerIdentifier=%c3%a4%2f',
-    canonical: 'partnerCustomerIdentifier=%C3%A4%2F',
-  },
-  {
-    what: 'a plus sign, which does not mean a space',
-    sent: 'partnerCustomerIdentifier=a+b',
-    canonical: 'partnerCustomerIdentifier=a%2Bb',
-  },
-  { what: 'a space', sent: 'partnerCustomerIdentifier=a%20b', canonical: 'partnerCustomerIdentifier=a%20b' },
-  {
-    what: 'an equals sign in the value',
-    sent: 'partnerCustomerIdentifier=a=b=c',
-    canonical: 'partnerCustomerIdentifier=a%3Db%3Dc',
-  },
-  {
-    what: 'an ampersand in the value',
-    sent: 'partnerCustomerIdentifier=a%26limit%3D9',
-    canonical: 'partnerCustomerIdentifier=a%26limit%3D9',
-  },
-  { what: 'a percent sign', sent: 'partnerCustomerIdentifier=100%25', canonical: 'partnerCustomerIdentifier=100%25' },
-  {
-    what: 'emoji',
-    sent: 'partnerCustomerIdentifier=%F0%9F%9A%80',
-    canonical: 'partnerCustomerIdentifier=%F0%9F%9A%80',
-  },
-  {
-    what: 'combining marks, unchanged',
-    sent: 'partnerCustomerIdentifier=u%CC%88',
-    canonical: 'partnerCustomerIdentifier=u%CC%88',
-  },
-  { what: 'an encoded name', sent: '%6Cimit=5', canonical: 'limit=5' },
+  ['sorted by name', `${filter('x')}&limit=5`, `limit=5&${filter('x')}`],
+  ['an empty query', '', ''],
+  ['reserved characters', filter("!*'();:@$,/?[]"), filter('%21%2A%27%28%29%3B%3A%40%24%2C%2F%3F%5B%5D')],
+  ['encoded unreserved characters', filter('%41%2D%2E%5F%7E'), filter('A-._~')],
+  ['lower-case hexadecimal', filter('%c3%a4%2f'), filter('%C3%A4%2F')],
+  ['a plus sign, which does not mean a space', filter('a+b'), filter('a%2Bb')],
+  ['a space', filter('a%20b'), filter('a%20b')],
+  ['an equals sign in the value', filter('a=b=c'), filter('a%3Db%3Dc')],
+  ['an ampersand in the value', filter('a%26limit%3D9'), filter('a%26limit%3D9')],
+  ['a percent sign', filter('100%25'), filter('100%25')],
+  ['emoji', filter('%F0%9F%9A%80'), filter('%F0%9F%9A%80')],
+  ['combining marks, unchanged', filter('u%CC%88'), filter('u%CC%88')],
+  ['an encoded name', '%6Cimit=5', 'limit=5'],
 ]
-for (const { what, sent, canonical } of accepted)
+for (const [what, sent, canonical] of accepted)
   test(`200 with the canonical query of ${what}`, async () => {
     assert.equal(canonicalQuery(sent), canonical, 'the canonical query of the test client')
     success(await get(sent, canonical))
@@ -77,16 +43,16 @@ for (const { what, sent, canonical } of accepted)
 
 /** Correctly signed and invalid: 401 would mean that the canonical form differs. */
 const invalid: readonly CanonicalCase[] = [
-  { what: 'duplicates sorted by value', sent: 'limit=9&limit=10', canonical: 'limit=10&limit=9' },
-  { what: 'equal duplicates, both kept', sent: 'limit=9&limit=9', canonical: 'limit=9&limit=9' },
-  { what: 'an empty value, kept', sent: 'limit=', canonical: 'limit=' },
-  { what: 'a name without an equals sign', sent: 'limit', canonical: 'limit=' },
-  { what: 'an unknown name', sent: 'zeta=1&alpha=2', canonical: 'alpha=2&zeta=1' },
-  { what: 'upper before lower case', sent: 'b=1&B=2&a=3', canonical: 'B=2&a=3&b=1' },
-  { what: 'an empty name', sent: '=1', canonical: '=1' },
-  { what: 'list brackets', sent: 'a[]=1&a[0]=2', canonical: 'a%5B%5D=1&a%5B0%5D=2' },
+  ['duplicates sorted by value', 'limit=9&limit=10', 'limit=10&limit=9'],
+  ['equal duplicates, both kept', 'limit=9&limit=9', 'limit=9&limit=9'],
+  ['an empty value, kept', 'limit=', 'limit='],
+  ['a name without an equals sign', 'limit', 'limit='],
+  ['an unknown name', 'zeta=1&alpha=2', 'alpha=2&zeta=1'],
+  ['upper before lower case', 'b=1&B=2&a=3', 'B=2&a=3&b=1'],
+  ['an empty name', '=1', '=1'],
+  ['list brackets', 'a[]=1&a[0]=2', 'a%5B%5D=1&a%5B0%5D=2'],
 ]
-for (const { what, sent, canonical } of invalid)
+for (const [what, sent, canonical] of invalid)
   test(`400, not 401, with the canonical query of ${what}`, async () => {
     assert.equal(canonicalQuery(sent), canonical, 'the canonical query of the test client')
     assertProblem(await get(sent, canonical), {
@@ -95,27 +61,19 @@ for (const { what, sent, canonical } of invalid)
     })
   })
 
-const notCanonical: readonly { readonly what: string; readonly sent: string; readonly signed: string }[] = [
-  { what: 'unsorted', sent: 'partnerCustomerIdentifier=x&limit=5', signed: 'partnerCustomerIdentifier=x&limit=5' },
-  { what: 'with its question mark', sent: 'limit=5', signed: '?limit=5' },
-  { what: 'not encoded', sent: "partnerCustomerIdentifier=!'", signed: "partnerCustomerIdentifier=!'" },
-  {
-    what: 'with a plus sign for a space',
-    sent: 'partnerCustomerIdentifier=a%20b',
-    signed: 'partnerCustomerIdentifier=a+b',
-  },
-  {
-    what: 'with a space for a plus sign',
-    sent: 'partnerCustomerIdentifier=a+b',
-    signed: 'partnerCustomerIdentifier=a%20b',
-  },
-  { what: 'with a duplicate left out', sent: 'limit=9&limit=9', signed: 'limit=9' },
-  { what: 'with an empty value left out', sent: 'limit=5&email=', signed: 'limit=5' },
-  { what: 'of another query', sent: 'limit=5', signed: 'limit=6' },
-  { what: 'of no query', sent: 'limit=5', signed: '' },
-  { what: 'of a query that was not sent', sent: '', signed: 'limit=5' },
+const notCanonical: readonly (readonly [what: string, sent: string, signed: string])[] = [
+  ['unsorted', `${filter('x')}&limit=5`, `${filter('x')}&limit=5`],
+  ['with its question mark', 'limit=5', '?limit=5'],
+  ['not encoded', filter("!'"), filter("!'")],
+  ['with a plus sign for a space', filter('a%20b'), filter('a+b')],
+  ['with a space for a plus sign', filter('a+b'), filter('a%20b')],
+  ['with a duplicate left out', 'limit=9&limit=9', 'limit=9'],
+  ['with an empty value left out', 'limit=5&email=', 'limit=5'],
+  ['of another query', 'limit=5', 'limit=6'],
+  ['of no query', 'limit=5', ''],
+  ['of a query that was not sent', '', 'limit=5'],
 ]
-for (const { what, sent, signed } of notCanonical)
+for (const [what, sent, signed] of notCanonical)
   test(`401 when the signed query is ${what}`, async () => {
     assertProblem(await get(sent, signed), { status: 401, code: 'signature_invalid' })
   })

@@ -32,7 +32,7 @@ test('200 to the `type` of a problem: a page with cause, cure and example, witho
   for (const part of ['Cause', 'Cure', 'Example', 'HTTP status 404']) assert.ok(html.includes(part), part)
 })
 
-test('404 to a problem page of no code and to a path outside of the pages', async () => {
+test('404 to the problem page of an unknown code and to an unknown path', async () => {
   for (const path of ['/problems/none', '/docs/none', '/docs/browser/try.js'])
     assert.equal((await read(path)).status, 404, path)
 })

@@ -108,10 +108,7 @@ for (const subject of asked)
   test(`401 is the same for an unknown key and for a wrong signature: ${subject.name}`, async () => {
     const { baseUrl } = withoutSimulations
     const unknown = createClient(baseUrl, { ...credentials, apiKey: randomUUID() })
-    const sameShape = createClient(baseUrl, {
-      ...credentials,
-      apiKey: `${credentials.apiKey.slice(0, -4)}aaaa`,
-    })
+    const sameShape = createClient(baseUrl, { ...credentials, apiKey: `${credentials.apiKey.slice(0, -4)}aaaa` })
     const right = withoutSimulations.client
     const known = await attempt(subject, { signed: { nonce: randomUUID() } }, right)
     for (const client of [unknown, sameShape])

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { type JsonObject, success, textAt } from '../support/client.ts'
 import { useSharedService } from '../support/fixture.ts'
 import { assertProblem } from '../support/problem.ts'
+import { mailsIn } from '../support/team.ts'
 import { until } from '../support/until.ts'
 import { createCustomer, finalTransaction } from '../support/world.ts'
 
@@ -90,7 +89,7 @@ test('404 when the report is deleted, for its content as well', async () => {
 })
 
 test('200 for the link of a mail without a signature, 404 for any other token', async () => {
-  const { client, databaseUrl, dataDir } = service
+  const { client, databaseUrl } = service
   const schedule = {
     kind: 'statement',
     format: 'pdf',
@@ -108,12 +107,9 @@ test('200 for the link of a mail without a signature, 404 for any other token', 
   const end = new Date(Math.floor(Date.now() / day) * day)
   await db.run(sql`update reports.schedules set next_at = ${end} where id = ${String(id)}`)
   await db.close()
-  const mail = await until('the mail is sent', async () => {
-    const names = await readdir(join(dataDir, 'mailbox')).catch(() => [])
-    const own = names.filter((each) => each.includes('cfo@example.com'))
-    const mails = await Promise.all(own.map((name) => readFile(join(dataDir, 'mailbox', name), 'utf8')))
-    return mails.find((each) => each.includes('/reports/'))
-  })
+  const mail = await until('the mail is sent', async () =>
+    (await mailsIn(service, 'cfo@example.com')).find((each) => each.includes('/reports/')),
+  )
   const link = /X-Invitation-Link: (\S+)|\n(http\S+\/reports\/\S+)/.exec(mail.replaceAll('=\n', ''))
   const path = new URL(link?.[1] ?? link?.[2] ?? '').pathname
   const answer = await fetch(new URL(path, service.baseUrl))

@@ -6,7 +6,7 @@ import { type Credentials, type JsonObject, success, textAt } from '../support/c
 import { useService } from '../support/fixture.ts'
 import { assertProblem } from '../support/problem.ts'
 import { readCredentials } from '../support/service.ts'
-import { type Mutated, mutatedCalls, type SignedCall, signedCall } from '../support/signature-mutations.ts'
+import { type MutatedCall, mutatedCalls, type SignedCall, signedCall } from '../support/signature-mutations.ts'
 
 const service = await useService()
 const production = await service.anotherProcess({ SIMULATIONS: 'off' })
@@ -109,7 +109,7 @@ test('200 from the signature debugger: the canonical string of the client shows 
 test('401 in the sandbox shows the canonical string with the secret masked, and the likely mistake', async () => {
   const own = await account()
   const all = mutatedCalls(own, service.baseUrl)
-  const first = [...Map.groupBy(all, (mutated) => mutated.expected).values()].map(([mutated]) => mutated as Mutated)
+  const first = [...Map.groupBy(all, (mutated) => mutated.expected).values()].map(([mutated]) => mutated as MutatedCall)
   const secondAccount = await account()
   const others = mutatedCalls(secondAccount, service.baseUrl)
   for (const [index, mutated] of first.entries()) {

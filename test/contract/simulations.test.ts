@@ -223,10 +223,7 @@ test('a transfer to an IBAN is a completed deposit of its customer, and can be r
   )
   assert.deepEqual([reversed.type, reversed.status], ['PartnerCustomerWithdraw', 'Completed'])
   assert.equal((await balanceOf(own)).posted, before)
-  assertProblem(await own.post(`/v1/simulations/credits/${randomUUID()}/reversal`), {
-    status: 404,
-    code: 'not_found',
-  })
+  assertProblem(await own.post(`/v1/simulations/credits/${randomUUID()}/reversal`), { status: 404, code: 'not_found' })
 })
 
 test("404 for a transfer to an IBAN that is not the partner's", async () => {

@@ -68,7 +68,7 @@ test('a code of another partner, a late one, one of an ended impersonation and a
   assert.equal((await enter(ended.code)).status, 404)
 })
 
-test('403 for each form of the session: it pays, approves, invites, makes keys, sets factors and ends nothing', async () => {
+test('403 to each form of a support session, which cannot pay, approve, invite, create keys or change factors', async () => {
   const { cookie } = await opened()
   const id = newId()
   for (const path of [

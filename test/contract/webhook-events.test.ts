@@ -87,7 +87,7 @@ test('the list of event types says of each in which field it is delivered', asyn
   for (const { emitted: isEmitted, subscribedIn } of types) assert.equal(isEmitted, subscribedIn === 'events')
 })
 
-test('a changed subscription gets by its new names, and 400 to one that would get nothing', async () => {
+test('a changed subscription gets events by its new names, and 400 to one that would get none', async () => {
   const { id } = hooks.get('one named') ?? assert.fail()
   const path = `/v1/webhooks/${String(id)}`
   const changed = success(await client.patch(path, { events: [], extensionEvents: [extension] }))
@@ -101,7 +101,7 @@ test('a changed subscription gets by its new names, and 400 to one that would ge
   })
 })
 
-test('a recovery delivers by the same rule', async () => {
+test('a recovery delivers the events that the subscription wants', async () => {
   const created = success(await client.post('/v1/webhooks', { url: receiver.url, events: [extension, named] }))
   const path = `/v1/webhooks/${textAt(created, 'id')}`
   const since = new Date(Date.now() - 3_600_000).toISOString()

@@ -1,7 +1,7 @@
 /** The body of a checkout session, with line items that add up to another sum if one is given. */
 import { randomUUID } from 'node:crypto'
 
-export const orderOf = ({ customer: customerId }: { readonly customer: string }, sum?: string) => ({
+export const checkoutOrder = ({ customer: customerId }: { readonly customer: string }, sum?: string) => ({
   ...{ amount: 5, currency: 'EUR', customerId, idempotencyKey: randomUUID() },
   ...(sum === undefined ? {} : { lineItems: [{ name: 'Tea', quantity: 1, amount: Number(sum) }] }),
 })

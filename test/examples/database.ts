@@ -3,10 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { type Database, sql } from '../../service/src/postgres/index.ts'
 import type { Answer } from '../support/client.ts'
 
-type Stage = {
-  readonly service: { readonly credentials: { readonly partnerId: string } }
-  readonly db: Database
-}
+type Stage = { readonly service: { readonly credentials: { readonly partnerId: string } }; readonly db: Database }
 
 /** As the operator's command does, which a running service does not offer: 10.00 EUR a payout to one beneficiary. */
 export async function limitPayouts({ service, db }: Stage, beneficiary: string): Promise<void> {

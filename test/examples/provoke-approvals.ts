@@ -11,7 +11,7 @@ async function waiting({ client, world }: Stage): Promise<string> {
   return `/v1/payouts/${await idOfPayout(client, textAt(made, 'reference'))}`
 }
 
-export const ofApprovals = {
+export const approvalExamples = {
   approver_is_creator: async (stage: Stage) => stage.client.post(`${await waiting(stage)}/approve`),
   approver_limit_exceeded: async (stage: Stage) => {
     const { service } = stage

@@ -15,7 +15,7 @@ type Stage = {
 const recall = (client: Client, id: string, reason = 'DUPL'): Promise<Answer> =>
   client.post(`/v1/payouts/${id}/recall`, { reason })
 
-export const ofRecalls = {
+export const recallExamples = {
   payout_not_recallable: ({ client, world }: Stage) => recall(client, world.cancelled),
   recall_exists: async ({ client, world }: Stage) => {
     // Its recall is not answered.

@@ -9,7 +9,7 @@ type Provocation = (stage: { readonly client: Client; readonly world: World }) =
 const refund = (client: Client, sessionId: string, amount: number) =>
   client.post(`/v1/checkout/sessions/${sessionId}/refunds`, refundBody(amount))
 
-export const ofRefunds = {
+export const refundExamples = {
   checkout_session_not_paid: ({ client, world }) => refund(client, world.session, 1),
   refund_exceeds_payment: ({ client, world }) => refund(client, world.paidSession, 500.01),
   payer_account_unknown: async ({ client }) => {

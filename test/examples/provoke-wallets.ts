@@ -9,7 +9,7 @@ type Stage = { readonly client: Client; readonly db: Database }
 
 const address = `0x${'5'.repeat(40)}`
 
-export const ofWallets = {
+export const walletExamples = {
   // The sandbox asks for no proof.
   ownership_proof_required: async () => {
     const service = await startTestService({ env: { WALLET_PROOF_ABOVE: '0' } })

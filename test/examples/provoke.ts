@@ -9,7 +9,7 @@ import { createProcesses } from '../roles/processes.ts'
 import { startUpstream } from '../roles/upstream.ts'
 import { type Answer, type Client, type JsonObject, success, textAt } from '../support/client.ts'
 import { accountWith, impersonation, otherPartner, startTestService, type TestService } from '../support/service.ts'
-import { orderOf } from './checkout.ts'
+import { checkoutOrder } from './checkout.ts'
 import { lateSession } from '../support/late-payments.ts'
 import { removeLastAdmin } from './team.ts'
 import { until } from '../support/until.ts'
@@ -19,10 +19,10 @@ import { orderBeyondBound } from './orders.ts'
 import { refusedCountry } from './provoke-countries.ts'
 import { sessionAboveBalance } from './provoke-gates.ts'
 import { createBeneficiary, createCustomer, invitee, payoutText, type World } from '../support/world.ts'
-import { ofApprovals } from './provoke-approvals.ts'
-import { ofRecalls } from './provoke-recalls.ts'
-import { ofWallets } from './provoke-wallets.ts'
-import { ofRefunds } from './provoke-refunds.ts'
+import { approvalExamples } from './provoke-approvals.ts'
+import { recallExamples } from './provoke-recalls.ts'
+import { walletExamples } from './provoke-wallets.ts'
+import { refundExamples } from './provoke-refunds.ts'
 
 export type Stage = {
   readonly service: TestService
@@ -242,11 +242,7 @@ const ofReports: Partial<Record<ProblemCode, Provocation>> = {
     return client.get(`/v1/reports/${id}/content`)
   },
   range_not_satisfiable: ({ client, world }) =>
-    client.send({
-      method: 'GET',
-      target: `/v1/reports/${world.report}/content`,
-      headers: { Range: 'bytes=1000000-' },
-    }),
+    client.send({ method: 'GET', target: `/v1/reports/${world.report}/content`, headers: { Range: 'bytes=1000000-' } }),
   report_limit_reached: ({ client, db }) =>
     until('a report is refused', async () => {
       const answer = await client.post('/v1/reports', january)
@@ -282,7 +278,7 @@ const ofUsersAndWebhooks: Partial<Record<ProblemCode, Provocation>> = {
     return stage.client.post(`/v1/users/invitations/${id}/resend`)
   },
   contrast_too_low: ({ client }) => client.put('/v1/checkout/branding', { accentColour: '#ffcc00' }),
-  line_items_mismatch: ({ client, world }) => client.post('/v1/checkout/sessions', orderOf(world, '4.00')),
+  line_items_mismatch: ({ client, world }) => client.post('/v1/checkout/sessions', checkoutOrder(world, '4.00')),
   late_payment_decided: async ({ client, world }) => {
     const { id, late } = await lateSession(client, world.customer, 1)
     const path = `/v1/checkout/sessions/${id}/late-payments/${late[0]}`
@@ -290,10 +286,10 @@ const ofUsersAndWebhooks: Partial<Record<ProblemCode, Provocation>> = {
     return client.post(`${path}/return`)
   },
   checkout_session_not_open: async ({ client, world }) => {
-    const id = textAt(success(await client.post('/v1/checkout/sessions', orderOf(world))), 'sessionId')
+    const id = textAt(success(await client.post('/v1/checkout/sessions', checkoutOrder(world))), 'sessionId')
     return last(2, () => client.post(`/v1/checkout/sessions/${id}/expire`))
   },
-  ...ofRefunds,
+  ...refundExamples,
   recovery_in_progress: (stage) => {
     const body = { since: new Date(Date.now() - 1000).toISOString() }
     return refusedAmong(6, () => stage.client.post(`${hookOf(stage)}/recover`, body), 409)
@@ -399,14 +395,14 @@ async function behindGateway(manner: 'hangUp' | 'silence', REQUEST_TIMEOUT_MS = 
   }
 }
 
-/** In this order: the later ones leave the service broken. */
+/** The order matters: the later ones leave the service broken. */
 export const provocations: Readonly<Partial<Record<ProblemCode, Provocation>>> = {
   ...ofRequests,
   ...ofSignatures,
   ...ofPayments,
-  ...ofApprovals,
-  ...ofRecalls,
-  ...ofWallets,
+  ...approvalExamples,
+  ...recallExamples,
+  ...walletExamples,
   ...ofExchange,
   ...ofReports,
   ...ofUsersAndWebhooks,

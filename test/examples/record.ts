@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { type EventName, eventNames, type Operation, type OperationId, parseJsonExactly } from '@partner-payments/wire'
 import { createLog } from '../../service/src/kernel/index.ts'
-import { orderOf } from './checkout.ts'
+import { checkoutOrder } from './checkout.ts'
 import { createDatabase } from '../../service/src/postgres/index.ts'
 import { type Answer, type Client, success, textAt } from '../support/client.ts'
 import { lateSession, openLink } from '../support/late-payments.ts'
@@ -82,7 +82,9 @@ async function recordEvents(client: Client, world: World, receiver: Receiver): P
   const paid = await settledPayout(client, world.beneficiary, '6.00')
   success(await client.post(`/v1/payouts/${paid}/recall`, { reason: 'DUPL' }))
   success(await client.post(`/v1/checkout/sessions/${world.paidSession}/refunds`, refundBody(1)))
-  const inParts = success(await client.post('/v1/checkout/sessions', { ...orderOf(world), partialPayments: true }))
+  const inParts = success(
+    await client.post('/v1/checkout/sessions', { ...checkoutOrder(world), partialPayments: true }),
+  )
   const part = { step: 'credit', amount: 2 }
   success(await client.post(`/v1/simulations/checkout/sessions/${textAt(inParts, 'sessionId')}`, part))
   await lateSession(client, world.customer, 1)

@@ -9,7 +9,8 @@ import { createTestService, addPartner, balanceOf } from '../support/composition
 import { casesOf, createBankFolders, createIncomingBank, ownIban, reportXml } from '../support/iso-incoming.ts'
 import { drawing } from '../support/drawing.ts'
 import { scaled } from '../support/faults.ts'
-import { announcement, createDice, listing, makePairs, type Pair } from '../support/announced-pairs.ts'
+import { announcement, listing, makePairs, type AnnouncedPair } from '../support/announced-pairs.ts'
+import { createRandom } from '../support/random.ts'
 
 const days = Array.from({ length: 14 }, (_none, index) =>
   Temporal.PlainDate.from('2026-01-05').add({ days: index }).toString(),
@@ -39,16 +40,16 @@ async function run(t: TestContext, count: number) {
     ibans.push((await service.accounts.create(partner.partnerId, partner.customer.id)).ibans[0].iban)
   const bank = createIncomingBank(service, folders)
   const pairs = makePairs({ count: numRuns, seed, ibans, days })
-  const dice = createDice(seed + 1)
+  const random = createRandom(seed + 1)
   let balance = 0n
   let files = 0
   const put = async (text: string) => folders.put(`${`${(files += 1)}`.padStart(5, '0')}.xml`, text)
-  const announce = async (kind: 'camt.052' | 'camt.054', list: readonly Pair[]) => {
+  const announce = async (kind: 'camt.052' | 'camt.054', list: readonly AnnouncedPair[]) => {
     if (list.length === 0) return
     const entries = announcement(list)
     await put(reportXml(entries, { kind }))
     // A bank sends some of its messages again, with another id.
-    if (dice.chance(0.2)) await put(reportXml(entries, { kind }))
+    if (random.chance(0.2)) await put(reportXml(entries, { kind }))
   }
   for (const day of statementDays) {
     const ofDay = pairs.filter((pair) => pair.day === day)
@@ -61,12 +62,12 @@ async function run(t: TestContext, count: number) {
       ofDay.filter(({ order }) => order !== 'late' && order !== 'unannounced'),
     )
     const listed = pairs.filter(({ listedOn, order }) => listedOn === day && order !== 'absent')
-    const entries = listing(listed).toSorted(() => (dice.chance(0.5) ? 1 : -1))
+    const entries = listing(listed).toSorted(() => (random.chance(0.5) ? 1 : -1))
     const opening = balance
     for (const { amount, isCredit } of entries) balance += (isCredit ? 1n : -1n) * (amount.minor ?? 0n)
     const statement = { kind: 'camt.053', statementId: day, opening, closing: balance, on: day } as const
     await put(reportXml(entries, statement))
-    if (dice.chance(0.3)) await put(reportXml(entries, statement))
+    if (random.chance(0.3)) await put(reportXml(entries, statement))
     await announce(
       'camt.054',
       listed.filter(({ order }) => order === 'late'),
@@ -80,7 +81,7 @@ async function run(t: TestContext, count: number) {
   return { service, partner, pairs, rows }
 }
 
-test('pairs are credited once, or are cases', async (t) => {
+test('an announced credit and its statement entry are credited once, or open a case', async (t) => {
   const { service, partner, pairs, rows } = await run(t, scaled(400, 10_000))
   const byPair = Map.groupBy(rows, ({ said }) => numberIn(said))
   let [strong, strongCases, weak, weakCases] = [0, 0, 0, 0]

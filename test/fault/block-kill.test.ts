@@ -1,21 +1,19 @@
 /** SIGKILL of the command that blocks a balance, before and after each of its commits; a worker cancels what it has left, once. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { secondMs } from '../../service/src/kernel/index.ts'
 import { checkLedger } from '../model/ledger-audit.ts'
-import { addPartner, balanceOf, createTestService, pay, type Service } from '../support/composition.ts'
+import { addPartner, balanceOf, pay } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
+import { useModules } from '../support/fixture.ts'
+import { pluck } from '../support/pluck.ts'
 
 const payments = 130
 const posted = 100_000n
 
-let service: Service
-before(async () => {
-  service = await createTestService()
-})
-after(() => service.close())
+const service = await useModules()
 
-test('a block that is killed at any point has cancelled nothing, or a worker cancels the rest and each payout is cancelled once', async (t) => {
+test('after a kill of the block command, either nothing is cancelled or each payout is cancelled once', async (t) => {
   await killAtCrashPoints(t, { worker: 'block', pointsMin: 2 * (1 + 2 * 2 + 1) }, async (runWorker) => {
     const partner = await addPartner(service, posted)
     const { partnerId } = partner
@@ -27,10 +25,7 @@ test('a block that is killed at any point has cancelled nothing, or a worker can
     const isBlocked = (await service.accounts.notActive(service.db, partnerId)).length > 0
     for (const { payout } of paid) {
       const { timeline } = await service.transactions.get(partnerId, payout.reference)
-      assert.deepEqual(
-        timeline.map(({ step }) => step),
-        ['Created', 'Reserved', ...(isBlocked ? ['Cancelled'] : [])],
-      )
+      assert.deepEqual(pluck(timeline, 'step'), ['Created', 'Reserved', ...(isBlocked ? ['Cancelled'] : [])])
     }
     const reserved = isBlocked ? 0n : BigInt(payments) * 100n
     assert.deepEqual(await balanceOf(service, partnerId), { posted, reserved, available: posted - reserved })

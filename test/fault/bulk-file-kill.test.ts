@@ -3,11 +3,12 @@
  * each payout is made once, in one bulk.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { minuteMs } from '../../service/src/kernel/index.ts'
 import { openBulkFiles } from '../support/bulk-files.ts'
-import { addPartner, balanceOf, createTestService, type Service } from '../support/composition.ts'
+import { addPartner, balanceOf } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
+import { useModules } from '../support/fixture.ts'
 
 /** Each has two lines. */
 const payees = 6
@@ -16,13 +17,9 @@ const ibanOf = (account: number): string => {
   return `DE${String(98n - (BigInt(`${bban}131400`) % 97n)).padStart(2, '0')}${bban}`
 }
 
-let service: Service
-before(async () => {
-  service = await createTestService()
-})
-after(() => service.close())
+const service = await useModules()
 
-test('a process killed between the payees and the bulk of a file loses nothing and makes nothing twice', async (t) => {
+test('after a kill between the payees and the bulk of a file, each payee and payout is created once', async (t) => {
   await killAtCrashPoints(t, { worker: 'bulk file', pointsMin: 2 * payees + 4 }, async (runWorker) => {
     const { partnerId, caller } = await addPartner(service, 1_000_00n)
     const files = await openBulkFiles(service, caller)

@@ -1,26 +1,23 @@
 /** SIGKILL of the worker of bulks before and after each of its commits; another worker makes each payout once. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
 import { minuteMs, newId } from '../../service/src/kernel/index.ts'
-import { addPartner, balanceOf, createTestService, ip, type Service } from '../support/composition.ts'
+import { addPartner, balanceOf, ip } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
+import { useModules } from '../support/fixture.ts'
 
 /** More than one part of a bulk. */
 const payouts = 300
 
-let service: Service
-before(async () => {
-  service = await createTestService()
-})
-after(() => service.close())
+const service = await useModules()
 
 // All or nothing is one transaction, which has two points.
 for (const [mode, shares] of [
   ['BestEffort', 7],
   ['AllOrNothing', 1],
 ] as const)
-  test(`a worker killed at any point leaves each payout of a bulk made once: ${mode}`, async (t) => {
+  test(`after a kill at any point, each payout of a bulk is created once: ${mode}`, async (t) => {
     await killAtCrashPoints(t, { worker: 'bulks', pointsMin: 2, shares }, async (runWorker) => {
       const { partnerId, caller, beneficiary } = await addPartner(service, 10_000_00n)
       const item = () => ({ amount: rawNumber('1.00'), currency: 'EUR' as const, beneficiaryId: beneficiary.id })

@@ -3,29 +3,26 @@
  * continues. The chain has each payment once, nonces have no gaps, and the ledger is what the chain holds.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { hourMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
-import { type ChainScene, createChainScene } from '../support/chain/scene.ts'
+import { createChainScene } from '../support/chain/scene.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
+import { untilEnd } from '../support/fixture.ts'
 
 /** Fewer points mean that the worker did not run, or that its commits are not counted. */
 const pointsMin = 15
 const payer = `0x${'77'.repeat(20)}`
 
-let scene: ChainScene
-before(async () => {
-  scene = await createChainScene()
-  await scene.begin()
-  await scene.anvil.fund(payer, 10n ** 14n)
-  await scene.anvil.mine()
-})
-after(() => scene.close())
+const scene = untilEnd(await createChainScene())
+await scene.begin()
+await scene.anvil.fund(payer, 10n ** 14n)
+await scene.anvil.mine()
 
 let recipients = 0
 const newRecipient = () => `0x${(0xfeed_0000 + (recipients += 1)).toString(16).padStart(40, '0')}`
 
-test('a worker that is killed around a commit or a broadcast pays nothing twice and loses nothing', async (t) => {
+test('a worker killed around a commit or a broadcast makes each payment exactly once', async (t) => {
   await killAtCrashPoints(t, { worker: 'chain', pointsMin }, async (runWorker) => {
     const partner = await scene.addPartner()
     const { address } = await scene.addWallet(partner)

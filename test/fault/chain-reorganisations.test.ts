@@ -3,36 +3,23 @@
  * ledger is what the chain holds. `npm run test:faults -- chain-reorg` makes 100 of them.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { minuteMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
-import { type ChainScene, chainConnectorId, confirmations, createChainScene } from '../support/chain/scene.ts'
+import { chainConnectorId, confirmations, createChainScene } from '../support/chain/scene.ts'
 import type { TestPartner } from '../support/composition.ts'
-import { print, scaled } from '../support/faults.ts'
+import { printCounts, scaled } from '../support/faults.ts'
+import { untilEnd } from '../support/fixture.ts'
+import { createRandom } from '../support/random.ts'
 
 const seed = 20_261_123
 const reorganisations = scaled(12, 100)
 const depthMax = 7
 const payer = `0x${'77'.repeat(20)}`
 
-let scene: ChainScene
-before(async () => {
-  scene = await createChainScene()
-  await scene.begin()
-  await scene.anvil.fund(payer, 10n ** 13n)
-})
-after(() => scene.close())
-
-/** Mulberry32: the same seed gives the same sequence. */
-function createRandom(start: number) {
-  let state = start
-  return (below: number) => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below)
-  }
-}
+const scene = untilEnd(await createChainScene())
+await scene.begin()
+await scene.anvil.fund(payer, 10n ** 13n)
 
 type Place = { readonly partner: TestPartner; readonly address: string }
 
@@ -57,7 +44,7 @@ async function settle(): Promise<void> {
 }
 
 test(`after ${reorganisations} random reorganisations the ledger is what the chain holds`, async (t) => {
-  const random = createRandom(seed)
+  const { number: random } = createRandom(seed)
   const places = await createWorld()
   const counts = { deposits: 0, payouts: 0, 'deep ones': 0, 'credits taken back': 0 }
   const act = async () => {
@@ -95,5 +82,5 @@ test(`after ${reorganisations} random reorganisations the ledger is what the cha
   const open = await scene.service.db.rows(sql`select id from rails.chain_transfers where status = 'Pending'`)
   assert.deepEqual(open, [], 'every transfer has an end')
   assert.ok(counts['deep ones'] > 0 && counts['credits taken back'] > 0, JSON.stringify(counts))
-  print(t, { seed, reorganisations, ...counts })
+  printCounts(t, { seed, reorganisations, ...counts })
 })

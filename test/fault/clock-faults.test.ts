@@ -3,64 +3,36 @@
  * differ by minutes. No event is lost; new events are delivered at once, and retries at their due time.
  */
 import assert from 'node:assert/strict'
-import { after, afterEach, before, test } from 'node:test'
+import { afterEach, test } from 'node:test'
 import { hourMs, minuteMs, secondMs } from '../../service/src/kernel/index.ts'
-import type { RunningJobs } from '../../service/src/postgres/jobs/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import {
-  type Counter,
   type CounterOptions,
   createScene,
   createSteppedClock,
   inFlightMax,
-  verifyScene,
   type Scene,
   scaled,
-  startCounter,
+  verifyScene,
 } from '../support/faults.ts'
 import { until } from '../support/until.ts'
-import { startDelivery } from '../support/jobs.ts'
-import { createHooks, type Hooks } from '../support/webhooks.ts'
-import { createWorkers } from '../support/worker-processes.ts'
+import { useDelivery } from '../support/worker-processes.ts'
 
 const endpointsMax = 4
 const workersMax = 2
 const stepMs = 6 * hourMs
 
 const clock = createSteppedClock()
-let hooks: Hooks
-before(async () => {
-  hooks = await createHooks({ clock })
-})
-after(() => hooks?.close())
-
-const running: RunningJobs[] = []
-const counters: Counter[] = []
-const workers = createWorkers(() => hooks)
-afterEach(async () => {
-  clock.reset()
-  await Promise.all(running.splice(0).map((loop) => loop.stop()))
-  await workers.killAll()
-  await Promise.all(counters.splice(0).map((counter) => counter.close()))
-})
+afterEach(() => clock.reset())
+const { hooks, workers, deliver, listen } = await useDelivery({ clock })
 
 /** Workers of one machine: each holds its own endpoint queues, and all use the same clock. */
 function startWorkers(): void {
-  const { db, log, webhooks } = hooks
-  for (let at = 0; at < workersMax; at += 1)
-    running.push(startDelivery({ db, clock, log, webhooks, allowLoopback: true, idleMs: 5, drainMs: 1000 }))
+  for (let at = 0; at < workersMax; at += 1) deliver()
 }
 
-async function prepareScene(options: CounterOptions = {}): Promise<Scene> {
-  for (let at = 0; at < endpointsMax; at += 1)
-    counters.push(await startCounter({ answerMs: () => 10, clock: 'sender', ...options }))
-  return createScene(hooks, counters)
-}
-
-const someMore = (scene: Scene) => {
-  const posts = scene.posts()
-  return until('more events arrive', () => scene.posts() > posts + 10)
-}
+const prepareScene = async (options: CounterOptions = {}) =>
+  createScene(hooks, await listen(endpointsMax, { answerMs: () => 10, clock: 'sender', ...options }))
 
 /** Every endpoint has accepted an event of each reference. */
 const accepted = (scene: Scene, references: readonly string[]) =>
@@ -87,7 +59,7 @@ test('a clock that steps forward by hours while queues are held and retries wait
   startWorkers()
   await scene.emit(40)
   for (let step = 0; step < steps; step += 1) {
-    await someMore(scene)
+    await scene.more()
     clock.step(stepMs)
     await scene.emit(20)
   }
@@ -106,7 +78,7 @@ test('after a clock steps back by hours, new events are delivered at once and re
   for (let step = 0; step < steps; step += 1) {
     failing = true
     const emitted = scene.emit(40)
-    await someMore(scene)
+    await scene.more()
     await emitted
     clock.step(-stepMs)
     failing = false
@@ -117,14 +89,14 @@ test('after a clock steps back by hours, new events are delivered at once and re
   await verifyScene(t, scene, { steps, duplicatesMax: steps * workersMax * endpointsMax * inFlightMax })
 })
 
-test('leases of a killed worker whose clock was hours ahead delay no delivery', async (t) => {
+test('leases of a killed worker whose clock was hours ahead do not delay deliveries', async (t) => {
   const scene = await prepareScene()
   const leaseMs = 2000
   const kills = scaled(1, 5)
   for (let kill = 0; kill < kills; kill += 1) {
     const ahead = workers.spawn({ leaseMs, skewMs: stepMs })
     await scene.emit(40)
-    await someMore(scene)
+    await scene.more()
     await workers.kill(ahead)
     const { held } = (await hooks.db.row<{ held: bigint }>(sql`
       select count(*) as held from delivery.endpoint_queues
@@ -161,7 +133,7 @@ test('workers whose clocks differ by minutes, killed in turn, lose nothing', asy
   await scene.emit(40)
   let [first, second] = [spawn(0), spawn(1)]
   for (let kill = 0; kill < kills; kill += 1) {
-    await someMore(scene)
+    await scene.more()
     await workers.kill(first)
     ;[first, second] = [second, spawn(kill)]
     await scene.emit(20)

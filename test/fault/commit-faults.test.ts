@@ -7,45 +7,23 @@ import { randomInt } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, afterEach, before, test } from 'node:test'
+import { test } from 'node:test'
 import { after as later, minuteMs, newId, systemClock } from '../../service/src/kernel/index.ts'
-import type { RunningJobs } from '../../service/src/postgres/jobs/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
-import { createClient, type JsonObject, success, textAt } from '../support/client.ts'
-import { startDelivery } from '../support/jobs.ts'
-import { type Counter, createScene, verifyScene, keepEmitting, print, scaled, startCounter } from '../support/faults.ts'
+import { createClient, success, textAt } from '../support/client.ts'
+import { createScene, keepEmitting, printCounts, scaled, verifyScene } from '../support/faults.ts'
 import { addPartner, balanceOf as balanceIn, createTestService, pay } from '../support/composition.ts'
-import { freePorts, type Program, run, start } from '../support/program.ts'
-import { readCredentials } from '../support/service.ts'
+import { freePorts, type Program, start } from '../support/program.ts'
+import { createPartner } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
-import { createHooks, type Hooks } from '../support/webhooks.ts'
+import type { Hooks } from '../support/webhooks.ts'
+import { useDelivery } from '../support/worker-processes.ts'
 import { balanceOf, createBeneficiary, createCustomer, payoutText } from '../support/world.ts'
 
 const payoutsPerRun = 12
 
-let hooks: Hooks
-before(async () => {
-  hooks = await createHooks({ clock: systemClock })
-})
-after(() => hooks?.close())
-
-const running: RunningJobs[] = []
-const counters: Counter[] = []
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((loop) => loop.stop()))
-  await Promise.all(counters.splice(0).map((counter) => counter.close()))
-})
-
-function startWorker(): void {
-  const { db, clock, log, webhooks } = hooks
-  running.push(startDelivery({ db, clock, log, webhooks, allowLoopback: true, idleMs: 5, drainMs: 1000 }))
-}
-
-const listen = async () => {
-  for (let at = 0; at < 2; at += 1) counters.push(await startCounter())
-  return counters
-}
+const { hooks, deliver, listen } = await useDelivery({ clock: systemClock })
 
 const payoutsOf = async (partnerId: string) =>
   (await hooks.db.rows(sql`select 1 as one from payouts.payouts where partner_id = ${partnerId}`)).length
@@ -60,9 +38,7 @@ async function restartableApi() {
     LOG_LEVEL: 'warn',
     RATE_PER_SECOND: '1000000',
   }
-  const created = await run(['operator', 'partner', 'create', '--name', 'Restartable'], env)
-  assert.equal(created.code, 0, created.stderr)
-  const credentials = readCredentials(JSON.parse(created.stdout) as JsonObject)
+  const credentials = await createPartner('Restartable', env)
   const [apiPort = '', apiOps = '', PORT = '', OPS_PORT = ''] = await freePorts(4)
   const startApi = () => start(['api'], { ...env, PORT: apiPort, OPS_PORT: apiOps })
   let api = await startApi()
@@ -91,7 +67,7 @@ test('a kill of the API while payouts commit: acknowledged payouts have events, 
   const customerId = textAt(await createCustomer(api.client), 'guid')
   const beneficiary = textAt(await createBeneficiary(api.client, { customerId }), 'id')
   const float = await balanceOf(api.client)
-  const scene = await createScene(hooks, await listen(), {
+  const scene = await createScene(hooks, await listen(2), {
     partnerId: api.partnerId,
     act: async (reference) =>
       success(await api.client.post('/v1/payouts/fiat', payoutText(beneficiary, '1.00', { reference }))),
@@ -100,7 +76,7 @@ test('a kill of the API while payouts commit: acknowledged payouts have events, 
       return { id: textAt(answer, 'id'), secret: textAt(answer, 'secret') }
     },
   })
-  startWorker()
+  deliver()
   const kills = scaled(2, 20)
   const emitting = keepEmitting(t, scene, 16)
   for (let kill = 0; kill < kills; kill += 1) {
@@ -120,13 +96,12 @@ test('a kill of the API while payouts commit: acknowledged payouts have events, 
 test('a kill exactly before or after a commit: answered payouts have events, others are complete or absent', async (t) => {
   const service = await createTestService({ url: hooks.url, now: later(systemClock.now(), minuteMs) })
   t.after(() => service.close())
-  startWorker()
+  deliver()
   const totals = { committed: 0, received: 0, distinct: 0, answered: 0, 'committed without an answer': 0 }
   await killAtCrashPoints(t, { worker: 'payouts', pointsMin: 2 }, async (runWorker) => {
     const partner = await addPartner(service, 1_000_000n)
     const { partnerId } = partner
-    const scene = await createScene(hooks, [await startCounter()], { partnerId })
-    counters.push(...scene.endpoints.map((endpoint) => endpoint.counter))
+    const scene = await createScene(hooks, await listen(1), { partnerId })
     const references = Array.from({ length: payoutsPerRun }, () => newId())
     const output = await runWorker(service, { partner, references })
     for (const reference of references) {
@@ -144,7 +119,7 @@ test('a kill exactly before or after a commit: answered payouts have events, oth
     totals.answered += scene.acknowledged.size
     totals['committed without an answer'] += committed - scene.acknowledged.size
   })
-  print(t, totals)
+  printCounts(t, totals)
   assert.ok(totals['committed without an answer'] > 0, 'some kill falls between a commit and its answer')
 })
 
@@ -154,11 +129,11 @@ test('events of refused payments and of rolled back transactions are never deliv
   const floatMinor = 1_000_000n
   const partner = await addPartner(service, floatMinor)
   const { partnerId } = partner
-  const scene = await createScene(hooks, await listen(), {
+  const scene = await createScene(hooks, await listen(2), {
     partnerId,
     act: (reference) => pay(service, partner, '1.00', { reference }),
   })
-  startWorker()
+  deliver()
   const rounds = scaled(20, 400)
   const rolledBack: string[] = []
   const rolledBackReference = () => {
@@ -203,9 +178,9 @@ test('events of refused payments and of rolled back transactions are never deliv
 })
 
 test('the event of a transaction that is repeated after a deadlock is delivered once', async (t) => {
-  const scene = await createScene(hooks, await listen())
+  const scene = await createScene(hooks, await listen(2))
   const others = [await hooks.addPartner(), await hooks.addPartner()] as const
-  startWorker()
+  deliver()
   const rounds = scaled(1, 10)
   let runs = 0
   const lock = (tx: Parameters<Hooks['emitIn']>[0], id: string) =>

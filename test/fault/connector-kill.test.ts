@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { BookedOrder } from '../../examples/connector/records.ts'
 import { createExampleConnector } from '../../examples/connector/connector.ts'
@@ -13,8 +13,9 @@ import { hourMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
 import { checkPayments } from '../model/payments.ts'
-import { addPartner, balanceOf, createTestService, pay, type Service } from '../support/composition.ts'
+import { addPartner, balanceOf, pay } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
+import { untilEnd, useModules } from '../support/fixture.ts'
 
 /** Fewer points mean that the worker did not run, or that its commits are not counted. */
 const pointsMin = 20
@@ -43,16 +44,8 @@ async function startBankProcess() {
   return { url: line.trim(), stop }
 }
 
-let service: Service
-let bank: Awaited<ReturnType<typeof startBankProcess>>
-before(async () => {
-  service = await createTestService({ chooseConnector: () => 'example' })
-  bank = await startBankProcess()
-})
-after(async () => {
-  await bank.stop()
-  await service.close()
-})
+const service = await useModules({ chooseConnector: () => 'example' })
+const bank = untilEnd(await startBankProcess())
 
 async function scenario() {
   const partner = await addPartner(service, floatMinor)
@@ -91,7 +84,7 @@ async function checkPaymentsOf(partnerId: string, expected: ReadonlyMap<string, 
   assert.deepEqual(await balanceOf(service, partnerId), { posted, reserved: 0n, available: posted })
 }
 
-test('a worker killed at any point pays nothing twice at a bank over HTTP, and the next worker loses nothing', async (t) => {
+test('after a kill at any point, a bank over HTTP executes each payment once', async (t) => {
   await killAtCrashPoints(t, { worker: 'connector', pointsMin }, async (runWorker) => {
     const { partner, expected } = await scenario()
     await runWorker(service, { partnerId: partner.partnerId, bankUrl: bank.url })

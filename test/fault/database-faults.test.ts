@@ -3,25 +3,16 @@
  * Acknowledged payments are delivered, and a disconnected worker records nothing on queues that it has lost.
  */
 import assert from 'node:assert/strict'
-import { after, afterEach, before, test } from 'node:test'
+import { test } from 'node:test'
 import { after as later, minuteMs, systemClock } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
-import {
-  type Counter,
-  createScene,
-  inFlightMax,
-  verifyScene,
-  keepEmitting,
-  type Scene,
-  scaled,
-  startCounter,
-} from '../support/faults.ts'
+import { createScene, inFlightMax, keepEmitting, scaled, verifyScene } from '../support/faults.ts'
 import { addPartner, balanceOf, createTestService, pay } from '../support/composition.ts'
 import { startCrashingPostgres } from '../support/crashing-postgres.ts'
 import { startWire } from '../support/tcp-proxy.ts'
 import { until } from '../support/until.ts'
-import { createHooks, type Hooks } from '../support/webhooks.ts'
-import { createWorkers } from '../support/worker-processes.ts'
+import { createHooks } from '../support/webhooks.ts'
+import { useDelivery } from '../support/worker-processes.ts'
 
 const endpointsMax = 4
 const leaseMs = 2000
@@ -29,32 +20,13 @@ const leaseMs = 2000
 const queryTimeoutMs = 500
 const perFault = endpointsMax * inFlightMax
 
-let hooks: Hooks
-before(async () => {
-  hooks = await createHooks({ clock: systemClock })
-})
-after(() => hooks?.close())
+const { hooks, workers, listen } = await useDelivery({ clock: systemClock })
 
-const workers = createWorkers(() => hooks)
-const counters: Counter[] = []
-afterEach(async () => {
-  await workers.killAll()
-  await Promise.all(counters.splice(0).map((counter) => counter.close()))
-})
-
-const startCounters = async () => {
-  for (let at = 0; at < endpointsMax; at += 1) counters.push(await startCounter({ answerMs: () => 10 }))
-  return counters
-}
+const startCounters = () => listen(endpointsMax, { answerMs: () => 10 })
 
 async function connectByProxy() {
   const wire = await startWire(Number(new URL(hooks.url).port))
   return { wire, url: Object.assign(new URL(hooks.url), { port: String(wire.port) }).href }
-}
-
-const someMore = (scene: Scene) => {
-  const before = scene.posts()
-  return until('more events arrive', () => scene.posts() > before + 10)
 }
 
 test('attempts whose recording loses the database connection are recorded late or repeated', async (t) => {
@@ -64,7 +36,7 @@ test('attempts whose recording loses the database connection are recorded late o
   await scene.emit(40)
   workers.spawn({ leaseMs }, url)
   for (let cut = 0; cut < cuts; cut += 1) {
-    await someMore(scene)
+    await scene.more()
     await wire.cut()
     await wire.mend()
     await scene.emit(20)
@@ -82,7 +54,7 @@ test('database connections that stay open but silent are closed and replaced', a
   await scene.emit(40)
   workers.spawn({ leaseMs, queryTimeoutMs }, url)
   for (let silence = 0; silence < silences; silence += 1) {
-    await someMore(scene)
+    await scene.more()
     wire.strand()
     await scene.emit(20)
   }
@@ -99,7 +71,7 @@ test('a worker whose database is silent past its lease loses its queues, and its
   await scene.emit(40)
   const cutOff = workers.spawn({ leaseMs, queryTimeoutMs }, url)
   for (let silence = 0; silence < silences; silence += 1) {
-    await someMore(scene)
+    await scene.more()
     wire.hold()
     await scene.emit(20)
     const other = workers.spawn({ leaseMs })
@@ -130,7 +102,7 @@ test('PostgreSQL killed and restarted under load: acknowledged payouts have even
   const kills = scaled(3, 12)
   const emitting = keepEmitting(t, scene, 8)
   for (let kill = 0; kill < kills; kill += 1) {
-    await someMore(scene)
+    await scene.more()
     await (kill % 2 === 0 ? server.crash() : server.restart())
     const before = scene.acknowledged.size
     await until('payouts are accepted again', () => scene.acknowledged.size > before + 20)

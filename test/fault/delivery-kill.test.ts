@@ -3,16 +3,17 @@
  * continues. Every endpoint receives each event at least once, always under the same eventId, and no unknown event.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { newId, secondMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { limitsDefault } from '../../service/src/webhooks/index.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
+import { untilEnd } from '../support/fixture.ts'
 import { startDelivery } from '../support/jobs.ts'
-import { print, verifyAt } from '../support/faults.ts'
+import { printCounts, verifyAt } from '../support/faults.ts'
 import { reconcile } from '../support/reconcile.ts'
 import { until } from '../support/until.ts'
-import { createHooks, type Endpoint, startEndpoint, statusChanged } from '../support/webhooks.ts'
+import { createHooks, startEndpoint, statusChanged } from '../support/webhooks.ts'
 
 /**
  * Fan-out, four answers, and the recording of their results. The claim of the endpoint queues and their release are
@@ -20,16 +21,8 @@ import { createHooks, type Endpoint, startEndpoint, statusChanged } from '../sup
  */
 const pointsMin = 2 + 4 + 2
 
-let hooks: Awaited<ReturnType<typeof createHooks>>
-let endpoint: Endpoint
-before(async () => {
-  hooks = await createHooks()
-  endpoint = await startEndpoint()
-})
-after(async () => {
-  await endpoint.close()
-  await hooks.close()
-})
+const hooks = untilEnd(await createHooks())
+const endpoint = untilEnd(await startEndpoint())
 
 type Expected = { readonly eventId: string; readonly path: string; readonly data: string }
 
@@ -95,5 +88,5 @@ test('a delivery worker killed at any point loses no event and sends no unknown 
     await finish(partnerId)
     await checkReceived(scene)
   })
-  print(t, totals)
+  printCounts(t, totals)
 })

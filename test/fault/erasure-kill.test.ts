@@ -3,12 +3,14 @@
  * process continues. The erasure ends once, and no page is half erased.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { dayMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { checkLedger } from '../model/ledger-audit.ts'
-import { addPartner, createTestService, pay, type Service } from '../support/composition.ts'
+import { addPartner, pay } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
+import { useModules } from '../support/fixture.ts'
+import { pluck } from '../support/pluck.ts'
 
 /** The page of an erasure (`erasedPerPageMax` in service/src/app/personal-data.ts). */
 const rowsPerPage = 500
@@ -16,11 +18,7 @@ const payments = 2 * rowsPerPage + 1
 /** Three pages of details, of payments and of payouts, the request and the end of retention, each with a point before and after. */
 const pointsMin = 2 * (3 * 3 + 2)
 
-let service: Service
-before(async () => {
-  service = await createTestService()
-})
-after(() => service.close())
+const service = await useModules()
 
 async function runErasures(): Promise<void> {
   while ((await service.personalData.erasures.step()) > 0) service.clock.advance(1)
@@ -73,7 +71,7 @@ async function assertBetween(partnerId: string, customerId: string): Promise<voi
   if (!isErased) assert.equal(counts.withDetails, BigInt(payments))
 }
 
-test('a process killed at any point of an erasure leaves it to another one, and it ends once', async (t) => {
+test('an erasure whose process is killed at any point is completed once by another process', async (t) => {
   await killAtCrashPoints(t, { worker: 'erasure', pointsMin }, async (runWorker) => {
     const partner = await addPartner(service, 1_000_000n)
     const { partnerId, customer } = partner
@@ -94,7 +92,10 @@ test('a process killed at any point of an erasure leaves it to another one, and 
     await assertBetween(partnerId, customer.id)
     const { data: records } = await service.audit.list(partnerId, { limit: '5' })
     assert.deepEqual(
-      records.filter(({ action }) => action === 'customer.erased').map(({ subject }) => subject),
+      pluck(
+        records.filter(({ action }) => action === 'customer.erased'),
+        'subject',
+      ),
       [{ customerId: customer.id }],
     )
     await checkLedger(service.db, partnerId)

@@ -3,24 +3,21 @@
  * service, and the ledger agrees with its transfers afterwards. `npm run test:faults -- generated-requests` sends 100,000.
  */
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { type Answer, type Client, nowSeconds, textAt } from '../support/client.ts'
 import { drawSeed } from '../support/drawing.ts'
 import { scaled } from '../support/faults.ts'
-import { generate, type Generated } from '../support/generated-requests.ts'
+import { untilEnd, useService } from '../support/fixture.ts'
+import { generate, type GeneratedRequest } from '../support/generated-requests.ts'
 import { assertProblem } from '../support/problem.ts'
 import { run } from '../support/program.ts'
 import { createRandom } from '../support/screening/corpus.ts'
-import { otherPartner, startTestService } from '../support/service.ts'
+import { otherPartner } from '../support/service.ts'
 import { startEndpoint } from '../support/webhooks.ts'
 import { createWorld } from '../support/world.ts'
 
-const service = await startTestService({ env: { SANDBOX_BANK_DELAY_MS: '20' } })
-const hook = await startEndpoint()
-after(async () => {
-  await hook.close()
-  await service.dispose()
-})
+const service = await useService({ env: { SANDBOX_BANK_DELAY_MS: '20' } })
+const hook = untilEnd(await startEndpoint())
 
 const requests = scaled(2_000, 100_000)
 const inFlight = 16
@@ -38,7 +35,7 @@ async function createActor() {
 }
 
 /** Says why the answer is wrong. Undefined: it is a success or a refusal of the documented form. */
-function faultOf({ call: { method } }: Generated, answer: Answer): string | undefined {
+function faultOf({ call: { method } }: GeneratedRequest, answer: Answer): string | undefined {
   // An answer to HEAD has no body.
   if (method === 'HEAD') return answer.status >= 500 ? 'status' : undefined
   if (answer.status < 400) return undefined
@@ -57,7 +54,7 @@ test(`${requests} generated requests get no answer of 500, and the ledger is rig
   const statuses = new Map<number, number>()
   const faults: string[] = []
   let sent = 0
-  const send = async (client: Client, generated: Generated): Promise<void> => {
+  const send = async (client: Client, generated: GeneratedRequest): Promise<void> => {
     sent += 1
     // Not behind the last request: the test would end while the partner is being created.
     if (sent < requests && sent % requestsPerWorld === 0) actor = createActor()

@@ -20,7 +20,7 @@ import { findingsOf } from '../support/integrity.ts'
 const operations = scaled(400, 5_000)
 const partners = scaled(2, 6)
 
-test(`${operations} hostile operations: no fault, and every amount is where the records say`, async (t) => {
+test(`${operations} hostile operations cause no fault, and every amount agrees with the records`, async (t) => {
   const day = await startHostileDay(drawSeed(t), partners)
   t.after(() => Promise.all(day.services.toReversed().map((service) => service.close())))
   const [{ db }] = day.services

@@ -1,22 +1,19 @@
 /** SIGKILL of the worker of the inbox before and after each of its commits; another worker tells each thing once. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { sql } from '../../service/src/postgres/index.ts'
 import { addApprovers } from '../support/approvals.ts'
-import { createTestService, pay, type Service } from '../support/composition.ts'
+import { pay } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
+import { useModules } from '../support/fixture.ts'
 import { addMember } from '../support/inbox.ts'
 
 const payouts = 5
 const settings = { INBOX_GATHER_SECONDS: '0' }
 
-let service: Service
-before(async () => {
-  service = await createTestService({ settings })
-})
-after(() => service.close())
+const service = await useModules({ settings })
 
-test('a worker killed at any point leaves each person one entry of each payout, in one mail or the next', async (t) => {
+test('after a kill at any point, each person has one inbox entry for each payout, in one mail', async (t) => {
   await killAtCrashPoints(t, { worker: 'inbox', pointsMin: 4 }, async (runWorker) => {
     const partner = await addApprovers(service, { aboveAmount: 50_00n })
     const { partnerId } = partner

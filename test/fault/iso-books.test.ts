@@ -110,7 +110,7 @@ async function oneRound(
   )
 }
 
-test('a bank that errs and processes that are killed: each oddity is found and resolved, and bank and ledger agree to the cent', async (context) => {
+test('with bank faults and killed processes, each fault is found and resolved, and bank and ledger agree to the cent', async (context) => {
   const run = await createRun(context)
   const payments = plannedPayments(count)
   const credits = plannedCredits(count, run.ibans)

@@ -6,13 +6,14 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { minuteMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { bankInstructionId } from '../../service/src/banks/files/ids.ts'
 import { createRequestRecall } from '../../service/src/banks/files/recalls.ts'
-import { addPartner, createTestService, type Service } from '../support/composition.ts'
+import { addPartner } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
+import { useModules } from '../support/fixture.ts'
 import {
   atBank,
   createFolders,
@@ -28,15 +29,10 @@ import { rulesOfRun } from '../support/workers.ts'
 const pointsMin = 60
 /** Odd, as the shares of every kill test. */
 const shares = 15
-let service: Service
-let partnerIds: readonly string[]
-before(async () => {
-  service = await createTestService({ now: new Date('2026-11-23T09:00:00Z') })
-  partnerIds = await Promise.all([addPartner(service), addPartner(service)]).then((all) =>
-    all.map(({ partnerId }) => partnerId),
-  )
-})
-after(() => service.close())
+const service = await useModules({ now: new Date('2026-11-23T09:00:00Z') })
+const partnerIds = await Promise.all([addPartner(service), addPartner(service)]).then((all) =>
+  all.map(({ partnerId }) => partnerId),
+)
 
 /** One payment is at the bank and is asked back; four instant payments and two credit transfers wait. */
 async function scenario(folders: Folders): Promise<readonly string[]> {
@@ -86,7 +82,7 @@ async function check(folders: Folders, ids: readonly string[]): Promise<void> {
   assert.deepEqual(await readdir(folders.toBank), [], 'nothing is left at the bank')
 }
 
-test('a process killed at any file operation or commit sends nothing twice and loses nothing', async (t) => {
+test('a process killed at any file operation or commit sends each payment exactly once', async (t) => {
   await killAtCrashPoints(t, { worker: 'outgoing files', pointsMin, shares }, async (runWorker) => {
     const folders = await createFolders()
     try {

@@ -3,28 +3,24 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { closeSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, suite, test } from 'node:test'
+import { suite, test } from 'node:test'
 import { minuteMs } from '../../service/src/kernel/index.ts'
 import { newestFiles } from '../../service/src/banks/files/store-instructions.ts'
 import { createSftpTransport } from '../../service/src/banks/files/transport/sftp.ts'
-import { addPartner, createTestService, type Service } from '../support/composition.ts'
+import { addPartner } from '../support/composition.ts'
+import { atEnd, untilEnd, useFolder, useModules } from '../support/fixture.ts'
 import {
   createFolders,
   type Folders,
   instructionOf,
   openBank,
-  removeFolders,
+  openFolders,
   timesAtBank,
 } from '../support/iso-outgoing.ts'
 import { type SftpOperation, startSftpServer } from '../support/sftp.ts'
 
-let service: Service
-let partnerId: string
-before(async () => {
-  service = await createTestService({ now: new Date('2026-11-23T09:00:00Z') })
-  ;({ partnerId } = await addPartner(service))
-})
-after(() => service.close())
+const service = await useModules({ now: new Date('2026-11-23T09:00:00Z') })
+const { partnerId } = await addPartner(service)
 
 function mount(folder: string): void {
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k,mode=0777', 'tmpfs', folder], { stdio: 'ignore' })
@@ -56,7 +52,6 @@ function fill(folder: string, leftBytes: number): void {
   if (leftBytes > 0) execFileSync('truncate', ['-s', `-${leftBytes}`, join(folder, '.filler.tmp')])
 }
 
-const problemOf = async () => (await newestFiles(service.db, 'iso20022', 1))[0]?.problem
 const later = () => service.clock.advance(2 * minuteMs)
 
 suite('a full disk', () => {
@@ -67,38 +62,32 @@ suite('a full disk', () => {
     ['toBank', 4096],
   ] as const)
     test(
-      `${which} with ${leftBytes} bytes left: nothing is at the bank, and all of it is when there is space`,
+      `${which} with ${leftBytes} bytes left: the bank gets no file until there is space, and then all payments`,
       { skip },
       async () => {
-        const folders: Folders = await createFolders()
-        mount(folders[which])
-        try {
-          const bank = openBank(service, folders)
-          const payments = Array.from({ length: 40 }, () => instructionOf(partnerId))
-          await bank.connector.instruct(payments)
-          fill(folders[which], leftBytes)
-          await bank.work()
-          assert.match((await problemOf()) ?? '', /ENOSPC/)
-          assert.equal((await timesAtBank(folders)).size, 0)
-          const left = readdirSync(folders[which], { recursive: true, withFileTypes: true })
-          const partial = left.filter((entry) => entry.isFile() && entry.name !== '.filler.tmp')
-          if (which === 'archive') assert.deepEqual(partial, [], 'a part of a file would keep the disk full')
-          else
-            assert.ok(
-              partial.every(({ name }) => name.startsWith('.')),
-              'the bank sees no part of a file',
-            )
-          rmSync(join(folders[which], '.filler.tmp'))
-          later()
-          await bank.work()
-          const times = await timesAtBank(folders)
-          assert.equal(times.size, 40)
-          assert.ok([...times.values()].every((count) => count === 1))
-          assert.deepEqual(readdirSync(folders.toBank), [])
-        } finally {
-          execFileSync('umount', [folders[which]])
-          await removeFolders(folders)
-        }
+        const folders: Folders = await openFolders(await useFolder())
+        const disk = folders[which]
+        mount(disk)
+        atEnd(() => execFileSync('umount', [disk]))
+        const bank = openBank(service, folders)
+        const payments = Array.from({ length: 40 }, () => instructionOf(partnerId))
+        await bank.connector.instruct(payments)
+        fill(disk, leftBytes)
+        await bank.work()
+        const [file] = await newestFiles(service.db, 'iso20022', 1)
+        assert.match(file?.problem ?? '', /ENOSPC/)
+        assert.equal((await timesAtBank(folders)).size, 0)
+        const left = readdirSync(disk, { recursive: true, withFileTypes: true })
+        const partial = left.filter((entry) => entry.isFile() && entry.name !== '.filler.tmp')
+        if (which === 'archive') assert.deepEqual(partial, [], 'a part of a file would keep the disk full')
+        else for (const { name } of partial) assert.ok(name.startsWith('.'), 'the bank sees no part of a file')
+        rmSync(join(disk, '.filler.tmp'))
+        later()
+        await bank.work()
+        const times = await timesAtBank(folders)
+        assert.equal(times.size, 40)
+        assert.ok([...times.values()].every((count) => count === 1))
+        assert.deepEqual(readdirSync(folders.toBank), [])
       },
     )
 })
@@ -107,33 +96,29 @@ suite('an SFTP server that hangs', () => {
   const operations = ['connect', 'session', 'open', 'write', 'fsync', 'close', 'lstat', 'rename', 'remove'] as const
   for (const operation of operations satisfies readonly SftpOperation[])
     for (const fault of ['hang', 'cut after'] as const)
-      test(`${operation}, ${fault}: its payments go once, when it answers again`, async () => {
-        const folders = await createFolders()
+      test(`${operation}, ${fault}: payments are sent once, after the server answers again`, async () => {
+        const folders = await openFolders(await useFolder())
         let isBroken = true
-        const server = await startSftpServer({
-          folder: folders.root,
-          fault: (each) => (isBroken && each === operation ? fault : undefined),
-        })
-        const sftp = createSftpTransport({ ...server.config, toBank: '/to', fromBank: '/from' }, 700)
+        const server = untilEnd(
+          await startSftpServer({
+            folder: folders.root,
+            fault: (each) => (isBroken && each === operation ? fault : undefined),
+          }),
+        )
+        const sftp = untilEnd(createSftpTransport({ ...server.config, toBank: '/to', fromBank: '/from' }, 700))
         const bank = openBank(service, folders, {}, () => sftp)
-        try {
-          const payment = instructionOf(partnerId)
-          await bank.connector.instruct([payment])
+        const payment = instructionOf(partnerId)
+        await bank.connector.instruct([payment])
+        await bank.work()
+        isBroken = false
+        for (let round = 0; round < 3; round += 1) {
+          later()
           await bank.work()
-          isBroken = false
-          for (let round = 0; round < 3; round += 1) {
-            later()
-            await bank.work()
-          }
-          assert.deepEqual([...(await timesAtBank(folders))], [[payment.id.replaceAll('-', ''), 1]])
-          assert.deepEqual(readdirSync(folders.toBank), [])
-          const [row] = await newestFiles(service.db, 'iso20022', 1)
-          const archived = readFileSync(join(folders.archive, 'out', '2026-11-23', row?.name ?? ''))
-          assert.ok(archived.length > 0)
-        } finally {
-          await sftp.close()
-          await server.close()
-          await removeFolders(folders)
         }
+        assert.deepEqual([...(await timesAtBank(folders))], [[payment.id.replaceAll('-', ''), 1]])
+        assert.deepEqual(readdirSync(folders.toBank), [])
+        const [row] = await newestFiles(service.db, 'iso20022', 1)
+        const archived = readFileSync(join(folders.archive, 'out', '2026-11-23', row?.name ?? ''))
+        assert.ok(archived.length > 0)
       })
 })

@@ -30,6 +30,7 @@ import {
   reportXml,
   statusXml,
 } from '../support/iso-incoming.ts'
+import { pluck } from '../support/pluck.ts'
 import { zipOf } from '../support/zip.ts'
 
 /** Fewer points mean that the child took no files, or that its operations are not counted. */
@@ -95,10 +96,7 @@ async function check(service: Service, folders: BankFolders, partner: TestPartne
     available: posted - 12_00n,
   })
   const payouts = await db.rows<{ status: string }>(sql`select status from payouts.payouts order by amount`)
-  assert.deepEqual(
-    payouts.map(({ status }) => status),
-    ['Completed', 'Failed', 'Processing'],
-  )
+  assert.deepEqual(pluck(payouts, 'status'), ['Completed', 'Failed', 'Processing'])
   const kinds = (await casesOf(service)).map(({ kind }) => kind).toSorted()
   assert.deepEqual(kinds, ['file_unreadable', 'message_differs', 'statement_overlap'])
   assert.deepEqual(await folders.left(), [])
@@ -114,7 +112,7 @@ async function check(service: Service, folders: BankFolders, partner: TestPartne
   ])
 }
 
-test('a process killed at any point takes no booking twice and loses none', async (t) => {
+test('a process killed at any point applies each booking exactly once', async (t) => {
   await killAtCrashPoints(t, { worker: 'incoming files', pointsMin, shares }, async (runWorker) => {
     const service = await createTestService({ chooseConnector: () => 'iso20022' })
     const folders = await createBankFolders()

@@ -5,8 +5,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { amountText, hourMs, minuteMs } from '../../service/src/kernel/index.ts'
-import { readAtOneMoment, sql } from '../../service/src/postgres/index.ts'
-import type { ReportLine } from '../../service/src/cases/reconciliation/index.ts'
+import { sql } from '../../service/src/postgres/index.ts'
 import { submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
 import { addPartner, balanceOf, createTestService, pay } from '../support/composition.ts'
 import { drawing } from '../support/drawing.ts'
@@ -18,8 +17,9 @@ import {
   createIncomingBank,
   markFiled,
   ownIban,
+  reconciliationLines,
 } from '../support/iso-incoming.ts'
-import { makeStatements, type Paid } from '../support/statements.ts'
+import { makeStatements, type PaidPayout } from '../support/statements.ts'
 
 const account = { connector: connectorId, account: ownIban, currency: 'EUR' } as const
 const float = 1_000_000_00n
@@ -38,7 +38,7 @@ async function run(t: TestContext, seed: number): Promise<void> {
     for (let index = 0; index < payoutsOfRun; index += 1) await pay(service, partner, `${20 + index}.${10 + index}`)
     while ((await submitDuePayouts(bank.settlement)) > 0);
     await markFiled(service)
-    const payouts = await service.db.rows<Paid>(
+    const payouts = await service.db.rows<PaidPayout>(
       sql`select end_to_end_id, amount as minor from rails.iso_instructions order by amount`,
     )
     assert.equal(payouts.length, payoutsOfRun)
@@ -83,11 +83,7 @@ async function run(t: TestContext, seed: number): Promise<void> {
     assert.deepEqual(others, [], told)
     service.clock.advance(minuteMs)
     await service.reconciliation.step()
-    const lines: ReportLine[] = []
-    await service.db.transaction(async (tx) => {
-      await readAtOneMoment(tx)
-      for await (const page of service.reconciliation.report(tx, { account: ownIban })) lines.push(...page)
-    })
+    const lines = await reconciliationLines(service)
     const [seen] = lines.filter(({ record }) => record === 'account')
     const text = amountText(moved, 'EUR')
     assert.deepEqual([seen?.['unexplained'], seen?.['closing'], seen?.['bank']], ['0.00', text, text], told)

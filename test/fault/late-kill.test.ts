@@ -3,25 +3,22 @@
  * on: one sum is a payment, the other has gone back once, and suspense is empty.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { minuteMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { processBankNotifications, sendDueReturns } from '../../service/src/banks/settlement/index.ts'
 import { createSessionsInParts } from '../support/checkout.ts'
-import { createTestService, type Service } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
+import { useModules } from '../support/fixture.ts'
+import { pluck } from '../support/pluck.ts'
 
 /** Two for each choice, and those of the return. Fewer points mean that something is not counted. */
 const pointsMin = 2 * 2 + 4
 
-let service: Service
-before(async () => {
-  service = await createTestService({ stepMs: 0 })
-})
-after(() => service.close())
+const service = await useModules({ stepMs: 0 })
 const { open, send, settle, stateOf } = createSessionsInParts(() => service)
 
-test('a process killed at any point leaves one payment and one return', async (t) => {
+test('after a kill at any point, there is one payment and one return', async (t) => {
   await killAtCrashPoints(t, { worker: 'latePayments', pointsMin }, async (runWorker) => {
     const opened = await open()
     const { partnerId } = opened.partner
@@ -43,10 +40,7 @@ test('a process killed at any point leaves one payment and one return', async (t
       for (const connector of service.connectors) did += await sendDueReturns(service.settlement, connector)
     }
     const { latePayments } = await service.checkout.get(partnerId, sessionId)
-    assert.deepEqual(
-      latePayments.map(({ status }) => status),
-      ['Accepted', 'Returned'],
-    )
+    assert.deepEqual(pluck(latePayments, 'status'), ['Accepted', 'Returned'])
     const { balance, suspense } = await stateOf(opened)
     assert.deepEqual([balance, suspense], [4990n, 0n])
     const received = await service.db.rows<{ timesReceived: number }>(sql`

@@ -4,45 +4,19 @@
  */
 import assert from 'node:assert/strict'
 import type { ChildProcess } from 'node:child_process'
-import { after, afterEach, before, test } from 'node:test'
+import { test } from 'node:test'
 import { systemClock } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
-import {
-  type Counter,
-  createScene,
-  inFlightMax,
-  verifyScene,
-  keepEmitting,
-  type Post,
-  type Scene,
-  scaled,
-  startCounter,
-  verifyAt,
-} from '../support/faults.ts'
+import { createScene, inFlightMax, keepEmitting, type Post, scaled, verifyAt, verifyScene } from '../support/faults.ts'
 import { until } from '../support/until.ts'
-import { createHooks, type Hooks } from '../support/webhooks.ts'
-import { createWorkers } from '../support/worker-processes.ts'
+import { useDelivery } from '../support/worker-processes.ts'
 import { reconcile } from '../support/reconcile.ts'
 
 const leaseMs = 2000
 
-let hooks: Hooks
-before(async () => {
-  hooks = await createHooks({ clock: systemClock })
-})
-after(() => hooks?.close())
+const { hooks, workers, listen } = await useDelivery({ clock: systemClock })
 
-const workers = createWorkers(() => hooks)
-const counters: Counter[] = []
-afterEach(async () => {
-  await workers.killAll()
-  await Promise.all(counters.splice(0).map((counter) => counter.close()))
-})
-
-async function prepareScene(): Promise<Scene> {
-  counters.push(await startCounter({ answerMs: () => 5 }))
-  return createScene(hooks, counters)
-}
+const prepareScene = async () => createScene(hooks, await listen(1, { answerMs: () => 5 }))
 
 /** Starts two workers. Each call of the result kills and replaces the older one. */
 function startTwoWorkers() {

@@ -1,8 +1,8 @@
 /** SIGKILL of the worker of monitors before and after each of its commits; another worker finds each crossing once. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { createTestService, type Service } from '../support/composition.ts'
+import { test } from 'node:test'
 import { killAtCrashPoints } from '../support/crash-points.ts'
+import { useModules } from '../support/fixture.ts'
 import {
   addWatched,
   crossedEventsOf,
@@ -18,11 +18,7 @@ import {
 const monitors = 3
 const turns = 4
 
-let service: Service
-before(async () => {
-  service = await createTestService({ settings: monitorSettings })
-})
-after(() => service.close())
+const service = await useModules({ settings: monitorSettings })
 
 /** A partner whose balance falls below 500.00 and returns, again and again, before a worker looks. */
 async function addMoved() {
@@ -36,7 +32,7 @@ async function addMoved() {
   return { partner, ids }
 }
 
-test('a worker killed at any point leaves each crossing with one event and one mail', async (t) => {
+test('after a kill at any point, each crossing has one event and one mail', async (t) => {
   await killAtCrashPoints(t, { worker: 'monitors', pointsMin: 2 }, async (runWorker) => {
     const { partner, ids } = await addMoved()
     await untilCertain(service)

@@ -1,21 +1,19 @@
 /** SIGKILL of the worker of standing orders before and after each of its commits; another worker pays each date once. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
 import { dayMs, present } from '../../service/src/kernel/index.ts'
-import { addPartner, balanceOf, createTestService, ip, type Service } from '../support/composition.ts'
+import { addPartner, balanceOf, ip } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
+import { useModules } from '../support/fixture.ts'
+import { pluck } from '../support/pluck.ts'
 
 const orders = 5
 const dates = 3
 
-let service: Service
-before(async () => {
-  service = await createTestService()
-})
-after(() => service.close())
+const service = await useModules()
 
-test('a worker killed at any point leaves each date with one payout and one execution', async (t) => {
+test('after a kill at any point, each date has one payout and one execution', async (t) => {
   await killAtCrashPoints(t, { worker: 'orders', pointsMin: 2 * dates }, async (runWorker) => {
     const partner = await addPartner(service, 1_000_00n)
     const { partnerId, caller, beneficiary } = partner
@@ -32,7 +30,7 @@ test('a worker killed at any point leaves each date with one payout and one exec
     for (const { id } of created) {
       const { data } = await service.standingOrders.executions(partnerId, id, {})
       assert.deepEqual(
-        data.map(({ status }) => status),
+        pluck(data, 'status'),
         Array.from({ length: dates }, () => 'Made'),
       )
       for (const { payoutId } of data) assert.ok(payouts.delete(present(payoutId, 'a payout is made')))

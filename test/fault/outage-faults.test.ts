@@ -1,12 +1,10 @@
 /** The database is silent for seconds while payouts arrive: answers in time, and payouts again within 2 s of its return. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Answer, textAt } from '../support/client.ts'
 import { scaled } from '../support/faults.ts'
-import { createTestDatabase, type TestDatabase } from '../support/postgres.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import { startWire, type Wire } from '../support/tcp-proxy.ts'
+import { useProxiedDatabase, useService } from '../support/fixture.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, payoutText } from '../support/world.ts'
 
@@ -16,20 +14,8 @@ const requestTimeoutMs = 3_000
 /** Signature, network and scheduling of a busy machine. A request without a limit would wait for the whole outage. */
 const answerMarginMs = outageMs - requestTimeoutMs - 500
 
-let database: TestDatabase
-let wire: Wire
-let service: TestService
-before(async () => {
-  database = await createTestDatabase()
-  wire = await startWire(Number(new URL(database.url).port))
-  const url = Object.assign(new URL(database.url), { port: String(wire.port) }).href
-  service = await startTestService({ env: { DATABASE_URL: url, REQUEST_TIMEOUT_MS: String(requestTimeoutMs) } })
-})
-after(async () => {
-  await service.dispose()
-  await wire.close()
-  await database.drop()
-})
+const { wire, url } = await useProxiedDatabase()
+const service = await useService({ env: { DATABASE_URL: url, REQUEST_TIMEOUT_MS: String(requestTimeoutMs) } })
 
 type Timed = { readonly startedMs: number; readonly endedMs: number; readonly answer: Answer }
 

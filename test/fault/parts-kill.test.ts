@@ -3,25 +3,22 @@
  * part counts once, and the session completes once.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
 import { processBankNotifications } from '../../service/src/banks/settlement/index.ts'
 import { checkLedger } from '../model/ledger-audit.ts'
 import { createSessions } from '../support/checkout.ts'
-import { balanceOf, createTestService, ip, type Service } from '../support/composition.ts'
+import { balanceOf, ip } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
+import { useModules } from '../support/fixture.ts'
 
 /** Before and after the commits of two parts, at least. */
 const pointsMin = 4
 
-let service: Service
-before(async () => {
-  service = await createTestService({ stepMs: 0 })
-})
-after(() => service.close())
+const service = await useModules({ stepMs: 0 })
 const { open, statusOf, namesOf, casesOf } = createSessions(() => service)
 
-test('a process killed between a part and the completion leaves each part once, and completes once', async (t) => {
+test('after a kill between a part and the completion, each part counts once and the session completes once', async (t) => {
   await killAtCrashPoints(t, { worker: 'parts', pointsMin }, async (runWorker) => {
     const opened = await open({ partialPayments: true })
     const { partnerId } = opened.partner

@@ -1,11 +1,12 @@
 /** SIGKILL of the worker of recalls before and after each commit, its own and the bank's; another worker ends its work once. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { dayMs, present, secondMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { processBankNotifications, sendDueRecalls, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
-import { addPartner, createTestService, pay, type Service, stepMsDefault } from '../support/composition.ts'
+import { addPartner, pay, stepMsDefault } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
+import { useModules } from '../support/fixture.ts'
 
 /** Their answers are overdue, or they wait for the bank. */
 const overdue = 2
@@ -13,13 +14,9 @@ const waiting = 3
 /** Its recall is not answered. */
 const amount = '4001.12'
 
-let service: Service
-before(async () => {
-  service = await createTestService()
-})
-after(() => service.close())
+const service = await useModules()
 
-test('a worker killed at any point leaves each request at the bank once, and each recall with one step and event of a kind', async (t) => {
+test('after a kill at any point, the bank has each recall once, with one step and one event of each kind', async (t) => {
   await killAtCrashPoints(t, { worker: 'recalls', pointsMin: 4 * waiting }, async (runWorker) => {
     const partner = await addPartner(service, 30_000_00n)
     const { partnerId, caller } = partner

@@ -4,18 +4,16 @@
  */
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
-import { after, afterEach, before, test } from 'node:test'
+import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createResolver } from '../../service/src/webhooks/exchange/resolver.ts'
-import type { RunningJobs } from '../../service/src/postgres/jobs/index.ts'
 import { hourMs, minuteMs, secondMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { type Records, startDnsServer } from '../support/dns-server.ts'
-import { startDelivery } from '../support/jobs.ts'
-import { type Counter, type CounterOptions, createScene, verifyScene, scaled, startCounter } from '../support/faults.ts'
+import { type CounterOptions, createScene, scaled, verifyScene } from '../support/faults.ts'
 import { until } from '../support/until.ts'
-import { createHooks, type Hooks } from '../support/webhooks.ts'
 import { reconcile } from '../support/reconcile.ts'
+import { useDelivery } from '../support/worker-processes.ts'
 
 const guardMsMax = 120_000
 /** Longer than a busy machine keeps a healthy endpoint from answering: its retry would wait for a clock that stands. */
@@ -24,41 +22,11 @@ const exchangeTimeoutMs = 5 * secondMs
 const stepMs = 4 * minuteMs
 const restMs = 15 * minuteMs
 
-let hooks: Hooks
-before(async () => {
-  hooks = await createHooks()
-})
-after(() => hooks?.close())
-
-const running: RunningJobs[] = []
-const counters: Counter[] = []
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((loop) => loop.stop()))
-  await Promise.all(counters.splice(0).map((counter) => counter.close()))
-})
-
-function start(options: Partial<Parameters<typeof startDelivery>[0]> = {}): void {
-  const { db, clock, log, webhooks } = hooks
-  running.push(
-    startDelivery({
-      db,
-      clock,
-      log,
-      webhooks,
-      allowLoopback: true,
-      idleMs: 5,
-      exchangeTimeoutMs,
-      drainMs: 1000,
-      threads: options.resolve === undefined ? 1 : 0,
-      ...options,
-    }),
-  )
-}
-
-async function listen(options: CounterOptions = {}): Promise<Counter> {
-  const counter = await startCounter({ clock: 'sender', ...options })
-  counters.push(counter)
-  return counter
+const delivery = await useDelivery()
+const { hooks } = delivery
+const listen = async (options: CounterOptions = {}) => {
+  const [counter] = await delivery.listen(1, { clock: 'sender', ...options })
+  return counter ?? assert.fail('no endpoint')
 }
 
 /** Steps the clock until the condition holds. */
@@ -154,7 +122,7 @@ test('endpoints with every kind of fault receive every event and do not delay a 
   scenes.set('accepts, and sends a gigabyte', await createScene(hooks, [generous]))
   scenes.set('is always healthy', healthy)
   for (const scene of scenes.values()) await scene.emit(events)
-  start()
+  delivery.deliver({ exchangeTimeoutMs, threads: 1 })
   // The clock has not moved yet, so the healthy endpoint waited for no other.
   await healthy.delivered()
   await advanceUntil('every endpoint has recovered', async () => {
@@ -206,7 +174,7 @@ test('endpoints of many partners that hang at once do not stop deliveries to oth
   }
   // Far fewer slots than the hanging endpoints could use, which is ten each.
   const inFlightMax = 60
-  start({ inFlightMax, exchangeTimeoutMs: guardMsMax })
+  delivery.deliver({ inFlightMax, exchangeTimeoutMs: guardMsMax, threads: 1 })
   await until('hanging attempts use nearly all slots', () => hanging.length >= (inFlightMax * 19) / 20 - 1)
   const healthy = [await createScene(hooks, [await listen()]), await createScene(hooks, [await listen()])]
   for (const scene of healthy) await scene.emit(events)
@@ -219,7 +187,7 @@ test('endpoints of many partners that hang at once do not stop deliveries to oth
   for (const scene of stuck) await verifyScene(t, scene, { duplicatesMax: 0 })
 })
 
-test('host names that do not resolve, change or mix public and private addresses are never called there', async (t) => {
+test('no request goes to a private address of a host name that changes or mixes addresses', async (t) => {
   const zone: { a: Records; aaaa: Records } = { a: 'servfail', aaaa: 'servfail' }
   const dns = await startDnsServer((_name, type) => (type === 'A' ? zone.a : zone.aaaa))
   t.after(() => dns.close())
@@ -231,7 +199,8 @@ test('host names that do not resolve, change or mix public and private addresses
   await hooks.db.run(sql`
     update delivery.subscriptions set url = ${`http://hook.test:${port}/`} where partner_id = ${scene.partnerId}`)
   // A long timeout, so that only the resolver fails and no accepted request is repeated.
-  start({ resolve: createResolver({ servers: [dns.server] }), exchangeTimeoutMs: guardMsMax })
+  const resolve = createResolver({ servers: [dns.server] })
+  delivery.deliver({ resolve, exchangeTimeoutMs: guardMsMax, threads: 0 })
   const refusal = 'the endpoint has an address that is not public'
   const unresolved = 'the host name of the endpoint does not resolve at the moment'
   const phases: readonly { readonly a: Records; readonly aaaa: Records; readonly error?: string }[] = [

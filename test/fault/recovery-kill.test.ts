@@ -3,10 +3,11 @@
  * and counts each event once, and the endpoint receives each event once.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { hourMs, minuteMs, newId } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
+import { untilEnd } from '../support/fixture.ts'
 import { startDelivery } from '../support/jobs.ts'
 import { createScene, verifyScene, startCounter } from '../support/faults.ts'
 import { createHooks } from '../support/webhooks.ts'
@@ -17,11 +18,7 @@ const events = 1700
 const heldEvents = 40
 const pointsMin = 8
 
-let hooks: Awaited<ReturnType<typeof createHooks>>
-before(async () => {
-  hooks = await createHooks()
-})
-after(() => hooks?.close())
+const hooks = untilEnd(await createHooks())
 
 async function scenario() {
   const partnerId = await hooks.addPartner()
@@ -52,7 +49,7 @@ async function scenario() {
   return { partnerId, subscriptionId, recoveryId: recovery.id, scene, counter }
 }
 
-test('a recovery killed at any point counts no event twice and omits none', async (t) => {
+test('a recovery killed at any point counts each event exactly once', async (t) => {
   await killAtCrashPoints(t, { worker: 'recovery', pointsMin }, async (runWorker) => {
     const { partnerId, subscriptionId, recoveryId, scene, counter } = await scenario()
     const { webhooks } = hooks

@@ -3,16 +3,18 @@
  * another worker goes on: each request has made one refund, which the bank has once and of which each step is told once.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
 import { minuteMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
 import { checkLedger } from '../model/ledger-audit.ts'
 import { createSessions, type Opened } from '../support/checkout.ts'
-import { balanceOf, createTestService, ip, type Service } from '../support/composition.ts'
+import { balanceOf, ip } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
+import { useModules } from '../support/fixture.ts'
 import { checkRefunds } from '../support/hostile-checkout.ts'
+import { pluck } from '../support/pluck.ts'
 
 /** The amount selects how the sandbox bank ends the payout. */
 const ends = { '1000.00': 'Completed', '2000.01': 'Completed', '4001.01': 'Failed', '4001.05': 'Returned' } as const
@@ -23,11 +25,7 @@ const sent = { session: 1000_00n, late: 2000_01n }
 /** Two for each refund, and those of the worker. Fewer points mean that something is not counted. */
 const pointsMin = 2 * 4 + 4
 
-let service: Service
-before(async () => {
-  service = await createTestService({ stepMs: 0 })
-})
-after(() => service.close())
+const service = await useModules({ stepMs: 0 })
 const { open, settle, statusOf } = createSessions(() => service)
 
 /** Money that comes to the session and does not fit it, and that its shop accepts. */
@@ -40,7 +38,7 @@ async function acceptLate({ partner: { partnerId }, session }: Opened): Promise<
   return id
 }
 
-test('a process killed at any point leaves one refund for each request, and each ends once', async (t) => {
+test('after a kill at any point, each request has one refund, which ends once', async (t) => {
   await killAtCrashPoints(t, { worker: 'refunds', pointsMin }, async (runWorker) => {
     const opened = await open({ amount: rawNumber(paid) })
     const { partner, session } = opened
@@ -73,7 +71,7 @@ test('a process killed at any point leaves one refund for each request, and each
     const received = await service.db.rows<{ timesReceived: number }>(sql`
       select times_received from rails.sandbox_instructions where partner_id = ${partnerId}`)
     assert.deepEqual(
-      received.map(({ timesReceived }) => timesReceived),
+      pluck(received, 'timesReceived'),
       refunds.map(() => 1),
     )
     const { refundedAmount, latePayments } = await service.checkout.get(partnerId, session.id)
@@ -86,7 +84,7 @@ test('a process killed at any point leaves one refund for each request, and each
 })
 
 for (const isLate of [false, true])
-  test(`a process killed while a bank takes ${isLate ? 'late money' : 'a payment'} back cancels the waiting refund with it, once`, async (t) => {
+  test(`after a kill while a bank reverses ${isLate ? 'late money' : 'a payment'}, the pending refund is cancelled once`, async (t) => {
     await killAtCrashPoints(t, { worker: 'refunds', pointsMin: 2 }, async (runWorker) => {
       const opened = await open()
       const { partner, session } = opened

@@ -1,23 +1,15 @@
 /** The address of the database leads to a replica for a while, as during a failover. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { textAt } from '../support/client.ts'
 import { startCrashingPostgres } from '../support/crashing-postgres.ts'
+import { untilEnd, useService } from '../support/fixture.ts'
 import { assertProblem } from '../support/problem.ts'
-import { startTestService, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, payoutText } from '../support/world.ts'
 
-let server: Awaited<ReturnType<typeof startCrashingPostgres>>
-let service: TestService
-before(async () => {
-  server = await startCrashingPostgres()
-  service = await startTestService({ env: { DATABASE_URL: server.url } })
-})
-after(async () => {
-  await service.dispose()
-  await server.close()
-})
+const server = untilEnd(await startCrashingPostgres())
+const service = await useService({ env: { DATABASE_URL: server.url } })
 
 test('502 and not ready while the database is a replica; requests succeed once it is the primary', async () => {
   const { client, opsUrl } = service

@@ -1,22 +1,19 @@
 /** A worker is killed with SIGKILL while it writes a report; another one writes the same bytes. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { sql } from '../../service/src/postgres/index.ts'
-import { addPartner, type Service } from '../support/composition.ts'
+import { addPartner } from '../support/composition.ts'
 import { killWorker, startWorker } from '../support/crash-points.ts'
+import { untilEnd } from '../support/fixture.ts'
 import { book, createReportService, now, reportWork, written } from '../support/reports.ts'
 import { until } from '../support/until.ts'
 
-let service: Service
-before(async () => {
-  service = await createReportService()
-})
-after(() => service?.close())
+const service = untilEnd(await createReportService())
 
 /** Six parts of a file. */
 const lines = 30_000
 
-test('a report whose worker is killed half way has the bytes of one that was not', async () => {
+test('a report whose worker was killed has the same bytes as an uninterrupted one', async () => {
   const { partnerId } = await addPartner(service)
   await book(service, partnerId, [{ amount: 1n }])
   await service.db.run(sql`

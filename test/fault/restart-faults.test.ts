@@ -1,20 +1,18 @@
 /** Rolling restarts behind a proxy while signed payouts arrive: every request is answered, and no connection is reset. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Backend, type Balancer, startBalancer } from '../support/balancer.ts'
-import { type Client, createClient, type Credentials, success, textAt } from '../support/client.ts'
+import { type Client, createClient, success, textAt } from '../support/client.ts'
 import { scaled } from '../support/faults.ts'
-import { createTestDatabase, type TestDatabase } from '../support/postgres.ts'
-import { freePorts, linesOf, type Program, run, start, stop } from '../support/program.ts'
-import { readCredentials } from '../support/service.ts'
+import { atEnd, untilEnd, useDatabase, useFolder } from '../support/fixture.ts'
+import { freePortSettings, linesOf, type Program, start, stop } from '../support/program.ts'
+import { createPartner } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { balanceOf, createBeneficiary, payoutText } from '../support/world.ts'
 
-/** In the short form each of two instances once. */
+/** The short form restarts each of two instances once. */
 const restarts = scaled(2, 20)
 const callers = 6
 /** Each caller has this many answers between two restarts. */
@@ -24,30 +22,16 @@ const answersOfCaller = scaled(5, 10)
  * times longer and tests nothing more. The long form has none.
  */
 const paceMs = scaled(300, 0)
-const dataDir = await mkdtemp(`${tmpdir()}/partner-payments-restarts-`)
-let database: TestDatabase
-let shared: Readonly<Record<string, string>>
-let credentials: Credentials
-
-before(async () => {
-  database = await createTestDatabase()
-  shared = {
-    DATABASE_URL: database.url,
-    MASTER_KEY: randomBytes(32).toString('base64'),
-    STOP_DELAY_MS: '1500',
-    RATE_PER_SECOND: '1000000',
-    LOG_LEVEL: 'info',
-  }
-  const made = await run(['operator', 'partner', 'create', '--name', 'Restarts'], { ...shared, LOG_LEVEL: 'warn' })
-  assert.equal(made.code, 0, made.stderr)
-  credentials = readCredentials(JSON.parse(made.stdout) as Record<string, string>)
-})
-const leftovers: (() => unknown)[] = []
-after(async () => {
-  await Promise.all(leftovers.map((end) => end()))
-  await database.drop()
-  await rm(dataDir, { recursive: true, force: true })
-})
+const dataDir = await useFolder()
+const database = await useDatabase()
+const shared = {
+  DATABASE_URL: database.url,
+  MASTER_KEY: randomBytes(32).toString('base64'),
+  STOP_DELAY_MS: '1500',
+  RATE_PER_SECOND: '1000000',
+  LOG_LEVEL: 'info',
+}
+const credentials = await createPartner('Restarts', { ...shared, LOG_LEVEL: 'warn' })
 
 type Instance = Backend & {
   readonly restart: () => Promise<void>
@@ -59,11 +43,11 @@ async function startInstance(
   words: readonly string[],
   given: Readonly<Record<string, string>> = {},
 ): Promise<Instance> {
-  const [PORT, OPS_PORT] = (await freePorts(2)) as [string, string]
+  const { PORT, OPS_PORT } = await freePortSettings()
   const env = { ...shared, DATA_DIR: dataDir, PORT, OPS_PORT, ...given }
   let program = await start(words, env)
   // After a failed test: a program that has ended ignores the signal.
-  leftovers.push(() => program.signal('SIGKILL'))
+  atEnd(() => program.signal('SIGKILL'))
   const stopIt = async () => {
     const { code, stderr } = await stop(program)
     assert.equal(code, 0, stderr)
@@ -125,8 +109,7 @@ function assertNoFailure(balancer: Balancer, payouts: number): void {
 for (const words of [['serve'], ['serve', '--processes', '2']])
   test(`no request fails during rolling restarts of two instances of: ${words.join(' ')}`, async (t) => {
     const instances = [await startInstance(words), await startInstance(words)]
-    const balancer = await startBalancer(instances)
-    leftovers.push(balancer.close)
+    const balancer = untilEnd(await startBalancer(instances))
     const payouts = await payWhile(createClient(balancer.url, credentials), () => restartInTurn(instances, balancer))
     t.diagnostic(`${restarts} restarts, ${payouts} payouts`)
     assertNoFailure(balancer, payouts)
@@ -135,11 +118,10 @@ for (const words of [['serve'], ['serve', '--processes', '2']])
 
 test('no request fails during rolling restarts of two gateways and of the two api processes behind them', async (t) => {
   const apis = [await startInstance(['api']), await startInstance(['api'])]
-  const inner = await startBalancer(apis)
+  const inner = untilEnd(await startBalancer(apis))
   const toApi = { API_URL: inner.url }
   const gateways = [await startInstance(['gateway'], toApi), await startInstance(['gateway'], toApi)]
-  const outer = await startBalancer(gateways)
-  leftovers.push(outer.close, inner.close)
+  const outer = untilEnd(await startBalancer(gateways))
   const payouts = await payWhile(createClient(outer.url, credentials), async () => {
     await restartInTurn(apis, outer)
     await restartInTurn(gateways, outer)
@@ -153,8 +135,7 @@ test('no request fails during rolling restarts of two gateways and of the two ap
 
 test('no request fails while SIGUSR2 replaces the processes of one instance in turn', async (t) => {
   const instance = await startInstance(['serve', '--processes', '2'])
-  const balancer = await startBalancer([instance])
-  leftovers.push(balancer.close)
+  const balancer = untilEnd(await startBalancer([instance]))
   const lines = (message: string) =>
     linesOf(instance.program().stderr()).filter((line) => line.includes(message)).length
   const rounds = scaled(1, 4)

@@ -3,14 +3,14 @@
  * worker continues. The money is credited or frozen once, each event occurs once, and the ledger balances.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { operatorPartnerId } from '../../service/src/cases/index.ts'
 import { minuteMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { processBankNotifications } from '../../service/src/banks/settlement/index.ts'
 import { checkLedger } from '../model/ledger-audit.ts'
-import { createTestService, type Service } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
+import { useModules } from '../support/fixture.ts'
 import {
   addHolder,
   amount,
@@ -25,13 +25,9 @@ import {
 /** Fewer points mean that the worker did not run, or that its commits are not counted. */
 const pointsMin = 10
 
-let service: Service
-before(async () => {
-  service = await createTestService({ stepMs: 0 })
-  await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
-  await service.screening.lists.load(await sampleList(), 'Sam Staff')
-})
-after(() => service.close())
+const service = await useModules({ stepMs: 0 })
+await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
+await service.screening.lists.load(await sampleList(), 'Sam Staff')
 
 /** The work of the next worker, after the leases of the killed one have ended. */
 async function finish(partnerId: string, outcome: 'clear' | 'confirm'): Promise<void> {
@@ -53,7 +49,7 @@ const eventsOf = async (partnerId: string) =>
   ).map(({ type }) => type.replace('partner.customer.', ''))
 
 for (const outcome of ['clear', 'confirm'] as const)
-  test(`a worker killed while money waits: ${outcome} has its effect once`, async (t) => {
+  test(`after a kill while money waits, the decision to ${outcome} takes effect once`, async (t) => {
     await killAtCrashPoints(t, { worker: 'screening', pointsMin }, async (runWorker) => {
       const { partnerId, iban } = await addHolder(service, listedName)
       await sendCredit(service, iban)

@@ -3,22 +3,19 @@
  * bank receives each instruction once, each payment ends as expected, the ledger balances, and each event occurs once.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { minuteMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { submitDuePayouts, processBankNotifications } from '../../service/src/banks/settlement/index.ts'
 import { checkPayments } from '../model/payments.ts'
-import { addPartner, balanceOf, createTestService, type Service, ip, pay } from '../support/composition.ts'
+import { addPartner, balanceOf, ip, pay } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
+import { useModules } from '../support/fixture.ts'
 
 /** Fewer points mean that the worker did not run, or that its commits are not counted. */
 const pointsMin = 25
 
-let service: Service
-before(async () => {
-  service = await createTestService({ stepMs: 0 })
-})
-after(() => service.close())
+const service = await useModules({ stepMs: 0 })
 
 /** The amount selects the behaviour of the sandbox bank. */
 const finalStatuses = {
@@ -72,7 +69,7 @@ async function checkPaymentsOf(partnerId: string, expected: ReadonlyMap<string, 
   assert.deepEqual(await balanceOf(service, partnerId), { posted, reserved: 0n, available: posted })
 }
 
-test('a settlement worker killed at any point submits nothing twice, and the next worker loses nothing', async (t) => {
+test('after a kill at any point, the next settlement worker completes each payment, and none is sent twice', async (t) => {
   await killAtCrashPoints(t, { worker: 'settlement', pointsMin }, async (runWorker) => {
     const { partner, expected } = await scenario()
     await runWorker(service, { partnerId: partner.partnerId })

@@ -6,22 +6,19 @@ import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { chown, open, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { createLog } from '../../service/src/kernel/index.ts'
 import { createDatabase, type Database } from '../../service/src/postgres/index.ts'
 import { type Client, textAt } from '../support/client.ts'
 import { startCrashingPostgres } from '../support/crashing-postgres.ts'
+import { untilEnd } from '../support/fixture.ts'
 import { assertProblem } from '../support/problem.ts'
 import { linesOf } from '../support/program.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, payoutText } from '../support/world.ts'
 
-let server: Awaited<ReturnType<typeof startCrashingPostgres>>
-before(async () => {
-  server = await startCrashingPostgres()
-})
-after(() => server.close())
+const server = untilEnd(await startCrashingPostgres())
 /** One key for the services of all tests: they open the same database one after the other. */
 const masterKey = randomBytes(32).toString('base64')
 const startService = () => startTestService({ env: { DATABASE_URL: server.url, MASTER_KEY: masterKey } })

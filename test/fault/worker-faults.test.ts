@@ -7,52 +7,29 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, afterEach, before, test } from 'node:test'
+import { test } from 'node:test'
 import { systemClock } from '../../service/src/kernel/index.ts'
-import {
-  type Counter,
-  type CounterOptions,
-  createScene,
-  inFlightMax,
-  verifyScene,
-  scaled,
-  startCounter,
-} from '../support/faults.ts'
+import { type CounterOptions, createScene, inFlightMax, scaled, verifyScene } from '../support/faults.ts'
 import { crashingThread } from '../support/crashing-thread.ts'
 import { startDelivery } from '../support/jobs.ts'
 import { until } from '../support/until.ts'
-import { createHooks, type Hooks } from '../support/webhooks.ts'
-import { createWorkers } from '../support/worker-processes.ts'
+import { createHooks } from '../support/webhooks.ts'
+import { useDelivery } from '../support/worker-processes.ts'
 
 const endpointsMax = 4
 const leaseMs = 2000
 
-let hooks: Hooks
-before(async () => {
-  hooks = await createHooks({ clock: systemClock })
-})
-after(() => hooks?.close())
+const { hooks, workers, listen } = await useDelivery({ clock: systemClock })
 
-const workers = createWorkers(() => hooks)
-const counters: Counter[] = []
-afterEach(async () => {
-  await workers.killAll()
-  await Promise.all(counters.splice(0).map((counter) => counter.close()))
-})
-
-async function prepareScene(options: () => CounterOptions) {
-  for (let at = 0; at < endpointsMax; at += 1) counters.push(await startCounter(options()))
-  return createScene(hooks, counters)
-}
+const prepareScene = async (options: CounterOptions) => createScene(hooks, await listen(endpointsMax, options))
 
 test('repeated kills of workers lose nothing and duplicate only attempts in flight', async (t) => {
-  const scene = await prepareScene(() => ({ answerMs: () => 5 }))
+  const scene = await prepareScene({ answerMs: () => 5 })
   const kills = scaled(4, 25)
   await scene.emit(40)
   let [first, second] = [workers.spawn({ leaseMs }), workers.spawn({ leaseMs, threads: 1 })]
   for (let killed = 0; killed < kills; killed += 1) {
-    const before = scene.posts()
-    await until('more events arrive', () => scene.posts() > before + 10)
+    await scene.more()
     await workers.kill(first)
     ;[first, second] = [second, workers.spawn({ leaseMs, threads: killed % 2 })]
     await scene.emit(20)
@@ -64,7 +41,7 @@ test('repeated kills of workers lose nothing and duplicate only attempts in flig
 test('a worker frozen past its lease loses its queues, and its late results change nothing', async (t) => {
   const freezes = scaled(1, 5)
   let isSlow = true
-  const scene = await prepareScene(() => ({ answerMs: () => (isSlow ? 300 : 5) }))
+  const scene = await prepareScene({ answerMs: () => (isSlow ? 300 : 5) })
   for (let frozen = 0; frozen < freezes; frozen += 1) {
     isSlow = true
     await scene.emit(20)
@@ -86,10 +63,10 @@ test('a worker frozen past its lease loses its queues, and its late results chan
 })
 
 test('with two workers on the same queues and endpoints that fail one in four, each event is accepted once', async (t) => {
-  const scene = await prepareScene(() => ({
+  const scene = await prepareScene({
     fault: (response, nth) => nth % 4 === 0 && response.writeHead(500).end() !== undefined,
     answerMs: () => 2,
-  }))
+  })
   const other = await createHooks({
     url: hooks.url,
     key: hooks.key,
@@ -97,17 +74,9 @@ test('with two workers on the same queues and endpoints that fail one in four, e
     retryDelaysMs: Array.from({ length: 20 }, () => 10),
   })
   // One worker sends from a thread, the other from its main thread.
-  const loops = [0, 1].map((threads) =>
-    startDelivery({
-      db: other.db,
-      clock: systemClock,
-      log: other.log,
-      webhooks: other.webhooks,
-      allowLoopback: true,
-      idleMs: 5,
-      threads,
-    }),
-  )
+  const { db, log, webhooks } = other
+  const parts = { db, clock: systemClock, log, webhooks, allowLoopback: true, idleMs: 5 }
+  const loops = [0, 1].map((threads) => startDelivery({ ...parts, threads }))
   await scene.emit(scaled(50, 1000))
   await scene.delivered()
   await Promise.all(loops.map((loop) => loop.stop()))
@@ -115,17 +84,16 @@ test('with two workers on the same queues and endpoints that fail one in four, e
   const { refused } = await verifyScene(t, scene, { duplicatesMax: 0 })
   assert.equal(
     refused,
-    counters.reduce((sum, { posts }) => sum + Math.floor(posts.length / 4), 0),
+    scene.endpoints.reduce((sum, { counter }) => sum + Math.floor(counter.posts.length / 4), 0),
   )
 })
 
 test('exchange threads that crash with attempts in flight are replaced, and nothing is lost', async (t) => {
   const crashes = scaled(2, 6)
   const folder = await mkdtemp(join(tmpdir(), 'threads-'))
-  for (let at = 0; at < endpointsMax; at += 1) counters.push(await startCounter({ answerMs: () => 20 }))
   const partnerId = await hooks.addPartner()
   const act = (reference: string) => hooks.emit(partnerId, reference, 'CRASHES')
-  const scene = await createScene(hooks, counters, { partnerId, act })
+  const scene = await createScene(hooks, await listen(endpointsMax, { answerMs: () => 20 }), { partnerId, act })
   const { db, log, webhooks } = hooks
   for (let crash = 0; crash < crashes; crash += 1) {
     const marker = join(folder, String(crash))

@@ -7,20 +7,18 @@ import { assertLine, guideTests, runTypeScript } from './run.ts'
 
 const guide = new URL('../../docs/guides/payout-controls.md', import.meta.url)
 
-const guideTest = guideTests(import.meta.url)
+const test = guideTests(import.meta.url)
 
-guideTest('the commands and the code of the guide run: preview, limit, fee, approval', async (service) => {
+test('the commands and the code of the guide run: preview, limit, fee, approval', async (service) => {
   const approverFile = join(service.dataDir, 'approver.json')
-  const commands = programOf(guide, 'sh').text.trimEnd().split('\n')
+  const commands = programOf(guide, 'sh', 1).trimEnd().split('\n')
   assert.equal(commands.length, 4)
   for (const command of commands) {
     const [words = '', file] = command.replace(/^(?:\(umask 077; )?npm run -s operator -- /, '').split(' > ')
     const printed = await service.operator(...words.replace('$PARTNER', service.credentials.partnerId).split(' '))
     if (file !== undefined) await writeFile(approverFile, JSON.stringify(printed))
   }
-  const { text, blocks } = programOf(guide, 'ts')
-  assert.equal(blocks, 4)
-  const runs = await runTypeScript(service, text, { PARTNER_PAYMENTS_APPROVER: approverFile })
+  const runs = await runTypeScript(service, programOf(guide, 'ts', 4), { PARTNER_PAYMENTS_APPROVER: approverFile })
   assertLine(runs, /^accepted: true, fee 0\.70, total 500\.70 by SepaCreditTransfer$/)
   assertLine(runs, /^ {2}limit\.beneficiary\.day: passed$/)
   assertLine(runs, /^ {2}approval: notApplicable$/)

@@ -7,12 +7,10 @@ import { assertLine, guideTests, runTypeScript } from './run.ts'
 
 const readme = new URL('../../sdk/README.md', import.meta.url)
 
-const guideTest = guideTests(import.meta.url)
+const test = guideTests(import.meta.url)
 
-guideTest('the code of the README runs', async (service) => {
-  const { text, blocks } = programOf(readme, 'ts')
-  assert.equal(blocks, 9)
-  const runs = await runTypeScript(service, text)
+test('the code of the README runs', async (service) => {
+  const runs = await runTypeScript(service, programOf(readme, 'ts', 9))
   assertLine(runs, /^payout 12\.50 EUR Pending, IBANs$/)
   assertLine(runs, /^replayed: true, true$/)
   assertLine(runs, /^found the customer$/)
@@ -26,7 +24,7 @@ guideTest('the code of the README runs', async (service) => {
 })
 
 for (const skewMs of [-3_600_000, 3_600_000]) {
-  guideTest(`a client whose clock is wrong by ${skewMs} ms corrects it by the Date of the service`, async (service) => {
+  test(`a client whose clock is wrong by ${skewMs} ms corrects it by the Date of the service`, async (service) => {
     const retries: RetryLog[] = []
     const client = createClient({
       ...service.credentials,
@@ -43,7 +41,7 @@ for (const skewMs of [-3_600_000, 3_600_000]) {
   })
 }
 
-guideTest('listAll returns every customer of the service once, over several pages', async (service) => {
+test('listAll returns every customer of the service once, over several pages', async (service) => {
   const client = createClient({ ...service.credentials, baseUrl: service.baseUrl })
   const email = 'pages@example.com'
   const created: string[] = []
@@ -54,25 +52,22 @@ guideTest('listAll returns every customer of the service once, over several page
   assert.equal((await Array.fromAsync(all.pages())).length, 3)
 })
 
-guideTest(
-  'refusals of the service have the class of their status and the request id of the caller',
-  async (service) => {
-    const client = createClient({ ...service.credentials, baseUrl: service.baseUrl })
-    const invitation = {
-      email: 'twice@example.com',
-      fullName: 'T',
-      role: 'Operator',
-      redirectUrl: 'https://a.example',
-    } as const
-    await client.users.createInvitations({ invitations: [invitation] })
-    await assert.rejects(
-      client.users.createInvitations({ invitations: [invitation] }, { requestId: 'mine-1' }),
-      (error) => error instanceof ConflictError && error.code === 'invitation_exists' && error.requestId === 'mine-1',
-    )
-    const account = ['--partner', service.credentials.partnerId, '--name', 'Reader', '--permissions', 'accounts:read']
-    const reader = await service.operator('service-account', 'create', ...account)
-    const limited = createClient({ ...readCredentials(reader), baseUrl: service.baseUrl })
-    await limited.accounts.list()
-    await assert.rejects(limited.customers.list(), PermissionError)
-  },
-)
+test('refusals of the service have the class of their status and the request id of the caller', async (service) => {
+  const client = createClient({ ...service.credentials, baseUrl: service.baseUrl })
+  const invitation = {
+    email: 'twice@example.com',
+    fullName: 'T',
+    role: 'Operator',
+    redirectUrl: 'https://a.example',
+  } as const
+  await client.users.createInvitations({ invitations: [invitation] })
+  await assert.rejects(
+    client.users.createInvitations({ invitations: [invitation] }, { requestId: 'mine-1' }),
+    (error) => error instanceof ConflictError && error.code === 'invitation_exists' && error.requestId === 'mine-1',
+  )
+  const account = ['--partner', service.credentials.partnerId, '--name', 'Reader', '--permissions', 'accounts:read']
+  const reader = await service.operator('service-account', 'create', ...account)
+  const limited = createClient({ ...readCredentials(reader), baseUrl: service.baseUrl })
+  await limited.accounts.list()
+  await assert.rejects(limited.customers.list(), PermissionError)
+})

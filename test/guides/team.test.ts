@@ -6,22 +6,18 @@ import { assertLine, guideTests, runTypeScript } from './run.ts'
 
 const guide = new URL('../../docs/guides/team.md', import.meta.url)
 
-const guideTest = guideTests(import.meta.url)
+const test = guideTests(import.meta.url)
 
-guideTest(
-  'the code of the guide invites a person, who joins by the mailed link and is then listed',
-  async (service) => {
-    const { text, blocks } = programOf(guide, 'ts')
-    assert.equal(blocks, 2)
-    const runs = await runTypeScript(service, text)
-    assertLine(runs, /^grace\.\d+@example\.com: Pending$/)
-    const [, address = ''] = /^(grace\S+): Pending$/.exec(runs[0]?.[0] ?? '') ?? []
-    await joinByPassword(service, address)
-    assertLine(await runTypeScript(service, text), /^Grace Hopper signs in with password$/)
-  },
-)
+test('the code of the guide invites a person, who joins by the mailed link and is then listed', async (service) => {
+  const text = programOf(guide, 'ts', 2)
+  const runs = await runTypeScript(service, text)
+  assertLine(runs, /^grace\.\d+@example\.com: Pending$/)
+  const [, address = ''] = /^(grace\S+): Pending$/.exec(runs[0]?.[0] ?? '') ?? []
+  await joinByPassword(service, address)
+  assertLine(await runTypeScript(service, text), /^Grace Hopper signs in with password$/)
+})
 
-guideTest('a key with every permission sets single sign-on only where the setting lets it', async (service, mode) => {
+test('a key with every permission sets single sign-on only where the setting lets it', async (service, mode) => {
   const given = {
     issuer: 'https://id.example',
     clientId: 'console',

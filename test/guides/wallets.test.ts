@@ -1,16 +1,13 @@
 /** Runs the code of the guide to wallets unchanged. */
-import assert from 'node:assert/strict'
 import { programOf } from './extract.ts'
 import { assertLine, guideTests, runTypeScript } from './run.ts'
 
 const guide = new URL('../../docs/guides/wallets.md', import.meta.url)
 
-const guideTest = guideTests(import.meta.url)
+const test = guideTests(import.meta.url)
 
-guideTest('the TypeScript of the guide runs: tokens are received, paid and taken back', async (service) => {
-  const { text, blocks } = programOf(guide, 'ts')
-  assert.equal(blocks, 9)
-  const runs = await runTypeScript(service, text)
+test('the TypeScript of the guide runs: tokens are received, paid and taken back', async (service) => {
+  const runs = await runTypeScript(service, programOf(guide, 'ts', 9))
   assertLine(runs, /^wallet on simulated, one address$/)
   assertLine(runs, /^received 250\.000000 USDC as TokenTransferIn$/)
   assertLine(runs, /^refused: validation_failed$/)

@@ -7,7 +7,8 @@ import { suite, test, type TestContext } from 'node:test'
 import { type IsoBank, startIsoBank } from '../../examples/iso-bank/bank.ts'
 import type { Order, Settings } from '../../examples/iso-bank/model.ts'
 import { createManualClock } from '../support/clock.ts'
-import { creditorIban, debtorIban, pain001, put, recall, type Wanted } from './company.ts'
+import { pluck } from '../support/pluck.ts'
+import { creditorIban, debtorIban, pain001, putFile, recall, type WantedPayment } from './company.ts'
 
 const answered = { answerMs: 0, bookMs: 1000, laterMs: 1000 } satisfies Partial<Settings>
 
@@ -37,8 +38,8 @@ function open(context: TestContext, orders: readonly Order[] = []) {
     clock,
     settle,
     texts,
-    pay: (wanted: readonly Wanted[], messageId = 'M1') => {
-      put(bank, `${messageId}.xml`, pain001(messageId, wanted))
+    pay: (wanted: readonly WantedPayment[], messageId = 'M1') => {
+      putFile(bank, `${messageId}.xml`, pain001(messageId, wanted))
       settle()
     },
     restart: () => {
@@ -48,8 +49,17 @@ function open(context: TestContext, orders: readonly Order[] = []) {
   }
 }
 
-const statusOf = (bank: IsoBank, id: string) =>
-  bank.book().payments.find(({ endToEndId }) => endToEndId === `E-${id}`)?.status
+/** Payments with the ids 1, 2 and so on. */
+const ofAmounts = (...amounts: readonly bigint[]): readonly WantedPayment[] =>
+  amounts.map((amount, index) => ({ id: String(index + 1), amount }))
+/** The statuses of payments, in the order of their ids. */
+const statuses = (bank: IsoBank) => {
+  const { payments } = bank.book()
+  return pluck(
+    payments.toSorted((one, other) => Number(one.endToEndId.slice(2)) - Number(other.endToEndId.slice(2))),
+    'status',
+  )
+}
 const spent = (bank: IsoBank) => {
   const [account] = bank.book().accounts
   return (account?.opening ?? 0n) - (account?.balance ?? 0n)
@@ -65,10 +75,10 @@ suite('a payment', () => {
     assert.match(texts('camt.054')[0] ?? '', /<DbtrAcct>.*<UltmtDbtr><Pty><Nm>Ada Lovelace<.*<Cdtr>/)
   })
 
-  test('is answered, booked and told, and is on the next statement', (context) => {
+  test('is answered, booked and reported, and is on the next statement', (context) => {
     const { bank, pay, texts, settle } = open(context)
-    pay([{ id: '1', amount: 12_50n }])
-    assert.equal(statusOf(bank(), '1'), 'executed')
+    pay(ofAmounts(12_50n))
+    assert.deepEqual(statuses(bank()), ['executed'])
     assert.match(texts('pain.002')[0] ?? '', /<GrpSts>ACCP<.*<TxSts>ACSP</)
     assert.match(texts('camt.054')[0] ?? '', /<EndToEndId>E-1<.*<Amt Ccy="EUR">12.50</)
     bank().order({ order: 'statement' })
@@ -77,36 +87,17 @@ suite('a payment', () => {
       texts('camt.053').find((text) => text.includes(debtorIban)) ?? '',
       /OPBD.*100000000000\.00.*CLBD.*99999999987\.50/,
     )
-    assert.deepEqual(
-      bank()
-        .book()
-        .statements.map(({ currency, sequence, entries }) => [currency, sequence, entries]),
-      [
-        ['EUR', 1, 1],
-        ['GBP', 1, 0],
-        ['USD', 1, 0],
-      ],
-    )
+    const { statements } = bank().book()
+    const listed = statements.map(({ currency, sequence, entries }) => `${currency} ${sequence}: ${entries}`)
+    assert.deepEqual(listed, ['EUR 1: 1', 'GBP 1: 0', 'USD 1: 0'])
   })
 
   test('is treated by its amount as the sandbox bank does', (context) => {
     const { bank, pay } = open(context)
-    pay(Array.from({ length: 11 }, (_none, index) => ({ id: String(index + 1), amount: 4001_01n + BigInt(index) })))
-    assert.deepEqual(
-      Array.from({ length: 11 }, (_none, index) => statusOf(bank(), String(index + 1))),
-      [
-        'rejected',
-        'refused',
-        'refused',
-        'refused',
-        'returned',
-        'executed',
-        'lost',
-        'executed',
-        'executed',
-        'lost',
-        'executed',
-      ],
+    pay(ofAmounts(...Array.from({ length: 11 }, (_none, index) => 4001_01n + BigInt(index))))
+    assert.equal(
+      statuses(bank()).join(' '),
+      'rejected refused refused refused returned executed lost executed executed lost executed',
     )
     // Returned is back, short is 1.00 less; delayed, short, contradicted and the last one left.
     assert.equal(spent(bank()), 4001_06n + 4001_08n - 100n + 4001_09n + 4001_11n)
@@ -119,13 +110,10 @@ suite('a payment', () => {
       { id: '2', amount: 10n ** 13n + 1n },
       { id: '3', amount: 1n },
     ])
-    assert.deepEqual(
-      ['1', '2', '3'].map((id) => statusOf(bank(), id)),
-      ['refused', 'refused', 'executed'],
-    )
-    put(bank(), 'sum.xml', pain001('M2', [{ id: '4', amount: 5n }], { controlSum: '0.06' }))
-    put(bank(), 'torn.xml', pain001('M3', [{ id: '5', amount: 5n }]).slice(0, 300))
-    put(bank(), '.hidden.tmp', pain001('M4', [{ id: '6', amount: 5n }]))
+    assert.deepEqual(statuses(bank()), ['refused', 'refused', 'executed'])
+    putFile(bank(), 'sum.xml', pain001('M2', [{ id: '4', amount: 5n }], { controlSum: '0.06' }))
+    putFile(bank(), 'torn.xml', pain001('M3', [{ id: '5', amount: 5n }]).slice(0, 300))
+    putFile(bank(), '.hidden.tmp', pain001('M4', [{ id: '6', amount: 5n }]))
     settle()
     assert.equal(spent(bank()), 1n)
     const codes = texts('pain.002').flatMap((text) => /<GrpSts>RJCT<.*<Cd>(\w+)</.exec(text)?.[1] ?? [])
@@ -135,9 +123,7 @@ suite('a payment', () => {
 
   test('that comes twice is executed once, and the bank remembers that it came twice', (context) => {
     const { bank, pay } = open(context)
-    pay([{ id: '1', amount: 5n }])
-    pay([{ id: '1', amount: 5n }])
-    pay([{ id: '1', amount: 5n }], 'M2')
+    for (const messageId of ['M1', 'M1', 'M2']) pay(ofAmounts(5n), messageId)
     assert.equal(spent(bank()), 5n)
     assert.deepEqual(bank().book().duplicates, ['message M1', 'instruction I-1'])
     assert.equal(bank().book().payments[0]?.timesReceived, 3)
@@ -147,83 +133,47 @@ suite('a payment', () => {
     const { bank, pay, texts, settle } = open(context, [
       { order: 'payment', match: { amount: 7n }, treatment: { do: 'hold' } },
     ])
-    pay([
-      { id: '1', amount: 5n },
-      { id: '2', amount: 7n },
-    ])
-    put(bank(), 'r1.xml', recall('R1', '1'))
-    put(bank(), 'r2.xml', recall('R2', '2'))
-    put(bank(), 'r3.xml', recall('R3', '3'))
+    pay(ofAmounts(5n, 7n))
+    for (const id of ['1', '2', '3']) putFile(bank(), `r${id}.xml`, recall(`R${id}`, id))
     settle()
-    assert.deepEqual(
-      ['1', '2'].map((id) => statusOf(bank(), id)),
-      ['returned', 'rejected'],
-    )
+    assert.deepEqual(statuses(bank()), ['returned', 'rejected'])
     assert.equal(spent(bank()), 0n)
-    assert.deepEqual(
-      texts('camt.029')
-        .map((text) => /<TxCxlSts>(\w+)/.exec(text)?.[1])
-        .toSorted(),
-      ['ACCR', 'ACCR', 'RJCR'],
-    )
+    const answers = texts('camt.029').map((text) => /<TxCxlSts>(\w+)/.exec(text)?.[1])
+    assert.deepEqual(answers.toSorted(), ['ACCR', 'ACCR', 'RJCR'])
   })
 })
 
 suite('an order', () => {
-  test('chooses what becomes of the payments that it names, so many times', (context) => {
+  test('sets the outcome of matching payments, a given number of times', (context) => {
     const { bank, pay, texts } = open(context, [
       { order: 'payment', match: { endToEndId: 'E-1' }, treatment: { do: 'double' } },
       { order: 'payment', match: { amount: 20n }, times: 1, treatment: { do: 'falsify', endToEndId: 'E-X' } },
       { order: 'payment', match: { remittance: 'Invoice 4' }, treatment: { do: 'execute silently' } },
     ])
-    pay([
-      { id: '1', amount: 10n },
-      { id: '2', amount: 20n },
-      { id: '3', amount: 20n },
-      { id: '4', amount: 30n },
-    ])
+    pay(ofAmounts(10n, 20n, 20n, 30n))
     assert.equal(spent(bank()), 10n + 10n + 20n + 20n + 30n)
     const told = texts('camt.054').join('')
     assert.deepEqual(
       ['E-1', 'E-2', 'E-X', 'E-3', 'E-4'].map((id) => count(told, `<EndToEndId>${id}<`)),
       [2, 0, 1, 1, 0],
     )
-    assert.deepEqual(
-      bank()
-        .book()
-        .oddities.map(({ kind, subject }) => [kind, subject]),
-      [
-        ['double', 'E-1'],
-        ['falsify', 'E-2'],
-        ['execute silently', 'E-4'],
-      ],
-    )
+    const oddities = bank()
+      .book()
+      .oddities.map(({ kind, subject }) => `${kind} ${subject}`)
+    assert.deepEqual(oddities, ['double E-1', 'falsify E-2', 'execute silently E-4'])
   })
 
   test('books a credit, its reversal, fees and batches, in both versions', (context) => {
     for (const version of ['current', 'older'] as const) {
       const { bank, texts, settle } = open(context, [{ order: 'settings', settings: { version } }])
       const debtor = { name: 'Ada & Co', iban: 'DE89370400440532013000' }
-      const { ref } = bank().order({
-        order: 'credit',
-        iban: 'LT121000011101001000',
-        amount: 100n,
-        currency: 'EUR',
-        debtor,
-        charge: 1n,
-      })
+      const iban = 'LT121000011101001000'
+      const { ref } = bank().order({ order: 'credit', iban, amount: 100n, currency: 'EUR', debtor, charge: 1n })
       bank().order({ order: 'reverse', credit: ref ?? '' })
       bank().order({ order: 'fee', currency: 'EUR', amount: 7n })
       bank().order({ order: 'debit', currency: 'EUR', amount: 3n })
-      bank().order({
-        order: 'batch credit',
-        currency: 'EUR',
-        details: 'with the statement',
-        credits: [
-          { iban: debtorIban, amount: 4n, debtor },
-          { iban: debtorIban, amount: 5n, debtor },
-        ],
-      })
+      const credits = [4n, 5n].map((amount) => ({ iban: debtorIban, amount, debtor }))
+      bank().order({ order: 'batch credit', currency: 'EUR', details: 'with the statement', credits })
       settle()
       assert.equal(spent(bank()), 1n)
       const [told] = texts('camt.054')
@@ -234,17 +184,12 @@ suite('an order', () => {
       )
       bank().order({ order: 'statement' })
       settle()
-      assert.equal(
-        count(
-          texts('camt.053').find((text) => text.includes(debtorIban)),
-          '<TxDtls>',
-        ),
-        5,
-      )
+      const statement = texts('camt.053').find((text) => text.includes(debtorIban))
+      assert.equal(count(statement, '<TxDtls>'), 5)
     }
   })
 
-  test('spoils files, and sends what did not arrive again', (context) => {
+  test('corrupts files, and sends lost files again', (context) => {
     const { bank, texts, settle } = open(context)
     const faults = ['twice', 'same id', 'cut', 'garbage', 'wrong balance', 'omit'] as const
     for (const fault of faults) {
@@ -259,11 +204,7 @@ suite('an order', () => {
     bank().order({ order: 'release' })
     settle()
     const ids = idsOf()
-    for (const [id, times] of [
-      ['053-EUR-3', 1],
-      ['053-EUR-5', 2],
-      ['053-EUR-6', 1],
-    ] as const)
+    for (const [id, times] of Object.entries({ '053-EUR-3': 1, '053-EUR-5': 2, '053-EUR-6': 1 }))
       assert.equal(ids.filter((each) => each === id).length, times, id)
     assert.equal(bank().book().oddities.length, faults.length * 3)
   })
@@ -278,9 +219,9 @@ suite('an order', () => {
   })
 })
 
-test('a bank that is killed goes on where it was, and a line that was cut is none', (context) => {
+test('a killed bank continues where it stopped and ignores a truncated line', (context) => {
   const { bank, pay, restart, settle, texts } = open(context)
-  put(bank(), 'M1.xml', pain001('M1', [{ id: '1', amount: 4001_05n }]))
+  putFile(bank(), 'M1.xml', pain001('M1', [{ id: '1', amount: 4001_05n }]))
   const journal = join(bank().toBank, '../state/journal.jsonl')
   for (let step = 0; step < 6; step += 1) {
     bank().step()
@@ -288,7 +229,7 @@ test('a bank that is killed goes on where it was, and a line that was cut is non
     restart()
   }
   settle()
-  assert.equal(statusOf(bank(), '1'), 'returned')
+  assert.deepEqual(statuses(bank()), ['returned'])
   pay([{ id: '2', amount: 5n }], 'M2')
   assert.equal(spent(bank()), 5n)
   assert.deepEqual(bank().book().duplicates, [])

@@ -5,7 +5,7 @@ import type { IsoBank } from '../../examples/iso-bank/bank.ts'
 import { accountsDefault } from '../../examples/iso-bank/bank.ts'
 import { decimal } from '../../examples/iso-bank/write.ts'
 
-export type Wanted = {
+export type WantedPayment = {
   readonly id: string
   readonly amount: bigint
   readonly name?: string
@@ -25,7 +25,7 @@ export type Changes = {
   readonly account?: string
 }
 
-export function pain001(messageId: string, wanted: readonly Wanted[], changes: Changes = {}): string {
+export function pain001(messageId: string, wanted: readonly WantedPayment[], changes: Changes = {}): string {
   const sum = changes.controlSum ?? decimal(wanted.reduce((total, { amount }) => total + amount, 0n))
   const count = changes.count ?? wanted.length
   const transfers = wanted.map(
@@ -60,5 +60,5 @@ export function recall(messageId: string, id: string): string {
   )
 }
 
-export const put = ({ toBank }: Pick<IsoBank, 'toBank'>, name: string, text: string): void =>
+export const putFile = ({ toBank }: Pick<IsoBank, 'toBank'>, name: string, text: string): void =>
   writeFileSync(join(toBank, name), text)

@@ -14,7 +14,7 @@ import {
   type Source,
 } from '../../service/src/iso20022/index.ts'
 import { createManualClock } from '../support/clock.ts'
-import { debtorIban, pain001, put, recall } from './company.ts'
+import { debtorIban, pain001, putFile, recall } from './company.ts'
 
 async function* inParts(bytes: Uint8Array): Source {
   for (let at = 0; at < bytes.length; at += 1000) yield bytes.subarray(at, at + 1000)
@@ -45,7 +45,7 @@ for (const version of ['current', 'older'] as const)
       details: 'at once',
       credits: [{ iban: debtorIban, amount: 4n, debtor }],
     })
-    put(
+    putFile(
       bank,
       'M1.xml',
       pain001(
@@ -58,7 +58,7 @@ for (const version of ['current', 'older'] as const)
       ),
     )
     while (bank.step() > 0);
-    put(bank, 'R1.xml', recall('R1', '1'))
+    putFile(bank, 'R1.xml', recall('R1', '1'))
     while (bank.step() > 0);
     bank.order({ order: 'statement' })
     while (bank.step() > 0);

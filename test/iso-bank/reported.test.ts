@@ -8,8 +8,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, suite, test } from 'node:test'
 import type { BankEntry, EntryDetail } from '../../service/src/iso20022/index.ts'
 import { hourMs, minuteMs } from '../../service/src/kernel/index.ts'
-import { readAtOneMoment, sql } from '../../service/src/postgres/index.ts'
-import type { ReportLine } from '../../service/src/cases/reconciliation/index.ts'
+import { sql } from '../../service/src/postgres/index.ts'
 import { submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
 import { addPartner, balanceOf, createTestService, pay, type Service } from '../support/composition.ts'
 import {
@@ -22,9 +21,11 @@ import {
   euro,
   markFiled,
   ownIban,
+  reconciliationLines,
   type ReportOptions,
   reportXml,
 } from '../support/iso-incoming.ts'
+import { pluck } from '../support/pluck.ts'
 import { samplesFolder } from '../support/samples.ts'
 
 const account = { connector: connectorId, account: ownIban, currency: 'EUR' } as const
@@ -70,12 +71,12 @@ const bookings = () =>
     sql`select amount, kind, booked_on::text as booked_on from rails.iso_entries order by amount, kind`,
   )
 
+type Booked = readonly `${string} ${bigint}`[]
+const kindsAndAmounts = (rows: Awaited<ReturnType<typeof bookings>>): Booked =>
+  rows.map(({ kind, amount }) => `${kind} ${amount}` as const)
+
 async function reconciled(): Promise<Readonly<Record<string, string>>> {
-  const lines: ReportLine[] = []
-  await service.db.transaction(async (tx) => {
-    await readAtOneMoment(tx)
-    for await (const page of service.reconciliation.report(tx, { account: ownIban })) lines.push(...page)
-  })
+  const lines = await reconciliationLines(service)
   const parts = lines.filter(({ record }) => record === 'difference')
   const [seen] = lines.filter(({ record }) => record === 'account')
   return {
@@ -101,7 +102,7 @@ type Kind = {
   readonly samples: readonly string[]
   /** Lists the money that the customer and our payouts have moved, and each booking. */
   readonly moved: bigint
-  readonly booked: readonly (readonly [kind: string, amount: bigint])[]
+  readonly booked: Booked
   readonly closing: string
   readonly on?: string
 }
@@ -126,10 +127,7 @@ const ofTwoDays = (isTurned: boolean): Kind => ({
   },
   samples: [],
   moved: 50_00n,
-  booked: [
-    ['credit', 20_00n],
-    ['credit', 30_00n],
-  ],
+  booked: ['credit 2000', 'credit 3000'],
   closing: '1050.00',
 })
 
@@ -143,10 +141,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     },
     samples: ['booking-of-zero'],
     moved: 0n,
-    booked: [
-      ['payout', -701_00n],
-      ['credit', 701_00n],
-    ],
+    booked: ['payout -70100', 'credit 70100'],
     closing: '1000.00',
   },
   'balances of two days in a statement': { ...ofTwoDays(false), samples: ['two-days-in-a-statement'] },
@@ -180,12 +175,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     },
     samples: [],
     moved: 75_00n,
-    booked: [
-      ['credit', 5_00n],
-      ['credit', 20_00n],
-      ['credit', 20_00n],
-      ['credit', 30_00n],
-    ],
+    booked: ['credit 500', 'credit 2000', 'credit 2000', 'credit 3000'],
     closing: '1075.00',
   },
   'amounts that inform': {
@@ -202,11 +192,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     },
     samples: ['informative-amounts'],
     moved: 66_00n,
-    booked: [
-      ['credit', 21_00n],
-      ['credit', 22_00n],
-      ['credit', 23_00n],
-    ],
+    booked: ['credit 2100', 'credit 2200', 'credit 2300'],
     closing: '1066.00',
   },
   'numbers that are times': {
@@ -224,10 +210,7 @@ const kinds: Readonly<Record<string, Kind>> = {
       ),
     samples: ['number-is-a-time-1', 'number-is-a-time-2'],
     moved: 15_00n,
-    booked: [
-      ['credit', 5_00n],
-      ['credit', 10_00n],
-    ],
+    booked: ['credit 500', 'credit 1000'],
     closing: '1015.00',
   },
   'payments of a batch by their instructed amounts': {
@@ -241,10 +224,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     },
     samples: ['batch-by-instructed-amounts'],
     moved: -63_00n,
-    booked: [
-      ['payout', -32_00n],
-      ['payout', -31_00n],
-    ],
+    booked: ['payout -3200', 'payout -3100'],
     closing: '937.00',
   },
   'midnight in Berlin as a time in UTC': {
@@ -255,7 +235,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     },
     samples: ['booked-at-23-utc'],
     moved: 41_00n,
-    booked: [['credit', 41_00n]],
+    booked: ['credit 4100'],
     closing: '1041.00',
     on: '2026-11-25',
   },
@@ -287,10 +267,7 @@ for (const [title, { payouts = [], ours, samples, moved, booked, closing, on }] 
           .replace(/<Bal>.*<\/Bal>/s, ''),
       )
       const rows = await bookings()
-      assert.deepEqual(
-        rows.map(({ kind, amount }) => [kind, amount]),
-        booked,
-      )
+      assert.deepEqual(kindsAndAmounts(rows), booked)
       if (on !== undefined) assert.deepEqual(new Set(rows.map(({ bookedOn }) => bookedOn)), new Set([on]))
       assert.deepEqual(await casesOf(service), [])
       assert.equal(await at.posted(), float + moved)
@@ -319,10 +296,7 @@ test('times become days of the bank, whatever their offsets and fractions are', 
     entryOf(BigInt(index + 1), { bookingDate, details: [creditTo(at.iban)] }),
   )
   await at.take(reportXml(entries))
-  assert.deepEqual(
-    (await bookings()).map(({ bookedOn }) => bookedOn),
-    Object.values(days),
-  )
+  assert.deepEqual(pluck(await bookings(), 'bookedOn'), Object.values(days))
 })
 
 for (const [statementNumbers, cases] of [
@@ -337,23 +311,17 @@ for (const [statementNumbers, cases] of [
     await folders.put('3.xml', statement([], { ...day, sequence: 3, on: '2026-01-03' }))
     await bank.work()
     const found = await casesOf(service)
-    assert.deepEqual(
-      found.map(({ kind }) => kind),
-      cases,
-    )
+    assert.deepEqual(pluck(found, 'kind'), cases)
     for (const { details } of found) assert.match(details, /1 statement is missing between 1 .* and 3 /)
   })
 
 suite('an entry that cannot be read waits alone', () => {
+  type Three = [BankEntry, BankEntry, BankEntry]
   const credits = (iban: string) =>
-    [21_00n, 22_00n, 23_00n].map((minor) => entryOf(minor, { details: [creditTo(iban)] })) as [
-      BankEntry,
-      BankEntry,
-      BankEntry,
-    ]
+    [21_00n, 22_00n, 23_00n].map((minor) => entryOf(minor, { details: [creditTo(iban)] })) as Three
   const broken = (entry: BankEntry): BankEntry => ({ ...entry, amount: text('22.001') })
 
-  test('its amount is what the balances prove, it is named, and two persons decide: it is credited once', async () => {
+  test('the balances prove its amount, reconciliation names it, and two persons have it credited once', async () => {
     const at = await atBank([])
     const [first, second, third] = credits(at.iban)
     const day = { opening: 1000_00n, closing: 1066_00n }
@@ -371,14 +339,8 @@ suite('an entry that cannot be read waits alone', () => {
     await at.take(statement([first, broken(second), third], { ...day, messageId: 'AGAIN' }))
     assert.equal((await casesOf(service)).filter(({ kind }) => kind !== 'statement_overlap').length, 2)
     const key = { partnerId: open?.partnerId ?? '', id: open?.id ?? '' }
-    const proposal = {
-      ...key,
-      action: 'match',
-      staff: 'ada',
-      note: 'asked the bank',
-      toPartnerId: at.partnerId,
-    } as const
-    await service.db.transaction((tx) => service.decisions.propose(tx, proposal))
+    const proposal = { action: 'match', staff: 'ada', note: 'asked the bank', toPartnerId: at.partnerId } as const
+    await service.db.transaction((tx) => service.decisions.propose(tx, { ...key, ...proposal }))
     await service.db.transaction((tx) => service.decisions.approve(tx, { ...key, staff: 'grace' }))
     assert.equal(await at.posted(), float + 66_00n)
     await at.take(reportXml([second]), statement([first, second, third], { ...day, messageId: 'CORRECTED' }))
@@ -387,7 +349,7 @@ suite('an entry that cannot be read waits alone', () => {
     assert.equal((await bookings()).length, 3)
   })
 
-  test('the message that names it ends the waiting, in either order', async () => {
+  test('a message with the readable entry resolves it, in either order', async () => {
     const at = await atBank([])
     const [first, second, third] = credits(at.iban)
     await at.take(statement([first, broken(second)], { opening: 0n, closing: 43_00n }), reportXml([second]))
@@ -427,7 +389,7 @@ suite('an entry that cannot be read waits alone', () => {
       assert.match(only?.details ?? '', told)
     })
 
-  test('two of a statement are told and named by reconciliation, and a corrected statement has them', async () => {
+  test('two unreadable entries of a statement are reported, and a corrected statement resolves them', async () => {
     const at = await atBank([])
     const [first, second, third] = credits(at.iban)
     const day = { opening: 0n, closing: 66_00n, statementId: 'S1' }
@@ -435,43 +397,38 @@ suite('an entry that cannot be read waits alone', () => {
     await at.take(statement([first, broken(second), wrong], day))
     assert.equal(await at.posted(), float + 21_00n)
     assert.deepEqual(await reconciled(), { not_taken: '-45.00', closing: '66.00', unexplained: '0.00' })
-    assert.deepEqual(
-      (await casesOf(service)).map(({ kind }) => kind),
-      ['entry_unclear', 'entry_unclear'],
-    )
+    assert.deepEqual(pluck(await casesOf(service), 'kind'), ['entry_unclear', 'entry_unclear'])
     await at.take(statement([first, second, third], day))
     assert.equal(await at.posted(), float + 66_00n)
     assert.deepEqual(await reconciled(), { closing: '66.00', unexplained: '0.00' })
   })
 
-  test('what the balances contradict is quarantined: nothing is guessed', async () => {
+  test('a statement that contradicts its balances is quarantined', async () => {
     const at = await atBank([])
     const [first, second] = credits(at.iban)
     await at.take(statement([first, broken(second)], { opening: 0n, closing: 44_00n }))
     assert.equal(await at.posted(), float)
-    assert.deepEqual(
-      (await casesOf(service)).map(({ kind }) => kind),
-      ['sum_differs'],
-    )
+    assert.deepEqual(pluck(await casesOf(service), 'kind'), ['sum_differs'])
   })
 
-  test('a booking of zero whose payments do not add up to it is a case', async () => {
+  test('a booking of zero whose payments do not add up to it opens a case', async () => {
     const at = await atBank([])
     const details = [creditTo(at.iban, { amount: euro(5_00n) }), { amount: euro(4_00n), isCredit: false }]
     await at.take(statement([entryOf(0n, { details })], { opening: 0n, closing: 0n }))
     assert.equal(await at.posted(), float)
-    assert.deepEqual(
-      (await casesOf(service)).map(({ kind }) => kind),
-      ['entry_unclear'],
-    )
+    assert.deepEqual(pluck(await casesOf(service), 'kind'), ['entry_unclear'])
   })
 })
 
-suite('charges are those that make the sums fit', () => {
+suite('charges are the ones that make the sums fit', () => {
   const charge = (minor: bigint, isIncluded?: boolean) => ({
     amount: euro(minor),
     ...(isIncluded === undefined ? {} : { isIncluded }),
   })
+  const bothPaid = ({ endToEndId, second }: AtBank, more: Partial<EntryDetail> = {}) => [
+    { references: { endToEndId }, amount: euro(31_00n), ...more },
+    { references: { endToEndId: second }, amount: euro(32_00n), ...more },
+  ]
   const levels: Readonly<Record<string, readonly [entry: Partial<BankEntry>, detail: Partial<EntryDetail>]>> = {
     'of the entry': [{ charges: [charge(50n, true)] }, {}],
     'that are called not included': [{ charges: [charge(50n, false)] }, {}],
@@ -485,55 +442,23 @@ suite('charges are those that make the sums fit', () => {
   for (const [title, [ofEntry, ofDetail]] of Object.entries(levels))
     test(title, async () => {
       const at = await atBank(['31.00', '32.00'])
-      const details = (
-        [
-          [at.endToEndId, 31_00n],
-          [at.second, 32_00n],
-        ] as const
-      ).map(([endToEndId, minor]) => ({
-        references: { endToEndId },
-        amount: euro(minor),
-        ...ofDetail,
-      }))
+      const details = bothPaid(at, ofDetail)
       await at.take(statement([entryOf(-63_50n, { details, ...ofEntry })], { opening: 100_00n, closing: 36_50n }))
-      assert.deepEqual(
-        (await bookings()).map(({ kind, amount }) => [kind, amount]),
-        [
-          ['payout', -32_00n],
-          ['payout', -31_00n],
-          ['fee', -50n],
-        ],
-      )
-      assert.deepEqual(
-        (await casesOf(service)).map(({ kind, booked }) => [kind, booked]),
-        [['bank_fee', -50n]],
-      )
+      assert.deepEqual(kindsAndAmounts(await bookings()), ['payout -3200', 'payout -3100', 'fee -50'])
+      const [fee, ...others] = await casesOf(service)
+      assert.deepEqual([fee?.kind, fee?.booked, others], ['bank_fee', -50n, []])
       assert.deepEqual(await reconciled(), { closing: '36.50', unexplained: '0.00' })
     })
   for (const [sum, minor] of [
     [-63_50n, 49n],
     [-62_50n, 50n],
   ] as const)
-    test(`a charge of ${minor} beside a booking of ${sum} fits no sum: it is a case, and nothing is split`, async () => {
+    test(`a charge of ${minor} beside a booking of ${sum} fits no sum: it opens a case, and nothing is split`, async () => {
       const at = await atBank(['31.00', '32.00'])
-      const details = (
-        [
-          [at.endToEndId, 31_00n],
-          [at.second, 32_00n],
-        ] as const
-      ).map(([endToEndId, minor]) => ({
-        references: { endToEndId },
-        amount: euro(minor),
-      }))
+      const details = bothPaid(at)
       const charges = [charge(minor)]
       await at.take(statement([entryOf(sum, { details, charges })], { opening: 100_00n, closing: 100_00n + sum }))
-      assert.deepEqual(
-        (await bookings()).map(({ kind, amount }) => [kind, amount]),
-        [['waiting', sum]],
-      )
-      assert.deepEqual(
-        (await casesOf(service)).map(({ kind }) => kind),
-        ['entry_unclear'],
-      )
+      assert.deepEqual(kindsAndAmounts(await bookings()), [`waiting ${sum}`])
+      assert.deepEqual(pluck(await casesOf(service), 'kind'), ['entry_unclear'])
     })
 })

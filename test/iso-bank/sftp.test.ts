@@ -11,7 +11,7 @@ import { present } from '../../service/src/kernel/index.ts'
 import { until } from '../support/until.ts'
 import { pain001 } from './company.ts'
 
-test('the bank takes files over SFTP, and goes on after a kill', async (context) => {
+test('the bank takes files over SFTP and continues after a kill', async (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'iso-bank-'))
   const bank = createIsoBankProgram({ folder, sftp: true, pollMs: 20 })
   const client = new SftpClient()

@@ -3,7 +3,6 @@
  * and trigger that is not in the table, which changes nothing.
  */
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { AssertionFailure, minuteMs, newId, present } from '../../service/src/kernel/index.ts'
 import { reportMeaning } from '../../service/src/lifecycle/engine.ts'
@@ -11,26 +10,14 @@ import { awaitingParts, depositLifecycle } from '../../service/src/deposits/life
 import { creditorReferenceOf } from '../../service/src/iso20022/index.ts'
 import { updateDeposits } from '../../service/src/deposits/store.ts'
 import { sql } from '../../service/src/postgres/index.ts'
-import { findingOf } from '../support/screening/held.ts'
-import { readSanctionsList } from '../../service/src/screening/index.ts'
+import { decideAll, listedName, sampleList, screenAll } from '../support/screening/held.ts'
 import { addPartner, ip, type TestPartner } from '../support/composition.ts'
 import { beforeBeginning, follow, observe, type Payment } from './observation.ts'
-import { pathTo, rowsOn, statusesIn } from './walk.ts'
+import { pathTo, transitionsOn, statusesIn } from './walk.ts'
 import { useModules } from '../support/fixture.ts'
 
 const service = await useModules()
-await service.screening.lists.load(await readSanctionsList(listBytes()), 'Sam Staff')
-
-async function* listBytes(): AsyncGenerator<Uint8Array> {
-  yield await readFile(new URL('../../service/src/screening/samples/un.xml', import.meta.url))
-}
-const listedName = 'Borislav Tremurov'
-
-/** Compares every name with the list. */
-async function screen(): Promise<void> {
-  while ((await service.screener.sweepStep()) > 0);
-  while ((await service.screener.screenStep()) > 0);
-}
+await service.screening.lists.load(await sampleList(), 'Sam Staff')
 
 const { triggers, statuses } = depositLifecycle
 /** Reports of money, which pay a part, and decisions that a deposit in this status does not wait for. */
@@ -75,7 +62,7 @@ const open = (partner: TestPartner, idempotencyKey: string, creditorReference: s
 
 async function requested(inParts = false): Promise<Subject> {
   const partner = await addPartner(service)
-  await screen()
+  await screenAll(service)
   const idempotencyKey = newId()
   const creditorReference = creditorReferenceOf(newId().replaceAll('-', '').slice(-20).toUpperCase())
   const { row } = await open(partner, idempotencyKey, creditorReference, inParts)
@@ -84,7 +71,11 @@ async function requested(inParts = false): Promise<Subject> {
   return { partner, payment, idempotencyKey, id: row.id, creditorReference, inParts }
 }
 
-const notified = ({ payment: { partnerId }, id: subjectId }: Subject) => ({ partnerId, id: newId(), subjectId })
+type Notification = Parameters<typeof service.deposits.processNotification>[1]
+type Told<N> = N extends unknown ? Omit<N, 'partnerId' | 'id' | 'subjectId'> : never
+/** The bank reports about the deposit. */
+const notify = ({ payment: { partnerId }, id: subjectId }: Subject, report: Told<Notification>) =>
+  service.deposits.processNotification(connector, { partnerId, id: newId(), subjectId, ...report } as Notification)
 
 /** Passes the time, and has the worker find the deposit, also one that cannot expire. */
 async function expire({ payment: { partnerId }, id }: Subject): Promise<void> {
@@ -100,24 +91,14 @@ async function expire({ payment: { partnerId }, id }: Subject): Promise<void> {
 const provocations: Readonly<Record<Trigger, (subject: Subject) => Promise<unknown>>> = {
   requested: ({ partner, idempotencyKey, creditorReference, inParts }) =>
     open(partner, idempotencyKey, creditorReference, inParts),
-  'deposit.initiated': (subject) =>
-    service.deposits.processNotification(connector, { ...notified(subject), kind: 'deposit.initiated' }),
-  'deposit.submitted': (subject) =>
-    service.deposits.processNotification(connector, { ...notified(subject), kind: 'deposit.submitted' }),
-  'deposit.accepted': (subject) =>
-    service.deposits.processNotification(connector, { ...notified(subject), kind: 'deposit.accepted', debtor }),
-  'deposit.settled': (subject) =>
-    service.deposits.processNotification(connector, { ...notified(subject), kind: 'deposit.settled' }),
-  'deposit.failed': (subject) =>
-    service.deposits.processNotification(connector, {
-      ...notified(subject),
-      kind: 'deposit.failed',
-      details: 'No.',
-      reasonCode: null,
-    }),
+  'deposit.initiated': (subject) => notify(subject, { kind: 'deposit.initiated' }),
+  'deposit.submitted': (subject) => notify(subject, { kind: 'deposit.submitted' }),
+  'deposit.accepted': (subject) => notify(subject, { kind: 'deposit.accepted', debtor }),
+  'deposit.settled': (subject) => notify(subject, { kind: 'deposit.settled' }),
+  'deposit.failed': (subject) => notify(subject, { kind: 'deposit.failed', details: 'No.', reasonCode: null }),
   misfit: (subject) => {
     const money = { currency: 'EUR', amount: subject.payment.amount + 1n } as const
-    return service.deposits.processNotification(connector, { ...notified(subject), kind: 'deposit.settled', money })
+    return notify(subject, { kind: 'deposit.settled', money })
   },
   // It begins another deposit, or none: this account is not ours.
   booked: ({ payment: { partnerId } }) => service.deposits.processCredit(connector, credit(partnerId, 1n, null)),
@@ -139,16 +120,16 @@ const provocations: Readonly<Record<Trigger, (subject: Subject) => Promise<unkno
   // The name of the customer comes on the list before the money is booked.
   held: async (subject) => {
     await rename(subject, listedName)
-    return service.deposits.processNotification(connector, { ...notified(subject), kind: 'deposit.settled' })
+    return notify(subject, { kind: 'deposit.settled' })
   },
   cleared: async (subject) => {
-    await screen()
-    await decide(subject, 'clear')
+    await screenAll(service)
+    await decideAll(service, subject.payment.partnerId, 'clear')
     return look(subject)
   },
   confirmed: async (subject) => {
     await rename(subject, listedName)
-    await decide(subject, 'confirm')
+    await decideAll(service, subject.payment.partnerId, 'confirm')
     return look(subject)
   },
   reversed: async (subject) => {
@@ -166,23 +147,7 @@ const provocations: Readonly<Record<Trigger, (subject: Subject) => Promise<unkno
 
 async function rename({ partner: { partnerId, customer } }: Subject, fullName: string): Promise<void> {
   await service.customers.update(partnerId, customer.id, { kyc: { fullName } })
-  await screen()
-}
-
-async function decide({ partner: { partnerId, customer } }: Subject, outcome: 'clear' | 'confirm'): Promise<void> {
-  for (const hit of await service.screening.openHits(undefined, 10_000))
-    for (const staff of hit.subjectId === customer.id ? ['Sam Staff', 'Kim Staff'] : []) {
-      const disposition = findingOf(hit, outcome)
-      const deciding = {
-        partnerId,
-        id: hit.id,
-        outcome,
-        disposition,
-        staff,
-        note: 'Compared with the passport.',
-      } as const
-      await service.db.transaction((tx) => service.screening.decide(tx, deciding)).catch(() => undefined)
-    }
+  await screenAll(service)
 }
 
 /** Has the worker find the deposit, also one that does not wait. */
@@ -231,7 +196,7 @@ test('opening makes exactly what its row says', async () => {
 
 for (const status of statuses.filter((each) => each !== 'PartiallyPaid'))
   for (const trigger of triggers.filter((each) => !ofParts(each))) {
-    const rows = rowsOn(depositLifecycle, status, trigger)
+    const rows = transitionsOn(depositLifecycle, status, trigger)
     test(`${status}, ${trigger}: ${rows.length > 0 ? 'exactly what the table says' : 'nothing changes'}`, async () => {
       const subject = await inStatus(status)
       const { payment } = subject
@@ -263,7 +228,7 @@ for (const status of [...awaitingParts, 'Screening'] as const)
   for (const trigger of triggers.filter((each) => ofParts(each) || (status === 'PartiallyPaid' && !paying.has(each)))) {
     // While a name is under review, a part waits for the same decision, whatever it would do otherwise.
     const told = status === 'Screening' && trigger !== 'part-cleared' ? 'part-held' : trigger
-    const rows = rowsOn(depositLifecycle, status, told)
+    const rows = transitionsOn(depositLifecycle, status, told)
     test(`in parts, ${status}, ${trigger}: ${rows.length > 0 ? 'exactly what the table says' : 'nothing changes'}`, async () => {
       const subject = await inStatus(status, true)
       const { payment } = subject

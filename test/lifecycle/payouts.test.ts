@@ -12,9 +12,10 @@ import { updatePayouts } from '../../service/src/payouts/store.ts'
 import { reportMeaning } from '../../service/src/lifecycle/engine.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import type { Money } from '../../service/src/rails/index.ts'
+import { setApprovalRule } from '../support/approvals.ts'
 import { addPartner, createTestService, pay, type TestPartner } from '../support/composition.ts'
 import { beforeBeginning, follow, observe, type Payment } from './observation.ts'
-import { pathTo, rowsOn, statusesIn } from './walk.ts'
+import { pathTo, transitionsOn, statusesIn } from './walk.ts'
 import { useModules } from '../support/fixture.ts'
 
 const service = await useModules()
@@ -36,7 +37,7 @@ type Subject = {
 /** `waits`: the payout needs the approval of a second person. */
 async function requested(ofCustomer: boolean, waits = false): Promise<Subject> {
   const partner = await addPartner(service, floatMinor)
-  if (waits) await holdAll(partner.partnerId)
+  if (waits) await setApprovalRule(service, partner.partnerId, { aboveAmount: 0n, expiresHours: waitingHours })
   const { id: beneficiaryId } = ofCustomer ? partner.beneficiary : partner.ownBeneficiary
   const request = { idempotencyKey: newId(), beneficiaryId }
   const { payout } = await pay(service, partner, '10.00', request)
@@ -46,21 +47,6 @@ async function requested(ofCustomer: boolean, waits = false): Promise<Subject> {
 }
 
 const waitingHours = 1
-const holdAll = (partnerId: string) =>
-  service.db.transaction((tx) =>
-    service.payoutControls.approvalRules.set(tx, {
-      partnerId,
-      currency: 'EUR',
-      aboveAmount: 0n,
-      aboveDayAmount: null,
-      aboveBulkAmount: null,
-      perPersonAmount: null,
-      beneficiaryHours: null,
-      payeeMismatch: false,
-      expiresHours: waitingHours,
-      needsPasskey: false,
-    }),
-  )
 
 const secondPerson = ({ partner: { caller } }: Subject): Caller => ({
   ...caller,
@@ -195,7 +181,7 @@ test('acceptance makes exactly what its row says', async () => {
 
 for (const status of statuses)
   for (const trigger of triggers) {
-    const rows = rowsOn(payoutLifecycle, status, trigger)
+    const rows = transitionsOn(payoutLifecycle, status, trigger)
     if (rows.length > 0)
       test(`${status}, ${trigger}: exactly what the table says`, async () => {
         for (const ofCustomer of [true, false]) {

@@ -27,7 +27,7 @@ export function pathTo<Trigger extends string>(
 }
 
 /** The rows that a trigger makes in a status: those that it implies, and then its own. */
-export function rowsOn<Trigger extends string>(
+export function transitionsOn<Trigger extends string>(
   lifecycle: Lifecycle<string, Trigger>,
   status: string,
   trigger: NoInfer<Trigger>,
@@ -35,7 +35,7 @@ export function rowsOn<Trigger extends string>(
   const found = transitionOn(lifecycle, status, trigger)
   if (found === undefined) return []
   const { transition, implied } = found
-  return implied ? [transition, ...rowsOn(lifecycle, transition.to, trigger)] : [transition]
+  return implied ? [transition, ...transitionsOn(lifecycle, transition.to, trigger)] : [transition]
 }
 
 /** Whether rows lead from a status to another one, and add exactly these steps to the timeline. */

@@ -3,14 +3,8 @@
  * all tables. Run it once per release, into `fixtures/<newest migration>.sql`. Existing fixtures do not change, because
  * databases of released versions do not change either.
  */
-import { createFactQueue } from '../../service/src/inbox/index.ts'
 import { once } from 'node:events'
-import { createAccounts } from '../../service/src/accounts/index.ts'
-import { defaultIssuers } from '../../service/src/accounts/settings.ts'
-import { createUsers } from '../../service/src/people/users/index.ts'
-import { type Attempt, createDeliveryEngine, createEndpointAlerts } from '../../service/src/webhooks/index.ts'
-import { createMailQueue } from '../../service/src/mail/index.ts'
-import { createLog } from '../../service/src/kernel/index.ts'
+import type { Attempt } from '../../service/src/webhooks/index.ts'
 import { readMigrations } from '../../service/src/postgres/index.ts'
 import { permissions } from '@partner-payments/wire'
 import { submitDuePayouts, processBankNotifications } from '../../service/src/banks/settlement/index.ts'
@@ -24,11 +18,6 @@ import {
   type TestPartner,
 } from '../support/composition.ts'
 
-const issuing = {
-  ...{ log: createLog('silent'), issuers: defaultIssuers, poolCountries: [] },
-  poolLevels: { freeMin: 0, daysMin: 0 },
-}
-
 /** Payouts and deposits in every final status, and some in progress. */
 async function recordPayments(service: Service, partner: TestPartner): Promise<void> {
   const { settlement, simulations, clock, payoutLife } = service
@@ -40,18 +29,12 @@ async function recordPayments(service: Service, partner: TestPartner): Promise<v
     }
     await settlement.deposits.expireDue(100)
   }
+  const common = { customerId: partner.customer.id, currency: 'EUR' } as const
+  const named = { websiteReference: 'order 1', customFields: { basket: [1, 2] } }
   const deposit = (outcome: 'completed' | 'failed' | 'expired', amount: number) =>
     simulations.deposit(
       partner.caller,
-      {
-        customerId: partner.customer.id,
-        amount,
-        currency: 'EUR',
-        outcome,
-        idempotencyKey: `deposit ${outcome}`,
-        websiteReference: 'order 1',
-        customFields: { basket: [1, 2] },
-      },
+      { ...common, ...named, amount, outcome, idempotencyKey: `deposit ${outcome}` },
       ip,
     )
   await deposit('completed', 120)
@@ -64,28 +47,11 @@ async function recordPayments(service: Service, partner: TestPartner): Promise<v
   await pay(service, partner, '12.00', { idempotencyKey: 'under way', reference: 'INV 0' })
   for (const claim of await payoutLife.claim('sandbox', [partner.partnerId], 20)) await payoutLife.begin(claim)
   await pay(service, partner, '13.00', { idempotencyKey: 'accepted' })
-  await simulations.deposit(
-    partner.caller,
-    { customerId: partner.customer.id, amount: 150, currency: 'EUR', outcome: 'completed' },
-    ip,
-  )
+  await simulations.deposit(partner.caller, { ...common, amount: 150, outcome: 'completed' }, ip)
 }
 
 /** A subscription. Some of its events are fanned out, some are not, and one has a failed attempt. */
-async function recordDeliveries({ db, clock, log, sealer, cursors, eventOutbox }: Service, partnerId: string) {
-  const webhooks = createDeliveryEngine({
-    db,
-    clock,
-    sealer,
-    cursors,
-    eventOutbox,
-    urlRules: { allowHttpLoopback: true },
-    alerts: createEndpointAlerts({
-      mail: createMailQueue({ clock, sealer }),
-      facts: createFactQueue({ clock }),
-      invitedWithRoles: async () => [],
-    }),
-  })
+async function recordDeliveries({ db, clock, log, webhooks }: Service, partnerId: string) {
   const events = ['transaction.status.changed']
   await webhooks.create(partnerId, { url: 'https://hooks.example.com/', events })
   return async () => {
@@ -103,13 +69,9 @@ async function recordDeliveries({ db, clock, log, sealer, cursors, eventOutbox }
 }
 
 async function recordOthers(service: Service, { partnerId, caller, customer }: TestPartner): Promise<void> {
-  const { db, clock, sealer, cursors, access, ledger, customers, transactions } = service
+  const { db, access, accounts, users } = service
   await db.transaction((tx) => access.createServiceAccount(tx, { partnerId, name: 'Recorded', permissions }))
-  await createAccounts({ db, clock, cursors, customers, ledger, transactions, ...issuing }).create(
-    partnerId,
-    customer.id,
-  )
-  const users = createUsers({ db, clock, access, mail: createMailQueue({ clock, sealer }), cursors, sandbox: true })
+  await accounts.create(partnerId, customer.id)
   const entry = { email: 'joan@example.com', fullName: 'Joan Clarke', role: 'Operator' } as const
   await users.createInvitations(caller, { invitations: [entry] })
 }

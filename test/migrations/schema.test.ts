@@ -65,7 +65,7 @@ test('PostgreSQL 15 gets the same schema as the newest', { skip: oldestMissing }
   }
 })
 
-test('a database of the version before goes on: the baseline is recorded once, by one process, and all else stays', async () => {
+test('a database of the previous version continues: one process records the baseline once, and nothing else changes', async () => {
   await withDatabase(await createEmptyDatabase(), async (pool) => {
     await createVersionBefore(pool)
     await pool.query(recorded)
@@ -92,7 +92,7 @@ test('the texts for Citus and the first text of 0046 are known, alone and togeth
     })
 })
 
-test('a migration behind the baseline is applied to a database of the version before', async (context) => {
+test('a migration after the baseline is applied to a database of the previous version', async (context) => {
   const later = await mkdtemp(join(tmpdir(), 'partner-payments-later-'))
   context.after(() => rm(later, { recursive: true }))
   await cp(folder, later, { recursive: true })

@@ -2,27 +2,18 @@
  * Upgrades data of the version before the baseline to the newest schema: the modules read the data, and payments and deliveries
  * in progress continue. `fixtures/0300.sql` holds the data, as record.ts of that version printed it.
  */
-import { createFactQueue } from '../../service/src/inbox/index.ts'
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { createLog, minuteMs } from '../../service/src/kernel/index.ts'
+import { minuteMs } from '../../service/src/kernel/index.ts'
 import { migrate, readMigrations, sql } from '../../service/src/postgres/index.ts'
-import { createAccounts } from '../../service/src/accounts/index.ts'
-import { defaultIssuers } from '../../service/src/accounts/settings.ts'
-import { createUsers } from '../../service/src/people/users/index.ts'
-import { type Attempt, createDeliveryEngine, createEndpointAlerts } from '../../service/src/webhooks/index.ts'
-import { createMailQueue } from '../../service/src/mail/index.ts'
+import type { Attempt } from '../../service/src/webhooks/index.ts'
 import { submitDuePayouts, processBankNotifications } from '../../service/src/banks/settlement/index.ts'
 import { checkPayments, type Ends } from '../model/payments.ts'
 import { createEmptyDatabase } from '../support/empty.ts'
 import { balanceOf, createTestService } from '../support/composition.ts'
+import { pluck } from '../support/pluck.ts'
 import { reconcile } from '../support/reconcile.ts'
 import { createVersionBefore, recorded } from './version-before.ts'
-
-const issuing = {
-  ...{ log: createLog('silent'), issuers: defaultIssuers, poolCountries: [] },
-  poolLevels: { freeMin: 0, daysMin: 0 },
-}
 
 const [, now = '', partnerId = ''] = /^-- Now: (\S+)\. Partner: (\S+)\.$/m.exec(recorded) ?? []
 
@@ -69,34 +60,17 @@ describe('data of the version before the baseline', () => {
 
   test('the modules read the old data, sealed fields included', async () => {
     const { service, partnerId } = old
-    const { db, clock, sealer, cursors, eventOutbox, access, customers, beneficiaries, ledger, transactions } = service
+    const { db, clock, access, accounts, customers, beneficiaries, users, webhooks } = service
     const [customer] = (await customers.list(partnerId, {})).data
     assert.deepEqual(customer?.kyc, { fullName: 'Ada Lovelace', citizenshipCountryCode: 'GB' })
     assert.equal((await beneficiaries.list(partnerId, {})).data.length, 2)
     const row = await db.row<{ apiKey: string }>(sql`select api_key from access.service_accounts`)
     const credential = await access.credential(row?.apiKey ?? '')
     assert.equal(credential?.apiSecret.length, 43)
-    const accounts = createAccounts({ db, clock, cursors, customers, ledger, transactions, ...issuing })
     const { ibans } = await accounts.get(partnerId, customer.id)
-    assert.deepEqual(
-      (await accounts.create(partnerId, customer.id)).ibans,
-      ibans,
-      'existing customers keep their IBANs',
-    )
-    const mail = createMailQueue({ clock, sealer })
-    const users = createUsers({ db, clock, access, mail, cursors, sandbox: true })
+    const again = await accounts.create(partnerId, customer.id)
+    assert.deepEqual(again.ibans, ibans, 'existing customers keep their IBANs')
     assert.equal((await users.listInvitations(partnerId, {})).data[0]?.status, 'Pending')
-    const webhooks = createDeliveryEngine({
-      db,
-      clock,
-      sealer,
-      cursors,
-      eventOutbox,
-      urlRules: { allowHttpLoopback: true },
-      alerts: createEndpointAlerts({
-        ...{ mail, facts: createFactQueue({ clock }), invitedWithRoles: users.invitedWithRoles },
-      }),
-    })
     const [subscription] = (await webhooks.list(partnerId, {})).data
     assert.equal(subscription?.url, 'https://hooks.example.com/')
     const [owed] = await reconcile(db, partnerId)
@@ -143,11 +117,7 @@ describe('data of the version before the baseline', () => {
     }
     const payments = await checkPayments(service.db, partnerId, ends, upgradedAt)
     const pending = payments.filter(({ status }) => status === 'Pending')
-    assert.deepEqual(
-      pending.map(({ reference }) => reference),
-      ['INV 5'],
-      'the bank never reports the payout of 4001.07',
-    )
+    assert.deepEqual(pluck(pending, 'reference'), ['INV 5'], 'the bank never reports the payout of 4001.07')
     const { reserved } = await balanceOf(service, partnerId)
     assert.equal(reserved, 400_107n)
   })

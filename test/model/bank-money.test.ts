@@ -258,7 +258,7 @@ test('the ledger has the money of each notification once, whatever its amount, c
   )
 })
 
-test('a second return or settlement of one payout is other money, with a case; a repetition is none', async () => {
+test('a second return or settlement of a payout opens a case for its money; a repetition does not', async () => {
   const prepared = await prepare()
   const { partnerId } = prepared
   const said = { currency: 'EUR', amount: expectedMinor } as const

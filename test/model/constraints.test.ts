@@ -36,7 +36,7 @@ const outcomes: Readonly<Record<string, string>> = {
 const counted = /\b([a-z_]+) = (?:coalesce\()?(?:[a-z_]+\.)?\1\b[^=\n]{0,12}[+-]/g
 const changedTables = /\bupdate\s+(?:only\s+)?([a-z_]+\.[a-z_]+)/g
 
-test('every check over a column that is counted up or down has its outcome', async () => {
+test('every check constraint of a counted column has a tested outcome', async () => {
   const columns = readSources()
     .filter(({ path }) => path.startsWith('service/src/') && !path.endsWith('.test.ts'))
     .flatMap(({ templates }) => templates.map(({ text }) => text))
@@ -55,7 +55,7 @@ test('every check over a column that is counted up or down has its outcome', asy
   assert.deepEqual(reachable.map(({ name }) => name).toSorted(), Object.keys(outcomes).toSorted())
 })
 
-test('a payout that meets a change of state at each of its attempts is accepted behind them, and never fails', async () => {
+test('a payout is accepted although the state of the account changes before each of its attempts', async () => {
   const partner = await addPartner(service, 10_000n)
   const { partnerId } = partner
   const waiting = async () =>

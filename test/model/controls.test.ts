@@ -6,15 +6,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type Caller, Refusal } from '../../service/src/kernel/api/index.ts'
+import type { Caller } from '../../service/src/kernel/api/index.ts'
 import { dayMs, hourMs, newId, nilId } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
+import { setApprovalRule } from '../support/approvals.ts'
 import { addPartner, balanceOf, pay, type Service, stepMsDefault, type TestPartner } from '../support/composition.ts'
-import { drawing } from '../support/drawing.ts'
+import { drawing, weighted } from '../support/drawing.ts'
 import { checkPayments, type Ends } from './payments.ts'
 import { checkWalks, type Places } from './walks.ts'
 import { useModules } from '../support/fixture.ts'
+import { answerOrCode } from '../support/refusals.ts'
 
 /** The amount selects what the sandbox bank does (docs/sandbox.md): pays, refuses, rejects, returns, is silent. */
 const amounts = [1n, 120_00n, 999_99n, 1_000_01n, 2_345_67n, 4001_01n, 4001_02n, 4001_05n, 4001_07n, 4500_01n]
@@ -42,24 +44,11 @@ const who = fc.constantFrom('creator' as const, 'second' as const, 'third' as co
 const how = fc.constantFrom('approve' as const, 'reject' as const, 'cancel' as const)
 const decision = fc.record({ who, how })
 const action = fc.oneof(
-  {
-    weight: 5,
-    arbitrary: fc.record({ do: fc.constant('pay' as const), amount: fc.constantFrom(...amounts), own: fc.boolean() }),
-  },
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      do: fc.constant('decide' as const),
-      pick,
-      decisions: fc.array(decision, { minLength: 1, maxLength: 3 }),
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('lapse' as const) }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('work' as const) }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(stepMsDefault, hourMs, dayMs) }),
-  },
+  weighted(5, 'pay', { amount: fc.constantFrom(...amounts), own: fc.boolean() }),
+  weighted(4, 'decide', { pick, decisions: fc.array(decision, { minLength: 1, maxLength: 3 }) }),
+  weighted(1, 'lapse', {}),
+  weighted(3, 'work', {}),
+  weighted(2, 'wait', { ms: fc.constantFrom(stepMsDefault, hourMs, dayMs) }),
 )
 type Action = typeof action extends fc.Arbitrary<infer A> ? A : never
 type Decision = typeof decision extends fc.Arbitrary<infer D> ? D : never
@@ -138,12 +127,6 @@ function verdictOf(day: Day, payouts: readonly Standing[], amount: bigint, own: 
   return amount + feeOf(amount) > available ? 'insufficient_funds' : 'accepted'
 }
 
-const codeOf = <T>(request: Promise<T>): Promise<T | string> =>
-  request.catch((error: unknown) => {
-    if (error instanceof Refusal) return error.code
-    throw error
-  })
-
 async function request(day: Day, amount: bigint, own: boolean): Promise<void> {
   const { service, partner } = day
   const { available } = await balanceOf(service, partner.partnerId)
@@ -151,7 +134,7 @@ async function request(day: Day, amount: bigint, own: boolean): Promise<void> {
   const expected = verdictOf(day, before, amount, own, available)
   const text = `${amount / 100n}.${String(amount % 100n).padStart(2, '0')}`
   const beneficiaryId = (own ? partner.ownBeneficiary : partner.beneficiary).id
-  const answer = await codeOf(pay(service, partner, text, { beneficiaryId, idempotencyKey: newId() }))
+  const answer = await answerOrCode(pay(service, partner, text, { beneficiaryId, idempotencyKey: newId() }))
   assert.equal(typeof answer === 'string' ? answer : 'accepted', expected, `${text} of ${available}`)
   if (typeof answer === 'string') return
   const today = startOf('day', service.clock.now())
@@ -173,7 +156,7 @@ async function decideAtOnce(day: Day, at: number, decisions: readonly Decision[]
   const before = payouts[at % Math.max(1, payouts.length)]
   if (before === undefined) return
   const { id, status, isHeld } = before
-  const answers = await Promise.all(decisions.map((each) => codeOf(decide(day, id, each))))
+  const answers = await Promise.all(decisions.map((each) => answerOrCode(decide(day, id, each))))
   const after = (await standing(day)).find((payout) => payout.id === id)?.status
   const done = decisions.filter((_, index) => typeof answers[index] !== 'string')
   const waits = status === 'PendingApproval'
@@ -225,7 +208,7 @@ async function lapse(day: Day): Promise<void> {
 }
 
 function run(day: Day, step: Action): Promise<void> {
-  switch (step.do) {
+  switch (step.kind) {
     case 'pay':
       return request(day, step.amount, step.own)
     case 'decide':
@@ -300,24 +283,15 @@ async function addControlled(service: Service): Promise<TestPartner> {
   const { partnerId } = partner
   const of = { partnerId, currency: 'EUR' } as const
   await service.db.transaction(async (tx) => {
-    const { limits: rules, fees, approvalRules } = service.payoutControls
+    const { limits: rules, fees } = service.payoutControls
     await rules.set(tx, { ...of, scope: 'partner', period: 'payment', amount: limits['partner payment'] })
     await rules.set(tx, { ...of, scope: 'partner', period: 'day', amount: limits['partner day'] })
     await rules.set(tx, { ...of, scope: 'beneficiary', period: 'month', amount: limits['beneficiary month'] })
     await rules.set(tx, { ...of, scope: 'customer', period: 'day', amount: limits['customer day'] })
     await fees.set(tx, { ...of, rail: 'any', fixedAmount: 25n, basisPoints: 50, minAmount: 0n, maxAmount: 10_00n })
-    await approvalRules.set(tx, {
-      ...of,
-      aboveAmount: approvalAbove,
-      aboveDayAmount: unapprovedDay,
-      aboveBulkAmount: null,
-      perPersonAmount: perPersonDay,
-      beneficiaryHours: null,
-      payeeMismatch: false,
-      expiresHours,
-      needsPasskey: false,
-    })
   })
+  const amountsAbove = { aboveAmount: approvalAbove, aboveDayAmount: unapprovedDay, perPersonAmount: perPersonDay }
+  await setApprovalRule(service, partnerId, { ...amountsAbove, expiresHours })
   return partner
 }
 

@@ -6,7 +6,7 @@ import { Refusal } from '../../service/src/kernel/api/index.ts'
 import { type Currency, currencies, newId } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { ip, pay, type Service, type TestPartner } from '../support/composition.ts'
-import { drawing } from '../support/drawing.ts'
+import { drawing, weighted } from '../support/drawing.ts'
 import { useModules } from '../support/fixture.ts'
 import { addTrader, convert, quote, withTerms } from '../support/fx.ts'
 import { checkLedger } from './ledger-audit.ts'
@@ -19,18 +19,11 @@ const amount = fc
   .integer({ min: 1, max: 60_000 })
   .map((cents) => `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`)
 const step = fc.oneof(
-  fc.record({
-    does: fc.constant('quote' as const),
-    sell: currency,
-    buy: currency,
-    amount,
-    bySell: fc.boolean(),
-    held: fc.boolean(),
-  }),
-  fc.record({ does: fc.constant('convert' as const), pick: fc.nat(100) }),
-  fc.record({ does: fc.constant('pay' as const), amount }),
-  fc.record({ does: fc.constant('payInUsd' as const), pick: fc.nat(100) }),
-  fc.record({ does: fc.constant('wait' as const), seconds: fc.integer({ min: 1, max: 40 }) }),
+  weighted(1, 'quote', { sell: currency, buy: currency, amount, bySell: fc.boolean(), held: fc.boolean() }),
+  weighted(1, 'convert', { pick: fc.nat(100) }),
+  weighted(1, 'pay', { amount }),
+  weighted(1, 'payInUsd', { pick: fc.nat(100) }),
+  weighted(1, 'wait', { seconds: fc.integer({ min: 1, max: 40 }) }),
 )
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
 
@@ -70,7 +63,7 @@ type Actor = Awaited<ReturnType<typeof addActor>>
 
 async function take({ partner, inUsd, quotes }: Actor, each: Step): Promise<void> {
   const traded = withTerms(quotes.length % 2 === 0 ? service : other, terms)
-  switch (each.does) {
+  switch (each.kind) {
     case 'quote': {
       const { sell, buy, amount: text, bySell, held } = each
       const given = bySell ? { sellAmount: text } : { buyAmount: text }
@@ -124,7 +117,7 @@ async function positions({ db }: Service, { partnerId }: TestPartner) {
 }
 
 suite('exchanges', () => {
-  test('over any sequence of quotes, conversions and payouts no money is made or lost, and positions are explained', async (t) => {
+  test('quotes, conversions and payouts in any order create and lose no money, and explain the positions', async (t) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {
         const actor = await addActor()
@@ -138,7 +131,7 @@ suite('exchanges', () => {
     )
   })
 
-  test('whatever is asked at the same time by two processes, each quote is accepted once', async () => {
+  test('each quote is accepted once, whatever two processes request concurrently', async () => {
     for (let round = 0; round < 8; round += 1) {
       const actor = await addActor()
       const { partner, inUsd } = actor
@@ -167,7 +160,7 @@ suite('exchanges', () => {
     }
   })
 
-  test('of a conversion and a payout that accept one quote at the same time one wins', async () => {
+  test('when a conversion and a payout accept one quote concurrently, one of them wins', async () => {
     const won = { conversions: 0, payouts: 0 }
     for (let round = 0; round < 12; round += 1) {
       const { partner, inUsd } = await addActor()

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { after, suite, test } from 'node:test'
+import { suite, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
 import { Unreachable } from '../../service/src/kernel/api/index.ts'
 import { keptFromPartners, operatorPartnerId } from '../../service/src/cases/index.ts'
@@ -22,11 +22,11 @@ import {
 } from '../../service/src/transactions/index.ts'
 import { readSanctionsList } from '../../service/src/screening/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
+import { setApprovalRule } from '../support/approvals.ts'
 import { createSessions } from '../support/checkout.ts'
 import { addPartner, ip, pay, type Service, stepMsDefault, type TestPartner } from '../support/composition.ts'
-import { useModules } from '../support/fixture.ts'
-import { connectorId } from '../support/iso-incoming.ts'
-import { createFolders, removeFolders } from '../support/iso-outgoing.ts'
+import { atEnd, untilEnd, useModules } from '../support/fixture.ts'
+import { createBankService, removeFolders } from '../support/iso-outgoing.ts'
 import { decideAll, listedName, sampleList, screenAll, sendCredit } from '../support/screening/held.ts'
 
 /** A Thursday. TARGET is open. */
@@ -43,29 +43,17 @@ const service = await useModules({
   }),
 })
 await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
-const folders = await createFolders()
-after(() => removeFolders(folders))
-const { toBank, fromBank, archive } = folders
-const account = { iban: 'DE89370400440532013000', bic: 'COBADEFFXXX', ownerName: 'Example' }
-const isoBank = {
-  initiator: { name: 'Example' },
-  accounts: [{ ...account, ownerAddress: { town: 'Berlin', country: 'DE' } }],
-  archive,
-  transport: { kind: 'folder', toBank, fromBank },
-}
-const byFiles = await useModules({
-  // After the cut-off of a Friday.
-  now: new Date('2026-01-09T18:00:00Z'),
-  chooseConnector: () => connectorId,
-  settings: { RAIL: connectorId, ISO20022_BANKS: JSON.stringify([isoBank]) },
-})
+/** After the cut-off of a Friday. */
+const { service: byFiles, folders } = await createBankService(new Date('2026-01-09T18:00:00Z'))
+atEnd(() => removeFolders(folders))
+untilEnd(byFiles)
 
 const money = (of: Service = service) => addPartner(of, 1_000_00n)
 const timelineOf = async ({ caller }: TestPartner, reference: string, of: Service = service) => {
   const call = { caller, params: { reference }, query: {}, body: undefined }
   return (await transactionsRoutes(of.transactions, of.holdOf).getTransactionTimeline(call as never)).body
 }
-const submit = async (of = service) => {
+const submit = async (of: Service = service) => {
   of.clock.advance(31 * secondMs)
   await submitDuePayouts({ ...of.settlement, connectors: [...of.settlement.connectors, ...of.isoBanks.connectors] })
 }
@@ -81,7 +69,7 @@ async function paidHold(
   partner: TestPartner,
   work: (payout: Awaited<ReturnType<typeof pay>>['payout']) => Promise<unknown> = () => submit(),
   fields: Parameters<typeof pay>[3] = {},
-  of = service,
+  of: Service = service,
 ) {
   const { payout } = await pay(of, partner, '10.00', fields)
   await work(payout)
@@ -129,13 +117,7 @@ const closeGate = ({ partnerId }: TestPartner) =>
   service.db.transaction((tx) =>
     service.customers.gates.set(tx, { partnerId, state: 'Incomplete', allowed: ['OpenAccount'] }),
   )
-const approvalAbove = ({ partnerId }: TestPartner) =>
-  service.db.transaction((tx) =>
-    service.payoutControls.approvalRules.set(tx, {
-      ...{ partnerId, currency: 'EUR', aboveAmount: 1_00n, aboveDayAmount: null, aboveBulkAmount: null },
-      ...{ perPersonAmount: null, beneficiaryHours: null, payeeMismatch: false, expiresHours: 24, needsPasskey: false },
-    }),
-  )
+const approvalAbove = ({ partnerId }: TestPartner) => setApprovalRule(service, partnerId, { aboveAmount: 1_00n })
 async function monitored({ partnerId }: TestPartner): Promise<void> {
   const rule = { name: 'A rule', currency: 'EUR', when: 'before', partners: [partnerId], sum: '1.00' }
   const draft = readRule(JSON.stringify({ ...rule, kind: 'velocity', direction: 'Outward', hours: 24 }))
@@ -158,7 +140,7 @@ const checked = (payee: 'no_match') => async (payout: Awaited<ReturnType<typeof 
 }
 
 type Seen = Explained | undefined
-/** In this order: lists hold what comes behind them until it is compared. */
+/** The order matters: lists hold what comes behind them until it is compared. */
 const walks: Readonly<Record<Hold['kind'], () => Promise<Seen>>> = {
   sending: async () => paidHold(await money(), async () => undefined),
   approval: async () => {
@@ -337,7 +319,7 @@ const timed: ReadonlySet<Hold['kind']> = new Set([
   'limit',
 ])
 
-suite('what a partner reads of a hold', () => {
+suite('what a partner reads about a hold', () => {
   for (const [kind, walk] of Object.entries(walks) as [Hold['kind'], () => Promise<Seen>][])
     test(`${kind}: ${holds[kind].told}`, async () => {
       const seen = await walk()
@@ -349,7 +331,7 @@ suite('what a partner reads of a hold', () => {
       if (by !== null) assert.ok(new Date(by) > now)
     })
 
-  test('names, texts, rules and their cases are told in the same words, and without a time', () => {
+  test('holds by names, texts, rules and their cases are described in the same words, without a time', () => {
     const kept = Object.values(holds).filter(({ told: shown }) => shown === 'OperatorCheck')
     assert.ok(kept.length >= 5)
     const by = new Date(now.getTime() + hourMs)
@@ -362,7 +344,7 @@ suite('what a partner reads of a hold', () => {
     assert.doesNotMatch(JSON.stringify(told.OperatorCheck), /sanction|list|screen|name|rule|monitor|suspic/i)
   })
 
-  test('what has ended waits for nothing', async () => {
+  test('an ended payment has no hold', async () => {
     const partner = await addPartner(service, 1_000_00n)
     const { payout } = await pay(service, partner, '10.00')
     await service.payouts.cancel(partner.partnerId, payout.id)

@@ -238,7 +238,7 @@ async function work(world: World): Promise<void> {
   }
 }
 
-test('in any order of payments, renames, lists and decisions nothing leaves that a hit holds', async (t) => {
+test('in any order of payments, renames, lists and decisions, money that a hit holds is not paid', async (t) => {
   let left = 0
   await fc.assert(
     fc.asyncProperty(fc.array(action, { minLength: 15, maxLength: 40 }), async (steps) => {

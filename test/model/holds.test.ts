@@ -31,37 +31,19 @@ type State = (typeof states)[number]
 type Outcome = 'booked' | 'sent' | 'waits' | 'case' | 'refused'
 
 type Scene = Awaited<ReturnType<typeof sceneOf>>
-const blocked = {
-  clear: 'booked',
-  'open hit': 'refused',
-  confirmed: 'refused',
-  blocked: 'refused',
-  'gate closed': 'refused',
-  'account closed': 'refused',
-  'partner open': 'booked',
-  'partner confirmed': 'refused',
-} as const
+/** `held` in every state that holds money, else `clear`. */
+const outcomes = (clear: Outcome, held: Outcome) => ({
+  ...(Object.fromEntries(states.map((state) => [state, held])) as Readonly<Record<State, Outcome>>),
+  clear,
+  'partner open': clear,
+})
+const blocked = outcomes('booked', 'refused')
 const withThePartner = { ...blocked, 'partner open': 'refused' } as const
-const paid = {
-  ...blocked,
-  clear: 'sent',
-  'open hit': 'waits',
-  confirmed: 'waits',
-  'partner open': 'sent',
-  'partner confirmed': 'waits',
-} as const
-const received = {
-  clear: 'booked',
-  'open hit': 'case',
-  confirmed: 'case',
-  blocked: 'case',
-  'gate closed': 'case',
-  'account closed': 'case',
-  'partner open': 'booked',
-  'partner confirmed': 'case',
-} as const
+const waiting = { 'open hit': 'waits', confirmed: 'waits', 'partner confirmed': 'waits' } as const
+const paid = { ...outcomes('sent', 'refused'), ...waiting }
+const received = outcomes('booked', 'case')
 /** Nothing of the state of a customer decides it. */
-const always = Object.fromEntries(states.map((state) => [state, 'booked'])) as Readonly<Record<State, Outcome>>
+const always = outcomes('booked', 'booked')
 const partnersOwn = { ...always, 'partner open': 'refused', 'partner confirmed': 'refused' } as const
 
 type Row = {
@@ -112,10 +94,7 @@ const rows: Readonly<Record<string, Row>> = {
   'a payout of the partner': {
     operations: ['createFiatPayout'],
     run: ({ ownPayout }) => ownPayout(),
-    expected: {
-      ...(Object.fromEntries(states.map((state) => [state, 'sent'])) as Readonly<Record<State, Outcome>>),
-      ...({ 'partner open': 'waits', 'partner confirmed': 'waits' } as const),
-    },
+    expected: { ...outcomes('sent', 'sent'), 'partner open': 'waits', 'partner confirmed': 'waits' },
   },
   'a payout of tokens': { operations: ['createTokenPayout'], run: ({ tokens }) => tokens(), expected: paid },
   'a payment of a standing order': { operations: ['createStandingOrder'], run: ({ order }) => order(), expected: paid },
@@ -130,11 +109,7 @@ const rows: Readonly<Record<string, Row>> = {
     // The money goes back to who paid it, whatever the customer may do.
     expected: { ...paid, 'gate closed': 'sent' },
   },
-  'a payout by quote': {
-    operations: ['createFxPayout'],
-    run: ({ payoutByQuote }) => payoutByQuote(),
-    expected: paid,
-  },
+  'a payout by quote': { operations: ['createFxPayout'], run: ({ payoutByQuote }) => payoutByQuote(), expected: paid },
   'a credit by the bank': {
     operations: ['createCheckoutSession', 'simulateCredit'],
     run: ({ credit }) => credit(),
@@ -432,7 +407,7 @@ suite('the money of a customer', () => {
     assert.deepEqual(moving.toSorted(), [...new Set(known)].toSorted())
   })
 
-  test('every place that books entries is known', () => {
+  test('every file that books entries is listed', () => {
     const root = fileURLToPath(new URL('../../service/src/', import.meta.url))
     const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
       .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
@@ -448,14 +423,8 @@ suite('the money of a customer', () => {
     const scene = scenes.get('clear')
     assert.ok(scene)
     const { partnerId, held, other } = scene
-    const moved = {
-      partnerId,
-      currency: 'EUR',
-      amount: 1n,
-      kind: 'direct',
-      debit: 'balance',
-      credit: 'transfers',
-    } as const
+    const sides = { kind: 'direct', debit: 'balance', credit: 'transfers' } as const
+    const moved = { partnerId, currency: 'EUR', amount: 1n, ...sides } as const
     const { ledger, db } = service
     const enter = (permit: Parameters<typeof ledger.enter>[1]['permit'], partyId: string) =>
       db.transaction((tx) =>

@@ -24,8 +24,9 @@ import {
 import { createFaultyRail, type Fault, faults } from './bank.ts'
 import { checkPayments, type Ends } from './payments.ts'
 import { checkWalks, type Places } from './walks.ts'
-import { drawing } from '../support/drawing.ts'
+import { drawing, weighted } from '../support/drawing.ts'
 import { useModules } from '../support/fixture.ts'
+import { pluck } from '../support/pluck.ts'
 
 /** The amount selects the behaviour of the sandbox bank (docs/sandbox.md); the value is the final status. */
 const amounts = {
@@ -46,38 +47,21 @@ const withdrawalEnds = { sent: 'Sent', completed: 'Completed', failed: 'Failed' 
 const waitsMs = [0, stepMsDefault, 20 * secondMs, 10 * minuteMs]
 const amount = fc.constantFrom(...(Object.keys(amounts) as Amount[]))
 const pick = fc.nat(1000)
+const minor = fc.integer({ min: 1, max: 500_000 })
 const action = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ do: fc.constant('pay' as const), amount, own: fc.boolean() }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({ do: fc.constant('duplicates' as const), amount, count: fc.integer({ min: 2, max: 5 }) }),
-  },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('repeat' as const), pick, other: fc.boolean() }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('inside' as const), amount }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      do: fc.constant('deposit' as const),
-      cents: fc.integer({ min: 1, max: 500_000 }),
-      outcome: fc.constantFrom('completed' as const, 'failed' as const, 'expired' as const),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      do: fc.constant('withdraw' as const),
-      cents: fc.integer({ min: 1, max: 500_000 }),
-      outcome: fc.constantFrom('sent' as const, 'completed' as const, 'failed' as const),
-    }),
-  },
-  {
-    weight: 3,
-    arbitrary: fc.record({ do: fc.constantFrom('send' as const, 'notifications' as const, 'expire' as const) }),
-  },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('workers' as const), count: fc.integer({ min: 1, max: 3 }) }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(...waitsMs) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('abandon' as const, 'freeze' as const) }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('break' as const), fault: fc.constantFrom(...faults) }) },
+  weighted(5, 'pay', { amount, own: fc.boolean() }),
+  weighted(1, 'duplicates', { amount, count: fc.integer({ min: 2, max: 5 }) }),
+  weighted(1, 'repeat', { pick, other: fc.boolean() }),
+  weighted(2, 'inside', { amount }),
+  weighted(3, 'deposit', { minor, outcome: fc.constantFrom('completed', 'failed', 'expired') }),
+  weighted(1, 'withdraw', { minor, outcome: fc.constantFrom('sent', 'completed', 'failed') }),
+  weighted(1, 'send', {}),
+  weighted(1, 'notifications', {}),
+  weighted(1, 'expire', {}),
+  weighted(2, 'workers', { count: fc.integer({ min: 1, max: 3 }) }),
+  weighted(3, 'wait', { ms: fc.constantFrom(...waitsMs) }),
+  { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('abandon' as const, 'freeze' as const) }) },
+  weighted(3, 'break', { fault: fc.constantFrom(...faults) }),
 )
 type Action = typeof action extends fc.Arbitrary<infer A> ? A : never
 
@@ -223,7 +207,7 @@ async function breakBank({ service, arm }: Day, fault: Fault): Promise<void> {
 
 async function run(day: Day, step: Action): Promise<unknown> {
   const { service, partner } = day
-  switch (step.do) {
+  switch (step.kind) {
     case 'pay':
       return payDuplicates(day, step.amount, step.own, 1)
     case 'duplicates':
@@ -233,13 +217,13 @@ async function run(day: Day, step: Action): Promise<unknown> {
     case 'repeat':
       return repeatKey(day, step.pick, step.other)
     case 'deposit':
-      return simulateDeposit(day, step.cents, step.outcome)
+      return simulateDeposit(day, step.minor, step.outcome)
     case 'withdraw':
-      return simulateWithdrawal(day, step.cents, step.outcome)
+      return simulateWithdrawal(day, step.minor, step.outcome)
     case 'send':
     case 'notifications':
     case 'expire':
-      return workStep(service, step.do)
+      return workStep(service, step.kind)
     case 'workers': {
       const kinds = ['send', 'notifications', 'expire'] as const
       return Promise.all(Array.from({ length: step.count }, () => kinds.map((kind) => workStep(service, kind))).flat())
@@ -289,11 +273,7 @@ async function checkEnds(day: Day): Promise<void> {
   const arrived = await service.db.rows<{ reference: string; origin: string }>(sql`
     select reference, originating_reference as origin from transactions.transactions
     where partner_id = ${partnerId} and type = 'PartnerCustomerDeposit' and originating_reference is not null`)
-  assert.deepEqual(
-    arrived.map(({ origin }) => origin).toSorted(),
-    day.inside.toSorted(),
-    'each payout inside arrives once',
-  )
+  assert.deepEqual(pluck(arrived, 'origin').toSorted(), day.inside.toSorted(), 'each payout inside arrives once')
   for (const { reference } of arrived) day.depositEnds.set(reference, 'Completed')
   const deposits = payments.filter(({ type }) => type === 'PartnerCustomerDeposit')
   assert.deepEqual(new Map(deposits.map(({ reference, status }) => [reference, status])), day.depositEnds)

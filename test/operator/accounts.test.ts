@@ -16,7 +16,7 @@ const account = ([verb = '', ...args]: readonly string[]) => [
 const printed = (...args: readonly string[]) => operator.printed(...account(args))
 const by = ['--staff', 'Ada', '--reason', 'Fraud']
 
-test('a block holds in a running service, cancels what waits, is listed, and ends', async () => {
+test('a block is enforced by a running service, cancels pending payouts, is listed, and ends', async () => {
   const { payout } = await pay(service, partner, '10.00')
   const block = ['block', '--currency', 'EUR', '--direction', 'outbound', ...by, '--note', 'Ticket 17']
   const { id, changedAt, ...blocked } = await printed(...block)
@@ -41,13 +41,10 @@ test('the account of a customer is blocked and closed', async () => {
   assert.equal(refused, 'operator: The account of the customer is closed, which is final.')
 })
 
-test('wrong arguments are named in one line, and change nothing', async () => {
+test('wrong arguments are refused in one line and change nothing', async () => {
   const cases: readonly (readonly [args: readonly string[], says: RegExp])[] = [
     [['block', ...by], /name --currency for a balance, or --customer/],
     [['block', '--currency', 'EUR', '--customer', 'x', ...by], /name --currency for a balance, or --customer/],
-    [['block', '--currency', 'XXX', ...by], /--currency must be one of EUR/],
-    [['block', '--currency', 'EUR', '--direction', 'up', ...by], /--direction must be both or inbound or outbound/],
-    [['block', '--currency', 'EUR', '--staff', 'Ada', '--reason', 'Mood'], /--reason must be Compliance or CourtOrder/],
     [['block', '--currency', 'EUR', '--reason', 'Fraud'], /--staff is required/],
     [['close', '--currency', 'EUR', ...by], /is not empty/],
     [['block', '--customer', 'nobody', ...by], /customer/],

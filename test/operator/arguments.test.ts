@@ -34,7 +34,7 @@ const others: ReadonlySet<string> = new Set([
   ...['scripts/check-iso.ts', 'scripts/old-version.ts', 'scripts/build-sdk.ts'],
   ...['examples/connector/bank-main.ts', 'scripts/arguments.ts'],
 ])
-test('a program reads its words by parseArgs or by numbersGiven, which refuse the rest', () => {
+test('programs read their arguments by parseArgs or numbersGiven, which refuse unknown ones', () => {
   const files = ['bench', 'scripts', 'examples'].flatMap((folder) =>
     readdirSync(`${root}/${folder}`, { recursive: true, encoding: 'utf8' }).flatMap((name) =>
       name.endsWith('.ts') && !name.endsWith('.test.ts') ? [`${folder}/${name}`] : [],

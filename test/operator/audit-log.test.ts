@@ -19,7 +19,7 @@ const recordsOf = async (partnerId: string) =>
     .toReversed()
 const [sam, kim] = ['Sam Staff', 'Kim Staff']
 
-test('limits and credentials: who, what and why, and nothing of what was refused', async () => {
+test('for limits and credentials the log says who, what and why, and omits refused calls', async () => {
   const { partnerId } = await addPartner(service)
   const partner = ['--partner', partnerId.toUpperCase()]
   const limit = ['--scope', 'partner', '--period', 'day', '--currency', 'EUR', '--amount', '12.50']
@@ -118,7 +118,7 @@ test('a partner reads neither why an account is blocked, nor the class of risk o
   )
 })
 
-test('each command that a person runs hands its call to the record, and no command that only reads does', async () => {
+test('each command that changes something records its call, and commands that only read do not', async () => {
   const operator = new URL('../../service/src/operator/', import.meta.url)
   const files = (await readdir(operator)).filter((name) => name.endsWith('.ts') && !name.startsWith('decla'))
   const texts = await Promise.all(files.map((name) => readFile(new URL(name, operator), 'utf8')))

@@ -1,50 +1,26 @@
 /** Payments of a file-based bank, by the operator's commands. */
 import assert from 'node:assert/strict'
-import { mkdir, readdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readdir } from 'node:fs/promises'
 import { test } from 'node:test'
 import { success, textAt } from '../support/client.ts'
-import { useFolder, useService } from '../support/fixture.ts'
-import { runOperator } from '../support/operator.ts'
+import { commandsOf, useFolder, useService } from '../support/fixture.ts'
+import { bankSetting, openFolders } from '../support/iso-outgoing.ts'
 import { until } from '../support/until.ts'
 import { listAll } from '../support/world.ts'
 
-const folder = await useFolder()
-const [toBank, fromBank, archive] = ['to', 'from', 'archive'].map((name) => join(folder, name)) as [
-  string,
-  string,
-  string,
-]
-await Promise.all([mkdir(toBank), mkdir(fromBank)])
-const bank = {
-  initiator: { name: 'Example' },
-  accounts: [
-    {
-      iban: 'DE89370400440532013000',
-      bic: 'COBADEFFXXX',
-      ownerName: 'Example',
-      ownerAddress: { town: 'Berlin', country: 'DE' },
-    },
-  ],
-  archive,
-  preferredScheme: 'Instant',
-  reach: { Instant: 'all' },
-  transport: { kind: 'folder', toBank, fromBank },
-}
+const folders = await openFolders(await useFolder())
+const { toBank } = folders
+const bank = bankSetting(folders, { preferredScheme: 'Instant', reach: { Instant: 'all' } })
 const service = await useService({
   env: { RAIL: 'iso20022', RAIL_RULES: 'GBP=sandbox', ISO20022_BANKS: JSON.stringify([bank]) },
 })
 const { client, env } = service
 
 type Answer = Readonly<Record<string, unknown>>
-const operator = async (...words: readonly string[]) => {
-  const { code, stdout, stderr } = await runOperator(['bank', ...words], env)
-  return { code, stderr, answer: code === 0 ? (JSON.parse(stdout) as unknown) : undefined }
-}
-const answerOf = async (...words: readonly string[]) => (await operator(...words)).answer as Answer
-const list = async (...words: readonly string[]) => (await operator('files', ...words)).answer as readonly Answer[]
+const { printed, refused } = commandsOf(env)
+const list = (...words: readonly string[]) => printed<readonly Answer[]>('bank', 'files', ...words)
 
-test('an operator sees the files of a bank and the way of a payment, and asks for it back once', async () => {
+test('an operator lists the files of a bank, follows a payment and recalls it once', async () => {
   assert.deepEqual(await list(), [])
   const account = { iban: 'NL91ABNA0417164300', currency: 'EUR', name: 'Grace Hopper' }
   const beneficiaryId = textAt(success(await client.post('/v1/beneficiaries', account)), 'id')
@@ -61,45 +37,23 @@ test('an operator sees the files of a bank and the way of a payment, and asks fo
   const [file] = await list('--connector', 'iso20022')
   assert.deepEqual([file?.['kind'], file?.['payments'], file?.['controlSum']], ['pain.001', 1, '12.34'])
   assert.deepEqual(await list('--connector', 'iso20022-other'), [])
-  const payment = await answerOf('payment', ...named)
-  assert.deepEqual(
-    [
-      payment['amount'],
-      payment['schemeRequested'],
-      payment['schemeApplied'],
-      payment['schemeReason'],
-      payment['recall'],
-    ],
-    ['12.34', 'Instant', 'Instant', null, null],
-  )
+  const payment = await printed('bank', 'payment', ...named)
+  const { amount, schemeRequested, schemeApplied, schemeReason, recall: none } = payment
+  assert.deepEqual([amount, schemeRequested, schemeApplied], ['12.34', 'Instant', 'Instant'])
+  assert.deepEqual([schemeReason, none], [null, null])
   assert.deepEqual((payment['file'] as Answer)['name'], file?.['name'])
 
-  const recall = await answerOf('recall', ...named, '--reason', 'FRAD', '--staff', 'Sam Staff')
+  const recall = await printed('bank', 'recall', ...named, '--reason', 'FRAD', '--staff', 'Sam Staff')
   assert.deepEqual([recall['reason'], recall['requestedBy']], ['FRAD', 'Sam Staff'])
   await until('the recall is at the bank', async () =>
     (await readdir(toBank)).some((name) => name.startsWith('camt.055') && name.endsWith('.xml')),
   )
-  const again = await operator('recall', ...named, '--reason', 'DUPL', '--staff', 'Sam Staff')
-  assert.deepEqual([again.code, again.stderr.trim()], [1, 'operator: The payment has a recall.'])
+  const again = await refused('bank', 'recall', ...named, '--reason', 'DUPL', '--staff', 'Sam Staff')
+  assert.equal(again, 'operator: The payment has a recall.')
 })
 
-test('what is wrong with a command is told in one line', async () => {
+test('an unknown payout is refused in one line', async () => {
   const { partnerId: partner } = service.credentials
   const none = '01890000-0000-7000-8000-000000000000'
-  const wrong: readonly (readonly [readonly string[], RegExp])[] = [
-    [['payment', '--partner', partner], /--payout is required/],
-    [['payment', '--partner', partner, '--payout', 'x'], /--payout must be a UUID/],
-    [['payment', '--partner', partner, '--payout', none], /No such payout/],
-    [['recall', '--partner', partner, '--payout', none, '--staff', 'Sam'], /--reason is required/],
-    [
-      ['recall', '--partner', partner, '--payout', none, '--reason', 'WHY', '--staff', 'Sam'],
-      /--reason must be DUPL or TECH/,
-    ],
-  ]
-  for (const [words, reason] of wrong) {
-    const { code, stderr } = await operator(...words)
-    assert.equal(code, 1)
-    assert.match(stderr, reason)
-    assert.equal(stderr.trim().split('\n').length, 1)
-  }
+  assert.match(await refused('bank', 'payment', '--partner', partner, '--payout', none), /No such payout/)
 })

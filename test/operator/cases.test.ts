@@ -4,34 +4,26 @@ import { test } from 'node:test'
 import { success, textAt } from '../support/client.ts'
 import { useService } from '../support/fixture.ts'
 import { runOperator } from '../support/operator.ts'
+import { assertRefusal } from '../support/program.ts'
 import { until } from '../support/until.ts'
 import { balanceOf } from '../support/world.ts'
 
 const service = await useService({ env: { SANDBOX_BANK_DELAY_MS: '10' } })
 const { client, env } = service
 
-type Case = {
-  readonly partnerId: string
-  readonly id: string
-  readonly kind: string
-  readonly suspense: { readonly currency: string; readonly amount: string } | null
-  readonly report: { readonly kind?: string; readonly money?: { readonly amount: string } }
+type Case = Readonly<Record<'partnerId' | 'id' | 'kind', string>> & {
   readonly resolution: string | null
   readonly proposalId: string | null
+  readonly suspense: { readonly currency: string; readonly amount: string } | null
+  readonly report: { readonly kind?: string; readonly money?: { readonly amount: string } }
 }
-type Shown = {
-  readonly candidates: readonly {
-    readonly kind: string
-    readonly amount: string
-    readonly agreed: readonly { readonly what: string }[]
-  }[]
-}
-type Decision = {
-  readonly sequence: number
+type Candidate = {
   readonly kind: string
-  readonly actor: string
-  readonly action: string | null
+  readonly amount: string
+  readonly agreed: readonly { readonly what: string }[]
 }
+type Shown = { readonly candidates: readonly Candidate[] }
+type Decision = Readonly<{ sequence: number; kind: string; actor: string; action: string | null }>
 
 const operator = (...args: readonly string[]) => runOperator([...args], env)
 const list = async () => JSON.parse((await operator('case', 'list')).stdout) as readonly Case[]
@@ -49,7 +41,7 @@ async function pay(amount: number, idempotencyKey = String(amount)): Promise<voi
   success(await client.post('/v1/payouts/fiat', body))
 }
 
-test('without oddities there is no case', async () => assert.deepEqual(await list(), []))
+test('without faults of the bank there is no case', async () => assert.deepEqual(await list(), []))
 
 test('two persons resolve the cases of a bank that contradicts itself, each once', async () => {
   const before = (await balanceOf(client)).available
@@ -70,12 +62,11 @@ test('two persons resolve the cases of a bank that contradicts itself, each once
     shown.candidates.map(({ kind, amount, agreed }) => [kind, amount, agreed.map(({ what }) => what)]),
     [['payout', '4001.09', ['amount', 'reference', 'same day']]],
   )
-  const unfit = await on('show', { ...short, id: contradicted.partnerId })
-  assert.deepEqual([unfit.code, unfit.stderr], [1, 'operator: No such case.\n'])
+  assertRefusal(await on('show', { ...short, id: contradicted.partnerId }), 'operator: No such case.')
   const proposed = JSON.parse((await propose(short, 'write-off')).stdout) as Case
   assert.equal(proposed.resolution, null)
   const alone = await approve(short, 'sam  staff')
-  assert.deepEqual([alone.code, alone.stderr], [1, 'operator: Sam Staff proposed it: another person approves it.\n'])
+  assertRefusal(alone, 'operator: Sam Staff proposed it: another person approves it.')
   const kept = await approve(short, 'Ada Other', '--proposal', proposed.proposalId ?? '')
   assert.equal((JSON.parse(kept.stdout) as Case).resolution, 'written_off')
   assert.equal((await propose(contradicted, 'fees')).code, 0)
@@ -86,11 +77,7 @@ test('two persons resolve the cases of a bank that contradicts itself, each once
   assert.equal((await balanceOf(client)).available, before - 4001_08n)
 
   const again = await propose(contradicted, 'credit')
-  assert.deepEqual([again.code, again.stdout], [1, ''])
-  assert.match(
-    again.stderr,
-    /^operator: The case was credited by Sam Staff, approved by Ada Other at \d{4}-[^\n]*\.\n$/,
-  )
+  assertRefusal(again, /^operator: The case was credited by Sam Staff, approved by Ada Other at \d{4}-.*\.$/)
   const history = JSON.parse((await on('history', contradicted)).stdout) as readonly Decision[]
   assert.deepEqual(
     history.map(({ sequence, kind, actor, action }) => [sequence, kind, actor, action]),
@@ -103,30 +90,9 @@ test('two persons resolve the cases of a bank that contradicts itself, each once
   )
 })
 
-for (const [args, message] of [
-  [['--id', 'x'], /--partner is required/],
-  [['--partner', 'x'], /--partner must be a UUID/],
-] as const)
-  test(`case propose ${args.join(' ')} is refused with one line`, async () => {
-    const { code, stderr } = await operator('case', 'propose', ...args)
-    assert.equal(code, 1)
-    assert.match(stderr, message)
-    assert.equal(stderr.trim().split('\n').length, 1)
-  })
-
-test('an action that does not exist, and one that the case does not allow, are refused with one line', async () => {
+test('a proposal for an unknown case is refused with one line', async () => {
   const unknown = { partnerId: service.credentials.partnerId, id: '0190a000-0000-7000-8000-000000000001' } as Case
-  for (const [action, message] of [
-    [
-      'keep',
-      /--action must be match or credit or fees or return or reverse or charge or announced or write-off or note/,
-    ],
-    ['note', /No such case/],
-  ] as const) {
-    const { code, stderr } = await propose(unknown, action)
-    assert.equal(code, 1)
-    assert.match(stderr, message)
-  }
+  assertRefusal(await propose(unknown, 'note'), 'operator: No such case.')
 })
 
 test('reconcile prints its lines as JSON or CSV, and says that suspense is what the open cases say', async () => {
@@ -142,9 +108,4 @@ test('reconcile prints its lines as JSON or CSV, and says that suspense is what 
   if (known.length > 0) assert.deepEqual(known, [['account', 'EUR', '1.00', '1.00', '0.00']])
   const csv = await operator('reconcile', '--format', 'csv')
   assert.match(csv.stdout, /^record,connector,account,currency,id,kind,/)
-  for (const [args, message] of [
-    [['--format', 'xml'], /--format must be json or csv/],
-    [['--at', 'yesterday'], /--at must be a time/],
-  ] as const)
-    assert.match((await operator('reconcile', ...args)).stderr, message)
 })

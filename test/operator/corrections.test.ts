@@ -12,7 +12,15 @@ import { lastListedOn } from '../../service/src/rails/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
 import { addPartner, balanceOf, createTestService, pay } from '../support/composition.ts'
 import { untilEnd, useOperator } from '../support/fixture.ts'
-import { createBankFolders, createIncomingBank, entryOf, markFiled, reportXml } from '../support/iso-incoming.ts'
+import {
+  createBankFolders,
+  createIncomingBank,
+  entryOf,
+  markFiled,
+  ownIban,
+  reportXml,
+} from '../support/iso-incoming.ts'
+import { bankSetting, openFolders } from '../support/iso-outgoing.ts'
 import { runOperator } from '../support/operator.ts'
 import { joinedStaff } from '../support/staff.ts'
 
@@ -20,20 +28,19 @@ const { service, folder, env, printed } = await useOperator({ now: new Date(), c
 let [one, two]: readonly (readonly string[])[] = []
 const folders = untilEnd(await createBankFolders())
 const bank = createIncomingBank(service, folders)
-
-const bankSetting = {
-  initiator: { name: 'Example Payments' },
-  accounts: [
-    {
-      iban: 'DE02120300000000202051',
-      bic: 'BYLADEM1001',
-      ownerName: 'Example',
-      ownerAddress: { town: 'Berlin', country: 'DE' },
-    },
-  ],
-  recalls: 'letter',
-  archive: join(folder, 'archive'),
-  transport: { kind: 'folder', toBank: join(folder, 'to'), fromBank: join(folder, 'from') },
+/** A partner with a customer that has an account. */
+async function addPayee() {
+  const { partnerId, customer } = await addPartner(service)
+  const { iban } = (await service.accounts.create(partnerId, customer.id)).ibans[0]
+  return { partnerId, creditorAccount: { iban } }
+}
+/** A payout in a file that the bank has. */
+async function payInFile() {
+  const partner = await addPartner(service, 1_000_00n)
+  const { payout } = await pay(service, partner, '10.00')
+  await submitDuePayouts(bank.settlement)
+  const about = ['--partner', partner.partnerId, '--payout', payout.id]
+  return { partnerId: partner.partnerId, payout, about }
 }
 /** One person proposes it, another one approves. */
 async function byTwo(...words: readonly string[]) {
@@ -41,7 +48,7 @@ async function byTwo(...words: readonly string[]) {
   return printed('change', 'approve', '--id', id, ...(two ?? []))
 }
 
-test('a typed name does none of it, also in a sandbox without staff', async () => {
+test('a typed name cannot run these commands, even in a sandbox without staff', async () => {
   const always = commandNames.filter((name) => declarationOf(name).second === 'always')
   assert.equal(always.length, 8)
   for (const command of always) {
@@ -57,14 +64,11 @@ test('a typed name does none of it, also in a sandbox without staff', async () =
   two = (await joinedStaff(service, folder, 'Grace Finance', 'finance')).as
 })
 
-test('a stuck payout ends by the written word of the bank, whose hash the audit log has', async () => {
-  const partner = await addPartner(service, 1_000_00n)
-  const { partnerId } = partner
-  const { payout } = await pay(service, partner, '10.00')
-  await submitDuePayouts(bank.settlement)
+test('a stuck payout ends by a letter of the bank, whose hash is in the audit log', async () => {
+  const { partnerId, payout, about } = await payInFile()
   const letter = join(folder, 'letter.pdf')
   await writeFile(letter, 'We will not execute it.')
-  const end = ['payment', 'end', '--partner', partnerId, '--payout', payout.id, '--outcome', 'not-paid']
+  const end = ['payment', 'end', ...about, '--outcome', 'not-paid']
   const rest = ['--evidence', letter, '--note', 'Letter of the bank']
   const early = await runOperator([...end, ...rest, ...(one ?? [])], env)
   assert.match(early.stderr, /The payment is Queued/)
@@ -84,13 +88,9 @@ test('a stuck payout ends by the written word of the bank, whose hash the audit 
   )
 })
 
-test('a letter recalls a payment where the bank takes no files: written, sent, answered, each on record', async () => {
-  const partner = await addPartner(service, 1_000_00n)
-  const { partnerId } = partner
-  const { payout } = await pay(service, partner, '10.00')
-  await submitDuePayouts(bank.settlement)
+test('a letter recalls a payment where the bank takes no files: written, sent and answered, each recorded', async () => {
+  const { partnerId, about } = await payInFile()
   await markFiled(service)
-  const about = ['--partner', partnerId, '--payout', payout.id]
   const [person] = [one ?? []]
   await printed('bank', 'recall', ...about, '--reason', 'DUPL', ...person)
   // The worker of a bank with letters has told of it.
@@ -100,20 +100,13 @@ test('a letter recalls a payment where the bank takes no files: written, sent, a
   const file = join(folder, 'letter-to-the-bank.pdf')
   const early = await runOperator(['bank', 'recall', 'answer', ...about, '--outcome', 'refused', ...person], env)
   assert.match(early.stderr, /The recall is Queued/)
-  const banks = JSON.stringify([bankSetting])
-  const written = await runOperator(['bank', 'recall', 'letter', ...about, '--to', file], {
-    ...env,
-    RAIL: 'iso20022',
-    ISO20022_BANKS: banks,
-  })
+  const setting = bankSetting(await openFolders(folder), { iban: ownIban, bic: 'BYLADEM1001', recalls: 'letter' })
+  const settings = { ...env, RAIL: 'iso20022', ISO20022_BANKS: JSON.stringify([setting]) }
+  const write = () => runOperator(['bank', 'recall', 'letter', ...about, '--to', file], settings)
+  const written = await write()
   assert.deepEqual([written.code, written.stderr], [0, ''])
   assert.equal((await readFile(file)).subarray(0, 5).toString(), '%PDF-')
-  const again = await runOperator(['bank', 'recall', 'letter', ...about, '--to', file], {
-    ...env,
-    RAIL: 'iso20022',
-    ISO20022_BANKS: banks,
-  })
-  assert.match(again.stderr, /^operator: --to .*EEXIST/)
+  assert.match((await write()).stderr, /^operator: --to .*EEXIST/)
   await printed('bank', 'recall', 'sent', ...about, '--note', 'By post', ...person)
   await printed('bank', 'recall', 'answer', ...about, '--outcome', 'refused', '--reason', 'NOAS', ...person)
   const shown = await printed('bank', 'payment', ...about)
@@ -124,11 +117,10 @@ test('a letter recalls a payment where the bank takes no files: written, sent, a
     assert.ok(actions.includes(`operator ${action}`), action)
 })
 
-test('a file that was quarantined is taken, and its case is closed', async () => {
-  const { partnerId, customer } = await addPartner(service)
-  const { iban } = (await service.accounts.create(partnerId, customer.id)).ibans[0]
+test('a quarantined file is released, and its case is closed', async () => {
+  const { partnerId, creditorAccount } = await addPayee()
   const entry = entryOf(5n, {
-    details: [{ references: { endToEndId: 'E1' }, creditorAccount: { iban }, debtor: { name: 'Ada' } }],
+    details: [{ references: { endToEndId: 'E1' }, creditorAccount, debtor: { name: 'Ada' } }],
   })
   await folders.put('a.xml', reportXml([entry], { kind: 'camt.053', opening: 0n, closing: 6n }))
   await bank.work()
@@ -150,37 +142,27 @@ test('a file that was quarantined is taken, and its case is closed', async () =>
   assert.match(stderr, /has already been released|has already been decided/)
 })
 
-test('a credit of the wrong customer is taken back, with a case for its owner', async () => {
-  const { partnerId, customer } = await addPartner(service)
-  const { iban } = (await service.accounts.create(partnerId, customer.id)).ibans[0]
+test('a credit to the wrong customer is reversed, with a case for its owner', async () => {
+  const { partnerId, creditorAccount } = await addPayee()
   const entry = entryOf(8n, {
-    details: [{ references: { endToEndId: 'E2' }, creditorAccount: { iban }, debtor: { name: 'Ada' } }],
+    details: [{ references: { endToEndId: 'E2' }, creditorAccount, debtor: { name: 'Ada' } }],
   })
   await folders.put('b.xml', reportXml([entry]))
   await bank.work()
   const { data } = await service.transactions.list(partnerId, { category: 'Deposit' })
   const reference = data[0]?.row.reference ?? ''
-  const undone = await byTwo(
-    'deposit',
-    'undo',
-    '--partner',
-    partnerId,
-    '--reference',
-    reference,
-    '--note',
-    'Other John',
-  )
+  const undo = ['deposit', 'undo', '--partner', partnerId, '--reference', reference]
+  const undone = await byTwo(...undo, '--note', 'Other John')
   assert.equal((await balanceOf(service, partnerId)).posted, 0n)
   const opened = await service.cases.byId(service.db, partnerId, String(undone['id']))
   assert.deepEqual([opened?.booked, opened?.kind], [8n, 'unknown_payment'])
 })
 
 test('a credit that a corrected statement omits is cancelled by two persons, and its case is closed', async () => {
-  const { partnerId, customer } = await addPartner(service)
-  const { iban } = (await service.accounts.create(partnerId, customer.id)).ibans[0]
+  const { partnerId, creditorAccount } = await addPayee()
   // At a weekend nothing is missing yet: banks book its entries on the next day of the calendar.
   const today = lastListedOn(service.clock.now().toISOString().slice(0, 10), { closedDays: new Set() }, 'EUR')
-  const details = [{ references: { endToEndId: 'E9' }, creditorAccount: { iban }, debtor: { name: 'Ada' } }]
+  const details = [{ references: { endToEndId: 'E9' }, creditorAccount, debtor: { name: 'Ada' } }]
   const entry = entryOf(5n, { bookingDate: today, details })
   const statement = { kind: 'camt.053', statementId: 'C1', on: today, opening: 6n } as const
   await folders.put('c1.xml', reportXml([entry], { ...statement, closing: 11n }))
@@ -200,17 +182,14 @@ test('a credit that a corrected statement omits is cancelled by two persons, and
   assert.match(stderr, /can be cancelled|has already been decided/)
 })
 
-test('a debit is taken from the payment that it was matched with, and its case says which one it was', async () => {
-  const partner = await addPartner(service, 1_000_00n)
-  const { partnerId } = partner
-  const { payout } = await pay(service, partner, '10.00')
-  await submitDuePayouts(bank.settlement)
+test('a debit is detached from the payment that it was matched with, and its case names the payment', async () => {
+  const { partnerId, payout, about } = await payInFile()
   await markFiled(service)
   const references = { instructionId: payout.endToEndId, endToEndId: payout.endToEndId }
   await folders.put('d.xml', reportXml([entryOf(-10_00n, { details: [{ references }] })]))
   await bank.work()
   assert.equal((await service.payouts.get(partnerId, payout.id)).status, 'Completed')
-  const undo = ['payment', 'undo', '--partner', partnerId, '--payout', payout.id, '--note', 'The bank: not this one']
+  const undo = ['payment', 'undo', ...about, '--note', 'The bank: not this one']
   const { id, ...undone } = await byTwo(...undo)
   assert.deepEqual(undone, { partnerId, payoutId: payout.id, amount: '10.00', currency: 'EUR' })
   assert.equal((await service.payouts.get(partnerId, payout.id)).status, 'Returned')
@@ -221,7 +200,7 @@ test('a debit is taken from the payment that it was matched with, and its case s
   assert.match(stderr, /The payout is Returned/)
 })
 
-test('a payout of a bank without files ends by the written word too, and one that the bank pays after all is a case', async () => {
+test('a payout of a bank without files ends by a letter too, and opens a case if the bank pays it after all', async () => {
   const sandbox = await createTestService({ url: service.url, now: new Date() })
   try {
     const partner = await addPartner(sandbox, 1_000_00n)

@@ -1,10 +1,7 @@
 /** The operator's commands that list, rotate and expire credentials, and that seal all values under a new master key. */
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { createLog, createSealer } from '../../service/src/kernel/index.ts'
 import { sealedForms } from '../../service/src/people/sign-in/index.ts'
@@ -15,43 +12,30 @@ import { newToken } from '../../service/src/people/users/service.ts'
 import { sealedPayers } from '../../service/src/banks/files/index.ts'
 import { createDatabase, sql } from '../../service/src/postgres/index.ts'
 import { type Client, createClient, type JsonObject, listAt, success, textAt } from '../support/client.ts'
+import { atEnd, untilEnd, useDatabase, useFolder } from '../support/fixture.ts'
 import { linkBody } from '../support/late-payments.ts'
 import { runOperator } from '../support/operator.ts'
-import { createTestDatabase } from '../support/postgres.ts'
-import { freePorts, linesOf, type Program, start, stop } from '../support/program.ts'
+import { pluck } from '../support/pluck.ts'
+import { assertRefusal, freePortSettings, linesOf, start, stop } from '../support/program.ts'
 import { readCredentials } from '../support/service.ts'
 import { joinByToken } from '../support/team.ts'
 import { until } from '../support/until.ts'
 import { createCustomer, invitee, payoutText, setSingleSignOn } from '../support/world.ts'
 
 const sanctions = fileURLToPath(new URL('../../service/src/screening/samples/un.xml', import.meta.url))
-const folder = await mkdtemp(join(tmpdir(), 'partner-payments-credentials-'))
-const database = await createTestDatabase()
-const db = createDatabase({ url: database.url, connectionsMax: 1, log: createLog('silent') })
-const [PORT, OPS_PORT] = (await freePorts(2)) as [string, string]
+const folder = await useFolder()
+const database = await useDatabase()
+const db = untilEnd(createDatabase({ url: database.url, connectionsMax: 1, log: createLog('silent') }))
 const [oldKey, newKey] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')]
 // An unreachable mail server keeps the sealed token of an invitation in the queue.
 const shared = { DATA_DIR: folder, DATABASE_URL: database.url, SMTP_URL: 'smtp://127.0.0.1:1' }
-const env = { ...shared, PORT, OPS_PORT }
-let service: Program
-let partnerId: string
-let account: JsonObject
-
-before(async () => {
-  service = await start(['serve'], { ...env, MASTER_KEY: oldKey })
-  partnerId = String((await operator('partner create --name Second')).partnerId)
-  account = await create('Till')
-})
-after(async () => {
-  await stop(service)
-  await db.close()
-  await database.drop()
-  await rm(folder, { recursive: true, force: true })
-})
+const env = { ...shared, ...(await freePortSettings()) }
+let service = await start(['serve'], { ...env, MASTER_KEY: oldKey })
+atEnd(() => stop(service))
 
 async function operatorRun(words: string, masterKey = oldKey) {
   // Without the port: what a command prints names the one at which the service listens.
-  const ending = await runOperator([...words.split(' ')], { ...shared, MASTER_KEY: masterKey })
+  const ending = await runOperator(words.split(' '), { ...shared, MASTER_KEY: masterKey })
   assert.equal(ending.code, 0, `${words}: ${ending.stderr}`)
   assert.deepEqual({ stderr: ending.stderr, lines: linesOf(ending.stdout).length }, { stderr: '', lines: 1 }, words)
   return JSON.parse(ending.stdout) as unknown
@@ -60,17 +44,16 @@ const operator = async (words: string, masterKey?: string) => (await operatorRun
 const list = async (words: string) => (await operatorRun(words)) as readonly JsonObject[]
 const create = (name: string) =>
   operator(`service-account create --partner ${partnerId} --name ${name} --permissions all`)
+const partnerId = String((await operator('partner create --name Second')).partnerId)
+const account = await create('Till')
 /** A printed credential names the API that it is for. */
 const clientOf = (credentials: JsonObject): Client =>
-  createClient(String(credentials.baseUrl), readCredentials(credentials as Record<string, string>))
+  createClient(String(credentials.baseUrl), readCredentials(credentials))
 const statusOf = async (credentials: JsonObject) => (await clientOf(credentials).get('/v1/accounts')).status
 const listed = async (id: unknown) =>
   (await list(`service-account list --partner ${partnerId}`)).find((row) => row.serviceAccountId === id)
-const refused = async (words: string, line: RegExp) => {
-  const { code, stdout, stderr } = await runOperator([...words.split(' ')], { ...env, MASTER_KEY: oldKey })
-  assert.deepEqual({ code, stdout, lines: linesOf(stderr).length }, { code: 1, stdout: '', lines: 1 }, words)
-  assert.match(stderr, line)
-}
+const refused = async (words: string, line: RegExp) =>
+  assertRefusal(await runOperator(words.split(' '), { ...env, MASTER_KEY: oldKey }), line)
 
 test('the lists show partners and credentials with their last use, and no secret', async () => {
   assert.equal((await listed(account.serviceAccountId))?.lastUsedAt, null)
@@ -123,10 +106,6 @@ test('a service account expires at the given time, and a partner with all its cr
   await operator(`service-account expire --partner ${partnerId} --yes --id ${id} --at ${at}`)
   assert.equal((await listed(id))?.expiresAt, at)
   assert.equal(await statusOf(till), 200)
-  await refused(
-    `service-account expire --partner ${partnerId} --yes --id ${id} --at tomorrow`,
-    /--at must be a time such as/,
-  )
   const past = '--yes --at 2020-01-01T00:00:00Z'
   for (const words of [`service-account expire --id ${id}`, 'partner expire'])
     await refused(`${words} --partner ${partnerId} ${past}`, /--at is in the past .+ leave it out to end them at once/)
@@ -253,10 +232,7 @@ test('after key reseal the old master key can be removed, and every sealed value
   service = await start(['serve'], { ...env, MASTER_KEY: `${newKey},${oldKey}` })
   const both = `${newKey},${oldKey}`
   const before = (await operatorRun('key list', both)) as readonly JsonObject[]
-  assert.deepEqual(
-    before.map(({ use }) => use),
-    ['opens', 'seals'],
-  )
+  assert.deepEqual(pluck(before, 'use'), ['opens', 'seals'])
   const columns = await db.rows<{ readonly name: string }>(sql`
     select table_schema || '.' || table_name || '.' || column_name as name from information_schema.columns
     where column_name like '%\_sealed' order by 1`)
@@ -282,7 +258,5 @@ test('after key reseal the old master key can be removed, and every sealed value
   assert.equal(await statusOf(till), 200)
   const afterwards = (await operatorRun('key list', newKey)) as readonly JsonObject[]
   assert.deepEqual(Object.keys(afterwards[0]?.values as object).toSorted(), names)
-  const { code, stderr } = await runOperator(['key', 'list'], { ...env, MASTER_KEY: oldKey })
-  assert.equal(code, 1)
-  assert.match(stderr, /^MASTER_KEY does not open this database/)
+  await refused('key list', /^MASTER_KEY does not open this database/)
 })

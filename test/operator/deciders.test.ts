@@ -68,7 +68,7 @@ test('each kind × each role over HTTP: those of the table decide, others are re
     }
 })
 
-test('the commands ask the same table', async () => {
+test('the commands follow the same table', async () => {
   for (const kind of caseKinds) {
     const [yes, no] = ofCompliance.has(kind)
       ? (['compliance', 'finance'] as const)
@@ -100,7 +100,7 @@ test('a hit: support and finance are refused, compliance proposes, and an admin 
   assert.equal((await inside.screening.hit(partnerId, id))?.status, 'cleared')
 })
 
-test('a kind without a row fails, and each command that decides by kind says so', () => {
+test('every kind has a row, and each command that decides by kind declares it', () => {
   assert.deepEqual(new Set(decidedKinds), new Set([...caseKinds, 'screening_hit']))
   const byKind = commandNames.filter((name) => declarationOf(name).byKind === true)
   assert.deepEqual(byKind, ['case propose', 'case approve', 'case reject', 'screening decide'])

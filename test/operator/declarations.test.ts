@@ -30,16 +30,8 @@ import { countryActions, countrySides, hitDispositionsOf, outcomes } from '../..
 import { runOperator } from '../support/operator.ts'
 
 const right: Readonly<Record<keyof OptionValues, string>> = {
-  ...{
-    text: 'x',
-    name: 'Ada Lovelace',
-    email: 'ada@example.com',
-    file: 'x.csv',
-    flag: '',
-    choice: '',
-    choices: '',
-    id: newId(),
-  },
+  ...{ text: 'x', name: 'Ada Lovelace', email: 'ada@example.com', file: 'x.csv', id: newId() },
+  ...{ flag: '', choice: '', choices: '' },
   ...{ time: '2026-03-01T12:00:00Z', moment: '2026-03-01', day: '2026-03-01', integer: '1', currency: 'EUR' },
   ...{ amount: '0.50', positive: '1000.00', iban: 'DE89 3704 0044 0532 0130 00', countries: 'IR,KP' },
   ...{ permissions: 'all', capabilities: 'Pay', balances: 'EUR=150.00', commands: 'bic load' },
@@ -139,37 +131,14 @@ suite('the options of every command', () => {
     }
   })
 
-  test('both forms of an option are read alike, and its default is the value that is left out', () => {
+  test('both forms of an option mean the same, and a missing option has its default', () => {
     const partner = right.id
-    assert.deepEqual(
-      read([
-        'fee',
-        'set',
-        `--partner=${partner.toUpperCase()}`,
-        '--currency=USDC',
-        '--fixed=0.000001',
-        '--from',
-        right.time,
-      ]),
-      {
-        ...{ partner, currency: 'USDC', rail: 'any', fixed: 1n, 'basis-points': 0, from: new Date(right.time) },
-      },
-    )
-    assert.deepEqual(
-      read([
-        'screening',
-        'country',
-        'remove',
-        '--countries',
-        'ir, KP,IR',
-        '--for=deposits,payouts',
-        '--staff',
-        'Ada  L',
-      ]),
-      {
-        ...{ countries: ['IR', 'KP'], for: ['deposits', 'payouts'], staff: 'Ada L' },
-      },
-    )
+    const fee = `fee set --partner=${partner.toUpperCase()} --currency=USDC --fixed=0.000001 --from ${right.time}`
+    const amounts = { currency: 'USDC', rail: 'any', fixed: 1n, 'basis-points': 0 }
+    assert.deepEqual(read(fee.split(' ')), { partner, ...amounts, from: new Date(right.time) })
+    const countries = ['screening', 'country', 'remove', '--countries', 'ir, KP,IR', '--for=deposits,payouts']
+    const removal = { countries: ['IR', 'KP'], for: ['deposits', 'payouts'], staff: 'Ada L' }
+    assert.deepEqual(read([...countries, '--staff', 'Ada  L']), removal)
     assert.deepEqual(read(['reconcile', '--at', '2026-03-01']), {
       at: new Date('2026-03-01T23:59:59.999Z'),
       format: 'json',
@@ -177,7 +146,7 @@ suite('the options of every command', () => {
     assert.deepEqual(read(['partner', 'create', '--name=a=b']), { name: 'a=b' })
   })
 
-  test('a wrong value is refused with the option, the value and the cure', () => {
+  test('a wrong value is refused with the option, the value and what is allowed', () => {
     let count = 0
     for (const command of commandNames)
       for (const [name, option] of Object.entries(declarationOf(command).options)) {
@@ -201,7 +170,7 @@ suite('the options of every command', () => {
     assert.ok(count > 300, `${count} values`)
   })
 
-  test('words that are no option are refused, and a mistyped command or option is told what was meant', () => {
+  test('unknown words are refused, and a mistyped command or option gets a suggestion', () => {
     const refusals: readonly (readonly [words: string, line: RegExp])[] = [
       [
         `partner expire 2027-01-01 --partner ${right.id}`,
@@ -246,7 +215,7 @@ suite('the options of every command', () => {
   })
 })
 
-suite('what derives from a declaration, or agrees with it', () => {
+suite('what follows from a declaration', () => {
   test('--help shows all commands, those of a group, or one with its options, roles and examples', () => {
     assert.equal(helpOf(['case', 'list']), undefined)
     const linesOf = (...args: readonly string[]) => (helpOf(args) ?? '').split('\n')
@@ -311,17 +280,10 @@ suite('what derives from a declaration, or agrees with it', () => {
 
   test('a list of choices is that of the code that takes them', () => {
     const lists: Readonly<Record<string, readonly string[]>> = {
-      ...{
-        'case propose action': caseActions,
-        'case propose disposition': [...new Set(caseActions.flatMap(dispositionsOf))],
-        'decider set kind': decidedKinds,
-        'payment end outcome': paymentEnds,
-        'bank recall reason': recallReasons,
-      },
-      ...{
-        'payment recall reason': recallReasons,
-        'account block reason': accounts.stateReasons,
-      },
+      'case propose action': caseActions,
+      'case propose disposition': [...new Set(caseActions.flatMap(dispositionsOf))],
+      ...{ 'decider set kind': decidedKinds, 'payment end outcome': paymentEnds, 'bank recall reason': recallReasons },
+      ...{ 'payment recall reason': recallReasons, 'account block reason': accounts.stateReasons },
       ...{ 'limit set scope': limitScopes, 'limit set period': limitPeriods, 'limit set state': verificationStates },
       ...{ 'gate set state': verificationStates, 'fee set rail': feeRails, 'staff invite role': staffRoles },
       ...{ 'staff role role': staffRoles, 'screening decide outcome': outcomes },
@@ -337,7 +299,7 @@ suite('what derives from a declaration, or agrees with it', () => {
     }
   })
 
-  test('a form of the desk asks for all that its command needs but a file, a note and the person', () => {
+  test('a desk form asks for everything that its command needs except a file, a note and the person', () => {
     for (const command of commandNames) {
       const asked = new Set(['note', 'staff', ...formOptions(command).map(({ name }) => name)])
       for (const [name, option] of Object.entries(declarationOf(command).options)) {

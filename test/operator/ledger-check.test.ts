@@ -17,8 +17,9 @@ import { useOperator } from '../support/fixture.ts'
 import { addTrader, convert, quote } from '../support/fx.ts'
 import { runOperator } from '../support/operator.ts'
 import { findingsOf } from '../support/integrity.ts'
+import { pluck } from '../support/pluck.ts'
 import { linesOf } from '../support/program.ts'
-import { copies, deletable, elsewhere, tables } from './ledger-check-columns.ts'
+import { elsewhere, rowChanges, tables } from './ledger-check-columns.ts'
 
 const { service, env } = await useOperator()
 await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
@@ -115,7 +116,17 @@ const amountColumns = /amount|posted|reserved|booked|balance$|^used$|^opening$|^
 const raw = (text: string) => ({ parts: [text], values: [] }) as unknown as ReturnType<typeof sql>
 const rowsTriedMax = 6
 
-test('an untouched partner has no finding, while its payments go on', async () => {
+/** The places of the first rows of the partner with this condition. */
+async function rowsOf(table: string, where: string): Promise<readonly string[]> {
+  const condition = `partner_id = '${partnerId}' and ${where}`
+  const rows = await service.db.rows<{ at: string }>(
+    raw(`select ctid::text as at from ${table} as row where ${condition} limit ${rowsTriedMax}`),
+  )
+  assert.ok(rows.length > 0, 'the story has such a row')
+  return pluck(rows, 'at')
+}
+
+test('an unchanged partner has no finding while its payments continue', async () => {
   assert.deepEqual(await findingsOf(service.db, partnerId), [])
   let isPaying = true
   const paying = (async () => {
@@ -136,8 +147,8 @@ test('every column of the tables that are compared is classified, and every othe
   const byTable = Map.groupBy(columns, ({ table }) => table)
   for (const [table, classified] of Object.entries(tables))
     assert.deepEqual(
-      (byTable.get(table) ?? []).map(({ name }) => name).toSorted(),
-      Object.keys(classified).toSorted(),
+      pluck(byTable.get(table) ?? [], 'name').toSorted(),
+      ['partner_id', ...Object.keys(classified)].toSorted(),
       table,
     )
   const money = columns
@@ -156,13 +167,7 @@ for (const [table, columns] of Object.entries(tables))
     if (typeof change !== 'string')
       test(`a change of ${table}.${column} is found`, async () => {
         const { to, where = `${column} is not null`, names = [table] } = change
-        const rows = await service.db.rows<{ at: string }>(
-          raw(
-            `select ctid::text as at from ${table} as row where partner_id = '${partnerId}' and ${where} limit ${rowsTriedMax}`,
-          ),
-        )
-        assert.ok(rows.length > 0, 'the story has such a row')
-        for (const { at } of rows) {
+        for (const at of await rowsOf(table, where)) {
           const found = await afterChange((tx) =>
             tx.run(raw(`update ${table} as row set ${column} = ${to} where ctid = '${at}'`)),
           )
@@ -173,22 +178,15 @@ for (const [table, columns] of Object.entries(tables))
         }
       })
 
-for (const [table, where] of Object.entries(deletable))
+for (const [table, { where, copy }] of Object.entries(rowChanges))
   test(`a row of ${table} that is deleted, or added, is found`, async () => {
-    const rows = await service.db.rows<{ at: string }>(
-      raw(
-        `select ctid::text as at from ${table} as row where partner_id = '${partnerId}' and ${where} limit ${rowsTriedMax}`,
-      ),
-    )
-    assert.ok(rows.length > 0, 'the story has such a row')
-    for (const { at } of rows) {
+    for (const at of await rowsOf(table, where)) {
       const deleted = await afterChange((tx) => tx.run(raw(`delete from ${table} where ctid = '${at}'`)))
       assert.ok(deleted.length > 0, `${at} is deleted`)
-      const copied = copies[table]
-      if (copied === undefined) continue
+      if (copy === undefined) continue
       const added = await afterChange(async (tx) => {
         await tx.run(raw(`create temporary table copy on commit drop as select * from ${table} where ctid = '${at}'`))
-        await tx.run(raw(`update copy set ${copied}`))
+        await tx.run(raw(`update copy set ${copy}`))
         await tx.run(raw(`insert into ${table} select * from copy`))
       })
       assert.ok(added.length > 0, `${at} is added`)
@@ -198,7 +196,7 @@ for (const [table, where] of Object.entries(deletable))
 const check = (words: string) =>
   runOperator(['ledger', 'check', ...words.split(' ').filter((word) => word !== '')], env)
 
-test('the command prints a line for each finding, and its exit status tells them', async () => {
+test('the command prints a line for each finding, and its exit status reports findings', async () => {
   const clean = await check(`--partner ${partnerId}`)
   assert.deepEqual([clean.code, clean.stderr], [0, ''], clean.stdout)
   const positions = [...Object.keys(comparisons), 'auditLog'].map((step) => `position ${partnerId}/${step}`)

@@ -13,8 +13,13 @@ const limit = (...args: readonly string[]) => operator.run('limit', ...args, '--
 const printed = (...args: readonly string[]) =>
   operator.printed<unknown>('limit', ...args, '--partner', partner.partnerId)
 const euros = ['--currency', 'EUR', '--amount', '12.5']
+/** Runs a command about the rules of the partner. */
+const ruleCommand =
+  (name: string) =>
+  (...args: readonly string[]) =>
+    operator.outcome(name, ...args, '--partner', partner.partnerId)
 
-test('a limit is set for one customer, listed, holds in a running service, and is removed', async () => {
+test('a limit for one customer is set, listed, enforced by a running service, and removed', async () => {
   const ofCustomer = ['--scope', 'customer', '--customer', partner.customer.serviceId, '--period', 'day']
   const made = (await printed('set', ...ofCustomer, ...euros)) as { readonly id: string }
   const { partnerId, customer } = partner
@@ -36,7 +41,7 @@ test('a limit is set for one customer, listed, holds in a running service, and i
   await pay(service, partner, '12.51')
 })
 
-test('a limit over all currencies is set beside that of its currency, and is in the reference currency', async () => {
+test('a limit over all currencies is in the reference currency, beside the limit of one currency', async () => {
   const whole = ['set', '--scope', 'partner', '--period', 'day', '--all-currencies']
   const made = (await printed(...whole, ...euros)) as { readonly id: string; readonly allCurrencies: boolean }
   assert.equal(made.allCurrencies, true)
@@ -47,24 +52,15 @@ test('a limit over all currencies is set beside that of its currency, and is in 
   for (const { id } of [made, own]) await printed('remove', '--id', id)
 })
 
-test('wrong arguments are named in one line, and set nothing', async () => {
+test('wrong arguments are refused in one line and change nothing', async () => {
   const day = ['--period', 'day']
   const cases: readonly (readonly [args: readonly string[], says: RegExp])[] = [
-    [['--scope', 'all', ...day, ...euros], /--scope must be partner or customer or beneficiary/],
-    [['--scope', 'partner', '--period', 'year', ...euros], /--period must be payment or day or month/],
-    [['--scope', 'partner', ...day, '--currency', 'XXX', '--amount', '1'], /--currency must be one of EUR/],
-    [
-      ['--scope', 'partner', ...day, '--currency', 'EUR', '--amount', '1.005'],
-      /--amount must be an amount such as 1000\.00/,
-    ],
-    [['--scope', 'partner', ...day, '--currency', 'EUR', '--amount', '0'], /--amount must be greater than zero/],
     [['--scope', 'partner', '--customer', partner.customer.id, ...day, ...euros], /--customer needs --scope customer/],
     [['--scope', 'customer', '--customer', partner.partnerId, ...day, ...euros], /No such customer/],
     [
       ['--scope', 'partner', '--state', 'Invalid', ...day, ...euros],
       /--state needs --scope customer, without --customer/,
     ],
-    [['--scope', 'customer', '--state', 'Good', ...day, ...euros], /--state must be Complete or Incomplete or Invalid/],
     [['--scope', 'beneficiary', '--beneficiary', partner.partnerId, ...day, ...euros], /No such beneficiary/],
   ]
   for (const [args, says] of cases)
@@ -75,12 +71,9 @@ test('wrong arguments are named in one line, and set nothing', async () => {
   assert.deepEqual(await printed('list'), [])
 })
 
-test('a fee rule is set, listed, holds in a running service, and is removed', async () => {
+test('a fee rule is set, listed, applied by a running service, and removed', async () => {
   const { partnerId } = partner
-  const fee = async (...args: readonly string[]) => {
-    const { code, stdout, stderr } = await operator.run(...['fee', ...args, '--partner', partnerId])
-    return code === 0 ? (JSON.parse(stdout) as unknown) : stderr.trimEnd()
-  }
+  const fee = ruleCommand('fee')
   const from = '2025-12-01T00:00:00.000Z'
   const set = ['--currency', 'EUR', '--fixed', '0.20', '--basis-points', '10', '--min', '0.25', '--from', from]
   const made = (await fee('set', ...set)) as { readonly id: string }
@@ -94,33 +87,21 @@ test('a fee rule is set, listed, holds in a running service, and is removed', as
   assert.match(String(await fee('remove', '--id', made.id)), /No such fee rule\.$/)
 })
 
-test('a cooling-off is set, listed, holds in a running service, and is removed', async () => {
+test('a cooling-off is set, listed, enforced by a running service, and removed', async () => {
   const { partnerId } = partner
-  const coolingOff = async (...args: readonly string[]) => {
-    const { code, stdout, stderr } = await operator.run(...['cooling-off', ...args, '--partner', partnerId])
-    return code === 0 ? (JSON.parse(stdout) as unknown) : stderr.trimEnd()
-  }
+  const coolingOff = ruleCommand('cooling-off')
   const made = (await coolingOff('set', '--currency', 'EUR', '--hours', '48')) as { readonly id: string }
   assert.deepEqual(made, { partnerId, id: made.id, currency: 'EUR', hours: 48 })
   assert.deepEqual(await coolingOff('list'), [made])
   await assert.rejects(pay(service, partner, '1.00'), { code: 'beneficiary_cooling_off' })
-  for (const hours of ['0', '8761', '1.5'])
-    assert.equal(
-      await coolingOff('set', '--currency', 'EUR', '--hours', hours),
-      `operator: --hours must be from 1 to 8760 (it is "${hours}")`,
-    )
-  assert.match(String(await coolingOff('set', '--currency', 'XXX')), /--currency must be one of EUR/)
   assert.deepEqual(await coolingOff('remove', '--id', made.id), { removed: made.id })
   assert.match(String(await coolingOff('remove', '--id', made.id)), /No such cooling-off\.$/)
   await pay(service, partner, '1.00')
 })
 
-test('a daily maximum per person is set, listed, holds in a running service, and is removed', async () => {
+test('a daily maximum per person is set, listed, enforced by a running service, and removed', async () => {
   const { partnerId, caller } = partner
-  const approval = async (...args: readonly string[]) => {
-    const { code, stdout, stderr } = await operator.run(...['approval', ...args, '--partner', partnerId])
-    return code === 0 ? (JSON.parse(stdout) as unknown) : stderr.trimEnd()
-  }
+  const approval = ruleCommand('approval')
   const second = { ...caller, serviceAccountId: newId(), name: 'Second person' }
   const rule = ['--currency', 'EUR', '--above', '0']
   const made = (await approval('set', ...rule, '--per-person', '10.00')) as { readonly id: string }
@@ -146,8 +127,5 @@ test('a daily maximum per person is set, listed, holds in a running service, and
   assert.deepEqual(mismatch, { ...made, above: null, perPerson: null, payeeMismatch: true })
   assert.deepEqual(await approval('remove', '--id', made.id), { removed: made.id })
   assert.deepEqual(await approval('list'), [])
-  const money = ['set', '--currency', 'EUR', '--per-person']
-  assert.match(String(await approval(...money, '0')), /--per-person must be greater than zero/)
-  assert.match(String(await approval(...money, '1.005')), /--per-person must be an amount such as 1000\.00/)
   assert.match(String(await approval('set', '--currency', 'EUR')), /--per-person or --payee-mismatch is required$/)
 })

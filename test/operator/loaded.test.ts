@@ -1,19 +1,17 @@
 /** Holds the files that each start loads, because every command pays for them, and the folder of its compiled code (docs/decisions/0119). */
 import assert from 'node:assert/strict'
 import { chmodSync } from 'node:fs'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { createTestDatabase } from '../support/postgres.ts'
+import { useDatabase, useFolder } from '../support/fixture.ts'
 import { type Environment, run } from '../support/program.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const kept = join(root, 'node_modules/.compiled')
 const preload = `--import=${new URL('../../scripts/measure/loaded-files.mjs', import.meta.url).href}`
-const folder = await mkdtemp(join(tmpdir(), 'loaded-'))
-after(() => rm(folder, { recursive: true, force: true }))
+const folder = await useFolder()
 
 /** The files of the repository that the program loads, and the folder of compiled code that it uses. */
 async function loadedBy(words: readonly string[], env: Environment = {}) {
@@ -49,8 +47,8 @@ const unused = [
   /^node_modules\/(?:@opentelemetry|@simplewebauthn|fastify|libphonenumber-js|pino|prom-client|typebox|viem)\//,
 ]
 
-test('a command of the operator loads no gateway, no page, no metrics and no package of theirs', async () => {
-  const database = await createTestDatabase()
+test('an operator command does not load the gateway, pages, metrics or their packages', async () => {
+  const database = await useDatabase()
   const { files } = await loadedBy(['operator', 'partner', 'list'], { DATABASE_URL: database.url, DATA_DIR: folder })
   assert.ok(files.includes('service/src/payouts/service.ts'))
   for (const pattern of unused)
@@ -62,7 +60,7 @@ test('a command of the operator loads no gateway, no page, no metrics and no pac
 })
 
 test('the schema is migrated without the service', async () => {
-  const database = await createTestDatabase()
+  const database = await useDatabase()
   const { files } = await loadedBy(['migrate'], { DATABASE_URL: database.url, DATA_DIR: folder })
   assert.ok(files.includes('service/src/roles.ts'))
   assert.deepEqual(

@@ -2,23 +2,18 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { createLog } from '../../service/src/kernel/index.ts'
 import { createDatabase, sql } from '../../service/src/postgres/index.ts'
-import { untilEnd } from '../support/fixture.ts'
-import { createTestDatabase } from '../support/postgres.ts'
-import { type Environment, freePorts, linesOf, run, start, stop } from '../support/program.ts'
+import { untilEnd, useDatabase, useFolder } from '../support/fixture.ts'
+import { assertRefusal, type Environment, freePortSettings, run, start, stop } from '../support/program.ts'
+import { createPartner } from '../support/service.ts'
 
-const folder = await mkdtemp(join(tmpdir(), 'partner-payments-master-key-'))
-const database = await createTestDatabase()
+const folder = await useFolder()
+const database = await useDatabase()
 const db = untilEnd(createDatabase({ url: database.url, connectionsMax: 1, log: createLog('silent') }))
-after(async () => {
-  await database.drop()
-  await rm(folder, { recursive: true, force: true })
-})
 
 const newKey = () => randomBytes(32).toString('base64')
 const key = newKey()
@@ -33,21 +28,13 @@ const commands: readonly (readonly string[])[] = [
   ['operator', 'partner', 'create', '--name', 'X'],
 ]
 
-async function refused(words: readonly string[], env: Environment, line: RegExp): Promise<void> {
-  const { code, stdout, stderr } = await run(words, { API_URL: 'http://127.0.0.1:1', ...usual, ...env })
-  assert.deepEqual({ code, stdout }, { code: 1, stdout: '' }, `${words.join(' ')}: ${stderr}`)
-  assert.equal(linesOf(stderr).length, 1, stderr)
-  assert.match(stderr, line)
-}
-
-const createPartner = async (env: Environment) => {
-  const ending = await run(['operator', 'partner', 'create', '--name', 'First'], { ...usual, ...env })
-  assert.equal(ending.code, 0, ending.stderr)
-}
+const refused = async (words: readonly string[], env: Environment, line: RegExp) =>
+  assertRefusal(await run(words, { API_URL: 'http://127.0.0.1:1', ...usual, ...env }), line)
+const createBy = (MASTER_KEY: string) => createPartner('First', { ...usual, MASTER_KEY })
 const keysOf = () => db.rows(sql`select key_id from access.master_keys`)
 
 test('every role refuses a key that does not open the database, with one line', async () => {
-  await createPartner({ MASTER_KEY: key })
+  await createBy(key)
   assert.equal((await keysOf()).length, 1)
   for (const words of commands)
     await refused(words, { MASTER_KEY: newKey() }, /^MASTER_KEY does not open this database: set the key that /)
@@ -59,18 +46,18 @@ test('a sandbox without its key file is refused and writes no new key', async ()
   assert.equal(existsSync(join(usual.DATA_DIR, 'master.key')), false)
 })
 
-test('a database of the version before is opened by its key only, which is then recorded', async () => {
+test('a database of the previous version is opened only with its key, which is then recorded', async () => {
   await db.run(sql`delete from access.master_keys`)
   await refused(['serve'], { MASTER_KEY: newKey() }, /^MASTER_KEY does not open this database/)
   await refused(['serve'], {}, /master\.key is missing/)
   assert.equal((await keysOf()).length, 0)
-  await createPartner({ MASTER_KEY: key })
+  await createBy(key)
   assert.equal((await keysOf()).length, 1)
 })
 
 test('a new key in front of the old one is recorded, and each of them alone is refused', async () => {
   const next = newKey()
-  await createPartner({ MASTER_KEY: `${next},${key}` })
+  await createBy(`${next},${key}`)
   assert.equal((await keysOf()).length, 2)
   for (const alone of [next, key])
     await refused(
@@ -78,13 +65,12 @@ test('a new key in front of the old one is recorded, and each of them alone is r
       { MASTER_KEY: alone },
       /^MASTER_KEY opens only a part of this database: add its earlier key/,
     )
-  await createPartner({ MASTER_KEY: `${key},${next}` })
+  await createBy(`${key},${next}`)
 })
 
 test('the embedded database without its key file is refused, starts with the restored file, and the file is not replaced', async () => {
   const dataDir = join(folder, 'embedded')
-  const [PORT, OPS_PORT] = (await freePorts(2)) as [string, string]
-  const env = { DATA_DIR: dataDir, PORT, OPS_PORT }
+  const env = { DATA_DIR: dataDir, ...(await freePortSettings()) }
   await stop(await start(['serve'], env))
   const file = join(dataDir, 'master.key')
   await rename(file, `${file}.away`)

@@ -1,43 +1,26 @@
 /** The operations port: liveness, readiness, and the metrics that docs/operations.md explains. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { createLog } from '../../service/src/kernel/index.ts'
 import { createDatabase, readMigrations, sql } from '../../service/src/postgres/index.ts'
 import { success } from '../support/client.ts'
-import { type Receiver, startReceiver } from '../support/receiver.ts'
-import { createTestDatabase } from '../support/postgres.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import { startWire, type Wire } from '../support/tcp-proxy.ts'
+import { useProxiedDatabase, useReceiver, useService } from '../support/fixture.ts'
 import { until } from '../support/until.ts'
 import { createWorld } from '../support/world.ts'
 
-let service: TestService
-let receiver: Receiver
-let wire: Wire
-const database = await createTestDatabase()
-
-before(async () => {
-  wire = await startWire(Number(new URL(database.url).port))
-  const env = { DATABASE_URL: Object.assign(new URL(database.url), { port: String(wire.port) }).href }
-  service = await startTestService({ env })
-  receiver = await startReceiver()
-  await createWorld(service.client, receiver.url, service)
-  // Before a test disconnects the database: an attempt that cannot be recorded is repeated only after its lease.
-  await until('a delivery', async () => (await ask('/metrics')).text.includes('outcome="delivered"'))
-})
-after(async () => {
-  await service.dispose()
-  await receiver.close()
-  await wire.close()
-  await database.drop()
-})
+const { database, wire, url } = await useProxiedDatabase()
+const receiver = await useReceiver()
+const service = await useService({ env: { DATABASE_URL: url } })
+await createWorld(service.client, receiver.url, service)
 
 const ask = async (path: string) => {
   const answer = await fetch(`${service.opsUrl}${path}`)
   return { status: answer.status, type: answer.headers.get('content-type') ?? '', text: await answer.text() }
 }
+// Before a test disconnects the database: an attempt that cannot be recorded is repeated only after its lease.
+await until('a delivery', async () => (await ask('/metrics')).text.includes('outcome="delivered"'))
 
 test('200 for liveness always; 503 for readiness while the database is unreachable or silent', async () => {
   assert.deepEqual(await ask('/healthz'), { status: 200, type: 'application/json', text: '{"status":"ok"}' })

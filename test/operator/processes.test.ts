@@ -2,44 +2,38 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Answer, type Call, type Client, createClient, type Json, success, textAt } from '../support/client.ts'
+import { type Answer, type Call, createClient, type Json, success, textAt } from '../support/client.ts'
+import { atEnd, useFolder } from '../support/fixture.ts'
 import { halfRequest } from '../support/half-request.ts'
 import { assertProblem } from '../support/problem.ts'
-import { freePorts, linesOf, type Program, run, start } from '../support/program.ts'
-import { readCredentials } from '../support/service.ts'
+import { assertRefusal, freePortSettings, linesOf, run, start, stop } from '../support/program.ts'
+import { createPartner, readCredentials } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { balanceOf, createBeneficiary, listAll, payoutText } from '../support/world.ts'
 
-const dataDir = await mkdtemp(join(tmpdir(), 'partner-payments-processes-'))
+const dataDir = await useFolder()
 // The embedded server runs as another user if this is root, and must reach its data folder.
 await chmod(dataDir, 0o711)
-const [PORT, OPS_PORT] = (await freePorts(2)) as [string, string]
+const { PORT, OPS_PORT } = await freePortSettings()
 /** Without a pace the callers take the processor time from the processes that start again, which makes each start several times longer. */
 const paceMs = 100
 const limits = { RATE_PER_SECOND: '1000000', DATABASE_CONNECTIONS_MAX: '70' }
 const env = { DATA_DIR: dataDir, PORT, OPS_PORT, LOG_LEVEL: 'info', ...limits }
 const baseUrl = `http://127.0.0.1:${PORT}`
-const credentials = () =>
-  readCredentials(JSON.parse(readFileSync(join(dataDir, 'sandbox-credentials.json'), 'utf8')) as Record<string, string>)
 
-let service: Program
-let client: Client
 const startService = async () => {
-  service = await start(['serve', '--processes', '2'], env)
-  await until('the welcome', () => service.stdout().includes('Ctrl-C'))
-  client = createClient(baseUrl, credentials())
+  const program = await start(['serve', '--processes', '2'], env)
+  await until('the welcome', () => program.stdout().includes('Ctrl-C'))
+  return program
 }
-before(startService)
-after(async () => {
-  service.signal('SIGTERM')
-  await service.ended
-  await rm(dataDir, { recursive: true, force: true })
-})
+let service = await startService()
+atEnd(() => stop(service))
+const credentials = readCredentials(readFileSync(join(dataDir, 'sandbox-credentials.json'), 'utf8'))
+const client = createClient(baseUrl, credentials)
 
 type LogLine = { readonly process?: number; readonly pid?: number; readonly msg: string; readonly requestId?: string }
 const logLines = () => linesOf(service.stderr()).map((line) => JSON.parse(line) as LogLine)
@@ -102,18 +96,14 @@ test('a start prints its welcome once, the credentials work, and metrics and log
     )
   const starts = text.split('\n').filter((line) => line.startsWith('process_start_time_seconds{'))
   assert.deepEqual(starts.map((line) => /process="(\d)"/.exec(line)?.[1]).sort(), ['0', '1', '2'])
-  const created = await run(['operator', 'partner', 'create', '--name', 'Second Partner'], env)
-  assert.equal(created.code, 0, created.stderr)
-  const second = createClient(baseUrl, readCredentials(JSON.parse(created.stdout) as Record<string, string>))
-  success(await second.get('/v1/accounts'))
+  success(await createClient(baseUrl, await createPartner('Second Partner', env)).get('/v1/accounts'))
 })
 
 test('a second service on the port is refused with one line', async () => {
   const other = { ...env, DATA_DIR: `${dataDir}-other`, OPS_PORT: '0', LOG_LEVEL: 'warn' }
-  const { code, stdout, stderr } = await run(['serve', '--processes', '2'], other)
+  const ending = await run(['serve', '--processes', '2'], other)
   await rm(other.DATA_DIR, { recursive: true, force: true })
-  const expected = { code: 1, stdout: '', stderr: `127.0.0.1:${PORT} is in use: choose another with PORT\n` }
-  assert.deepEqual({ code, stdout, stderr }, expected)
+  assertRefusal(ending, `127.0.0.1:${PORT} is in use: choose another with PORT`)
 })
 
 test('200 for one and 401 for the others when both processes receive one nonce concurrently', () =>
@@ -204,14 +194,14 @@ test('SIGTERM answers the request in flight, ends all processes, and the next st
     (await ask('/metrics')).text.includes('process_start_time_seconds{process="2"}'),
   )
   const email = 'drain@example.com'
-  const request = await halfRequest(baseUrl, credentials(), '/v1/customers', { email })
+  const request = await halfRequest(baseUrl, credentials, '/v1/customers', { email })
   const children = [...pids().values()]
   service.signal('SIGTERM')
   await until('not ready while stopping', async () => (await ask('/readyz')).text.includes('stopping'))
   assert.match(await request.finish(), /HTTP\/1\.1 200 OK\r\n/)
   assert.equal((await service.ended).code, 0)
   for (const pid of children) assert.equal(isAlive(pid), false)
-  await startService()
+  service = await startService()
   assert.equal((await listAll(client, '/v1/customers'))[0]?.email, email)
 })
 
@@ -221,6 +211,6 @@ test('after SIGKILL of the parent, its processes end', async () => {
   service.signal('SIGKILL')
   await service.ended
   await until('the processes have ended', () => !children.some(isAlive))
-  await startService()
+  service = await startService()
   success(await client.get('/v1/accounts'))
 })

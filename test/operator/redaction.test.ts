@@ -2,15 +2,13 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { connect } from 'node:net'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { createSigner } from '../../sdk/src/sign.ts'
-import { type Answer, type Client, type JsonObject, listAt, success, textAt } from '../support/client.ts'
+import { type Answer, type Client, clientSending, type JsonObject, listAt, success, textAt } from '../support/client.ts'
+import { untilEnd, useProxiedDatabase, useReceiver, useService } from '../support/fixture.ts'
 import { mailServer } from '../support/mail-server.ts'
-import { createTestDatabase } from '../support/postgres.ts'
 import { linesOf } from '../support/program.ts'
-import { type Receiver, startReceiver } from '../support/receiver.ts'
-import { impersonation, startTestService, type TestService } from '../support/service.ts'
-import { startWire, type Wire } from '../support/tcp-proxy.ts'
+import { impersonation } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createBeneficiary, createCustomer, finalTransaction, ibans, payoutText } from '../support/world.ts'
 
@@ -33,57 +31,31 @@ const kyc: JsonObject = {
 }
 const email = 'ada.king@private.example.com'
 
-let service: TestService
-let receiver: Receiver
-let wire: Wire
-let mails: Awaited<ReturnType<typeof mailServer>>
-let client: Client
-const database = await createTestDatabase()
-
-before(async () => {
-  wire = await startWire(Number(new URL(database.url).port))
-  receiver = await startReceiver((delivery) => (delivery.path.includes('failing') ? 500 : 204))
-  const codes: Readonly<Record<string, number>> = { later: 450, never: 550 }
-  mails = await mailServer({
+const { database, wire, url } = await useProxiedDatabase()
+const codes: Readonly<Record<string, number>> = { later: 450, never: 550 }
+const mails = untilEnd(
+  await mailServer({
     rcpt: (address) => codes[address.split('.')[0] ?? ''],
     onAuth: ({ username }, _session, done) => done(null, { user: username }),
-  })
-  service = await startTestService({
-    env: {
-      LOG_LEVEL: 'debug',
-      MASTER_KEY: masterKey,
-      SMTP_URL: mails.url.replace('//', `//user:${smtpPassword}@`),
-      DATABASE_URL: Object.assign(new URL(database.url), { port: String(wire.port) }).href,
-      RATE_PER_SECOND: '1000',
-    },
-  })
-  client = recording(service.client)
+  }),
+)
+const receiver = await useReceiver((delivery) => (delivery.path.includes('failing') ? 500 : 204))
+const service = await useService({
+  env: {
+    LOG_LEVEL: 'debug',
+    MASTER_KEY: masterKey,
+    SMTP_URL: mails.url.replace('//', `//user:${smtpPassword}@`),
+    DATABASE_URL: url,
+    RATE_PER_SECOND: '1000',
+  },
 })
-after(async () => {
-  await service.dispose()
-  await receiver.close()
-  await mails.stop()
-  await wire.close()
-  await database.drop()
-})
-
-function recording(inner: Client): Client {
-  const send: Client['send'] = async (call) => {
+const recording = (inner: Client): Client =>
+  clientSending(async (call) => {
     const answer = await inner.send(call)
     answers.push(answer)
     return answer
-  }
-  const withBody = (method: string) => (target: string, body?: Parameters<Client['post']>[1]) =>
-    send(body === undefined ? { method, target } : { method, target, body })
-  return {
-    send,
-    get: (target) => send({ method: 'GET', target }),
-    post: withBody('POST'),
-    put: withBody('PUT'),
-    patch: withBody('PATCH'),
-    delete: (target) => send({ method: 'DELETE', target }),
-  }
-}
+  })
+const client = recording(service.client)
 
 function mustNotLog(what: string, value: string): void {
   assert.ok(value.length >= 6, `${what} is too short for a search: ${value}`)

@@ -2,26 +2,21 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { readConfig } from '../../service/src/app/config.ts'
 import { explain } from '../../service/src/app/process.ts'
 import { createLog } from '../../service/src/kernel/index.ts'
 import { createDatabase, sql } from '../../service/src/postgres/index.ts'
 import { fakePostgres } from '../support/fake-postgres.ts'
-import { type Environment, linesOf, run } from '../support/program.ts'
+import { useDatabase, useFolder } from '../support/fixture.ts'
 import { runOperator } from '../support/operator.ts'
-import { createTestDatabase } from '../support/postgres.ts'
+import { assertRefusal, type Environment, run } from '../support/program.ts'
 
-const folder = await mkdtemp(join(tmpdir(), 'partner-payments-refusals-'))
-const database = await createTestDatabase()
-after(async () => {
-  await database.drop()
-  await rm(folder, { recursive: true, force: true })
-})
+const folder = await useFolder()
+const database = await useDatabase()
 
 const key = randomBytes(32).toString('base64')
 const nowhere = 'postgres://a:b@127.0.0.1:1/x'
@@ -29,111 +24,52 @@ const usual = { DATA_DIR: join(folder, 'data'), DATABASE_URL: nowhere, PORT: '0'
 const productionEnv = { MODE: 'production', MASTER_KEY: key, SMTP_URL: 'smtp://127.0.0.1:1', LOG_LEVEL: 'warn' }
 
 /** Starts the program. */
-async function refused(env: Environment, line: RegExp | string, role = 'serve'): Promise<void> {
-  const { code, stdout, stderr } = await run([role], { ...usual, ...env })
-  assert.equal(code, 1, `${stdout}${stderr}`)
-  assert.equal(stdout, '')
-  const lines = linesOf(stderr)
-  assert.equal(lines.length, 1, stderr)
-  assertLine(lines[0] ?? '', line)
-}
-
-function assertLine(text: string, line: RegExp | string): void {
-  if (typeof line === 'string') assert.equal(text, line)
-  else assert.match(text, line)
-}
+const refused = async (env: Environment, line: RegExp | string, role = 'serve') =>
+  assertRefusal(await run([role], { ...usual, ...env }), line)
 
 /** Reads the settings as `serve` does before everything else. A test of a whole process shows the rest for one of each table. */
 function refusedSettings(env: Environment, line: RegExp | string): void {
-  let read: unknown
+  let stderr = ''
   try {
     readConfig({ exchangesFiles: true }, { ...usual, ...env })
   } catch (error) {
-    read = explain(error)
+    stderr = explain(error)
   }
-  assert.equal(typeof read, 'string', 'the settings are refused')
-  assert.equal(linesOf(String(read)).length, 1)
-  assertLine(String(read), line)
+  assertRefusal({ code: 1, stdout: '', stderr }, line)
 }
 
-type Refused = { readonly variable: string; readonly value: string; readonly line: RegExp | string }
-
-const values: readonly Refused[] = [
-  { variable: 'MODE', value: 'live', line: 'MODE must be one of sandbox, production (it is "live")' },
-  { variable: 'PORT', value: '80a', line: 'PORT must be a whole number from 0 to 65535 (it is "80a")' },
-  { variable: 'OPS_PORT', value: '70000', line: 'OPS_PORT must be a whole number from 0 to 65535 (it is "70000")' },
-  {
-    variable: 'PUBLIC_URL',
-    value: 'api.example.com',
-    line: 'PUBLIC_URL must be a URL of http or https (it is "api.example.com")',
-  },
-  {
-    variable: 'DATABASE_URL',
-    value: 'mysql://user:hidden@host/x',
-    line: 'DATABASE_URL must begin with postgres:// or postgresql://',
-  },
-  { variable: 'MASTER_KEY', value: 'c2hvcnQ=', line: /^MASTER_KEY must be 32 bytes in Base64 [^=]*$/ },
-  {
-    variable: 'LOG_LEVEL',
-    value: 'loud',
-    line: 'LOG_LEVEL must be one of debug, info, warn, error, silent (it is "loud")',
-  },
-  {
-    variable: 'TIMESTAMP_WINDOW_SECONDS',
-    value: '29',
-    line: /^TIMESTAMP_WINDOW_SECONDS must be a whole number from 30 to 3600/,
-  },
-  {
-    variable: 'MAIL_FROM',
-    value: 'no-address',
-    line: 'MAIL_FROM must be `Name <address@domain>` or `address@domain` (it is "no-address")',
-  },
-  {
-    variable: 'BRAND_COLOUR',
-    value: '#ffcc00',
-    line: /^BRAND_COLOUR has a contrast of 1\.\d\d on the light background #eef0f4, and needs 4\.5; the nearest colour that passes is #[0-9a-f]{6} /,
-  },
-  { variable: 'BRAND_COLOUR_DARK', value: '#1d1d8f', line: /^BRAND_COLOUR_DARK has a contrast of 1\.\d\d on the dark/ },
-  {
-    variable: 'BRAND_LOGO',
-    value: 'package.json',
-    line: /^BRAND_LOGO names a file that must be a PNG or an SVG file$/,
-  },
-  { variable: 'BRAND_NAME', value: 'a<b', line: /^BRAND_NAME must be 1 to 40 characters/ },
-  { variable: 'SMTP_URL', value: 'smtp://user:hidden@host?pool=true', line: /^SMTP_URL (?!.*hidden)/ },
-  {
-    variable: 'WEBHOOK_LIMITS',
-    value: 'inFlightMax=0',
-    line: /^WEBHOOK_LIMITS must be name=value; names are inFlightPerEndpointMax,/,
-  },
-  {
-    variable: 'WEBHOOK_RETRY_DELAYS_MS',
-    value: '1000,soon',
-    line: /^WEBHOOK_RETRY_DELAYS_MS must be milliseconds separated by commas/,
-  },
-  {
-    variable: 'WEBHOOK_PROXY_URL',
-    value: 'socks5://user:hidden@proxy:1080',
-    line: /^WEBHOOK_PROXY_URL must be `http:\/\/` (?!.*hidden)/,
-  },
-  { variable: 'SIMULATIONS', value: 'yes', line: 'SIMULATIONS must be one of on, off (it is "yes")' },
-  { variable: 'PROCESSES', value: '0', line: 'PROCESSES must be a whole number from 1 to 128 (it is "0")' },
-  {
-    variable: 'RATE_PER_SECONDS',
-    value: '5',
-    line: 'RATE_PER_SECONDS is not a variable of this service: did you mean RATE_PER_SECOND?',
-  },
-  { variable: 'MASTERKEY', value: key, line: 'MASTERKEY is not a variable of this service: did you mean MASTER_KEY?' },
-  {
-    variable: 'LOG_LEVLE',
-    value: 'debug',
-    line: 'LOG_LEVLE is not a variable of this service: did you mean LOG_LEVEL?',
-  },
-  {
-    variable: 'WEBHOOK_RETRY_COUNT',
-    value: '5',
-    line: 'WEBHOOK_RETRY_COUNT is not a variable of this service: see docs/generated.md#configuration',
-  },
+const values: readonly (readonly [variable: string, value: string, line: RegExp | string])[] = [
+  ['MODE', 'live', 'MODE must be one of sandbox, production (it is "live")'],
+  ['PORT', '80a', 'PORT must be a whole number from 0 to 65535 (it is "80a")'],
+  ['OPS_PORT', '70000', 'OPS_PORT must be a whole number from 0 to 65535 (it is "70000")'],
+  ['PUBLIC_URL', 'api.example.com', 'PUBLIC_URL must be a URL of http or https (it is "api.example.com")'],
+  ['DATABASE_URL', 'mysql://user:hidden@host/x', 'DATABASE_URL must begin with postgres:// or postgresql://'],
+  ['MASTER_KEY', 'c2hvcnQ=', /^MASTER_KEY must be 32 bytes in Base64 [^=]*$/],
+  ['LOG_LEVEL', 'loud', 'LOG_LEVEL must be one of debug, info, warn, error, silent (it is "loud")'],
+  ['TIMESTAMP_WINDOW_SECONDS', '29', /^TIMESTAMP_WINDOW_SECONDS must be a whole number from 30 to 3600/],
+  ['MAIL_FROM', 'no-address', 'MAIL_FROM must be `Name <address@domain>` or `address@domain` (it is "no-address")'],
+  [
+    'BRAND_COLOUR',
+    '#ffcc00',
+    /^BRAND_COLOUR has a contrast of 1\.\d\d on the light background #eef0f4, and needs 4\.5; the nearest colour that passes is #[0-9a-f]{6} /,
+  ],
+  ['BRAND_COLOUR_DARK', '#1d1d8f', /^BRAND_COLOUR_DARK has a contrast of 1\.\d\d on the dark/],
+  ['BRAND_LOGO', 'package.json', /^BRAND_LOGO names a file that must be a PNG or an SVG file$/],
+  ['BRAND_NAME', 'a<b', /^BRAND_NAME must be 1 to 40 characters/],
+  ['SMTP_URL', 'smtp://user:hidden@host?pool=true', /^SMTP_URL (?!.*hidden)/],
+  ['WEBHOOK_LIMITS', 'inFlightMax=0', /^WEBHOOK_LIMITS must be name=value; names are inFlightPerEndpointMax,/],
+  ['WEBHOOK_RETRY_DELAYS_MS', '1000,soon', /^WEBHOOK_RETRY_DELAYS_MS must be milliseconds separated by commas/],
+  ['WEBHOOK_PROXY_URL', 'socks5://user:hidden@proxy:1080', /^WEBHOOK_PROXY_URL must be `http:\/\/` (?!.*hidden)/],
+  ['SIMULATIONS', 'yes', 'SIMULATIONS must be one of on, off (it is "yes")'],
+  ['PROCESSES', '0', 'PROCESSES must be a whole number from 1 to 128 (it is "0")'],
+  ['RATE_PER_SECONDS', '5', 'RATE_PER_SECONDS is not a variable of this service: did you mean RATE_PER_SECOND?'],
+  ['MASTERKEY', key, 'MASTERKEY is not a variable of this service: did you mean MASTER_KEY?'],
+  ['LOG_LEVLE', 'debug', 'LOG_LEVLE is not a variable of this service: did you mean LOG_LEVEL?'],
+  [
+    'WEBHOOK_RETRY_COUNT',
+    '5',
+    'WEBHOOK_RETRY_COUNT is not a variable of this service: see docs/generated.md#configuration',
+  ],
 ]
 const cells = 'DE:37040044:1-1000@a,DE:37040044:1001-2000@b'
 const issuerSettings: readonly { readonly env: Environment; readonly line: RegExp | string }[] = [
@@ -173,13 +109,13 @@ for (const { env, line } of issuerSettings)
   test(`${JSON.stringify({ IBAN_ISSUERS: env.IBAN_ISSUERS, CELL: env.CELL })} is refused`, () =>
     refusedSettings(env, line))
 
-for (const { variable, value, line } of values)
+for (const [variable, value, line] of values)
   test(`${variable}=${value} is refused`, () => refusedSettings({ [variable]: value }, line))
 
 test('a process refuses its settings before it starts anything', async () => {
-  const [value, issuers, production] = [values[0], issuerSettings[0], sandboxOnly[0]]
-  assert.ok(value && issuers && production)
-  await refused({ [value.variable]: value.value }, value.line)
+  const [[variable, value, line] = [], issuers, production] = [values[0], issuerSettings[0], sandboxOnly[0]]
+  assert.ok(variable && value && line && issuers && production)
+  await refused({ [variable]: value }, line)
   await refused(issuers.env, issuers.line)
   await refused({ ...productionEnv, ...production.env }, `MODE=production: ${production.reason}`)
 })
@@ -259,11 +195,7 @@ test('unknown roles, unknown arguments and unknown operator commands are refused
     { words: 'api --processes=x', line: /^--processes must be a whole number from 1 to 128 \(it is "x"\)$/ },
     { words: 'gateway --processes -1', line: none },
   ]
-  for (const { words, line } of lines) {
-    const { code, stdout, stderr } = await run(words.split(' '), usual)
-    assert.deepEqual({ code, stdout, lines: linesOf(stderr).length }, { code: 1, stdout: '', lines: 1 }, words)
-    assert.match(linesOf(stderr)[0] ?? '', line, words)
-  }
+  for (const { words, line } of lines) assertRefusal(await run(words.split(' '), usual), line)
   const dataDir = join(folder, 'untouched')
   const wrong = [[], ['partner', 'drop'], ['partner', 'create', '--nome', 'x']]
   for (const [index, words] of wrong.entries()) {

@@ -1,33 +1,24 @@
 /** Safeguarding by the operator's commands: accounts, a day, its files, and their verification without a database. */
 import assert from 'node:assert/strict'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { masterKeyText } from '../support/composition.ts'
 import { commandsOf, untilEnd, useFolder } from '../support/fixture.ts'
 import { entryOf, ownIban, reportXml } from '../support/iso-incoming.ts'
+import { bankSetting, openFolders } from '../support/iso-outgoing.ts'
 import { runOperator } from '../support/operator.ts'
 import { createSafeguarded } from '../support/safeguarding.ts'
 
 const folder = await useFolder()
-for (const name of ['to', 'from']) await mkdir(join(folder, name))
 const service = untilEnd(await createSafeguarded())
 const { today } = service
-const bank = {
-  initiator: { name: 'Example' },
-  accounts: [
-    {
-      iban: ownIban,
-      bic: 'BYLADEM1001',
-      ownerName: 'Example',
-      ownerAddress: { town: 'Berlin', country: 'DE' },
-    },
-  ],
-  archive: join(folder, 'archive'),
+const account = { iban: ownIban, bic: 'BYLADEM1001' }
+const bank = bankSetting(await openFolders(folder), {
+  ...account,
   reach: { Instant: 'all' },
   preferredScheme: 'Instant',
-  transport: { kind: 'folder', toBank: join(folder, 'to'), fromBank: join(folder, 'from') },
-}
+})
 const env = {
   DATA_DIR: folder,
   DATABASE_URL: service.url,
@@ -46,21 +37,8 @@ async function refused(words: readonly string[], line: RegExp, more: Readonly<Re
 }
 
 type Shown = { readonly isNew?: boolean; readonly status: string; readonly version: number; readonly resource: string }
-const setAccount = [
-  'accounts',
-  'set',
-  '--account',
-  ownIban,
-  '--currency',
-  'EUR',
-  '--from',
-  today,
-  '--staff',
-  'Sam Staff',
-]
 
-test('wrong input is named', async () => {
-  await refused(['run', '--day', '2026-02-30'], /--day must be a day/)
+test('wrong input is refused with what is wrong', async () => {
   await refused(['run', '--day', today], /No account is designated/)
   await refused(
     ['accounts', 'set', '--account', 'DE00', '--currency', 'EUR', '--staff', 'Sam'],
@@ -71,8 +49,9 @@ test('wrong input is named', async () => {
   await refused(['verify', '--from', join(folder, 'none')], /ENOENT/)
 })
 
-test('a day is computed once, exported, and its files prove themselves without a database', async () => {
-  await printed(...setAccount)
+test('a day is computed once and exported, and its files are verified without a database', async () => {
+  const about = ['--account', ownIban, '--currency', 'EUR', '--from', today]
+  await printed('accounts', 'set', ...about, '--staff', 'Sam Staff')
   const accounts = await printed<readonly { readonly account: string; readonly setBy: string }[]>('accounts', 'list')
   assert.deepEqual(
     accounts.map(({ account, setBy }) => [account, setBy]),

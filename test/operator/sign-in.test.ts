@@ -1,5 +1,6 @@
 /** Commands act for a person who has signed in, and changes of rules wait for a second one. */
 import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
 import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -8,6 +9,7 @@ import { hourMs, minuteMs, newId } from '../../service/src/kernel/index.ts'
 import { commandNames, declarationOf, isCommand, rolesOf } from '../../service/src/operator/declarations.ts'
 import { addPartner } from '../support/composition.ts'
 import { useOperator } from '../support/fixture.ts'
+import { pluck } from '../support/pluck.ts'
 import { joinedStaff } from '../support/staff.ts'
 
 const operator = await useOperator({ now: new Date(), settings: { TWO_PERSONS: 'on' } })
@@ -25,6 +27,13 @@ const limit = (amount = '500.00') => [
   ...['limit', 'set', '--partner', partner.partnerId, '--scope', 'partner', '--period', 'day'],
   ...['--currency', 'EUR', '--amount', amount],
 ]
+/** A decision about a change. */
+const change = (verb: 'approve' | 'run' | 'reject', id: string, by: Joined, note?: string) => [
+  ...['change', verb, '--id', id, ...by.as],
+  ...(note === undefined ? [] : ['--note', note]),
+]
+/** Proposes a change. Returns its id. */
+const proposed = async (...words: readonly string[]) => String((await printed(...words))['waits'])
 /** Some of them take access away. */
 const yesOf = (name: string) => (isCommand(name) && declarationOf(name).cuts ? ['--yes'] : [])
 const limits = () => service.payoutControls.limits.list(service.db, partner.partnerId)
@@ -49,7 +58,7 @@ test('without an account only the first one is invited; then each change needs a
   assert.equal((await printed('who', ...grace.as))['signedIn'], 'Grace Finance')
 })
 
-test('a command refuses another name, another role, a file that others read, and a token that is over', async () => {
+test('a command refuses another name, another role, a file that others can read, and an expired token', async () => {
   await refused(
     /leave out --staff: the command acts for Grace Finance/,
     ...limit(),
@@ -71,27 +80,13 @@ test('a command refuses another name, another role, a file that others read, and
   assert.deepEqual(await limits(), [])
 })
 
-test('a change waits with nothing written, is approved by another person, and is carried out once', async () => {
+test('a change writes nothing until another person approves it, and is carried out once', async () => {
   const made = await printed(...limit(), '--note', 'Contract of May', ...grace.as)
   assert.match(String(made['next']), /another person runs: change approve --id/)
   const id = String(made['waits'])
   assert.deepEqual(await limits(), [])
-  await refused(
-    /Another person must approve the change, because you proposed it/,
-    'change',
-    'approve',
-    '--id',
-    id,
-    ...grace.as,
-  )
-  await refused(
-    /limit set needs the role finance or admin; yours is support/,
-    'change',
-    'approve',
-    '--id',
-    id,
-    ...sam.as,
-  )
+  await refused(/Another person must approve the change, because you proposed it/, ...change('approve', id, grace))
+  await refused(/limit set needs the role finance or admin; yours is support/, ...change('approve', id, sam))
   const list = (await printed('change', 'list')) as unknown as readonly {
     id: string
     status: string
@@ -105,10 +100,7 @@ test('a change waits with nothing written, is approved by another person, and is
   const answers = await Promise.all([ada, third].map(({ as }) => command('change', 'approve', '--id', id, ...as)))
   assert.deepEqual(answers.map(({ code }) => code).toSorted(), [0, 1])
   assert.match(answers.find(({ code }) => code === 1)?.stderr ?? '', /The change was carried out/)
-  assert.deepEqual(
-    (await limits()).map(({ amount }) => amount),
-    [50_000n],
-  )
+  assert.deepEqual(pluck(await limits(), 'amount'), [50_000n])
   const { data } = await service.audit.list(partner.partnerId, {})
   const record = data.find(({ action }) => action === 'operator limit set')
   assert.deepEqual(
@@ -118,7 +110,7 @@ test('a change waits with nothing written, is approved by another person, and is
   assert.ok(['Ada Admin', 'Finn Finance'].includes(String(record?.details?.['approvedBy'])))
   const own = (await service.audit.list(operatorPartnerId, {})).data.find(({ subject }) => subject.id === id)
   assert.deepEqual([own?.action, own?.actor.name], ['operator change propose', 'Grace Finance'])
-  await refused(/The change was carried out/, 'change', 'reject', '--id', id, '--note', 'Late', ...ada.as)
+  await refused(/The change was carried out/, ...change('reject', id, ada, 'Late'))
 })
 
 test('a daily maximum per person holds once another person has approved it', async () => {
@@ -127,31 +119,31 @@ test('a daily maximum per person holds once another person has approved it', asy
   const options = ['--partner', partnerId, '--currency', 'GBP', '--per-person', '50000.00']
   const { waits } = await printed('approval', 'set', ...options, ...grace.as)
   assert.deepEqual(await rules(), [])
-  await printed('change', 'approve', '--id', String(waits), ...ada.as)
+  await printed(...change('approve', String(waits), ada))
   assert.deepEqual(
     (await rules()).map(({ currency, perPersonAmount }) => [currency, perPersonAmount]),
     [['GBP', 50_000_00n]],
   )
 })
 
-test('the checks of a command are those of the moment, at the proposal and at the approval', async () => {
+test('a command is checked at its proposal and again at its approval', async () => {
   const [made] = await limits()
   assert.ok(made)
   const remove = ['limit', 'remove', '--partner', partner.partnerId, '--id']
   await refused(/No such limit/i, ...remove, newId(), ...grace.as)
-  const first = String((await printed(...remove, made.id, ...grace.as))['waits'])
-  const second = String((await printed(...remove, made.id, ...grace.as))['waits'])
-  assert.deepEqual(await printed('change', 'approve', '--id', first, ...ada.as), { removed: made.id })
-  await refused(/No such limit/i, 'change', 'approve', '--id', second, ...ada.as)
+  const first = await proposed(...remove, made.id, ...grace.as)
+  const second = await proposed(...remove, made.id, ...grace.as)
+  assert.deepEqual(await printed(...change('approve', first, ada)), { removed: made.id })
+  await refused(/No such limit/i, ...change('approve', second, ada))
   assert.equal((await printed('change', 'show', '--id', second))['status'], 'waits', 'a refused approval is none')
-  await printed('change', 'reject', '--id', second, '--note', 'Done already', ...ada.as)
-  await refused(/was rejected by Ada Admin/, 'change', 'approve', '--id', second, ...ada.as)
+  await printed(...change('reject', second, ada, 'Done already'))
+  await refused(/was rejected by Ada Admin/, ...change('approve', second, ada))
 })
 
-test('an author withdraws a change; one that has waited for 72 hours is over', async () => {
-  const withdrawn = String((await printed(...limit(), ...grace.as))['waits'])
-  await printed('change', 'reject', '--id', withdrawn, '--note', 'Typed wrongly', ...grace.as)
-  await refused(/was rejected by Grace Finance/, 'change', 'approve', '--id', withdrawn, ...ada.as)
+test('an author withdraws a change, and a change expires after 72 hours', async () => {
+  const withdrawn = await proposed(...limit(), ...grace.as)
+  await printed(...change('reject', withdrawn, grace, 'Typed wrongly'))
+  await refused(/was rejected by Grace Finance/, ...change('approve', withdrawn, ada))
   const propose = (hours: number) => {
     const by = { id: grace.signed.account.id, fullName: 'Grace Finance' }
     service.clock.advance(-hours * hourMs)
@@ -159,21 +151,21 @@ test('an author withdraws a change; one that has waited for 72 hours is over', a
   }
   const old = await propose(73)
   service.clock.advance(73 * hourMs)
-  await refused(/has expired/, 'change', 'approve', '--id', old.id, ...ada.as)
+  await refused(/has expired/, ...change('approve', old.id, ada))
 })
 
-test('a secret is printed to its author only, after an approval, and once', async () => {
+test('a secret is printed once, after an approval, and only to its author', async () => {
   const create = ['service-account', 'create', '--partner', partner.partnerId, '--name', 'Back office']
-  const id = String((await printed(...create, '--permissions', 'payouts:read', ...ada.as))['waits'])
-  await refused(/No second person has approved/, 'change', 'run', '--id', id, ...ada.as)
-  await refused(/needs the role admin; yours is finance/, 'change', 'approve', '--id', id, ...grace.as)
+  const id = await proposed(...create, '--permissions', 'payouts:read', ...ada.as)
+  await refused(/No second person has approved/, ...change('run', id, ada))
+  await refused(/needs the role admin; yours is finance/, ...change('approve', id, grace))
   const bob = await joinedStaff(service, folder, 'Bob Admin', 'admin')
-  const approved = await printed('change', 'approve', '--id', id, ...bob.as)
+  const approved = await printed(...change('approve', id, bob))
   assert.match(String(approved['next']), /^Ada Admin runs: change run --id/)
   assert.equal(approved['apiSecret'], undefined)
-  await refused(/was approved by Bob Admin/, 'change', 'approve', '--id', id, ...bob.as)
-  await refused(/Ada Admin proposed it/, 'change', 'run', '--id', id, ...bob.as)
-  const runs = await Promise.all([1, 2].map(() => command('change', 'run', '--id', id, ...ada.as)))
+  await refused(/was approved by Bob Admin/, ...change('approve', id, bob))
+  await refused(/Ada Admin proposed it/, ...change('run', id, bob))
+  const runs = await Promise.all([1, 2].map(() => command(...change('run', id, ada))))
   assert.deepEqual(runs.map(({ code }) => code).toSorted(), [0, 1])
   const { apiSecret } = JSON.parse(runs.find(({ code }) => code === 0)?.stdout ?? '{}') as { apiSecret?: string }
   assert.ok(apiSecret)
@@ -181,89 +173,60 @@ test('a secret is printed to its author only, after an approval, and once', asyn
   assert.equal(accounts.filter(({ name }) => name === 'Back office').length, 1)
 })
 
-test('an author who has lost the role does not run what was approved', async () => {
+test('an author who has lost the role cannot run the approved change', async () => {
   const author = await joinedStaff(service, folder, 'Dora Admin', 'admin')
   const create = ['service-account', 'create', '--partner', partner.partnerId, '--name', 'Late', '--permissions', 'all']
-  const id = String((await printed(...create, ...author.as))['waits'])
-  await printed('change', 'approve', '--id', id, ...ada.as)
+  const id = await proposed(...create, ...author.as)
+  await printed(...change('approve', id, ada))
   const demotion = ['staff', 'role', '--id', author.signed.account.id, '--role', 'support']
-  const change = String((await printed(...demotion, ...ada.as))['waits'])
+  const demoted = await proposed(...demotion, ...ada.as)
   const other = await joinedStaff(service, folder, 'Ewa Admin', 'admin')
-  await printed('change', 'approve', '--id', change, ...other.as)
-  await refused(
-    /service-account create needs the role admin; yours is support/,
-    'change',
-    'run',
-    '--id',
-    id,
-    ...author.as,
-  )
+  await printed(...change('approve', demoted, other))
+  await refused(/service-account create needs the role admin; yours is support/, ...change('run', id, author))
 })
 
-test('a token that cannot be kept is an error of one line', async () => {
-  const { code, stderr } = await command(
-    'staff',
-    'token',
-    'create',
-    '--commands',
-    'bic load',
-    '--to',
-    '/dev/null/x',
-    ...ada.as,
-  )
-  assert.equal(code, 1)
-  assert.match(stderr, /^operator: E(?:NOTDIR|EXIST).*; name another file by --token-file\n$/)
+test('a token that cannot be stored is refused in one line', async () => {
+  const create = ['staff', 'token', 'create', '--commands', 'bic load', '--to', '/dev/null/x']
+  await refused(/^operator: E(?:NOTDIR|EXIST).*; name another file by --token-file$/, ...create, ...ada.as)
 })
 
-test('the key of a change is the one of the proposal, although its file changes', async () => {
+test('a change keeps the public key of its proposal although the file changes', async () => {
   const file = join(folder, 'partner.pem')
-  const { publicKey } = await import('node:crypto').then(({ generateKeyPairSync }) =>
-    generateKeyPairSync('rsa', { modulusLength: 2048 }),
-  )
+  const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const pem = publicKey.export({ type: 'spki', format: 'pem' })
   await writeFile(file, pem)
-  const create = [
-    'service-account',
-    'create',
-    '--partner',
-    partner.partnerId,
-    '--name',
-    'Keyed',
-    '--permissions',
-    'all',
-  ]
-  const id = String((await printed(...create, '--public-key', file, ...ada.as))['waits'])
+  const { partnerId } = partner
+  const create = ['service-account', 'create', '--partner', partnerId, '--name', 'Keyed', '--permissions', 'all']
+  const id = await proposed(...create, '--public-key', file, ...ada.as)
   await writeFile(file, 'another key')
   const second = await joinedStaff(service, folder, 'Cleo Admin', 'admin')
-  await printed('change', 'approve', '--id', id, ...second.as)
-  assert.ok((await printed('change', 'run', '--id', id, ...ada.as))['serviceAccountId'])
+  await printed(...change('approve', id, second))
+  assert.ok((await printed(...change('run', id, ada)))['serviceAccountId'])
 })
 
-test('a removal ends commands and sessions at once, also those of a change that waits', async () => {
+test('removing a person ends their sessions at once and stops their pending changes', async () => {
   const [gone, other] = [
     await joinedStaff(service, folder, 'Gone Admin', 'admin'),
     await joinedStaff(service, folder, 'Other Admin', 'admin'),
   ]
-  const id = String((await printed(...limit('7.00'), ...gone.as))['waits'])
-  const removal = String(
-    (await printed('staff', 'remove', '--id', gone.signed.account.id, '--yes', ...ada.as))['waits'],
-  )
-  await printed('change', 'approve', '--id', removal, ...other.as)
+  const id = await proposed(...limit('7.00'), ...gone.as)
+  const removal = await proposed('staff', 'remove', '--id', gone.signed.account.id, '--yes', ...ada.as)
+  await printed(...change('approve', removal, other))
   await refused(/sign in first/, ...limit(), ...gone.as)
-  await refused(/Gone Admin, who proposed it, may no longer do so/, 'change', 'approve', '--id', id, ...other.as)
+  await refused(/Gone Admin, who proposed it, may no longer do so/, ...change('approve', id, other))
   assert.deepEqual(await limits(), [])
 })
 
-test('a block acts at once, its end waits', async () => {
+test('a block takes effect at once, and an unblock waits for an approval', async () => {
   const account = ['--partner', partner.partnerId, '--currency', 'EUR', '--reason', 'Fraud']
   assert.equal((await printed('account', 'block', ...account, '--yes', ...grace.as))['state'], 'Blocked')
-  const id = String((await printed('account', 'unblock', ...account, ...grace.as))['waits'])
+  const id = await proposed('account', 'unblock', ...account, ...grace.as)
   assert.equal((await service.accounts.notActive(service.db, partner.partnerId)).length, 1)
-  await printed('change', 'approve', '--id', id, ...ada.as)
+  await printed(...change('approve', id, ada))
   assert.equal((await service.accounts.notActive(service.db, partner.partnerId)).length, 0)
 })
 
-test('a token of a schedule runs its commands only, ends, and decides nothing', async () => {
+test('a schedule token runs only its commands, cannot decide, and can be ended', async () => {
   const to = join(folder, 'schedule.token')
   const create = ['staff', 'token', 'create', '--to', to, ...ada.as, '--commands']
   await refused(/: case approve is none of them/, ...create, 'case approve')
@@ -278,7 +241,7 @@ test('a token of a schedule runs its commands only, ends, and decides nothing', 
   await refused(/sign in first/, 'screening', 'load', '--from', list, '--token-file', to)
 })
 
-test('a code is confirmed once, within ten minutes, however it is typed, and signs in for an hour', async () => {
+test('a code is confirmed once, within ten minutes, in any spelling, and signs in for an hour', async () => {
   const { commands } = service.staff
   const asked = await commands.request('ada@host')
   assert.equal(await commands.bearer(asked.token), 'waiting')
@@ -303,7 +266,7 @@ test('signing out ends the token and removes its file', async () => {
   await refused(/sign in first/, ...limit(), '--token-file', copy)
 })
 
-test('each command that two persons carry out writes nothing before the second one', async () => {
+test('each command for two persons writes nothing before the second person approves', async () => {
   const needTwo = commandNames.filter((name) => declarationOf(name).second === 'on')
   assert.ok(needTwo.every((name) => rolesOf(name) !== undefined))
   const { partnerId, customer } = partner

@@ -36,7 +36,7 @@ const refused = async (...account: readonly [string, string]) =>
     },
   )
 
-test('without a table every number of the right form is taken', async () => {
+test('without a table every well-formed account number is accepted', async () => {
   await payee('40-00-00', '11111112')
   const { stderr } = await run('sort-codes', 'show')
   assert.equal(stderr, 'operator: No table of the modulus check was loaded.\n')
@@ -79,9 +79,6 @@ test('the same files are a repetition, two loads at once are two versions, and a
   assert.deepEqual(others.map(({ stdout }) => (JSON.parse(stdout) as { version: number }).version).toSorted(), [2, 3])
   await payee('40-00-00', '11111110')
   await refused('40-00-00', '11111112')
-  const shown = JSON.parse((await run('sort-codes', 'show')).stdout) as {
-    version: number
-    ranges: number
-  }
+  const shown = JSON.parse((await run('sort-codes', 'show')).stdout) as { version: number; ranges: number }
   assert.deepEqual([shown.version, shown.ranges], [3, 1])
 })

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { success } from '../support/client.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { atEnd, useService } from '../support/fixture.ts'
 import { until } from '../support/until.ts'
 
 type Value = { readonly stringValue?: string; readonly intValue?: number | string }
@@ -30,16 +30,10 @@ const collector = createServer((request, response) => {
     response.setHeader('content-type', 'application/json').end('{}')
   })
 })
-let service: TestService
-before(async () => {
-  await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve))
-  const { port } = collector.address() as AddressInfo
-  service = await startTestService({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` } })
-})
-after(async () => {
-  await service.dispose()
-  collector.close()
-})
+await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve))
+const { port } = collector.address() as AddressInfo
+atEnd(() => collector.close())
+const service = await useService({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` } })
 
 const attribute = ({ attributes }: Span, key: string) => attributes.find((each) => each.key === key)?.value
 

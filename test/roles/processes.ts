@@ -1,25 +1,15 @@
 /** Each role as a separate process. They reach the database through a TCP proxy that a test can cut. */
 import { randomBytes } from 'node:crypto'
-import { type Client, type Credentials, createClient } from '../support/client.ts'
+import { type Credentials, createClient } from '../support/client.ts'
 import { untilEnd } from '../support/fixture.ts'
-import { type Environment, freePorts, type Program, run, start, stop } from '../support/program.ts'
 import { createTestDatabase } from '../support/postgres.ts'
+import { type Environment, freePortSettings, type Program, run, start, stop } from '../support/program.ts'
 import { readCredentials } from '../support/service.ts'
-import { startWire, type Wire } from '../support/tcp-proxy.ts'
+import { startWire } from '../support/tcp-proxy.ts'
 
-export type Running = Program & { readonly url: string; readonly opsUrl: string }
+export type RunningRole = Program & { readonly url: string; readonly opsUrl: string }
 
-export type Service = {
-  readonly masterKey: Buffer
-  readonly databaseUrl: string
-  readonly wire: Wire
-  readonly role: (role: string, env?: Environment) => Promise<Running>
-  readonly operator: (...words: readonly string[]) => Promise<Credentials>
-  readonly client: (url: string, credentials: Credentials) => Client
-  readonly close: () => Promise<void>
-}
-
-export async function createProcesses(): Promise<Service> {
+export async function createProcesses() {
   const database = await createTestDatabase()
   const wire = await startWire(Number(new URL(database.url).port))
   const masterKey = randomBytes(32)
@@ -30,18 +20,18 @@ export async function createProcesses(): Promise<Service> {
     masterKey,
     databaseUrl: database.url,
     wire,
-    role: async (role, env = {}) => {
-      const [PORT, OPS_PORT] = (await freePorts(2)) as [string, string]
+    role: async (role: string, env: Environment = {}): Promise<RunningRole> => {
+      const { PORT, OPS_PORT } = await freePortSettings()
       // A worker does not open the port of the API.
       const ports = role === 'worker' ? { OPS_PORT } : { PORT, OPS_PORT }
       const program = await start([role], { ...shared, DATABASE_URL: proxiedUrl, ...ports, ...env })
       programs.push(program)
       return { ...program, url: `http://127.0.0.1:${PORT}`, opsUrl: `http://127.0.0.1:${OPS_PORT}` }
     },
-    operator: async (...words) => {
+    operator: async (...words: readonly string[]): Promise<Credentials> => {
       const ending = await run(['operator', ...words], { ...shared, LOG_LEVEL: 'warn', DATABASE_URL: database.url })
       if (ending.code !== 0) throw new Error(ending.stderr)
-      return readCredentials(JSON.parse(ending.stdout) as Record<string, string>)
+      return readCredentials(ending.stdout)
     },
     client: createClient,
     close: async () => {
@@ -53,4 +43,4 @@ export async function createProcesses(): Promise<Service> {
 }
 
 /** Ends with the file. */
-export const useProcesses = async (): Promise<Service> => untilEnd(await createProcesses())
+export const useProcesses = async () => untilEnd(await createProcesses())

@@ -15,10 +15,10 @@ const manners = {
   refusal: http('401 Unauthorized', 'application/problem+json', '{"code":"signature_invalid"}'),
   silence: undefined,
 } as const
-export type Manner = keyof typeof manners
+export type UpstreamBehaviour = keyof typeof manners
 
 export async function startUpstream() {
-  let manner: Manner = 'garbage'
+  let manner: UpstreamBehaviour = 'garbage'
   const requests: string[] = []
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
@@ -36,7 +36,7 @@ export async function startUpstream() {
   return {
     url: `http://127.0.0.1:${port}`,
     requests,
-    behave: (next: Manner) => {
+    behave: (next: UpstreamBehaviour) => {
       manner = next
     },
     close: async () => {

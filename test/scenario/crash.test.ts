@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
 import { type Client, type JsonObject, success, textAt } from '../support/client.ts'
 import { receivedEvents } from '../support/deliveries.ts'
-import { startReceiver } from '../support/receiver.ts'
+import { useReceiver } from '../support/fixture.ts'
 import { type TestService, type TestServiceOptions, startTestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { balanceOf, createBeneficiary, createCustomer, listAll, payoutText } from '../support/world.ts'
@@ -12,8 +12,7 @@ import { balanceOf, createBeneficiary, createCustomer, listAll, payoutText } fro
 /** The claims of a killed process are free again when its lease ends, after at most a minute. */
 const leaseMsMax = 90_000
 
-const receiver = await startReceiver()
-after(() => receiver.close())
+const receiver = await useReceiver()
 
 /** A service that a test can end and restart on the same data. */
 async function startRestartable(options: TestServiceOptions) {

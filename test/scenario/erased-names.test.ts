@@ -44,41 +44,23 @@ function handlersOf({ idempotency, ...modules }: Service) {
     ...standingOrdersRoutes(modules.standingOrders, idempotency),
   }
 }
-type Keyed =
-  | 'createBeneficiary'
-  | 'createCustomer'
-  | 'createCustomerAccount'
-  | 'createPayoutRecall'
-  | 'createStandingOrder'
-  | 'expireCheckoutSession'
+const keyed = [
+  ...['createBeneficiary', 'createCustomer', 'createCustomerAccount', 'createPayoutRecall', 'createStandingOrder'],
+  'expireCheckoutSession',
+] as const
+type Keyed = (typeof keyed)[number]
 
 type Request = { readonly params?: object; readonly body?: object; readonly idempotencyKey?: string }
 
 function caller({ caller: by }: TestPartner) {
   const handlers = handlersOf(service)
   return async <K extends Keyed>(operation: K, call: Request) => {
-    const given = {
-      caller: by,
-      params: {},
-      query: {},
-      ip,
-      requestId: newId(),
-      idempotencyKey: `key of ${operation}`,
-      ...call,
-    }
+    const defaults = { caller: by, params: {}, query: {}, ip, requestId: newId() }
+    const given = { ...defaults, idempotencyKey: `key of ${operation}`, ...call }
     const handler = handlers[operation] as (call: Call<K>) => Promise<{ readonly body: unknown }>
     return (await handler(given as unknown as Call<K>)).body as Readonly<Record<string, string>>
   }
 }
-
-const keyed = [
-  'createBeneficiary',
-  'createCustomer',
-  'createCustomerAccount',
-  'createPayoutRecall',
-  'createStandingOrder',
-  'expireCheckoutSession',
-] as const
 
 const isKeyTaken = (error: unknown) =>
   error instanceof Refusal &&
@@ -116,10 +98,7 @@ async function answerRecall(partnerId: string, payout: { readonly id: string }) 
   const [recall] = await service.recalls.list(partnerId, payout.id)
   const answer = { accepted: false, reasonCode: 'NARR', bankText: `${payeeName} keeps the money` } as const
   const instructionId = recall?.instructionId ?? ''
-  assert.equal(
-    await service.recalls.answered({ partnerId, recallId: recall?.id ?? '', instructionId, ...answer }),
-    true,
-  )
+  assert.ok(await service.recalls.answered({ partnerId, recallId: recall?.id ?? '', instructionId, ...answer }))
 }
 
 /** Two persons note the cases: their money stays in suspense in this test. */
@@ -155,10 +134,8 @@ async function useEverywhere(partner: TestPartner) {
   const schedule = { frequency: 'Monthly', startsOn: '2030-01-15' } as const
   await make('createStandingOrder', { body: { ...money, reference: 'Vexbridge rent', schedule } })
   const order = { amount: rawNumber('1.00'), currency: 'EUR', idempotencyKey: newId(), customerId: guid }
-  const { session } = await service.checkout.create(partner.caller, {
-    ...order,
-    returnUrl: 'https://vexbridge.example.com/',
-  })
+  const returnUrl = 'https://vexbridge.example.com/'
+  const { session } = await service.checkout.create(partner.caller, { ...order, returnUrl })
   await make('expireCheckoutSession', { params: { sessionId: session.id } })
   return { guid, iban: account['iban'] ?? '', money, call, requests }
 }
@@ -176,11 +153,8 @@ async function payEverywhere(partner: TestPartner, { iban, money }: Awaited<Retu
   const { payout } = await service.payouts.create(partner.caller, { ...money, idempotencyKey: newId() }, ip)
   const item = { ...money, idempotencyKey: newId(), reference: 'r-1' }
   const second = await service.payouts.create(partner.caller, { ...money, idempotencyKey: newId() }, ip)
-  await service.bulkPayouts.create(
-    partner.caller,
-    { mode: 'BestEffort', payouts: [item], idempotencyKey: newId() } as never,
-    ip,
-  )
+  const bulk = { mode: 'BestEffort', payouts: [item], idempotencyKey: newId() }
+  await service.bulkPayouts.create(partner.caller, bulk as never, ip)
   while ((await service.bulkPayouts.step()) > 0);
   connector = 'iso20022'
   await service.payouts.create(partner.caller, { ...money, idempotencyKey: newId() }, ip)
@@ -196,11 +170,10 @@ async function payEverywhere(partner: TestPartner, { iban, money }: Awaited<Retu
   await sendCredit(service, iban, name)
   await sendCredit(service, 'DE02120300000000202051', name)
   const detail = { debtor: { name }, remittanceLines: ['Vexbridge'], references: { endToEndId: 'E1' } }
-  await folders.put('a.xml', reportXml([entryOf(5_00n, { details: [{ ...detail, creditorAccount: { iban } }] })]))
-  await folders.put(
-    'b.xml',
-    reportXml([entryOf(6_00n, { details: [{ ...detail, creditorAccount: { iban: 'DE89370400440532013000' } }] })]),
-  )
+  const receive = (amount: bigint, creditorAccount: { readonly iban: string }) =>
+    folders.put(`${amount}.xml`, reportXml([entryOf(amount, { details: [{ ...detail, creditorAccount }] })]))
+  await receive(5_00n, { iban })
+  await receive(6_00n, { iban: 'DE89370400440532013000' })
   await bank.work()
   await settle({ ...service.settlement, connectors: [...service.settlement.connectors, bank.connector] })
   return { payout, second: second.payout }
@@ -255,7 +228,7 @@ async function runErasures(): Promise<void> {
   while ((await keptRecords.step()) > 0);
 }
 
-test('after an erasure the names stand only where a duty keeps them, and nowhere after their time', async () => {
+test('after an erasure names remain only where a law requires them, and nowhere after the retention period', async () => {
   const partner = await addPartner(service, 10_000n)
   const { partnerId } = partner
   const made = await useEverywhere(partner)

@@ -5,27 +5,12 @@
  */
 import type { BankEntry, EntryDetail } from '../../service/src/iso20022/index.ts'
 import { euro } from './iso-incoming.ts'
-
-/** Mulberry32: the same numbers for the same seed. */
-export function createDice(seed: number) {
-  let state = seed
-  const next = () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-  const below = (count: number) => Math.floor(next() * count)
-  const chance = (of: number) => next() < of
-  const pick = <T>(list: readonly T[]): T => list[below(list.length)] as T
-  return { below, chance, pick }
-}
-type Dice = ReturnType<typeof createDice>
+import { createRandom, type Random } from './random.ts'
 
 const orders = ['announced', 'late', 'interim', 'unannounced', 'absent'] as const
 type Order = (typeof orders)[number]
 
-export type Pair = {
+export type AnnouncedPair = {
   readonly number: number
   /** When the payer's money came. */
   readonly day: string
@@ -33,7 +18,7 @@ export type Pair = {
   readonly minor: bigint
   readonly isCredit: boolean
   readonly order: Order
-  /** Of payments that the statement has as one sum. */
+  /** The name of the batch whose payments the statement has as one sum. */
   readonly batch: string | null
   /** A reference of the payer or of the scheme is in both. */
   readonly isStrong: boolean
@@ -61,9 +46,9 @@ const names = [
 const prices = [9_99n, 25_00n, 49_90n, 120_00n]
 
 /** Monday follows a weekend; a bank books some payments up to three days later. */
-function listedOn(day: string, dice: Dice): string {
+function listedOn(day: string, random: Random): string {
   const plain = Temporal.PlainDate.from(day)
-  const later = plain.add({ days: dice.chance(0.1) ? 1 + dice.below(2) : 0 })
+  const later = plain.add({ days: random.chance(0.1) ? 1 + random.number(2) : 0 })
   return later.add({ days: later.dayOfWeek === 6 ? 2 : later.dayOfWeek === 7 ? 1 : 0 }).toString()
 }
 
@@ -74,8 +59,8 @@ const withoutAccents = (name: string) =>
     .replaceAll('ß', 'ss')
     .replaceAll('ł', 'l')
     .replaceAll('Ł', 'L')
-const others = (name: string, dice: Dice) =>
-  dice.pick([
+const others = (name: string, random: Random) =>
+  random.pick([
     name,
     name.toUpperCase(),
     withoutAccents(name),
@@ -83,32 +68,32 @@ const others = (name: string, dice: Dice) =>
     withoutAccents(name).toUpperCase().slice(0, 35),
   ])
 
-export function makePairs({ count, seed, ibans, days }: PairOptions): readonly Pair[] {
-  const dice = createDice(seed)
-  const pairs: Pair[] = []
+export function makePairs({ count, seed, ibans, days }: PairOptions): readonly AnnouncedPair[] {
+  const random = createRandom(seed)
+  const pairs: AnnouncedPair[] = []
   while (pairs.length < count) {
-    const size = dice.chance(0.03) ? 2 + dice.below(4) : 1
+    const size = random.chance(0.03) ? 2 + random.number(4) : 1
     const batch = size > 1 ? `B${seed}-${pairs.length}` : null
     const shared = {
-      day: dice.pick(days),
-      isCredit: batch !== null || dice.chance(0.93),
-      order: orderOf(dice, batch !== null),
+      day: random.pick(days),
+      isCredit: batch !== null || random.chance(0.93),
+      order: orderOf(random, batch !== null),
     }
-    const listed = listedOn(shared.day, dice)
+    const listed = listedOn(shared.day, random)
     for (let index = 0; index < size; index += 1) {
       const before = pairs.at(-1)
-      const isAgain = batch === null && before?.batch === null && dice.chance(0.1)
+      const isAgain = batch === null && before?.batch === null && random.chance(0.1)
       const number = pairs.length
       // The same payer pays the same amount again, on the same day.
-      if (isAgain && dice.chance(0.5))
+      if (isAgain && random.chance(0.5))
         pairs.push({
           ...before,
           number,
-          order: before.order === 'announced' ? dice.pick(['announced', 'unannounced']) : before.order,
+          order: before.order === 'announced' ? random.pick(['announced', 'unannounced']) : before.order,
         })
       else if (isAgain)
         pairs.push({
-          ...tell(dice, { ...before, number }, before),
+          ...tell(random, { ...before, number }, before),
           ...shared,
           alike: before.alike,
           day: before.day,
@@ -117,7 +102,7 @@ export function makePairs({ count, seed, ibans, days }: PairOptions): readonly P
         })
       else
         pairs.push({
-          ...tell(dice, { number, minor: minorOf(dice, number), batch, iban: dice.pick(ibans) }),
+          ...tell(random, { number, minor: minorOf(random, number), batch, iban: random.pick(ibans) }),
           ...shared,
           listedOn: listed,
         })
@@ -126,11 +111,11 @@ export function makePairs({ count, seed, ibans, days }: PairOptions): readonly P
   return pairs
 }
 
-const minorOf = (dice: Dice, number: number): bigint =>
-  dice.chance(0.3) ? dice.pick(prices) : 1_00n + BigInt(dice.below(90_000) + (number % 7))
+const minorOf = (random: Random, number: number): bigint =>
+  random.chance(0.3) ? random.pick(prices) : 1_00n + BigInt(random.number(90_000) + (number % 7))
 
-function orderOf(dice: Dice, isBatch: boolean): Order {
-  const roll = dice.below(100)
+function orderOf(random: Random, isBatch: boolean): Order {
+  const roll = random.number(100)
   if (roll < 72) return 'announced'
   if (roll < 82) return 'late'
   if (isBatch) return 'announced'
@@ -140,24 +125,24 @@ function orderOf(dice: Dice, isBatch: boolean): Order {
 type Facts = { readonly number: number; readonly minor: bigint; readonly batch: string | null; readonly iban?: string }
 
 function tell(
-  dice: Dice,
+  random: Random,
   { number, minor, batch, iban }: Facts,
-  before?: Pair,
-): Omit<Pair, 'day' | 'listedOn' | 'isCredit' | 'order'> {
+  before?: AnnouncedPair,
+): Omit<AnnouncedPair, 'day' | 'listedOn' | 'isCredit' | 'order'> {
   const id = `${number}`.padStart(8, '0')
   const payer = before?.announced.detail ?? {
-    debtor: { name: `${dice.pick(names)} ${number % 97}` },
+    debtor: { name: `${random.pick(names)} ${number % 97}` },
     debtorAccount: { iban: `DE${10 + (number % 80)}37040044${`${number}`.padStart(10, '0')}` },
     creditorAccount: { iban: iban ?? '' },
   }
   const references = {
-    ...(dice.chance(0.75) ? { endToEndId: `E2E-${id}` } : { endToEndId: 'NOTPROVIDED' }),
-    ...(dice.chance(0.4) ? { transactionId: `TX${id}` } : {}),
-    ...(dice.chance(0.2) ? { uetr: `0${id}-0000-4000-8000-000000000000`.slice(1) } : {}),
+    ...(random.chance(0.75) ? { endToEndId: `E2E-${id}` } : { endToEndId: 'NOTPROVIDED' }),
+    ...(random.chance(0.4) ? { transactionId: `TX${id}` } : {}),
+    ...(random.chance(0.2) ? { uetr: `0${id}-0000-4000-8000-000000000000`.slice(1) } : {}),
   }
   const text =
-    `Rechnung ${id} vom Monat, Kundennummer ${number % 1000} ${'und weitere Angaben '.repeat(dice.below(8))}`.trim()
-  const remittance = dice.chance(0.1)
+    `Rechnung ${id} vom Monat, Kundennummer ${number % 1000} ${'und weitere Angaben '.repeat(random.number(8))}`.trim()
+  const remittance = random.chance(0.1)
     ? { structured: [{ creditorReference: `RF18${id}` }] }
     : { unstructured: [text.slice(0, 140)] }
   const { debtor, debtorAccount, creditorAccount } = payer
@@ -167,11 +152,11 @@ function tell(
     ...(debtorAccount ? { debtorAccount } : {}),
     ...(creditorAccount ? { creditorAccount } : {}),
   }
-  const listed = retold(dice, detail)
+  const listed = retold(random, detail)
   // Some banks count by the day, or less.
-  const isCounted = dice.chance(0.2)
+  const isCounted = random.chance(0.2)
   const own = isCounted ? `N${number % 50}` : `ASR${id}`
-  const [first, second] = dice.pick([
+  const [first, second] = random.pick([
     [own, own],
     [undefined, own],
     [own, undefined],
@@ -195,31 +180,31 @@ function tell(
 }
 
 /** The same payment on the statement. */
-function retold(dice: Dice, detail: EntryDetail): EntryDetail {
+function retold(random: Random, detail: EntryDetail): EntryDetail {
   const { debtor, debtorAccount, references, remittance, ...kept } = detail
   const { endToEndId, transactionId, uetr } = references
   const [text] = remittance?.unstructured ?? []
-  const cut = dice.pick([undefined, 140, 35])
+  const cut = random.pick([undefined, 140, 35])
   return {
     ...kept,
     references: {
-      ...(endToEndId === undefined || dice.chance(0.2) ? {} : { endToEndId }),
-      ...(transactionId === undefined || dice.chance(0.4) ? {} : { transactionId }),
-      ...(uetr === undefined || dice.chance(0.4) ? {} : { uetr }),
+      ...(endToEndId === undefined || random.chance(0.2) ? {} : { endToEndId }),
+      ...(transactionId === undefined || random.chance(0.4) ? {} : { transactionId }),
+      ...(uetr === undefined || random.chance(0.4) ? {} : { uetr }),
     },
-    ...(debtor?.name === undefined || dice.chance(0.15) ? {} : { debtor: { name: others(debtor.name, dice) } }),
-    ...(debtorAccount === undefined || dice.chance(0.35) ? {} : { debtorAccount }),
-    ...(remittance === undefined || dice.chance(0.15)
+    ...(debtor?.name === undefined || random.chance(0.15) ? {} : { debtor: { name: others(debtor.name, random) } }),
+    ...(debtorAccount === undefined || random.chance(0.35) ? {} : { debtorAccount }),
+    ...(remittance === undefined || random.chance(0.15)
       ? {}
       : { remittance: text === undefined ? remittance : { unstructured: [text.slice(0, cut)] } }),
   }
 }
 
-const isSum = ({ batch }: Pair) => batch !== null
+const isSum = ({ batch }: AnnouncedPair) => batch !== null
 
 /** One booking. Below zero its money left. */
 export function toEntry(
-  { isCredit }: Pick<Pair, 'isCredit'>,
+  { isCredit }: Pick<AnnouncedPair, 'isCredit'>,
   day: string,
   told: readonly Told[],
   bankReference: string | undefined,
@@ -250,9 +235,9 @@ const debited = ({ debtor, debtorAccount, creditorAccount: _none, ...rest }: Ent
 })
 
 const entriesOf = (
-  pairs: readonly Pair[],
+  pairs: readonly AnnouncedPair[],
   name: 'announced' | 'listed',
-  day: (pair: Pair) => string,
+  day: (pair: AnnouncedPair) => string,
 ): readonly BankEntry[] => [
   ...pairs
     .filter((pair) => !isSum(pair))
@@ -264,7 +249,12 @@ const entriesOf = (
 ]
 
 /** The statement has a batch as a sum, with the number of its payments. */
-function batchEntry(first: Pair, batch: readonly Pair[], name: 'announced' | 'listed', day: string): BankEntry {
+function batchEntry(
+  first: AnnouncedPair,
+  batch: readonly AnnouncedPair[],
+  name: 'announced' | 'listed',
+  day: string,
+): BankEntry {
   const entry = toEntry(
     first,
     day,
@@ -274,5 +264,5 @@ function batchEntry(first: Pair, batch: readonly Pair[], name: 'announced' | 'li
   return name === 'announced' ? entry : { ...entry, details: [], batches: [{ count: batch.length }] }
 }
 
-export const announcement = (pairs: readonly Pair[]) => entriesOf(pairs, 'announced', ({ day }) => day)
-export const listing = (pairs: readonly Pair[]) => entriesOf(pairs, 'listed', ({ listedOn: day }) => day)
+export const announcement = (pairs: readonly AnnouncedPair[]) => entriesOf(pairs, 'announced', ({ day }) => day)
+export const listing = (pairs: readonly AnnouncedPair[]) => entriesOf(pairs, 'listed', ({ listedOn: day }) => day)

@@ -6,15 +6,23 @@ import { addPartner, type Service } from './composition.ts'
 
 export type RuleFields = Partial<Omit<ApprovalRule, 'partnerId' | 'id'>>
 
-/** Sets the approval rule of a partner, for euros and a day. Without `fields` nothing waits. */
+/** An approval rule of a partner, for euros and a day. Without `fields` nothing waits. */
+export const approvalRule = (partnerId: string, fields: RuleFields) => ({
+  partnerId,
+  currency: 'EUR' as const,
+  aboveAmount: null,
+  aboveDayAmount: null,
+  aboveBulkAmount: null,
+  perPersonAmount: null,
+  beneficiaryHours: null,
+  payeeMismatch: false,
+  expiresHours: 24,
+  needsPasskey: false,
+  ...fields,
+})
+
 export const setApprovalRule = ({ db, payoutControls }: Service, partnerId: string, fields: RuleFields) =>
-  db.transaction((tx) =>
-    payoutControls.approvalRules.set(tx, {
-      ...{ partnerId, currency: 'EUR', aboveAmount: null, aboveDayAmount: null, aboveBulkAmount: null },
-      ...{ perPersonAmount: null, beneficiaryHours: null, payeeMismatch: false, expiresHours: 24, needsPasskey: false },
-      ...fields,
-    }),
-  )
+  db.transaction((tx) => payoutControls.approvalRules.set(tx, approvalRule(partnerId, fields)))
 
 /** A partner with money and an approval rule, and two further service accounts, which may approve. */
 export async function addApprovers(service: Service, fields: RuleFields, floatMinor = 1_000_000n) {

@@ -18,12 +18,7 @@ export const recordAt = (partnerId: string, ms: number, name: number, reference 
 /** `get`: the service of the file, which starts before its tests. */
 export function auditLogs(get: () => Service) {
   const chainStep = (partnerIds: readonly string[], headPeriodMs = dayMs) =>
-    createChainStep({
-      ...get(),
-      partnerIds: () => Promise.resolve(partnerIds),
-      clockDifferenceMsMax: 0,
-      headPeriodMs,
-    })
+    createChainStep({ ...get(), partnerIds: () => Promise.resolve(partnerIds), clockDifferenceMsMax: 0, headPeriodMs })
   async function chained(partnerId: string, headPeriodMs = dayMs) {
     const step = chainStep([partnerId], headPeriodMs)
     while ((await step()) > 0);
@@ -33,7 +28,7 @@ export function auditLogs(get: () => Service) {
   const chainEnd = async (partnerId: string) =>
     (await get().db.row<{ sequence: bigint }>(sql`select sequence from audit.chains where partner_id = ${partnerId}`))
       ?.sequence ?? 0n
-  /** Until a record more is chained. */
+  /** Works until one more record is chained. */
   async function chainedOnce(partnerId: string) {
     const step = chainStep([partnerId])
     const before = await chainEnd(partnerId)

@@ -7,12 +7,16 @@ import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { test as nodeTest } from 'node:test'
 import { promisify } from 'node:util'
 import chromium from '@sparticuz/chromium'
 import { type Browser, chromium as playwright } from 'playwright-core'
 
 /** The reason why a test of pages is skipped. The package contains a binary for Linux on x64 only. */
 export const noBrowser = process.platform !== 'linux' || process.arch !== 'x64' ? 'no browser for this platform' : false
+
+/** Declares a test of pages. */
+export const test = (title: string, run: () => Promise<void>): void => void nodeTest(title, { skip: noBrowser }, run)
 
 const PROGRAM_VARIABLE = 'TEST_BROWSER_PROGRAM'
 

@@ -12,10 +12,7 @@ import { viewOf } from './console-pages.ts'
 /** `show` returns the page of a file, or the address of the bulk that was made of it. `send` presses its button. */
 export async function openBulkFiles(service: Service, caller: Caller) {
   const { clock, idempotency, uploads, bulkPayouts: bulks } = service
-  const handlers = {
-    ...beneficiariesRoutes(service.beneficiaries, idempotency),
-    ...bulkPayoutsRoutes(bulks),
-  }
+  const handlers = { ...beneficiariesRoutes(service.beneficiaries, idempotency), ...bulkPayoutsRoutes(bulks) }
   const inProcess = {
     handlers: auditedHandlers(idempotency.keeping(handlers as never), service.audit),
     ...{ clock, sandbox: true, itemRate: { perSecond: 10_000, burst: 10_000 } },

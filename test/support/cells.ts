@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Credentials } from './client.ts'
 import { runOperator } from './operator.ts'
+import { atEnd } from './fixture.ts'
 import { createTestDatabase } from './postgres.ts'
-import { type Ending, type Environment, freePorts, type Program, start, stop } from './program.ts'
+import { type Ending, type Environment, freePortSettings, type Program, start, stop } from './program.ts'
 import { readCredentials } from './service.ts'
 
 export type Cell = {
@@ -28,7 +29,7 @@ export type Cell = {
 export async function createCell(name: string, env: Environment = {}): Promise<Cell> {
   const database = await createTestDatabase()
   const folder = await mkdtemp(join(tmpdir(), 'partner-payments-cell-'))
-  const [PORT, OPS_PORT] = (await freePorts(2)) as [string, string]
+  const { PORT, OPS_PORT } = await freePortSettings()
   const own = {
     CELL: name,
     DATABASE_URL: database.url,
@@ -67,7 +68,7 @@ export async function createCell(name: string, env: Environment = {}): Promise<C
     createPartner: async (partner) => {
       const ending = await operator(['partner', 'create', '--name', partner])
       assert.equal(ending.code, 0, ending.stderr)
-      return readCredentials(JSON.parse(ending.stdout) as Record<string, string>)
+      return readCredentials(ending.stdout)
     },
     dispose: async () => {
       await end()
@@ -80,8 +81,22 @@ export async function createCell(name: string, env: Environment = {}): Promise<C
 export type Router = Program & { readonly url: string; readonly opsUrl: string }
 
 export async function startRouter(cells: readonly Cell[], env: Environment = {}): Promise<Router> {
-  const [PORT, OPS_PORT] = (await freePorts(2)) as [string, string]
+  const { PORT, OPS_PORT } = await freePortSettings()
   const CELL_URLS = cells.map(({ name, url, opsUrl }) => `${name}=${url}|${opsUrl}`).join(',')
   const program = await start(['router'], { CELL_URLS, LOG_LEVEL: 'info', PORT, OPS_PORT, ...env })
   return { ...program, url: `http://127.0.0.1:${PORT}`, opsUrl: `http://127.0.0.1:${OPS_PORT}` }
+}
+
+/** Two running cells. */
+export async function useCells(env?: Environment): Promise<readonly [Cell, Cell]> {
+  const cells = await Promise.all([createCell('one', env), createCell('two', env)])
+  for (const cell of cells) atEnd(cell.dispose)
+  await Promise.all(cells.map((cell) => cell.start()))
+  return cells
+}
+
+export async function useRouter(...given: Parameters<typeof startRouter>): Promise<Router> {
+  const router = await startRouter(...given)
+  atEnd(() => stop(router))
+  return router
 }

@@ -180,6 +180,11 @@ export function createClient(baseUrl: string, credentials: Credentials): Client 
     return exchange(url, call, headers as OutgoingHttpHeaders, body)
   }
 
+  return clientSending(send)
+}
+
+/** A client whose methods all send by `send`. */
+export function clientSending(send: Client['send']): Client {
   const withBody = (method: string) => (target: string, body?: Json) =>
     send(body === undefined ? { method, target } : { method, target, body })
   return {
@@ -203,6 +208,10 @@ export function textAt(object: JsonObject, field: string): string {
   assert.ok(typeof value === 'string', `${field} must be text: ${JSON.stringify(object)}`)
   return value
 }
+
+/** The first of these fields that is text. */
+export const firstText = (object: JsonObject, fields: readonly string[]): string | undefined =>
+  fields.map((field) => object[field]).find((value) => typeof value === 'string')
 
 export function objectAt(object: JsonObject, field: string): JsonObject {
   const value = object[field]

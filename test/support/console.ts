@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { getTestContext } from 'node:test'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { launchBrowser } from './browser.ts'
 import { atEnd } from './fixture.ts'
@@ -26,10 +27,12 @@ export async function inviteTo(
   return textAt(person, 'email')
 }
 
+/** What a browser keeps of a session. */
+export type Cookies = Awaited<ReturnType<BrowserContext['cookies']>>
 export type OpenedPage = {
   readonly context: BrowserContext
   readonly page: Page
-  /** Fails the test if a policy blocked something, or a request failed or left the origin. */
+  /** Fails the test if a policy blocked something, or a request failed or left the origin. A page that is left open closes with its test. */
   readonly close: () => Promise<void>
 }
 
@@ -58,7 +61,21 @@ export async function openPage(
     )
     await context.close()
   }
+  if (getTestContext() !== undefined) atEnd(close)
   return { context, page, close }
+}
+
+/** Opens a browser of a person who signs in at a provider, whose page asks for a font of another site, which is answered without one. */
+export async function openBesideProvider(
+  browser: Browser,
+  site: string,
+  { issuer }: { readonly issuer: string },
+  expected: readonly string[] = [],
+): Promise<OpenedPage> {
+  const fonts = 'https://fonts.googleapis.com/'
+  const opened = await openPage(browser, site, {}, [`${issuer}/`, fonts, ...expected])
+  await opened.context.route(`${fonts}**`, (route) => route.fulfill({ contentType: 'text/css', body: '' }))
+  return opened
 }
 
 /** Adds an authenticator that verifies its user, or cannot. */

@@ -9,10 +9,10 @@ import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import type { Clock } from '../../service/src/kernel/index.ts'
-import { isLong, print, scaled } from './faults.ts'
+import { isLong, printCounts, scaled } from './faults.ts'
 import { shareNumber } from './share.ts'
 import { until } from './until.ts'
-import type { Given, WorkerName } from './workers.ts'
+import type { WorkerInput, WorkerName } from './workers.ts'
 
 const runMsMax = 120_000
 /** Odd: a commit has a point before and one after it, so that successive kills of a run take both kinds. */
@@ -27,7 +27,7 @@ const program = fileURLToPath(new URL('worker-child.ts', import.meta.url))
 export function startWorker<N extends WorkerName>(
   name: N,
   { url, clock }: At,
-  given: Given<N>,
+  given: WorkerInput<N>,
   {
     crashAt = 0,
     streams = ['ignore', 'inherit'],
@@ -96,7 +96,7 @@ async function run<N extends WorkerName>(
   name: N,
   crashAt: number,
   { url, clock }: At,
-  given: Given<N>,
+  given: WorkerInput<N>,
   cache: string,
 ): Promise<Result> {
   const env = { NODE_COMPILE_CACHE: cache }
@@ -135,7 +135,7 @@ export async function killAtCrashPoints<N extends WorkerName>(
     /** Into how many shares the short form divides the points. More for a worker with many points. */
     readonly shares?: number
   },
-  scenario: (runWorker: (at: At, given: Given<N>) => Promise<string>) => Promise<void>,
+  scenario: (runWorker: (at: At, given: WorkerInput<N>) => Promise<string>) => Promise<void>,
 ): Promise<void> {
   const cache = compileCache()
   let points = Infinity
@@ -156,7 +156,7 @@ export async function killAtCrashPoints<N extends WorkerName>(
   const first = (shareNumber % shares) + 1
   for (let crashAt = first; crashAt <= points; crashAt += shares) await runUntil(crashAt)
   if (!isLong) t.diagnostic(`share ${first} of ${shares} of the points; TEST_SHARE=${shareNumber} repeats it`)
-  print(t, { points, runs, kills })
+  printCounts(t, { points, runs, kills })
   // Loops run concurrently, so that a run may pass fewer points than the counted ones, and then ends by itself.
   assert.ok(kills > 0 && kills >= runs / 3, `only ${kills} kills in ${runs} runs`)
   assert.ok(points >= pointsMin, `only ${points} points were passed`)

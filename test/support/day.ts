@@ -14,8 +14,8 @@ export type JobCost = {
   readonly deadEnds: readonly string[]
 }
 
-/** The hands of a person on a page. Names are those that a person reads. */
-export type Hands = {
+/** What a person does on a page. Names are those that a person reads. */
+export type PersonActions = {
   readonly page: Page
   /** Follows a link. */
   readonly follow: (name: string | RegExp, within?: string) => Promise<void>
@@ -65,7 +65,7 @@ export function createDay(page: Page, { menu }: { readonly menu: string }) {
       if (pattern.test(text)) current.deadEnds.push(`${new URL(page.url()).pathname} shows ${String(pattern)}`)
     await check(page)
   }
-  const hands: Hands = {
+  const hands: PersonActions = {
     page,
     follow: async (name, within) => {
       current.clicks += 1
@@ -123,7 +123,7 @@ export function createDay(page: Page, { menu }: { readonly menu: string }) {
       await page.locator('main').getByText(text).first().waitFor()
     },
   }
-  const job = async (name: string, act: (hands: Hands) => Promise<void>): Promise<void> => {
+  const job = async (name: string, act: (hands: PersonActions) => Promise<void>): Promise<void> => {
     current = { clicks: 0, fields: 0, pages: 0, deadEnds: [] }
     const started = performance.now()
     await act(hands).catch(async (error: unknown) => {

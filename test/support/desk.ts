@@ -2,10 +2,16 @@
 import assert from 'node:assert/strict'
 import type { Browser, Page } from 'playwright-core'
 import { textAt } from './client.ts'
-import { addAuthenticator, check, openPage, useBrowser } from './console.ts'
+import { addAuthenticator, check, type OpenedPage, openPage, useBrowser } from './console.ts'
 import { useService } from './fixture.ts'
 import type { TestService } from './service.ts'
 import { staffAtDesk } from './staff.ts'
+
+/** Sends a form from the page, as a script would. Returns the status of the answer. `address`: of the form, from the page. */
+export const postFrom = (page: Page, address: string, fields: Readonly<Record<string, string>>): Promise<unknown> => {
+  const body = `new URLSearchParams(${JSON.stringify(fields)})`
+  return page.evaluate(`fetch('${address}', { method: 'POST', body: ${body} }).then(({ status }) => status)`)
+}
 
 type PageOptions = Parameters<typeof openPage> extends [unknown, unknown, ...infer Rest] ? Rest : never
 
@@ -59,5 +65,11 @@ export async function useDesk(env: Readonly<Record<string, string>> = {}) {
   /** A person of staff who has joined by an invitation and is at the queue. */
   const join = async (name: string, role: string, expected: readonly string[] = []) =>
     joinDesk({ service, browser: await browser(), site, as }, name, role, expected)
-  return { service, site, as, visit, join }
+  /** The session of a person in a browser that prefers German. */
+  const inGerman = async ({ context }: Pick<OpenedPage, 'context'>, expected?: readonly string[]) => {
+    const german = await visit({ locale: 'de-DE' }, expected)
+    await german.context.addCookies(await context.cookies())
+    return german
+  }
+  return { service, site, as, visit, join, inGerman }
 }

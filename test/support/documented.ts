@@ -59,26 +59,10 @@ const maybe = (check: Check): Field => ({ check, optional: true })
 const each = (names: readonly string[], field: Field): Fields => Object.fromEntries(names.map((name) => [name, field]))
 
 export const kycTextFields = [
-  'addressLine1',
-  'addressLine2',
-  'citizenshipCountryCode',
-  'city',
-  'countryOfIncorporation',
-  'countryOfPrincipalBusiness',
-  'dateOfBirth',
-  'dateOfIncorporation',
-  'fullName',
-  'legalForm',
-  'legalName',
-  'lei',
-  'mobilePhone',
-  'natureOfBusiness',
-  'postalCode',
-  'registrationNumber',
-  'residenceAddress',
-  'taxId',
-  'tradingName',
-  'website',
+  ...['addressLine1', 'addressLine2', 'citizenshipCountryCode', 'city', 'countryOfIncorporation'],
+  ...['countryOfPrincipalBusiness', 'dateOfBirth', 'dateOfIncorporation', 'fullName', 'legalForm', 'legalName', 'lei'],
+  ...['mobilePhone', 'natureOfBusiness', 'postalCode', 'registrationNumber', 'residenceAddress', 'taxId'],
+  ...['tradingName', 'website'],
   ...[1, 2, 3, 4, 5].flatMap((n) => [`uboFirstName${n}`, `uboLastName${n}`]),
 ] as const
 
@@ -149,23 +133,11 @@ export const customerAccount = object({
   ibans: always(listOf(object({ country: always(country), iban: always(string) }))),
 })
 
-const party = object(
-  each(
-    [
-      'bankName',
-      'bic',
-      'iban',
-      'sortCode',
-      'routingNumber',
-      'accountNumber',
-      'accountHolderName',
-      'address',
-      'country',
-      'walletAddress',
-    ],
-    maybe(string),
-  ),
-)
+const partyTexts = [
+  ...['bankName', 'bic', 'iban', 'sortCode', 'routingNumber', 'accountNumber', 'accountHolderName', 'address'],
+  ...['country', 'walletAddress'],
+]
+const party = object(each(partyTexts, maybe(string)))
 const status = oneOf('Pending', 'Completed', 'Unsuccessful', 'Cancelled', 'Expired')
 const steps = [
   ...['Created', 'Initiated', 'Submitted', 'Screening', 'Approval', 'Reserved', 'Accepted', 'Sent', 'Settled'],

@@ -1,6 +1,7 @@
 /** Seed and size of the property-based model tests: few cases and a new seed in every run. */
 import { randomInt } from 'node:crypto'
 import type { TestContext } from 'node:test'
+import fc from 'fast-check'
 
 /** `MODEL_SEED=<seed> MODEL_RUNS=<count>` repeats a run or makes it longer. */
 export function drawing(t: TestContext, runs: number) {
@@ -19,3 +20,14 @@ export function drawSeed(t: TestContext): number {
   t.diagnostic(`MODEL_SEED=${seed}`)
   return seed
 }
+
+/** A kind of step that is drawn as often as its weight says. */
+export const weighted = <Kind extends string, Fields extends object>(
+  weight: number,
+  kind: Kind,
+  fields: { [Name in keyof Fields]: fc.Arbitrary<Fields[Name]> },
+) =>
+  ({ weight, arbitrary: fc.record({ kind: fc.constant(kind), ...fields }) }) as {
+    weight: number
+    arbitrary: fc.Arbitrary<{ kind: Kind } & Fields>
+  }

@@ -104,6 +104,7 @@ export async function createScene(hooks: Hooks, counters: readonly Counter[], op
     await act(reference)
     acknowledged.add(reference)
   }
+  const posts = () => endpoints.reduce((sum, { counter }) => sum + counter.posts.length, 0)
   return {
     hooks,
     partnerId,
@@ -114,7 +115,11 @@ export async function createScene(hooks: Hooks, counters: readonly Counter[], op
     emit: (events: number) => Promise.all(Array.from({ length: events }, emitOne)),
     /** Emits events that may fail, because the database may be unavailable. */
     tryEmit: (events: number) => Promise.allSettled(Array.from({ length: events }, emitOne)),
-    posts: () => endpoints.reduce((sum, { counter }) => sum + counter.posts.length, 0),
+    /** Waits until ten more events have arrived. */
+    more: () => {
+      const before = posts()
+      return until('more events arrive', () => posts() > before + 10)
+    },
     delivered: () =>
       until(
         'everything is delivered',
@@ -264,13 +269,13 @@ export async function verifyScene(
     unacknowledged: attempted.size - acknowledged.size,
     'committed without acknowledgement': references.size - acknowledged.size,
   }
-  print(t, { ...counts, ...(attempted.size > acknowledged.size ? unacknowledged : {}), ...extra })
+  printCounts(t, { ...counts, ...(attempted.size > acknowledged.size ? unacknowledged : {}), ...extra })
   assert.ok(events.length > 0 || mayBeEmpty === true, 'nothing was committed')
   assert.ok(counts.duplicates <= duplicatesMax, `${counts.duplicates} duplicates, ${duplicatesMax} at most`)
   return counts
 }
 
-export function print(t: TestContext, counts: { readonly [count: string]: number | boolean }): void {
+export function printCounts(t: TestContext, counts: { readonly [count: string]: number | boolean }): void {
   const text = Object.entries(counts).map(([name, count]) => `${count} ${name}`)
   t.diagnostic(`${text.join(', ')}${isLong ? '' : ' (short form)'}`)
 }

@@ -11,7 +11,8 @@ import { createDatabase, type Database } from '../../service/src/postgres/index.
 import { createLog } from '../../service/src/kernel/index.ts'
 import type { Service, TestServiceOptions } from './composition.ts'
 import { runOperator } from './operator.ts'
-import { linesOf } from './program.ts'
+import { createTestDatabase, type TestDatabase } from './postgres.ts'
+import { assertRefusal } from './program.ts'
 import {
   joinTestService,
   type SharedService,
@@ -20,6 +21,7 @@ import {
   type TestServiceOptions as ProgramOptions,
 } from './service.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
+import { startWire } from './tcp-proxy.ts'
 
 /** The endings of each file, suite and test that has any. The files of a process that is no batch have none to tell them apart. */
 const endings = new Map<object | undefined, (() => unknown)[]>()
@@ -50,6 +52,20 @@ export async function useFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'partner-payments-test-'))
   atEnd(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }))
   return folder
+}
+
+/** An empty database of the newest version. */
+export async function useDatabase(): Promise<TestDatabase> {
+  const database = await createTestDatabase()
+  atEnd(database.drop)
+  return database
+}
+
+/** A database behind a proxy that can cut or stall connections. `url` leads through the proxy. */
+export async function useProxiedDatabase() {
+  const database = await useDatabase()
+  const wire = untilEnd(await startWire(Number(new URL(database.url).port)))
+  return { database, wire, url: Object.assign(new URL(database.url), { port: String(wire.port) }).href }
 }
 
 /** A receiver of webhooks. */
@@ -96,11 +112,16 @@ export function commandsOf(env: Readonly<Record<string, string>>) {
     JSON.parse(await text(...words)) as T
   /** Returns the line by which the command refuses. */
   const refused = async (...words: readonly string[]): Promise<string> => {
-    const { code, stdout, stderr } = await run(...words)
-    assert.deepEqual({ code, stdout, lines: linesOf(stderr).length }, { code: 1, stdout: '', lines: 1 }, stderr)
-    return stderr.trimEnd()
+    const ending = await run(...words)
+    assertRefusal(ending, /./)
+    return ending.stderr.trimEnd()
   }
-  return { run, text, printed, refused }
+  /** Returns the JSON value that the command prints, or the line by which it refuses. */
+  const outcome = async (...words: readonly string[]): Promise<unknown> => {
+    const { code, stdout, stderr } = await run(...words)
+    return code === 0 ? (JSON.parse(stdout) as unknown) : stderr.trimEnd()
+  }
+  return { run, text, printed, refused, outcome }
 }
 
 export type OwnService = TestService & {

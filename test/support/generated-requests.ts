@@ -7,7 +7,7 @@ import { type Subject, subjects } from './requests.ts'
 import type { Random } from './screening/corpus.ts'
 import type { World } from './world.ts'
 
-export type Generated = { readonly subject: Subject; readonly call: Call; readonly mutation: string }
+export type GeneratedRequest = { readonly subject: Subject; readonly call: Call; readonly mutation: string }
 
 export const pick = <T>(random: Random, from: readonly T[]): T => {
   const chosen = from[Math.floor(random() * from.length)]
@@ -52,19 +52,8 @@ const hostileTexts: readonly string[] = [
 
 /** Number literals, which JavaScript could not write. */
 const hostileNumbers: readonly string[] = [
-  '0',
-  '-0',
-  '-1',
-  '0.001',
-  '1e2',
-  '1e400',
-  '1E-400',
-  '10000000.00',
-  '10000000.01',
-  '9007199254740993',
-  '99999999999999999999999999999999',
-  '0.1000000000000000055511151231257827',
-  '12.50',
+  ...['0', '-0', '-1', '0.001', '1e2', '1e400', '1E-400', '10000000.00', '10000000.01', '9007199254740993', '12.50'],
+  ...['99999999999999999999999999999999', '0.1000000000000000055511151231257827'],
 ]
 
 const literal = (random: Random): string => {
@@ -172,7 +161,7 @@ const headerMutations: readonly NonNullable<Call['headers']>[] = [
 const lasting = subjects.filter(({ operation }) => operation.method !== 'DELETE')
 
 /** One request. Three in ten are valid, so that the data grows and money moves. */
-export function generate(random: Random, world: World): Generated {
+export function generate(random: Random, world: World): GeneratedRequest {
   // A deletion leaves later requests of the same world without their resource, so it is rare.
   const subject = pick(random, random() < 0.02 ? subjects : lasting)
   const { target, body } = subject.request(world)

@@ -4,6 +4,7 @@
  * gates and rules and loads lists, persons decide about names, alerts and cases. The operations are drawn by a seed and run by two
  * processes at once.
  */
+import { approvalRule } from './approvals.ts'
 import { rawNumber } from '@partner-payments/wire'
 import { Refusal } from '../../service/src/kernel/api/index.ts'
 import { caseActions, operatorPartnerId } from '../../service/src/cases/index.ts'
@@ -225,40 +226,10 @@ const operations = new Map(
 /** Money moves more often than anything else, and workers run between. */
 const drawn = [
   ...operations.keys(),
-  'pay',
-  'pay',
-  'credit',
-  'credit',
-  'reverseCredit',
-  'payInDollars',
-  'transfer',
-  'changeMode',
-  'deposit',
-  'addCustomer',
-  'addPayee',
-  'openSession',
-  'openSession',
-  'payExactly',
-  'payExactly',
-  'refund',
-  'addPayee',
-  'changeRule',
-  'refund',
-  'refund',
-  'decideAlert',
-  'addVerified',
-  'addVerified',
-  'payVerified',
-  'payVerified',
-  'payVerified',
-  'changePayeeRule',
-  'fund',
-  'moveHeld',
-  'moveHeld',
-  'convertHeld',
-  'payHeld',
-  'renameInPayment',
-  'renameInPayment',
+  ...['reverseCredit', 'payInDollars', 'transfer', 'changeMode', 'deposit', 'addCustomer', 'changeRule', 'decideAlert'],
+  ...['changePayeeRule', 'fund', 'convertHeld', 'payHeld', 'refund', 'payVerified'],
+  ...['pay', 'credit', 'addPayee', 'openSession', 'payExactly'].flatMap((name) => [name, name]),
+  ...['refund', 'addVerified', 'payVerified', 'moveHeld', 'renameInPayment'].flatMap((name) => [name, name]),
 ]
 
 async function run(day: HostileDay, name: string, operation: Operation): Promise<void> {
@@ -279,25 +250,10 @@ const controlled = ({ db, payoutControls }: Service, partnerId: string) =>
     const of = { partnerId, currency: 'EUR' } as const
     await payoutControls.limits.set(tx, { ...of, scope: 'partner', period: 'payment', amount: 5_000_00n })
     await payoutControls.limits.set(tx, { ...of, scope: 'customer', period: 'day', amount: 12_000_00n })
-    await payoutControls.fees.set(tx, {
-      ...of,
-      rail: 'any',
-      fixedAmount: 25n,
-      basisPoints: 50,
-      minAmount: 0n,
-      maxAmount: 10_00n,
-    })
-    await payoutControls.approvalRules.set(tx, {
-      ...of,
-      aboveAmount: 4_001_04n,
-      aboveDayAmount: null,
-      aboveBulkAmount: null,
-      perPersonAmount: null,
-      beneficiaryHours: null,
-      payeeMismatch: true,
-      expiresHours: 24,
-      needsPasskey: false,
-    })
+    const fee = { fixedAmount: 25n, basisPoints: 50, minAmount: 0n, maxAmount: 10_00n }
+    await payoutControls.fees.set(tx, { ...of, rail: 'any', ...fee })
+    const rule = { aboveAmount: 4_001_04n, payeeMismatch: true }
+    await payoutControls.approvalRules.set(tx, approvalRule(partnerId, rule))
   })
 
 export async function startHostileDay(seed: number, partners: number): Promise<HostileDay> {

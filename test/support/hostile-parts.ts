@@ -52,18 +52,7 @@ export const payeeAccounts = [
 ] as const
 export const fiat = ['EUR', 'GBP', 'USD'] as const
 /** The cents select what the sandbox bank does (docs/sandbox.md). */
-export const amounts = [
-  '1.00',
-  '7.00',
-  '49.90',
-  '120.00',
-  '4001.01',
-  '4001.02',
-  '4001.05',
-  '4001.07',
-  '0.01',
-  '900000.00',
-]
+export const amounts = '1.00 7.00 49.90 120.00 4001.01 4001.02 4001.05 4001.07 0.01 900000.00'.split(' ')
 export const note = 'Compared with the documents.'
 export const staff = ['Sam Staff', 'Kim Staff', 'Ada Staff'] as const
 

@@ -11,9 +11,10 @@ import { type Database, sql } from '../../service/src/postgres/index.ts'
 import type { BankNotification, Connector } from '../../service/src/rails/index.ts'
 import { processBankNotifications } from '../../service/src/banks/settlement/index.ts'
 import { createVerification, schemeOf } from '../../service/src/parties/payee-check/index.ts'
+import { setApprovalRule } from './approvals.ts'
 import { ip, type Service } from './composition.ts'
 import { pick } from './generated-requests.ts'
-import { type Actor, amountOf, type HostileDay, type Operation, payeeAccounts } from './hostile-parts.ts'
+import { amountOf, type HostileDay, type Operation, payeeAccounts } from './hostile-parts.ts'
 
 /** The first word chooses the answer (docs/sandbox.md). */
 const names = [
@@ -35,18 +36,6 @@ const renewBy = ({ db, clock, log, eventOutbox }: Service, ask: Ask) => {
   const verification = createVerification({ log, scheme, ownNames: () => Promise.resolve(undefined) })
   return createRenewals({ db, clock, log, verification, eventOutbox, verificationDaysMax: null })
 }
-
-const ruleOf = ({ partner: { partnerId } }: Actor, payeeMismatch: boolean) => ({
-  ...{
-    partnerId,
-    currency: 'EUR' as const,
-    aboveAmount: 4_001_04n,
-    payeeMismatch,
-    expiresHours: 24,
-    needsPasskey: false,
-  },
-  ...{ aboveDayAmount: null, aboveBulkAmount: null, perPersonAmount: null, beneficiaryHours: null },
-})
 
 /** Operations that may change what is known of a payee, or the rule: while none runs, what a payout has to do is known exactly. */
 export const changing =
@@ -72,8 +61,8 @@ const changes: Readonly<Record<string, Operation>> = {
   },
   renameVerified: ({ random }, { beneficiaries }, { partner, payees }) =>
     beneficiaries.update(partner.partnerId, { id: pick(random, payees), name: pick(random, names) }),
-  changePayeeRule: ({ random }, { db, payoutControls }, actor) =>
-    db.transaction((tx) => payoutControls.approvalRules.set(tx, ruleOf(actor, random() < 0.75))),
+  changePayeeRule: ({ random }, service, { partner: { partnerId } }) =>
+    setApprovalRule(service, partnerId, { aboveAmount: 4_001_04n, payeeMismatch: random() < 0.75 }),
   renew: ({ random }, service) => {
     const isBroken = random() < 0.2
     return renewBy(service, isBroken ? () => Promise.reject(new Error('the connection broke')) : answer).renewStep()

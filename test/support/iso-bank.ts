@@ -79,13 +79,4 @@ export async function createIsoWorld({ db, clock, transport = 'folder', fields }
 const foldersOf = ({ toBank, fromBank }: IsoBank) => ({ toBank, fromBank })
 
 const sftpSetting = ({ host, port, username, privateKeyFile, hostKey }: SftpServer) =>
-  ({
-    kind: 'sftp',
-    host,
-    port,
-    username,
-    privateKeyFile,
-    hostKey,
-    toBank: '/to-bank',
-    fromBank: '/from-bank',
-  }) as const
+  ({ kind: 'sftp', host, port, username, privateKeyFile, hostKey, toBank: '/to-bank', fromBank: '/from-bank' }) as const

@@ -167,7 +167,7 @@ function createWords({ db, clock }: Parts, insertEntry: InsertEntry, notify: Not
     instructions: () =>
       db.rows<Instruction & { status: string }>(sql`
         select partner_id, id, amount, status from rails.iso_instructions order by id`),
-    /** In a file at the bank; `missing`: and the bank is silent. */
+    /** The instruction is in a file at the bank. `missing`: the bank is silent about it. */
     file: async ({ partnerId, id }: Instruction, missing = false) =>
       void (await db.run(sql`
         update rails.iso_instructions set status = 'Filed', missing_since = ${missing ? clock.now() : null}

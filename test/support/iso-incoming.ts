@@ -20,11 +20,23 @@ import { createFolderTransport, createNotificationsOf, forecastOf } from '../../
 import { createIncoming } from '../../service/src/banks/files/incoming.ts'
 import { createSubmit } from '../../service/src/banks/files/submit.ts'
 import type { Connector } from '../../service/src/rails/index.ts'
+import type { Line } from '../../service/src/cases/reconciliation/index.ts'
+import { readAtOneMoment } from '../../service/src/postgres/index.ts'
 import { processBankNotifications } from '../../service/src/banks/settlement/index.ts'
 import type { Service } from './composition.ts'
 
 export const ownIban = 'DE02120300000000202051'
 export const connectorId = 'iso20022'
+
+/** The lines of the reconciliation of our account. */
+export async function reconciliationLines({ db, reconciliation }: Service): Promise<readonly Line[]> {
+  const lines: Line[] = []
+  await db.transaction(async (tx) => {
+    await readAtOneMoment(tx)
+    for await (const page of reconciliation.report(tx, { account: ownIban })) lines.push(...page)
+  })
+  return lines
+}
 
 export async function createBankFolders() {
   const root = await mkdtemp(join(tmpdir(), 'partner-payments-iso-'))
@@ -36,7 +48,7 @@ export async function createBankFolders() {
 /** Folders that exist, also in another process. */
 export function foldersIn(root: string) {
   const folders = { root, toBank: join(root, 'to'), fromBank: join(root, 'from'), archive: join(root, 'archive') }
-  /** Whole under its name at once, as a bank writes it. */
+  /** Writes a file that is whole as soon as it has its name, as a bank does. */
   const put = async (name: string, contents: string | Uint8Array) => {
     const temporary = join(root, `${newId()}.tmp`)
     await writeFile(temporary, contents)
@@ -109,7 +121,7 @@ export function createIncomingBank(
   }
   const incoming = createIncoming(deps)
   const settlement = { ...service.settlement, connectors: [connector] }
-  /** Until there is nothing to do. */
+  /** Works until there is nothing to do. */
   const work = async () => {
     while ((await incoming.step()) > 0);
     while ((await processBankNotifications(settlement)) > 0);

@@ -19,7 +19,7 @@ export type PlannedPayment = {
 const firstPayment = 10_00n
 const firstCredit = 5_000_00n
 const firstOther = 20_000_00n
-/** Of twenty one errs: 5 percent. */
+/** One case of twenty is odd: 5 percent. */
 const oneIn = 20
 const missingCent = 3n
 

@@ -28,21 +28,28 @@ export async function openFolders(root: string): Promise<Folders> {
 
 export const removeFolders = ({ root }: Folders): Promise<void> => rm(root, { recursive: true, force: true })
 
-/** The modules with a file-based bank that has one account in euros, and its folders. */
-export async function createBankService() {
-  const folders = await createFolders()
-  const { toBank, fromBank, archive } = folders
+/** The setting of a bank with one account, which exchanges files by these folders. */
+export function bankSetting(
+  { toBank, fromBank, archive }: Folders,
+  { iban = 'DE89370400440532013000', bic = 'COBADEFFXXX', ...rules }: Readonly<Record<string, unknown>> = {},
+) {
   const owner = { ownerName: 'Example', ownerAddress: { town: 'Berlin', country: 'DE' } }
-  const bank = {
+  return {
     initiator: { name: 'Example' },
-    accounts: [{ iban: 'DE89370400440532013000', bic: 'COBADEFFXXX', ...owner }],
+    accounts: [{ iban, bic, ...owner }],
     archive,
     transport: { kind: 'folder', toBank, fromBank },
+    ...rules,
   }
+}
+
+/** The modules with a file-based bank that has one account in euros, and its folders. */
+export async function createBankService(now = new Date('2026-01-08T09:00:00Z')) {
+  const folders = await createFolders()
   const service = await createTestService({
-    now: new Date('2026-01-08T09:00:00Z'),
+    now,
     chooseConnector: () => connectorId,
-    settings: { RAIL: connectorId, ISO20022_BANKS: JSON.stringify([bank]) },
+    settings: { RAIL: connectorId, ISO20022_BANKS: JSON.stringify([bankSetting(folders)]) },
   })
   await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
   return { folders, service }
@@ -65,7 +72,7 @@ export function openBank(
     operatorId: operatorPartnerId,
   }
   const { connector, steps } = createIsoBank(deps)
-  /** Until nothing is left to do at this time. */
+  /** Works until nothing is left to do at this time. */
   const work = async () => {
     while ((await steps.make()) + (await steps.deliver()) > 0);
   }

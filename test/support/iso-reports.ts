@@ -29,13 +29,7 @@ import {
 } from './iso-values.ts'
 
 const charge = record<Charge>(
-  {
-    amount,
-    isCredit: fc.boolean(),
-    isIncluded: fc.boolean(),
-    type: code(),
-    bearer: fc.constantFrom('SHAR', 'DEBT'),
-  },
+  { amount, isCredit: fc.boolean(), isIncluded: fc.boolean(), type: code(), bearer: fc.constantFrom('SHAR', 'DEBT') },
   ['amount'],
 )
 const exchanged = record<NonNullable<NonNullable<EntryDetail['amounts']>['instructed']>>(

@@ -19,11 +19,14 @@ import type {
 
 type Fields<T> = { [Key in keyof T]-?: fc.Arbitrary<Exclude<T[Key], undefined>> }
 /** A record whose optional fields may be absent. */
-export const record = <T>(fields: Fields<T>, needed: readonly (keyof T & string)[] = []): fc.Arbitrary<T> =>
-  fc.record(fields as never, { requiredKeys: needed as never[], noNullPrototype: true }) as fc.Arbitrary<T>
+export const record = <T>(all: Fields<T>, needed: readonly (keyof T & string)[] = []): fc.Arbitrary<T> =>
+  fc.record(all as never, { requiredKeys: needed as never[], noNullPrototype: true }) as fc.Arbitrary<T>
 /** A record that has all its fields. */
-export const plain = <T extends object>(fields: { [Key in keyof T]: fc.Arbitrary<T[Key]> }): fc.Arbitrary<T> =>
-  fc.record(fields, { noNullPrototype: true }) as fc.Arbitrary<T>
+export const plain = <T extends object>(all: { [Key in keyof T]: fc.Arbitrary<T[Key]> }): fc.Arbitrary<T> =>
+  fc.record(all, { noNullPrototype: true }) as fc.Arbitrary<T>
+/** Fields that have one arbitrary value. */
+const fields = <Value, Name extends string>(value: Value, ...names: readonly Name[]) =>
+  Object.fromEntries(names.map((name) => [name, value])) as Readonly<Record<Name, Value>>
 export const hasAny = (value: object): boolean => Object.keys(value).length > 0
 
 const sepaCharacters = Array.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-?:().,'+")
@@ -42,25 +45,7 @@ export const reference = (charsMax = 35): fc.Arbitrary<string> =>
 
 /** Characters of XML, without spaces at the ends and without those that a document cannot have. */
 const anyUnit = fc.oneof(
-  fc.constantFrom(
-    ...sepaCharacters,
-    '&',
-    '<',
-    '>',
-    '"',
-    "'",
-    'ä',
-    'ß',
-    'Ł',
-    '€',
-    '汉',
-    '😀',
-    ']',
-    '\r',
-    '\n',
-    '\t',
-    ' ',
-  ),
+  fc.constantFrom(...sepaCharacters, ...Array.from(`&<>"'äßŁ€汉😀]\r\n\t `)),
   fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }).filter((text) => !/[\p{Cc}\p{Cs}\ufffe\uffff]/u.test(text)),
 )
 export const text = (charsMax: number): fc.Arbitrary<string> =>
@@ -107,19 +92,9 @@ const otherId = record<{ id: string; scheme?: Code; issuer?: string }>(
 const address = (texts: Texts): fc.Arbitrary<PostalAddress> =>
   record<PostalAddress>(
     {
-      department: texts(70),
-      subDepartment: texts(70),
-      street: texts(70),
-      buildingNumber: texts(16),
-      buildingName: texts(35),
-      floor: texts(70),
-      postBox: texts(16),
-      roomNumber: texts(70),
-      postCode: texts(16),
-      town: texts(35),
-      townLocation: texts(35),
-      district: texts(35),
-      countrySubdivision: texts(35),
+      ...fields(texts(70), 'department', 'subDepartment', 'street', 'floor', 'roomNumber'),
+      ...fields(texts(35), 'buildingName', 'town', 'townLocation', 'district', 'countrySubdivision'),
+      ...fields(texts(16), 'buildingNumber', 'postBox', 'postCode'),
       country,
       lines: fc.array(texts(70), { minLength: 1, maxLength: 2 }),
     },
@@ -132,7 +107,7 @@ const identification: fc.Arbitrary<NonNullable<Party['id']>> = fc.oneof(
     others: fc.array(otherId, { minLength: 1, maxLength: 2 }),
   })
     .filter(hasAny)
-    .map((fields) => ({ kind: 'organisation' as const, ...fields })),
+    .map((id) => ({ kind: 'organisation' as const, ...id })),
   record<Pick<NonNullable<Party['id']>, 'birth' | 'others'>>({
     birth: record<NonNullable<NonNullable<Party['id']>['birth']>>(
       { date: day, province: reference(), city: reference(), country },
@@ -141,7 +116,7 @@ const identification: fc.Arbitrary<NonNullable<Party['id']>> = fc.oneof(
     others: fc.array(otherId, { minLength: 1, maxLength: 2 }),
   })
     .filter(hasAny)
-    .map((fields) => ({ kind: 'private' as const, ...fields })),
+    .map((id) => ({ kind: 'private' as const, ...id })),
 )
 export const party = (texts: Texts): fc.Arbitrary<Party> =>
   record<Party>({ name: texts(70), address: address(texts), id: identification, residence: country }, ['name'])
@@ -158,7 +133,7 @@ export const agent = (texts: Texts): fc.Arbitrary<Agent> =>
       }),
       fc.constantFrom({}, { clearingId: '37040044' }, { clearingSystem: { code: 'DEBLZ' }, clearingId: '37040044' }),
     )
-    .map(([fields, clearing]) => ({ ...fields, ...clearing }))
+    .map(([own, clearing]) => ({ ...own, ...clearing }))
     .filter(hasAny)
 export const account: fc.Arbitrary<AccountId> = fc.oneof(
   plain({ iban }),
@@ -209,16 +184,13 @@ export const reason: fc.Arbitrary<Reason> = fc
 
 const transfer = record<Omit<CreditTransfer, 'others'>>(
   {
-    instructionId: reference(),
-    endToEndId: reference(),
+    ...fields(reference(), 'instructionId', 'endToEndId'),
     uetr,
     money,
-    ultimateDebtor: party(sepa),
     creditorAgent: agent(sepa),
-    creditor: party(sepa),
     creditorAccount: account,
+    ...fields(party(sepa), 'ultimateDebtor', 'creditor', 'ultimateCreditor'),
     creditorAccountType: fc.constantFrom('CACC', 'SVGS'),
-    ultimateCreditor: party(sepa),
     purpose: letters(4),
     remittance: remittance(sepa),
   },
@@ -232,12 +204,11 @@ const batch = record<PaymentBatch>(
     localInstrument: fc.constantFrom('INST'),
     categoryPurpose: letters(4),
     executionDate: dayOrTime,
-    debtor: party(sepa),
+    ...fields(party(sepa), 'debtor', 'ultimateDebtor'),
     debtorAccount: account,
     debtorCurrency: fc.constantFrom('EUR', 'USD'),
     debtorAgent: agent(sepa),
     debtorAgentInstruction: fc.constantFrom('VoPOptIn', 'VoPOptOut'),
-    ultimateDebtor: party(sepa),
     chargeBearer: fc.constantFrom('SLEV', 'SHAR'),
     transfers: fc.array(transfer, { minLength: 1, maxLength: 3 }),
   },
@@ -255,24 +226,19 @@ const sum = money.map(({ minor }) => `${minor / 100n}.${(minor % 100n).toString(
 const reasons = fc.array(reason, { maxLength: 2 })
 const transferStatus = record<StatusReport['batches'][number]['transfers'][number]>(
   {
-    statusId: reference(),
-    instructionId: reference(),
-    endToEndId: reference(),
+    ...fields(reference(), 'statusId', 'instructionId', 'endToEndId', 'bankReference', 'clearingReference'),
     uetr,
     status: fc.constantFrom('RJCT', 'ACSC', 'PDNG'),
     reasons,
     acceptedAt: time,
-    bankReference: reference(),
-    clearingReference: reference(),
     money: amount,
   },
   ['reasons'],
 )
 export const statusReport: fc.Arbitrary<StatusReport> = record<StatusReport>(
   {
-    messageId: reference(),
+    ...fields(reference(), 'messageId', 'originalMessageId'),
     createdAt: time,
-    originalMessageId: reference(),
     originalMessageName: fc.constantFrom('pain.001.001.09', 'pain.001'),
     originalCount: count,
     originalSum: sum,
@@ -299,9 +265,7 @@ export const statusReport: fc.Arbitrary<StatusReport> = record<StatusReport>(
 const recallTransfer = (extra: 'transactionId' | 'none', date: fc.Arbitrary<string>) =>
   record<Recall['transfers'][number]>(
     {
-      cancellationId: reference(),
-      instructionId: reference(),
-      endToEndId: reference(),
+      ...fields(reference(), 'cancellationId', 'instructionId', 'endToEndId'),
       ...(extra === 'none' ? {} : { transactionId: reference() }),
       uetr,
       money,
@@ -312,13 +276,10 @@ const recallTransfer = (extra: 'transactionId' | 'none', date: fc.Arbitrary<stri
     ['cancellationId', 'endToEndId', 'money', 'reason'],
   )
 const recallFields = {
-  messageId: reference(),
-  createdAt: moment,
-  assigner: party(text),
+  ...fields(reference(), 'messageId', 'caseId', 'originalMessageId'),
+  ...fields(party(text), 'assigner', 'originator'),
   assignee: agent(text),
-  caseId: reference(),
-  originator: party(text),
-  originalMessageId: reference(),
+  createdAt: moment,
   originalMessageName: fc.constant('pain.001.001.09'),
 }
 export const recall: fc.Arbitrary<Recall> = fc.oneof(
@@ -338,10 +299,7 @@ export const recall: fc.Arbitrary<Recall> = fc.oneof(
 const answered = record<RecallAnswer['transfers'][number]>(
   {
     originalBatchId: fc.constantFrom('B1', 'B2'),
-    statusId: reference(),
-    cancellationId: reference(),
-    instructionId: reference(),
-    endToEndId: reference(),
+    ...fields(reference(), 'statusId', 'cancellationId', 'instructionId', 'endToEndId'),
     uetr,
     status: fc.constantFrom('ACCR', 'RJCR', 'PDCR'),
     reasons,
@@ -350,11 +308,9 @@ const answered = record<RecallAnswer['transfers'][number]>(
 )
 export const recallAnswer: fc.Arbitrary<RecallAnswer> = record<RecallAnswer>(
   {
-    messageId: reference(),
+    ...fields(reference(), 'messageId', 'caseId', 'originalMessageId'),
     createdAt: time,
-    caseId: reference(),
     confirmation: fc.constantFrom('CNCL', 'RJCR', 'PDCR'),
-    originalMessageId: reference(),
     originalMessageName: fc.constant('pain.001.001.09'),
     groupStatus: fc.constantFrom('ACCR', 'RJCR', 'PACR'),
     reasons,

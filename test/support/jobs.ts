@@ -7,7 +7,7 @@ import type { Service } from './composition.ts'
 
 const pollMs = 5
 
-/** Without recoveries, which tests advance step by step. */
+/** Delivers, but recovers nothing: tests advance recoveries step by step. */
 export function startDelivery(options: DeliveryOptions): RunningJobs {
   const { db, clock, log, idleMs = pollMs } = options
   const jobs = deliveryJobs(options).filter(({ name }) => name !== 'webhooks.recover')

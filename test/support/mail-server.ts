@@ -2,14 +2,14 @@
 import type { AddressInfo } from 'node:net'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 
-export type Received = { readonly from: string; readonly to: readonly string[]; readonly source: string }
+export type ReceivedMail = { readonly from: string; readonly to: readonly string[]; readonly source: string }
 
 /** Accepts any mail. `rcpt` answers the reply code that refuses a recipient, or undefined. */
 export async function mailServer(
   options: SMTPServerOptions & { readonly rcpt?: (address: string) => number | undefined } = {},
 ) {
   const { rcpt, ...rest } = options
-  const received: Received[] = []
+  const received: ReceivedMail[] = []
   const server = new SMTPServer({
     disabledCommands: ['STARTTLS'],
     authOptional: true,

@@ -7,11 +7,11 @@ import { oldestTransactionStart, sql } from '../../service/src/postgres/index.ts
 import { addPartner, type Service } from './composition.ts'
 import { until } from './until.ts'
 
-/** Of a test service: what is committed may be judged at once. */
+/** With these settings what is committed may be judged at once. */
 export const monitorSettings = { REPORT_CLOCK_DIFFERENCE_MS: '0' }
 export const toAda = { emails: ['ada@example.com'] }
 
-/** With a balance of 1,000.00 euros and Ada in its team. */
+/** Adds a partner with a balance of 1,000.00 euros and Ada in its team. */
 export async function addWatched(service: Service) {
   const partner = await addPartner(service, 1_000_00n)
   const [account] = await service.ledger.balances(service.db, partner.partnerId)

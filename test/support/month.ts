@@ -22,18 +22,7 @@ const paymentsOfAlert = 3
 const alertsShown = 20
 
 const families = ['Müller', 'Schneider', 'Fischer', 'Weber', 'Wagner', 'Becker', 'Hoffmann', 'Koch', 'Richter', 'Klein']
-const trades = [
-  'Elektro',
-  'Druck',
-  'Logistik',
-  'Reinigung',
-  'Möbel',
-  'Werbung',
-  'Software',
-  'Catering',
-  'Büro',
-  'Metall',
-]
+const trades = 'Elektro Druck Logistik Reinigung Möbel Werbung Software Catering Büro Metall'.split(' ')
 const firstNames = ['Ada', 'Grace', 'Joan', 'Hedy', 'Mary', 'Rosa', 'Lise', 'Emmy', 'Clara', 'Ida']
 const at = (words: readonly string[], index: number): string => words[index % words.length] ?? ''
 

@@ -8,7 +8,7 @@ const chunk = (name: string, data: Buffer): Buffer => {
   return Buffer.concat([length, body, sum])
 }
 
-/** With `alpha` in four samples a pixel, else in three. `pixels`: other compressed data than that of the colour. */
+/** An image with four samples a pixel if it has `alpha`, else three. `pixels`: compressed data instead of that of the colour. */
 export function png(width: number, height = width, { alpha = false, pixels }: PngOptions = {}): Buffer {
   const head = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 8, alpha ? 6 : 2, 0, 0, 0])
   head.writeUInt32BE(width)

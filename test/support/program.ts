@@ -1,4 +1,5 @@
 /** Runs the program as a separate process in any role. It inherits no environment variable that sets the service. */
+import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -106,4 +107,17 @@ export function stop(program: Program): Promise<Ending> {
 /** As text, for environment variables. */
 export const freePorts = async (count: number): Promise<readonly string[]> => (await numbers(count)).map(String)
 
+/** The settings of two free ports. */
+export async function freePortSettings(): Promise<{ readonly PORT: string; readonly OPS_PORT: string }> {
+  const [PORT = '', OPS_PORT = ''] = await freePorts(2)
+  return { PORT, OPS_PORT }
+}
+
 export const linesOf = (text: string): readonly string[] => text.split('\n').filter((line) => line !== '')
+
+/** Requires that the program has printed one line, which says why it refuses, and nothing else. */
+export function assertRefusal({ code, stdout, stderr }: Ending, line: RegExp | string): void {
+  assert.deepEqual({ code, stdout, lines: linesOf(stderr).length }, { code: 1, stdout: '', lines: 1 }, stderr)
+  if (typeof line === 'string') assert.equal(stderr.trimEnd(), line)
+  else assert.match(stderr.trimEnd(), line)
+}

@@ -12,15 +12,15 @@ export async function refusalOf(call: Promise<unknown>): Promise<Refusal> {
   return error
 }
 
+/** What the call answers, or the code of the refusal by which it ends. */
+export const answerOrCode = <T>(call: Promise<T>): Promise<T | string> =>
+  call.catch((reason: unknown) => {
+    if (reason instanceof Refusal) return reason.code
+    throw reason
+  })
+
 /** The code of the refusal by which the call ends, or `done`. */
-export const outcomeOf = (call: Promise<unknown>): Promise<string> =>
-  call.then(
-    () => 'done',
-    (reason: unknown) => {
-      if (reason instanceof Refusal) return reason.code
-      throw reason
-    },
-  )
+export const outcomeOf = (call: Promise<unknown>): Promise<string> => answerOrCode(call.then(() => 'done'))
 
 /** Checks, for `assert.rejects`, a refusal with the code, whose first field is at the pointer, or whose detail has the words. */
 export const refused =

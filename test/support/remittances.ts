@@ -1,6 +1,6 @@
 /** Payments as payers and banks write them, each with the reference that it is about: the oracle of tests. */
 import { creditorReferenceOf, type EntryDetail } from '../../service/src/iso20022/index.ts'
-import type { Random } from '../conformance/hostile.ts'
+import type { Random } from './random.ts'
 
 const base36 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ'
 /** 16 random characters, as references of checkout sessions have; 14 in pounds. */
@@ -8,26 +8,8 @@ export const newReference = ({ number, pick }: Random): string =>
   creditorReferenceOf(Array.from({ length: pick([16, 16, 14]) }, () => base36[number(36)]).join(''))
 
 const words = [
-  'Danke',
-  'Rechnung',
-  'Ref.: RF',
-  'Jan',
-  'von A B C D E',
-  'für März',
-  'RF18',
-  'RF12 3',
-  '2026-11-24',
-  'Überweisung',
-  '00',
-  '97',
-  'Z',
-  'order #88',
-  'RF99ABC',
-  'Merci beaucoup',
-  '/INV/1',
-  'R',
-  'F',
-  '12,50 €',
+  ...['Danke', 'Rechnung', 'Ref.: RF', 'Jan', 'von A B C D E', 'für März', 'RF18', 'RF12 3', '2026-11-24', '00', '97'],
+  ...['Überweisung', 'Z', 'order #88', 'RF99ABC', 'Merci beaucoup', '/INV/1', 'R', 'F', '12,50 €'],
 ] as const
 const separators = ['', ' ', '  ', '\u00a0', '-', ' - ', '/', '.', ': ', '\n', '\t', '\u202f', '\u200b', '_'] as const
 
@@ -68,7 +50,7 @@ const fields = [
   ...['information', 'booking', 'own'],
 ] as const
 
-export type Remitted = {
+export type GeneratedRemittance = {
   readonly reference: string
   readonly detail: Pick<EntryDetail, 'references' | 'remittance' | 'information'>
   /** AddtlNtryInf of the entry. */
@@ -76,7 +58,7 @@ export type Remitted = {
 }
 
 /** One of the references in one of the fields, with other texts beside it, none of which names another known one. */
-export function remitted(random: Random, reference: string): Remitted {
+export function remitted(random: Random, reference: string): GeneratedRemittance {
   const { number, pick } = random
   const field = pick(fields)
   const text = beside(random, written(random, reference))

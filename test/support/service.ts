@@ -15,7 +15,7 @@ import { freePorts } from '../../scripts/ports.ts'
 import { type Client, type Credentials, type JsonObject, createClient } from './client.ts'
 import { runOperator } from './operator.ts'
 import { createTestDatabase } from './postgres.ts'
-import { inheritedEnvironment, start as startProgram, stop as stopProgram } from './program.ts'
+import { inheritedEnvironment, run, start as startProgram, stop as stopProgram } from './program.ts'
 import { shareOf } from './share.ts'
 import { staffAtDesk } from './staff.ts'
 import { until } from './until.ts'
@@ -87,10 +87,19 @@ function answers(port: number): Promise<boolean> {
   })
 }
 
-export function readCredentials(given: JsonObject): Credentials {
+/** Reads credentials from what a command has printed, as an object or as text. */
+export function readCredentials(printed: JsonObject | string): Credentials {
+  const given = typeof printed === 'string' ? (JSON.parse(printed) as JsonObject) : printed
   const fields = ['partnerId', 'apiKey', 'apiSecret', 'privateKeyPem'] as const
   for (const field of fields) assert.equal(typeof given[field], 'string', `credentials without ${field}`)
   return given as Credentials
+}
+
+/** Creates a partner by a command in a process of its own. */
+export async function createPartner(name: string, env: Environment): Promise<Credentials> {
+  const { code, stdout, stderr } = await run(['operator', 'partner', 'create', '--name', name], env)
+  assert.equal(code, 0, stderr)
+  return readCredentials(stdout)
 }
 
 /** One for all services of a test file, because two may share a database. */
@@ -157,12 +166,7 @@ function endings(child: ChildProcess, output: () => string) {
 async function startRoles(env: Environment) {
   const [apiPort = '', apiOps = '', PORT = '', OPS_PORT = ''] = (await freePorts(4)).map(String)
   const api = await startProgram(['api'], { ...env, PORT: apiPort, OPS_PORT: apiOps })
-  const gateway = await startProgram(['gateway'], {
-    ...env,
-    PORT,
-    OPS_PORT,
-    API_URL: `http://127.0.0.1:${apiPort}`,
-  })
+  const gateway = await startProgram(['gateway'], { ...env, PORT, OPS_PORT, API_URL: `http://127.0.0.1:${apiPort}` })
   const stop = async () => {
     for (const program of [gateway, api]) assert.equal((await stopProgram(program)).code, 0)
   }
@@ -198,10 +202,9 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     await remove()
     throw new Error(`the service did not start:\n${output()}`, { cause: error })
   }
-  const file = JSON.parse(readFileSync(credentialsFile, 'utf8')) as JsonObject
   const roles = callsGateway ? await startRoles(env) : undefined
   const baseUrl = roles?.baseUrl ?? `http://127.0.0.1:${port}`
-  const credentials = readCredentials(file)
+  const credentials = readCredentials(readFileSync(credentialsFile, 'utf8'))
   const stopAll = async <T>(stopService: () => Promise<T>): Promise<T> => {
     await roles?.stop()
     return stopService()
@@ -327,15 +330,7 @@ export async function accountWith(service: Operated, permissions: readonly strin
 }
 
 export async function impersonation(service: Operated): Promise<Client> {
-  const words = [
-    '--partner',
-    service.credentials.partnerId,
-    '--staff',
-    'Sam Staff',
-    '--minutes',
-    '15',
-    '--note',
-    'Ticket 7',
-  ]
-  return service.clientOf(await service.operator('impersonate', ...words))
+  const { partnerId } = service.credentials
+  const reason = ['--staff', 'Sam Staff', '--minutes', '15', '--note', 'Ticket 7']
+  return service.clientOf(await service.operator('impersonate', '--partner', partnerId, ...reason))
 }

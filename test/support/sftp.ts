@@ -16,20 +16,8 @@ import type { Attributes, Connection, SFTPWrapper } from 'ssh2'
 import type { SftpConfig } from '../../service/src/banks/files/transport/settings.ts'
 
 export const sftpOperations = [
-  'connect',
-  'authenticate',
-  'session',
-  'opendir',
-  'readdir',
-  'open',
-  'read',
-  'write',
-  'fsync',
-  'close',
-  'lstat',
-  'stat',
-  'rename',
-  'remove',
+  ...['connect', 'authenticate', 'session', 'opendir', 'readdir', 'open', 'read', 'write', 'fsync', 'close'],
+  ...['lstat', 'stat', 'rename', 'remove'],
 ] as const
 export type SftpOperation = (typeof sftpOperations)[number]
 
@@ -203,12 +191,7 @@ type Serving = {
   readonly run: (operation: SftpOperation, id: number, path: string, work: Work) => void
 }
 
-const silent = {
-  status: () => undefined,
-  handle: () => undefined,
-  attrs: () => undefined,
-  name: () => undefined,
-}
+const silent = { status: () => undefined, handle: () => undefined, attrs: () => undefined, name: () => undefined }
 
 /** Does operations on the folder, as ordered, and answers. */
 function answer(sftp: SFTPWrapper, connection: Connection, options: SftpServerOptions, fault: Faults): void {

@@ -23,7 +23,7 @@ export type SignedCall = {
   readonly nonce: string
   readonly signature: string
 }
-export type Mutated = { readonly name: string; readonly expected: string; readonly call: SignedCall }
+export type MutatedCall = { readonly name: string; readonly expected: string; readonly call: SignedCall }
 
 type Base = { readonly method: string; readonly path: string; readonly query: string; readonly body: string }
 type Plan = Base & {
@@ -35,12 +35,12 @@ type Plan = Base & {
   signer: (text: string) => Buffer
   encode: (signature: Buffer) => string
 }
-type Mutation = {
-  readonly name: string
-  readonly expected: string
-  readonly needs?: 'query' | 'body' | 'json' | 'path'
-  readonly change: (plan: Plan) => void
-}
+type Mutation = readonly [
+  name: string,
+  expected: string,
+  change: (plan: Plan) => void,
+  needs?: 'query' | 'body' | 'path',
+]
 
 const [METHOD, PATH, QUERY, TIMESTAMP, NONCE, SECRET, BODY] = [0, 1, 2, 3, 4, 5, 6]
 const sha256 = (text: string | Uint8Array) => createHash('sha256').update(text).digest()
@@ -53,6 +53,13 @@ const swap = (a: number, b: number) => (plan: Plan) => {
   const first = line(plan, a)
   plan.lines[a] = line(plan, b)
   plan.lines[b] = first
+}
+const signing = (signer: Plan['signer']) => (plan: Plan) => {
+  plan.signer = signer
+}
+const sent = (index: number, key: 'timestamp' | 'nonce', text: (plan: Plan) => string) => (plan: Plan) => {
+  plan[key] = text(plan)
+  plan.lines[index] = plan[key]
 }
 const otherKey = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
 
@@ -71,225 +78,106 @@ const pythonJson = (text: string) =>
     .replaceAll(/[\u0080-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 const mutationsOf = (key: KeyObject, baseUrl: string): readonly Mutation[] => [
-  { name: 'CRLF', expected: 'line_feeds', change: (plan) => (plan.separator = '\r\n') },
-  { name: 'escaped line feeds', expected: 'line_feeds', change: (plan) => (plan.separator = '\\n') },
-  { name: 'no line feeds', expected: 'line_feeds', change: (plan) => (plan.separator = '') },
-  { name: 'trailing LF', expected: 'trailing_line_feed', change: (plan) => (plan.ending = '\n') },
-  { name: 'method in lower case', expected: 'method_case', change: set(METHOD, (plan) => plan.method.toLowerCase()) },
-  {
-    name: 'another method',
-    expected: 'method',
-    change: set(METHOD, (plan) => (plan.method === 'GET' ? 'POST' : 'GET')),
-  },
-  { name: 'path without version', expected: 'path', change: set(PATH, (plan) => plan.path.replace('/v1', '')) },
-  { name: 'path with slash at the end', expected: 'path', change: set(PATH, (plan) => `${plan.path}/`) },
-  { name: 'path without first slash', expected: 'path', change: set(PATH, (plan) => plan.path.slice(1)) },
-  { name: 'absolute URL', expected: 'path', change: set(PATH, (plan) => `${baseUrl}${plan.path}`) },
-  { name: 'decoded path', expected: 'path', needs: 'path', change: set(PATH, (plan) => decodeURIComponent(plan.path)) },
-  {
-    name: 'path with query',
-    expected: 'path_with_query',
-    needs: 'query',
-    change: set(PATH, (plan) => `${plan.path}?${plan.query}`),
-  },
-  {
-    name: 'path with query instead of the query',
-    expected: 'path_with_query',
-    needs: 'query',
-    change: (plan) => {
+  ['CRLF', 'line_feeds', (plan) => (plan.separator = '\r\n')],
+  ['escaped line feeds', 'line_feeds', (plan) => (plan.separator = '\\n')],
+  ['no line feeds', 'line_feeds', (plan) => (plan.separator = '')],
+  ['trailing LF', 'trailing_line_feed', (plan) => (plan.ending = '\n')],
+  ['method in lower case', 'method_case', set(METHOD, (plan) => plan.method.toLowerCase())],
+  ['another method', 'method', set(METHOD, (plan) => (plan.method === 'GET' ? 'POST' : 'GET'))],
+  ['path without version', 'path', set(PATH, (plan) => plan.path.replace('/v1', ''))],
+  ['path with slash at the end', 'path', set(PATH, (plan) => `${plan.path}/`)],
+  ['path without first slash', 'path', set(PATH, (plan) => plan.path.slice(1))],
+  ['absolute URL', 'path', set(PATH, (plan) => `${baseUrl}${plan.path}`)],
+  ['decoded path', 'path', set(PATH, (plan) => decodeURIComponent(plan.path)), 'path'],
+  ['path with query', 'path_with_query', set(PATH, (plan) => `${plan.path}?${plan.query}`), 'query'],
+  [
+    'path with query instead of the query',
+    'path_with_query',
+    (plan) => {
       plan.lines[PATH] = `${plan.path}?${plan.query}`
       plan.lines[QUERY] = ''
     },
-  },
-  { name: 'no query', expected: 'query_missing', needs: 'query', change: set(QUERY, () => '') },
-  { name: 'no line for the query', expected: 'query_missing', change: (plan) => void plan.lines.splice(QUERY, 1) },
-  {
-    name: 'question mark',
-    expected: 'query_question_mark',
-    needs: 'query',
-    change: set(QUERY, (plan) => `?${line(plan, QUERY)}`),
-  },
-  {
-    name: 'query in the order of the request',
-    expected: 'query_order',
-    needs: 'query',
-    change: set(QUERY, (plan) => plan.query.split('&').map(canonicalQuery).join('&')),
-  },
-  {
-    name: 'decoded query',
-    expected: 'query_encoding',
-    needs: 'query',
-    change: set(QUERY, (plan) => decodeURIComponent(line(plan, QUERY))),
-  },
-  {
-    name: 'lower-case percent-encoding',
-    expected: 'query_encoding',
-    needs: 'query',
-    change: set(QUERY, (plan) => line(plan, QUERY).replaceAll(/%../g, (code) => code.toLowerCase())),
-  },
-  {
-    name: 'form encoding',
-    expected: 'query_encoding',
-    needs: 'query',
-    change: set(QUERY, (plan) => line(plan, QUERY).replaceAll('%20', '+')),
-  },
-  {
-    name: 'milliseconds signed',
-    expected: 'timestamp_mismatch',
-    change: set(TIMESTAMP, (plan) => `${plan.timestamp}417`),
-  },
-  {
-    name: 'a later second signed',
-    expected: 'timestamp_mismatch',
-    change: set(TIMESTAMP, (plan) => String(Number(plan.timestamp) + 1)),
-  },
-  {
-    name: 'date signed',
-    expected: 'timestamp_mismatch',
-    change: set(TIMESTAMP, (plan) => new Date(Number(plan.timestamp) * 1000).toISOString()),
-  },
-  {
-    name: 'milliseconds sent',
-    expected: 'timestamp_unit',
-    change: (plan) => {
-      plan.timestamp = `${plan.timestamp}000`
-      plan.lines[TIMESTAMP] = plan.timestamp
-    },
-  },
-  {
-    name: 'slow clock',
-    expected: 'clock',
-    change: (plan) => {
-      plan.timestamp = String(Number(plan.timestamp) - 3600)
-      plan.lines[TIMESTAMP] = plan.timestamp
-    },
-  },
-  { name: 'nonce in upper case', expected: 'nonce_spelling', change: set(NONCE, (plan) => plan.nonce.toUpperCase()) },
-  {
-    name: 'nonce without hyphens',
-    expected: 'nonce_spelling',
-    change: set(NONCE, (plan) => plan.nonce.replaceAll('-', '')),
-  },
-  {
-    name: 'nonce that is no GUID',
-    expected: 'nonce_format',
-    change: (plan) => {
-      plan.nonce = plan.nonce.slice(0, 12)
-      plan.lines[NONCE] = plan.nonce
-    },
-  },
-  { name: 'empty secret', expected: 'secret_missing', change: set(SECRET, () => '') },
-  { name: 'no line for the secret', expected: 'secret_missing', change: (plan) => void plan.lines.splice(SECRET, 1) },
-  {
-    name: 'secret with a line feed',
-    expected: 'secret_spelling',
-    change: set(SECRET, (plan) => `${line(plan, SECRET)}\n`),
-  },
-  { name: 'secret at the end', expected: 'item_order', change: swap(SECRET, BODY) },
-  { name: 'nonce before timestamp', expected: 'item_order', change: swap(TIMESTAMP, NONCE) },
-  {
-    name: 'secret first',
-    expected: 'item_order',
-    change: (plan) => plan.lines.unshift(...plan.lines.splice(SECRET, 1)),
-  },
-  { name: 'upper-case hash', expected: 'body_hash_case', change: set(BODY, (plan) => line(plan, BODY).toUpperCase()) },
-  {
-    name: 'hash in Base64',
-    expected: 'body_hash_form',
-    change: set(BODY, (plan) => sha256(plan.body).toString('base64')),
-  },
-  { name: 'hash of the hash', expected: 'body_hash_form', change: set(BODY, (plan) => hex(hex(plan.body))) },
-  {
-    name: 'body instead of its hash',
-    expected: 'body_not_hashed',
-    needs: 'body',
-    change: set(BODY, (plan) => plan.body),
-  },
-  { name: 'hash of an empty body', expected: 'body_missing', needs: 'body', change: set(BODY, () => hex('')) },
-  { name: 'empty hash', expected: 'body_missing', change: set(BODY, () => '') },
-  {
-    name: 'keys sorted',
-    expected: 'body_reserialised',
-    needs: 'json',
-    change: set(BODY, (plan) => hex(sortedJson(plan.body))),
-  },
-  {
-    name: 'JSON with indentation',
-    expected: 'body_reserialised',
-    needs: 'json',
-    change: set(BODY, (plan) => hex(JSON.stringify(JSON.parse(plan.body), null, 2))),
-  },
-  {
-    name: 'JSON of Python',
-    expected: 'body_reserialised',
-    needs: 'json',
-    change: set(BODY, (plan) => hex(pythonJson(plan.body))),
-  },
-  {
-    name: 'body with a line feed',
-    expected: 'body_reserialised',
-    needs: 'body',
-    change: set(BODY, (plan) => hex(`${plan.body}\n`)),
-  },
-  {
-    name: 'PSS padding',
-    expected: 'padding_scheme',
-    change: (plan) => {
-      plan.signer = (text) =>
-        sign('sha256', Buffer.from(text), { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 })
-    },
-  },
-  {
-    name: 'SHA-1',
-    expected: 'hash_algorithm',
-    change: (plan) => (plan.signer = (text) => sign('sha1', Buffer.from(text), key)),
-  },
-  {
-    name: 'SHA-512',
-    expected: 'hash_algorithm',
-    change: (plan) => (plan.signer = (text) => sign('sha512', Buffer.from(text), key)),
-  },
-  {
-    name: 'digest without its algorithm',
-    expected: 'digest_info_missing',
-    change: (plan) =>
-      (plan.signer = (text) => privateEncrypt({ key, padding: constants.RSA_PKCS1_PADDING }, sha256(text))),
-  },
-  {
-    name: 'hash of the string signed',
-    expected: 'double_hash',
-    change: (plan) => (plan.signer = (text) => sign('sha256', sha256(text), key)),
-  },
-  {
-    name: 'hexadecimal hash of the string signed',
-    expected: 'double_hash',
-    change: (plan) => (plan.signer = (text) => sign('sha256', Buffer.from(hex(text)), key)),
-  },
-  {
-    name: 'another private key',
-    expected: 'private_key',
-    change: (plan) => (plan.signer = (text) => sign('sha256', Buffer.from(text), otherKey)),
-  },
-  {
-    name: 'HMAC',
-    expected: 'signature_length',
-    change: (plan) => (plan.signer = (text) => sha256(text)),
-  },
-  {
-    name: 'hexadecimal signature',
-    expected: 'signature_hex',
-    change: (plan) => (plan.encode = (bytes) => bytes.toString('hex')),
-  },
-  {
-    name: 'base64url signature',
-    expected: 'signature_encoding',
-    change: (plan) => (plan.encode = (bytes) => bytes.toString('base64url')),
-  },
-  {
-    name: 'Base64 twice',
-    expected: 'signature_encoding',
-    change: (plan) => (plan.encode = (bytes) => Buffer.from(bytes.toString('base64')).toString('base64')),
-  },
+    'query',
+  ],
+  ['no query', 'query_missing', set(QUERY, () => ''), 'query'],
+  ['no line for the query', 'query_missing', (plan) => void plan.lines.splice(QUERY, 1)],
+  ['question mark', 'query_question_mark', set(QUERY, (plan) => `?${line(plan, QUERY)}`), 'query'],
+  [
+    'query in the order of the request',
+    'query_order',
+    set(QUERY, (plan) => plan.query.split('&').map(canonicalQuery).join('&')),
+    'query',
+  ],
+  ['decoded query', 'query_encoding', set(QUERY, (plan) => decodeURIComponent(line(plan, QUERY))), 'query'],
+  [
+    'lower-case percent-encoding',
+    'query_encoding',
+    set(QUERY, (plan) => line(plan, QUERY).replaceAll(/%../g, (code) => code.toLowerCase())),
+    'query',
+  ],
+  ['form encoding', 'query_encoding', set(QUERY, (plan) => line(plan, QUERY).replaceAll('%20', '+')), 'query'],
+  ['milliseconds signed', 'timestamp_mismatch', set(TIMESTAMP, (plan) => `${plan.timestamp}417`)],
+  ['a later second signed', 'timestamp_mismatch', set(TIMESTAMP, (plan) => String(Number(plan.timestamp) + 1))],
+  [
+    'date signed',
+    'timestamp_mismatch',
+    set(TIMESTAMP, (plan) => new Date(Number(plan.timestamp) * 1000).toISOString()),
+  ],
+  ['milliseconds sent', 'timestamp_unit', sent(TIMESTAMP, 'timestamp', (plan) => `${plan.timestamp}000`)],
+  ['slow clock', 'clock', sent(TIMESTAMP, 'timestamp', (plan) => String(Number(plan.timestamp) - 3600))],
+  ['nonce in upper case', 'nonce_spelling', set(NONCE, (plan) => plan.nonce.toUpperCase())],
+  ['nonce without hyphens', 'nonce_spelling', set(NONCE, (plan) => plan.nonce.replaceAll('-', ''))],
+  ['nonce that is no GUID', 'nonce_format', sent(NONCE, 'nonce', (plan) => plan.nonce.slice(0, 12))],
+  ['empty secret', 'secret_missing', set(SECRET, () => '')],
+  ['no line for the secret', 'secret_missing', (plan) => void plan.lines.splice(SECRET, 1)],
+  ['secret with a line feed', 'secret_spelling', set(SECRET, (plan) => `${line(plan, SECRET)}\n`)],
+  ['secret at the end', 'item_order', swap(SECRET, BODY)],
+  ['nonce before timestamp', 'item_order', swap(TIMESTAMP, NONCE)],
+  ['secret first', 'item_order', (plan) => plan.lines.unshift(...plan.lines.splice(SECRET, 1))],
+  ['upper-case hash', 'body_hash_case', set(BODY, (plan) => line(plan, BODY).toUpperCase())],
+  ['hash in Base64', 'body_hash_form', set(BODY, (plan) => sha256(plan.body).toString('base64'))],
+  ['hash of the hash', 'body_hash_form', set(BODY, (plan) => hex(hex(plan.body)))],
+  ['body instead of its hash', 'body_not_hashed', set(BODY, (plan) => plan.body), 'body'],
+  ['hash of an empty body', 'body_missing', set(BODY, () => hex('')), 'body'],
+  ['empty hash', 'body_missing', set(BODY, () => '')],
+  ['keys sorted', 'body_reserialised', set(BODY, (plan) => hex(sortedJson(plan.body))), 'body'],
+  [
+    'JSON with indentation',
+    'body_reserialised',
+    set(BODY, (plan) => hex(JSON.stringify(JSON.parse(plan.body), null, 2))),
+    'body',
+  ],
+  ['JSON of Python', 'body_reserialised', set(BODY, (plan) => hex(pythonJson(plan.body))), 'body'],
+  ['body with a line feed', 'body_reserialised', set(BODY, (plan) => hex(`${plan.body}\n`)), 'body'],
+  [
+    'PSS padding',
+    'padding_scheme',
+    signing((text) =>
+      sign('sha256', Buffer.from(text), { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 }),
+    ),
+  ],
+  ['SHA-1', 'hash_algorithm', signing((text) => sign('sha1', Buffer.from(text), key))],
+  ['SHA-512', 'hash_algorithm', signing((text) => sign('sha512', Buffer.from(text), key))],
+  [
+    'digest without its algorithm',
+    'digest_info_missing',
+    signing((text) => privateEncrypt({ key, padding: constants.RSA_PKCS1_PADDING }, sha256(text))),
+  ],
+  ['hash of the string signed', 'double_hash', signing((text) => sign('sha256', sha256(text), key))],
+  [
+    'hexadecimal hash of the string signed',
+    'double_hash',
+    signing((text) => sign('sha256', Buffer.from(hex(text)), key)),
+  ],
+  ['another private key', 'private_key', signing((text) => sign('sha256', Buffer.from(text), otherKey))],
+  ['HMAC', 'signature_length', signing((text) => sha256(text))],
+  ['hexadecimal signature', 'signature_hex', (plan) => (plan.encode = (bytes) => bytes.toString('hex'))],
+  ['base64url signature', 'signature_encoding', (plan) => (plan.encode = (bytes) => bytes.toString('base64url'))],
+  [
+    'Base64 twice',
+    'signature_encoding',
+    (plan) => (plan.encode = (bytes) => Buffer.from(bytes.toString('base64')).toString('base64')),
+  ],
 ]
 
 const bases: readonly Base[] = [
@@ -322,7 +210,7 @@ const bases: readonly Base[] = [
   },
 ]
 
-function applies({ needs }: Mutation, base: Base): boolean {
+function applies(needs: Mutation[3], base: Base): boolean {
   if (needs === 'query') return base.query !== ''
   if (needs === 'path') return base.path.includes('%')
   if (needs === undefined) return true
@@ -356,20 +244,18 @@ export function signedCall(credentials: Credentials, base: Base): SignedCall {
 }
 
 /** Every mistake in every request that can have it. Mutations that change nothing for a request are left out. */
-export function mutatedCalls(credentials: Credentials, baseUrl: string): readonly Mutated[] {
+export function mutatedCalls(credentials: Credentials, baseUrl: string): readonly MutatedCall[] {
   const key = createPrivateKey(credentials.privateKeyPem)
-  return mutationsOf(key, baseUrl).flatMap((mutation) =>
+  return mutationsOf(key, baseUrl).flatMap(([name, expected, change, needs]) =>
     bases
-      .filter((base) => applies(mutation, base))
+      .filter((base) => applies(needs, base))
       .flatMap((base) => {
         const right = planOf(base, credentials, key)
         const plan = { ...right, lines: [...right.lines] }
-        mutation.change(plan)
+        change(plan)
         const call = callOf(plan)
         const isSame = call.signature === callOf(right).signature && call.timestamp === right.timestamp
-        return isSame
-          ? []
-          : [{ name: `${mutation.name}: ${base.method} ${base.path}?${base.query}`, expected: mutation.expected, call }]
+        return isSame ? [] : [{ name: `${name}: ${base.method} ${base.path}?${base.query}`, expected, call }]
       }),
   )
 }

@@ -10,11 +10,10 @@ import {
   type EntryDetail,
   type ReportPart,
 } from '../../service/src/iso20022/index.ts'
-import { createDice } from './announced-pairs.ts'
 import { entryOf, euro, partsOf, reportXml } from './iso-incoming.ts'
+import { createRandom, type Random } from './random.ts'
 
-type Dice = ReturnType<typeof createDice>
-export type Paid = { readonly endToEndId: string; readonly minor: bigint }
+export type PaidPayout = { readonly endToEndId: string; readonly minor: bigint }
 type Detail = Partial<EntryDetail>
 /** `moved`: what the balance shows, also where the entry does not. `announced`: as another message has it, perhaps apart. */
 type Booked = { readonly entry: BankEntry; readonly moved: bigint; readonly announced?: readonly BankEntry[] }
@@ -30,9 +29,9 @@ export type Oracle = {
 }
 
 type Making = {
-  readonly dice: Dice
+  readonly random: Random
   readonly ibans: readonly string[]
-  readonly payouts: Paid[]
+  readonly payouts: PaidPayout[]
   readonly oracle: Oracle
   number: number
 }
@@ -50,26 +49,26 @@ const informative: readonly Detail[] = [
 ]
 
 function creditOf(making: Making, minor: bigint, more: Detail = {}): Detail {
-  const { dice, ibans, oracle } = making
+  const { random, ibans, oracle } = making
   const endToEndId = `C${(making.number += 1)}`
   oracle.credits.set(endToEndId, minor)
-  const creditorAccount = { iban: dice.pick(ibans) }
+  const creditorAccount = { iban: random.pick(ibans) }
   return { references: { endToEndId }, isCredit: true, creditorAccount, debtor: { name: 'Mira Beispiel' }, ...more }
 }
 
 /** No two credits have one amount: what may be which is the subject of the pairs of announcements. */
 const newMinor = (making: Making): bigint => 1000n + BigInt((making.number += 1)) * 3n
 
-function paidOf({ oracle }: Making, { endToEndId }: Paid, more: Detail): Detail {
+function paidOf({ oracle }: Making, { endToEndId }: PaidPayout, more: Detail): Detail {
   oracle.paid.add(endToEndId)
   return { references: { endToEndId }, isCredit: false, ...more }
 }
 
 function single(making: Making): Booked {
   const minor = newMinor(making)
-  const amount = making.dice.chance(0.7) ? { amount: euro(minor) } : {}
+  const amount = making.random.chance(0.7) ? { amount: euro(minor) } : {}
   return {
-    entry: entryOf(minor, { details: [creditOf(making, minor, { ...amount, ...making.dice.pick(informative) })] }),
+    entry: entryOf(minor, { details: [creditOf(making, minor, { ...amount, ...making.random.pick(informative) })] }),
     moved: minor,
   }
 }
@@ -78,7 +77,7 @@ function single(making: Making): Booked {
 function charged(making: Making): Booked {
   const [minor, kept] = [newMinor(making), 150n]
   const charges = [{ amount: euro(kept), isIncluded: true }]
-  const level = making.dice.below(3)
+  const level = making.random.number(3)
   const detail = creditOf(making, minor, { amount: euro(minor + kept), ...(level === 0 ? {} : { charges }) })
   return { entry: entryOf(minor, { details: [detail], ...(level === 1 ? {} : { charges }) }), moved: minor }
 }
@@ -87,22 +86,22 @@ function charged(making: Making): Booked {
 function netted(making: Making): Booked | undefined {
   const payout = making.payouts.pop()
   if (payout === undefined) return undefined
-  const { dice } = making
-  const credits = dice.chance(0.5) ? [payout.minor] : [payout.minor, newMinor(making)]
+  const { random } = making
+  const credits = random.chance(0.5) ? [payout.minor] : [payout.minor, newMinor(making)]
   const details = [
     paidOf(making, payout, { amount: euro(payout.minor) }),
     ...credits.map((minor) => creditOf(making, minor, { amount: euro(minor) })),
   ]
   const moved = credits.reduce((sum, minor) => sum + minor, -payout.minor)
-  const entry = entryOf(moved, { details: dice.chance(0.5) ? details : details.toReversed() })
+  const entry = entryOf(moved, { details: random.chance(0.5) ? details : details.toReversed() })
   const apart = details.map(({ amount, ...detail }) => {
     const minor = amount?.minor ?? 0n
     return entryOf(detail.isCredit === true ? minor : -minor, { details: [detail] })
   })
   return {
-    entry: moved === 0n && dice.chance(0.5) ? { ...entry, isCredit: true } : entry,
+    entry: moved === 0n && random.chance(0.5) ? { ...entry, isCredit: true } : entry,
     moved,
-    ...(dice.chance(0.3) ? { announced: apart } : {}),
+    ...(random.chance(0.3) ? { announced: apart } : {}),
   }
 }
 
@@ -118,18 +117,18 @@ const ways: readonly ((minor: bigint) => Detail)[] = [
 ]
 
 function batch(making: Making): Booked | undefined {
-  const { dice, payouts, oracle } = making
-  const paid = payouts.splice(0, 1 + dice.below(4))
+  const { random, payouts, oracle } = making
+  const paid = payouts.splice(0, 1 + random.number(4))
   if (paid.length === 0) return undefined
-  const way = dice.pick(ways)
-  const charge = dice.chance(0.5) ? 25n * BigInt(paid.length) : 0n
-  const each = { charges: [{ amount: euro(25n), ...(dice.chance(0.5) ? { isIncluded: true } : {}) }] }
-  const own = { charges: [{ amount: euro(charge), isIncluded: dice.chance(0.5) }] }
-  const level = charge === 0n ? 'none' : dice.pick(['entry', 'total', 'both', 'payments'])
+  const way = random.pick(ways)
+  const charge = random.chance(0.5) ? 25n * BigInt(paid.length) : 0n
+  const each = { charges: [{ amount: euro(25n), ...(random.chance(0.5) ? { isIncluded: true } : {}) }] }
+  const own = { charges: [{ amount: euro(charge), isIncluded: random.chance(0.5) }] }
+  const level = charge === 0n ? 'none' : random.pick(['entry', 'total', 'both', 'payments'])
   const details = paid.map((one) =>
     paidOf(making, one, { ...way(one.minor), ...(level === 'both' || level === 'payments' ? each : {}) }),
   )
-  const nothing = dice.chance(0.2) ? [{ references: {}, amount: euro(0n), information: 'nothing' }] : []
+  const nothing = random.chance(0.2) ? [{ references: {}, amount: euro(0n), information: 'nothing' }] : []
   const moved = paid.reduce((sum, { minor }) => sum - minor, -charge)
   if (charge > 0n) oracle.fees.push(-charge)
   const stated = level === 'total' ? { chargesTotal: euro(charge) } : level === 'entry' || level === 'both' ? own : {}
@@ -155,45 +154,45 @@ const numberings = ['consecutive', 'time', 'same', 'none'] as const
 const after = (day: string, days: number): string => Temporal.PlainDate.from(day).add({ days }).toString()
 const firstDay = '2026-01-05'
 
-export type Step = { readonly files: readonly string[] }
-export type Generated = {
+export type StatementStep = { readonly files: readonly string[] }
+export type GeneratedStatements = {
   readonly oracle: Oracle
-  readonly steps: readonly Step[]
+  readonly steps: readonly StatementStep[]
   readonly moved: bigint
   readonly statements: number
 }
-export type Wanted = {
+export type StatementRequest = {
   readonly seed: number
   readonly statements: number
   readonly ibans: readonly string[]
-  readonly payouts: readonly Paid[]
+  readonly payouts: readonly PaidPayout[]
 }
 
-export function makeStatements({ seed, statements, ibans, payouts }: Wanted): Generated {
-  const dice = createDice(seed)
+export function makeStatements({ seed, statements, ibans, payouts }: StatementRequest): GeneratedStatements {
+  const random = createRandom(seed)
   const oracle: Oracle = { credits: new Map(), paid: new Set(), fees: [], unread: [] }
-  const making: Making = { dice, ibans, payouts: [...payouts], oracle, number: 0 }
-  const numbering = dice.pick(numberings)
-  const steps: Step[] = []
+  const making: Making = { random, ibans, payouts: [...payouts], oracle, number: 0 }
+  const numbering = random.pick(numberings)
+  const steps: StatementStep[] = []
   let [balance, day] = [0n, firstDay]
   for (let count = 1; count <= statements; count += 1) {
-    const days = dice.chance(0.25) ? [day, after(day, 1)] : [day]
-    const isPaged = dice.chance(0.15)
+    const days = random.chance(0.25) ? [day, after(day, 1)] : [day]
+    const isPaged = random.chance(0.15)
     const bookings = days.map(() => bookingsOf(making, isPaged))
     const head = { numbering, count, opening: balance, days }
     const announced = bookings.flatMap((ofDay, index) =>
       ofDay.flatMap(({ entry, announced: other }) => {
-        const isTold = other !== undefined || (typeof entry.amount.minor === 'bigint' && dice.chance(0.3))
+        const isTold = other !== undefined || (typeof entry.amount.minor === 'bigint' && random.chance(0.3))
         return isTold ? (other ?? [entry]).map((one) => booked(one, days[index] ?? day)) : []
       }),
     )
-    const files = listing(dice, head, bookings, isPaged)
+    const files = listing(random, head, bookings, isPaged)
     const announcement = announced.length === 0 ? [] : [reportXml(announced)]
-    const all = dice.chance(0.5) ? [...announcement, ...files] : [...files, ...announcement]
+    const all = random.chance(0.5) ? [...announcement, ...files] : [...files, ...announcement]
     // A bank puts a file into the folder twice, and the files of two days in one step.
-    const repeated = dice.chance(0.2) ? [...all, ...all.slice(-1)] : all
+    const repeated = random.chance(0.2) ? [...all, ...all.slice(-1)] : all
     const last = steps.at(-1)
-    if (last !== undefined && dice.chance(0.15)) steps[steps.length - 1] = { files: [...repeated, ...last.files] }
+    if (last !== undefined && random.chance(0.15)) steps[steps.length - 1] = { files: [...repeated, ...last.files] }
     else steps.push({ files: repeated })
     balance += sumOf(bookings.flat())
     day = after(days.at(-1) ?? day, 1)
@@ -204,12 +203,12 @@ export function makeStatements({ seed, statements, ibans, payouts }: Wanted): Ge
 const sumOf = (bookings: readonly Booked[]): bigint => bookings.reduce((sum, { moved }) => sum + moved, 0n)
 
 function bookingsOf(making: Making, isPaged: boolean): readonly Booked[] {
-  const { dice } = making
+  const { random } = making
   const made = Array.from(
-    { length: dice.below(4) },
-    () => dice.pick([single, charged, netted, batch])(making) ?? single(making),
+    { length: random.number(4) },
+    () => random.pick([single, charged, netted, batch])(making) ?? single(making),
   )
-  return isPaged || !dice.chance(0.12) ? made : [...made, unread(making, dice.chance(0.5))]
+  return isPaged || !random.chance(0.12) ? made : [...made, unread(making, random.chance(0.5))]
 }
 
 const booked = (entry: BankEntry, on: string): BankEntry => ({ ...entry, bookingDate: on, valueDate: on })
@@ -223,7 +222,7 @@ type Head = {
 
 /** The files of one statement. */
 function listing(
-  dice: Dice,
+  random: Random,
   head: Head,
   bookings: readonly (readonly Booked[])[],
   isPaged: boolean,
@@ -231,7 +230,7 @@ function listing(
   const { numbering, count, days } = head
   const [first = firstDay] = days
   const last = days.at(-1) ?? first
-  const isInUtc = dice.chance(0.3)
+  const isInUtc = random.chance(0.3)
   const at = (day: string) => (isInUtc ? `${after(day, -1)}T23:00:00.000Z` : day)
   // Two amounts of a statement that no balance tells apart are not known.
   let hasUnread = false
@@ -244,7 +243,7 @@ function listing(
   )
   const closing = head.opening + sumOf(bookings.flat())
   const middle = head.opening + sumOf(bookings[0] ?? [])
-  const opened = dice.chance(0.7)
+  const opened = random.chance(0.7)
     ? balanceOf('OPBD', head.opening, at(first))
     : balanceOf('PRCD', head.opening, at(after(first, -1)))
   const ofDays = days.length === 1 ? [] : [balanceOf('CLBD', middle, at(first)), balanceOf('OPBD', middle, at(last))]
@@ -253,11 +252,11 @@ function listing(
     balanceOf('FWAV', closing - 9n, at(after(last, 1))),
     balanceOf('ITBD', 5n, at(first)),
   ]
-  const further = others.filter(() => dice.chance(0.4))
-  const balances = shuffled(dice, [opened, ...ofDays, balanceOf('CLBD', closing, at(last)), ...further])
+  const further = others.filter(() => random.chance(0.4))
+  const balances = shuffled(random, [opened, ...ofDays, balanceOf('CLBD', closing, at(last)), ...further])
   const number = {
     consecutive: String(count),
-    time: `${first.replaceAll('-', '')}0639${String(dice.below(10_000)).padStart(4, '0')}`,
+    time: `${first.replaceAll('-', '')}0639${String(random.number(10_000)).padStart(4, '0')}`,
     same: '1',
     none: undefined,
   }
@@ -280,7 +279,7 @@ function listing(
     file(entries.slice(0, 1), { number: '1', isLast: false }),
     file(entries.slice(1), { number: '2', isLast: true }),
   ]
-  return dice.chance(0.5) ? pages : pages.toReversed()
+  return random.chance(0.5) ? pages : pages.toReversed()
 }
 
 const balanceOf = (code: string, minor: bigint, date: string) => ({
@@ -291,9 +290,9 @@ const balanceOf = (code: string, minor: bigint, date: string) => ({
   date,
 })
 
-function shuffled<T>(dice: Dice, list: readonly T[]): readonly T[] {
+function shuffled<T>(random: Random, list: readonly T[]): readonly T[] {
   return list
-    .map((one) => ({ one, at: dice.below(1000) }))
+    .map((one) => ({ one, at: random.number(1000) }))
     .toSorted((a, b) => a.at - b.at)
     .map(({ one }) => one)
 }

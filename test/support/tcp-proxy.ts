@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import type { AddressInfo } from 'node:net'
 
-export type Wire = {
+export type TcpProxy = {
   readonly port: number
   /** Closes every connection and accepts no new one. */
   readonly cut: () => Promise<void>
@@ -20,7 +20,7 @@ export type Wire = {
   readonly close: () => Promise<void>
 }
 
-export async function startWire(targetPort: number, host = '127.0.0.1'): Promise<Wire> {
+export async function startWire(targetPort: number, host = '127.0.0.1'): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
   let target = targetPort
   // Connections share the state of their time, so that stranded ones stay stalled.

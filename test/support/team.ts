@@ -10,14 +10,22 @@ export type Team = { readonly baseUrl: string; readonly dataDir: string }
 
 export const password = 'meadow-lamp-42-river'
 
+/** The mails of the sandbox mailbox, oldest first. */
+export async function mailsIn({ dataDir }: Pick<Team, 'dataDir'>, address = ''): Promise<readonly string[]> {
+  const folder = join(dataDir, 'mailbox')
+  const names = (await readdir(folder).catch(() => [])).filter(
+    (name) => name.endsWith('.eml') && name.includes(address),
+  )
+  return Promise.all(names.toSorted().map((name) => readFile(join(folder, name), 'utf8')))
+}
+
 /** Path and query of the newest link that was mailed to an address. */
 export async function mailedPath({ dataDir }: Team, address: string): Promise<string> {
-  const folder = join(dataDir, 'mailbox')
-  const link = await until(`a mail to ${address}`, async () => {
-    const names = (await readdir(folder).catch(() => [])).filter((name) => name.includes(address)).toSorted()
-    const mails = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')))
-    return mails.map((mail) => /X-Invitation-Link: (\S+)/.exec(mail.replaceAll('=\n', ''))?.[1]).at(-1)
-  })
+  const link = await until(`a mail to ${address}`, async () =>
+    (await mailsIn({ dataDir }, address))
+      .map((mail) => /X-Invitation-Link: (\S+)/.exec(mail.replaceAll('=\n', ''))?.[1])
+      .at(-1),
+  )
   const { pathname, search } = new URL(link)
   return pathname + search
 }

@@ -16,7 +16,7 @@ export type FileTimes = {
 
 const ticksPerSecond = 100
 
-/** Of this process and its ended children (proc(5), /proc/self/stat: utime, stime, cutime, cstime). */
+/** The processor time of this process and its ended children (proc(5), /proc/self/stat: utime, stime, cutime, cstime). */
 export const processorSeconds = (): number => {
   if (!existsSync('/proc/self/stat')) return process.cpuUsage().user / 1e6 + process.cpuUsage().system / 1e6
   const stat = readFileSync('/proc/self/stat', 'utf8')

@@ -55,16 +55,16 @@ export function createCrashPoints(crashAt: number) {
 }
 
 /** The process of a row. `atEnd` is called when the row has ended by itself. */
-export type Run = Omit<ReturnType<typeof createCrashPoints>, 'passed'> & {
+export type WorkerRun = Omit<ReturnType<typeof createCrashPoints>, 'passed'> & {
   readonly url: string
   readonly now: Date
   readonly atEnd: (close: () => Promise<unknown>) => void
 }
 type None = Readonly<Record<string, never>>
 type OfPartner = { readonly partnerId: string }
-type Worker = (given: never, run: Run) => Promise<unknown>
+type Worker = (given: never, run: WorkerRun) => Promise<unknown>
 
-async function serve(run: Run, options: TestServiceOptions = {}): Promise<Service> {
+async function serve(run: WorkerRun, options: TestServiceOptions = {}): Promise<Service> {
   const { createTestService } = await import('./composition.ts')
   const { url, now, wrapDatabase } = run
   const service = await createTestService({ url, now, wrapDatabase, ...options })
@@ -73,7 +73,7 @@ async function serve(run: Run, options: TestServiceOptions = {}): Promise<Servic
 }
 
 /** A delivery engine with crash points. `db` has none. */
-async function openHooks(run: Run, key: string) {
+async function openHooks(run: WorkerRun, key: string) {
   const { createHooks } = await import('./webhooks.ts')
   const { createCursors } = await import('../../service/src/kernel/api/index.ts')
   const { createSealer } = await import('../../service/src/kernel/index.ts')
@@ -97,7 +97,7 @@ async function drain(...steps: readonly (() => Promise<number>)[]): Promise<void
 }
 
 /** Before and after each call that changes something at the bank, and each enquiry. */
-const bankWithPoints = ({ around }: Run, connector: Connector): Connector => ({
+const bankWithPoints = ({ around }: WorkerRun, connector: Connector): Connector => ({
   ...connector,
   instruct: (instructions, options) => around(() => connector.instruct(instructions, options)),
   find: (keys, options) => around(() => connector.find(keys, options)),
@@ -105,7 +105,7 @@ const bankWithPoints = ({ around }: Run, connector: Connector): Connector => ({
 })
 
 /** Before, within and after each operation on a file. The modules that are loaded later import the wrapped functions. */
-function wrapFiles({ point, around }: Run): { readonly count: () => void } {
+function wrapFiles({ point, around }: WorkerRun): { readonly count: () => void } {
   let isCounting = false
   const wrap =
     <A extends readonly unknown[], R>(work: (...args: A) => Promise<R>) =>
@@ -464,4 +464,4 @@ export const workers = {
 } satisfies Readonly<Record<string, Worker>>
 
 export type WorkerName = keyof typeof workers
-export type Given<N extends WorkerName> = Parameters<(typeof workers)[N]>[0]
+export type WorkerInput<N extends WorkerName> = Parameters<(typeof workers)[N]>[0]

@@ -23,7 +23,7 @@ export async function createCustomer(client: Client, fields: JsonObject = {}): P
   return success(await client.post('/v1/customers', { ...defaults, ...fields }))
 }
 
-/** With an address if the currency goes by SWIFT, which needs one. */
+/** Adds an address if the currency goes by SWIFT, which needs one. */
 export async function createBeneficiary(client: Client, fields: JsonObject = {}): Promise<JsonObject> {
   const address =
     fields['currency'] === 'USD' || fields['currency'] === 'GBP' ? { city: 'Berlin', country: 'DE' } : undefined

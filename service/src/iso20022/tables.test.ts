@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { reasonOf, reasons, statuses, statusOf } from './index.ts'
 import { samplesFolder } from '../../../test/support/samples.ts'
 import { sepaReference, sepaText } from './sepa-message.ts'
-import { createRandom } from '../../../test/conformance/hostile.ts'
+import { createRandom } from '../../../test/support/random.ts'
 import { newReference, remitted } from '../../../test/support/remittances.ts'
 import { creditorReferenceOf, isCreditorReference, namedInPayment, namedInTexts } from './creditor-reference.ts'
 

@@ -20,7 +20,7 @@ export const casesOf = ({ service: { db } }: Run) =>
 /** A contradiction has money if the rejection came first: files come in any order. */
 const lineOf = ({ kind, booked }: Finding) => (kind === 'contradiction' ? kind : `${kind} ${booked ?? ''}`)
 
-/** Of payments that were rejected before they were booked: they have failed, and what left stands in suspense. */
+/** The amounts of payments that were rejected before they were booked: they have failed, and what left stands in suspense. */
 export const rejectedFirst = async (run: Run): Promise<ReadonlySet<bigint>> =>
   new Set(
     (await casesOf(run)).flatMap(({ kind, booked }) => (kind === 'contradiction' && booked !== null ? [-booked] : [])),

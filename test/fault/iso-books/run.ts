@@ -60,10 +60,7 @@ export async function createRun(context: TestContext): Promise<Run> {
       unfinishedAfterMs: 15_000,
     },
   ])
-  const started = await createTestService({
-    now: businessDay,
-    settings: { RAIL: 'iso20022', ISO20022_BANKS: setting },
-  })
+  const started = await createTestService({ now: businessDay, settings: { RAIL: 'iso20022', ISO20022_BANKS: setting } })
   service = started
   let child = await startWorkers(started, setting)
   let at = performance.now()

@@ -11,10 +11,7 @@ import { callData, tokenCode } from './token.ts'
 const binary = fileURLToPath(new URL('../../../node_modules/@foundry-rs/anvil-linux-amd64/bin/anvil', import.meta.url))
 
 export const testChainId = 31_337
-export const contracts = {
-  USDC: `0x${'c0'.repeat(20)}`,
-  EURC: `0x${'e0'.repeat(20)}`,
-} as const satisfies Tokens
+export const contracts = { USDC: `0x${'c0'.repeat(20)}`, EURC: `0x${'e0'.repeat(20)}` } as const satisfies Tokens
 /** A token that is not configured. */
 export const strangeContract = `0x${'5a'.repeat(20)}`
 const etherWei = 10n ** 18n

@@ -14,8 +14,7 @@ export const failingAmount = 4001_010000n
 const selectors = { transfer: 'a9059cbb', balanceOf: '70a08231', mint: '40c10f19', block: '45596e2e' } as const
 const transferTopic = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 
-const opcodes: Readonly<Record<string, string>> = {
-  ADD: '01', SUB: '03', LT: '10', EQ: '14', ISZERO: '15', AND: '16', OR: '17', SHL: '1b', SHR: '1c', CALLER: '33',
+const opcodes: Readonly<Record<string, string>> = { ADD: '01', SUB: '03', LT: '10', EQ: '14', ISZERO: '15', AND: '16', OR: '17', SHL: '1b', SHR: '1c', CALLER: '33',
   CALLDATALOAD: '35', GASPRICE: '3a', MSTORE: '52', SLOAD: '54', SSTORE: '55', JUMPI: '57', DUP1: '80', LOG3: 'a3',
   RETURN: 'f3', REVERT: 'fd',
 } // prettier-ignore

@@ -66,7 +66,7 @@ const actionPart = (view: ConsoleView, { action, isMade, steps }: AuditRow): Htm
   const a = texts[view.language].audit
   return html`<span class="lines">
     <span
-      >${action === undefined ? a.stepsOfPayment : (operationText(view, action) ?? html`<code>${action}</code>`)}</span
+      >${action === undefined ? a.stepsOfPayment : (actText(view, action) ?? html`<code>${action}</code>`)}</span
     >
     ${isMade && html`<span class="soft">${a.made}</span>`}
     ${steps.length > 0 && html`<span class="soft">${steps.join(', ')}</span>`}
