@@ -20,7 +20,7 @@ import { createFolderTransport, createNotificationsOf, forecastOf } from '../../
 import { createIncoming } from '../../service/src/banks/files/incoming.ts'
 import { createSubmit } from '../../service/src/banks/files/submit.ts'
 import type { Connector } from '../../service/src/rails/index.ts'
-import type { Line } from '../../service/src/cases/reconciliation/index.ts'
+import type { ReportLine } from '../../service/src/cases/reconciliation/index.ts'
 import { readAtOneMoment } from '../../service/src/postgres/index.ts'
 import { processBankNotifications } from '../../service/src/banks/settlement/index.ts'
 import type { Service } from './composition.ts'
@@ -29,8 +29,8 @@ export const ownIban = 'DE02120300000000202051'
 export const connectorId = 'iso20022'
 
 /** The lines of the reconciliation of our account. */
-export async function reconciliationLines({ db, reconciliation }: Service): Promise<readonly Line[]> {
-  const lines: Line[] = []
+export async function reconciliationLines({ db, reconciliation }: Service): Promise<readonly ReportLine[]> {
+  const lines: ReportLine[] = []
   await db.transaction(async (tx) => {
     await readAtOneMoment(tx)
     for await (const page of reconciliation.report(tx, { account: ownIban })) lines.push(...page)
