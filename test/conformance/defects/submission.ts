@@ -79,7 +79,7 @@ const submissionDefects: readonly Defect[] = [
     says: /the bank executed the instruction 2 times/,
   },
   {
-    title: 'repeated after a restart',
+    title: 'an instruction repeated after a restart',
     defect: 'gives a repetition another reference',
     wrap: (connector) => forgetful(connector, sentEver),
     says: /the bank executed the instruction 2 times/,
@@ -99,7 +99,7 @@ const submissionDefects: readonly Defect[] = [
     says: /the details are a sentence/,
   },
   {
-    title: 'a batch that the bank takes in part',
+    title: 'a partly accepted batch',
     defect: 'leaves out what the bank did not answer',
     wrap: (connector) => ({
       ...connector,
@@ -112,7 +112,7 @@ const submissionDefects: readonly Defect[] = [
     says: /the outcomes stand in the order of the instructions/,
   },
   {
-    title: 'as many full calls at once',
+    title: 'concurrent full calls',
     defect: 'sends no more than forty instructions of a call',
     wrap: (connector) => ({
       ...connector,
@@ -179,7 +179,7 @@ const outageDefects: readonly Defect[] = [
     says: /the bank has the instruction/,
   },
   {
-    title: 'after a lost answer an enquiry',
+    title: 'after a lost answer',
     defect: 'submits again under another reference by itself',
     wrap: (connector) => ({
       ...connector,
@@ -217,37 +217,37 @@ const outageDefects: readonly Defect[] = [
     says: /the bank has the instruction/,
   },
   {
-    title: 'after an error of a bank that took the call',
+    title: 'after an error of a bank that executed the call',
     defect: 'takes an error of the bank for a refusal',
     wrap: refusingErrors,
     says: /the bank executed the instruction 1 times/,
   },
   {
-    title: 'an enquiry that gets no answer throws',
+    title: 'find throws if the bank does not answer',
     defect: 'answers that the bank has nothing when it did not ask it',
     wrap: hiding({ find: true }),
     says: /an enquiry without an answer throws/,
   },
   {
-    title: 'a reading or acknowledgement that gets no answer',
+    title: 'a read or acknowledgement without an answer',
     defect: 'reads nothing when the bank does not answer',
     wrap: hiding({ notifications: true }),
     says: /a reading without an answer throws/,
   },
   {
-    title: 'a reading or acknowledgement that gets no answer',
+    title: 'a read or acknowledgement without an answer',
     defect: 'hides that an acknowledgement was lost',
     wrap: hiding({ acknowledge: true }),
     says: /an acknowledgement without an answer throws/,
   },
   {
-    title: 'a call to a bank that hangs',
+    title: 'a hanging call',
     defect: 'ignores the signal',
     wrap: (connector) => ({ ...connector, instruct: (instructions) => connector.instruct(instructions) }),
     says: /instruct, after its signal aborted, did not end within 1000 ms/,
   },
   {
-    title: 'a call to a bank that hangs',
+    title: 'a hanging call',
     defect: 'stops waiting and leaves the connection open',
     wrap: (connector) => ({
       ...connector,

@@ -1,4 +1,4 @@
-/** Checks of the notifications: content, repetition, acknowledgement, parts, disorder. */
+/** Checks of notifications: content, repetition, acknowledgement, limits and order. */
 import assert from 'node:assert/strict'
 import { newId, systemClock } from '../../kernel/index.ts'
 import type { BankNotification, Instruction } from '../../rails/index.ts'
@@ -9,7 +9,7 @@ const kindsOf = (notifications: readonly BankNotification[], { id }: Instruction
   notifications.filter(({ subjectId }) => subjectId === id).map(({ kind }) => kind)
 
 const content: Check = {
-  title: 'payments that end differently have their notifications, settled before returned',
+  title: 'each outcome of a payment has its notification, settled before returned',
   needs: ['settle', 'reject', 'return'],
   run: async (context) => {
     const settled = context.instruction()
@@ -32,13 +32,13 @@ const content: Check = {
 }
 
 const repeated: Check = {
-  title: 'notifications are repeated with the same ids until they are acknowledged, also after a restart',
+  title: 'notifications repeat with the same ids until they are acknowledged, also after a restart',
   needs: ['settle'],
   run: async (context) => {
     const notifications = await someNotifications(context)
-    assert.deepEqual(await context.read(), notifications, 'a second reading is the same')
+    assert.deepEqual(await context.read(), notifications, 'a second read returns the same')
     await context.restart()
-    assert.deepEqual(await context.read(), notifications, 'a reading after a restart is the same')
+    assert.deepEqual(await context.read(), notifications, 'a read after a restart returns the same')
     await context.acknowledge(notifications)
     assert.deepEqual(await context.read(), [], 'acknowledged notifications do not come again')
     await context.restart()
@@ -48,7 +48,7 @@ const repeated: Check = {
 }
 
 const partly: Check = {
-  title: 'acknowledging some leaves the others, and acknowledging twice or something unknown does nothing',
+  title: 'an acknowledgement removes only its notifications; repeated or unknown ones are ignored',
   needs: ['settle'],
   run: async (context) => {
     const notifications = await someNotifications(context)
@@ -65,7 +65,7 @@ const partly: Check = {
 }
 
 const parts: Check = {
-  title: 'a reading has as many notifications as were asked for if there are more, and the oldest first',
+  title: 'a read returns the oldest notifications, up to the limit',
   needs: ['settle'],
   run: async (context) => {
     const all = await someNotifications(context)
@@ -83,7 +83,7 @@ const parts: Check = {
 }
 
 const duplicated: Check = {
-  title: 'a bank that sends each notification twice is read once, and acknowledged for good',
+  title: 'if the bank sends each notification twice, it is read once and acknowledged once',
   needs: ['settle', 'repeat'],
   run: async (context) => {
     context.harness.disturb('repeat')
@@ -96,7 +96,7 @@ const duplicated: Check = {
 }
 
 const reversed: Check = {
-  title: 'a bank that sends the newest notification first is read from the oldest',
+  title: 'if the bank sends the newest notification first, a read still returns the oldest first',
   needs: ['settle', 'reverse'],
   run: async (context) => {
     const notifications = await someNotifications(context)
@@ -107,7 +107,7 @@ const reversed: Check = {
 }
 
 const delayed: Check = {
-  title: 'a notification that comes late is read, although later ones were acknowledged before',
+  title: 'a late notification is read after newer ones were acknowledged',
   needs: ['settle', 'delay'],
   run: async (context) => {
     const late = context.instruction()
@@ -124,7 +124,7 @@ const delayed: Check = {
 }
 
 const oldest: Check = {
-  title: 'the time of the oldest notification is known while one is unacknowledged, and null afterwards',
+  title: 'the time of the oldest notification is null once all are acknowledged',
   needs: ['settle'],
   run: async (context) => {
     const { clock = systemClock } = context.harness
@@ -138,7 +138,7 @@ const oldest: Check = {
   },
 }
 
-/** Six notifications, and all that the bank has sent. A blockchain does not return a settled payment. */
+/** Reads six notifications, the only ones at the bank. A blockchain does not return a settled payment. */
 async function someNotifications(context: Context): Promise<readonly BankNotification[]> {
   const returns = context.harness.cannot?.includes('return') !== true
   const behaviours: readonly Behaviour[] = returns
@@ -148,7 +148,7 @@ async function someNotifications(context: Context): Promise<readonly BankNotific
   await context.instruct(instructions)
   await context.notificationsOf(instructions, 6)
   const all = await context.read(manyNotifications)
-  assert.equal(all.length, 6, 'a reading has the notifications of these instructions and no others')
+  assert.equal(all.length, 6, 'a read returns only the notifications of these instructions')
   return all
 }
 

@@ -9,7 +9,7 @@ const accepted = { accepted: true } as const
 const concurrentCalls = 10
 
 const limits: Check = {
-  title: 'the id and the limits have a valid form',
+  title: 'the id and the limits are valid',
   needs: [],
   run: async ({ connector }) => {
     const { id, limits: own } = connector()
@@ -51,7 +51,7 @@ const duplicates: Check = {
 }
 
 const concurrent: Check = {
-  title: `${concurrentCalls} concurrent calls of two processes with one instruction execute it once, with one outcome`,
+  title: `${concurrentCalls} concurrent calls of two processes execute an instruction once, with one outcome`,
   needs: ['settle', 'refuse'],
   run: async (context) => {
     const pair = [context.instruction(), context.instruction('refuse')]
@@ -73,7 +73,7 @@ const concurrent: Check = {
 }
 
 const afterRestart: Check = {
-  title: 'an instruction that is repeated after a restart is executed once, with the same outcome',
+  title: 'an instruction repeated after a restart is executed once, with the same outcome',
   needs: ['settle', 'refuse'],
   run: async (context) => {
     const pair = [context.instruction(), context.instruction('refuse')]
@@ -93,12 +93,12 @@ const refusal: Check = {
     const [outcome] = await context.instruct([refused])
     assert.ok(outcome && outcome !== 'unknown' && !outcome.accepted, 'the instruction is refused')
     await checkExecuted(context, refused, 0)
-    assert.deepEqual(await context.find([refused]), [outcome], 'find answers the same refusal')
+    assert.deepEqual(await context.find([refused]), [outcome], 'find returns the same refusal')
   },
 }
 
 const batch: Check = {
-  title: 'a batch that the bank takes in part has one outcome for each instruction, in order',
+  title: 'a partly accepted batch has one outcome for each instruction, in order',
   needs: ['settle', 'refuse', 'answer later'],
   run: async (context) => {
     const behaviours = ['settle', 'refuse', 'answer later', 'settle', 'answer later', 'refuse', 'settle'] as const
@@ -118,7 +118,7 @@ const batch: Check = {
 }
 
 const fullCalls: Check = {
-  title: 'as many full calls at once as the limits permit are answered in order',
+  title: 'the maximum number of concurrent full calls is answered in order',
   needs: ['settle', 'refuse'],
   run: async (context) => {
     const { instructionsPerCallMax, callsMax } = context.connector().limits
@@ -142,7 +142,7 @@ const fullCalls: Check = {
   },
 }
 
-/** The first two become another amount in floating point: 4.35 * 100 is below 435, and 1.15 * 100 below 115. */
+/** The first two are inexact in floating point: 4.35 * 100 is below 435, and 1.15 * 100 below 115. */
 const amountsOf = (currency: Currency): readonly bigint[] => {
   const max = amountMajorMax * 10n ** BigInt(currencies[currency].digits)
   return [435n, 115n, 1n, 10n, max, max - 1n]
@@ -225,11 +225,11 @@ export const submissionChecks: readonly Check[] = [
 
 // Checks of `find`, and of empty lists.
 
-/** The settlement worker asks for each instruction under two ids, during an upgrade. */
+/** During an upgrade the settlement worker looks for each instruction under two ids. */
 const keysPerInstruction = 2
 
 const many: Check = {
-  title: 'find answers twice as many keys as a call has instructions, in order, with nothing for unknown ids',
+  title: 'find answers twice as many keys as a call may have instructions, in order, and undefined for unknown ids',
   needs: ['settle', 'refuse'],
   run: async (context) => {
     const [partnerId] = context.harness.partnerIds
@@ -238,7 +238,7 @@ const many: Check = {
     const instructions = behaviours.slice(0, instructionsPerCallMax).map((behaviour) => context.instruction(behaviour))
     const outcomes = await context.instruct(instructions)
     const asked = Array.from({ length: instructionsPerCallMax * keysPerInstruction }, (_none, index) => {
-      // Asks backwards, so that the order of the bank differs from the order of the question.
+      // Backwards, so that the order of the keys differs from the order at the bank.
       const known = instructions.length - 1 - (index % (instructions.length + 1))
       const id = instructions[known]?.id ?? newId()
       return { key: { partnerId, id }, expected: outcomes[known] }
@@ -251,7 +251,7 @@ const many: Check = {
 }
 
 const ofAnotherPartner: Check = {
-  title: 'find does not know an instruction under the id of another partner',
+  title: 'find does not return the instruction of another partner',
   needs: ['settle'],
   run: async (context) => {
     const [partnerId, other] = context.harness.partnerIds
@@ -271,31 +271,31 @@ const ofAnotherPartner: Check = {
 }
 
 const empty: Check = {
-  title: 'empty lists are answered with empty lists',
+  title: 'empty lists return empty lists',
   needs: [],
   run: async (context) => {
     assert.deepEqual(await context.instruct([]), [])
     assert.deepEqual(await context.find([]), [])
-    assert.deepEqual(await context.read(), [], 'without notifications a reading is empty')
+    assert.deepEqual(await context.read(), [], 'a read without notifications is empty')
     await context.acknowledge([])
   },
 }
 
 export const enquiryChecks: readonly Check[] = [many, ofAnotherPartner, empty]
 
-// Checks of `forecast`: it is a computation, asks no bank and leaves nothing there.
+// Checks of `forecast`: it computes without calling the bank.
 
 const dateForm = /^\d{4}-\d{2}-\d{2}$/
 
 const forecasts: Check = {
-  title: 'a forecast has times in order, is the same each time, and sends the bank nothing',
+  title: 'a forecast has times in order, is repeatable, and sends nothing to the bank',
   needs: [],
   run: async ({ connector, harness, instruction }) => {
     const one = instruction()
     const at = (harness.clock ?? systemClock).now()
     const forecast = connector().forecast(one, at)
     assert.deepEqual(connector().forecast(one, at), forecast, 'two forecasts at one time are the same')
-    assert.equal(await harness.recordOf(one), undefined, 'a forecast sends the bank nothing')
+    assert.equal(await harness.recordOf(one), undefined, 'a forecast sends nothing to the bank')
     assert.ok(forecast.possible, 'a payment that the bank accepts is possible')
     const { cutOffAt, submitsAt, valueDate, arrivesOn } = forecast
     assert.ok(submitsAt >= at, 'a payment is submitted at the time of the forecast or later')
@@ -309,14 +309,11 @@ const forecasts: Check = {
 
 export const forecastChecks: readonly Check[] = [forecasts]
 
-// Checks of `recall`. A connector without it passes: its bank takes no recalls.
+// Checks of `recall`. A connector without `recall` passes: its bank does not take recalls.
 
 const unknown: Promise<RecallOutcome> = Promise.resolve('unknown')
 
-/**
- * Asks for a recall and returns the outcome, without the time until which the connector keeps the request. Asks again
- * while it is unknown, as the worker does.
- */
+/** Requests a recall, again while its outcome is unknown, as the worker does. Returns the outcome without `notBefore`. */
 async function ask(context: Context, request: RecallRequest): Promise<RecallOutcome> {
   const connector = context.connector()
   const { callTimeoutMs } = connector.limits
@@ -329,7 +326,7 @@ async function ask(context: Context, request: RecallRequest): Promise<RecallOutc
 }
 
 const recalls: Check = {
-  title: 'a recall is taken once under its id, also after a restart, and not for a payment that the bank does not have',
+  title: 'a recall is taken once under its id, also after a restart, and only for a payment of the bank',
   needs: ['settle'],
   run: async (context) => {
     if (context.connector().recall === undefined) return
@@ -339,9 +336,9 @@ const recalls: Check = {
     const asked = { partnerId: payment.partnerId, reason: 'DUPL', details: null, requestedBy: 'Grace Hopper' }
     const request: RecallRequest = { ...asked, id: newId(), instructionId: payment.id }
     const outcome = await ask(context, request)
-    assert.deepEqual(await ask(context, request), outcome, 'the same request is answered the same')
+    assert.deepEqual(await ask(context, request), outcome, 'a repeated request has the same outcome')
     await context.restart()
-    assert.deepEqual(await ask(context, request), outcome, 'the same request is answered the same after a restart')
+    assert.deepEqual(await ask(context, request), outcome, 'a request repeated after a restart has the same outcome')
     const other = await ask(context, { ...asked, id: newId(), instructionId: newId() })
     assert.ok(other !== 'unknown' && !other.taken, 'a recall of an unknown payment is not taken')
     await context.harness.letTimePass()

@@ -1,4 +1,4 @@
-/** Pure: which account of ours a statement is about, and the figures at its head. */
+/** Finds our account of a statement, and checks its balances and totals. Pure. */
 import type { Amount, Balance, EntryTotals, StatementHead } from '../../iso20022/index.ts'
 import { currencies, type Currency, isCurrency, type Minor } from '../../kernel/index.ts'
 import type { BankAccount } from './deps.ts'
@@ -6,7 +6,10 @@ import type { BankAccount } from './deps.ts'
 /** Shorter numbers would fit an account by chance. */
 const ownNumberCharsMin = 7
 
-/** A bank may report the national number of an account, which is the end of its IBAN. */
+/**
+ * Finds our account that a statement is about. A bank may report the national account number, which is the end of the
+ * IBAN. `account`: it is not ours. `currency`: we do not have the account in this currency.
+ */
 export function accountOf(
   accounts: readonly BankAccount[],
   { account: { id, currency }, balances }: StatementHead,
@@ -30,10 +33,9 @@ type Stated = DatedBalance & { readonly code: string; readonly place: number }
 type Pair = { readonly opening: Stated | undefined; readonly closing: Stated | undefined }
 
 /**
- * The opening balance of the first day and the closing balance of the last one, whatever their order is: a statement of several days may
- * state those of each day. Available and forward balances prove nothing. `explains`: whether the entries may have moved the account by a
- * sum, which proves other balances if those do not fit. An entry without a known amount may be one of a day that others leave out.
- * `isPage`: it moves a part of what the balances do, which may by chance be what one of the days does.
+ * Finds the opening balance of the first day and the closing balance of the last: a statement of several days may state
+ * both for each day, in any order. Available and forward balances are ignored. `explains` tells whether the entries can
+ * sum to a difference; of several pairs, the first that fits counts. `isPage`: the entries are only a part of the statement.
  */
 export function balancesOf(
   { balances, from, to }: StatementHead,
@@ -60,11 +62,11 @@ export function balancesOf(
 const fits = ({ opening, closing }: Pair, explains: (moved: Minor) => boolean): boolean =>
   opening !== undefined && closing !== undefined && explains(closing.minor - opening.minor)
 
-/** The balance before the first entry: of its day, or of the previous one. */
+/** Codes of the balance before the first entry: the opening balance of the day, or the closing balance of the day before. */
 const openingCodes: readonly string[] = ['OPBD', 'PRCD']
 const isInterim = (stated: Stated | undefined): boolean => stated?.code === 'ITBD'
 
-/** A page in the middle of a statement has two interim balances: before it and after it. */
+/** Pairs an opening with a closing balance. A page in the middle of a statement has an interim balance before and after it. */
 function pairOf(stated: readonly Stated[]): Pair {
   const interim = stated.filter(isInterim)
   const closings = stated.filter(({ code }) => code === 'CLBD')
@@ -77,7 +79,7 @@ function pairOf(stated: readonly Stated[]): Pair {
   return { opening, closing: last ?? later.at(-1) ?? (opening === first ? undefined : first) }
 }
 
-/** A balance of a day outside the period, if there is one within: an older closing balance, or one that is still to come. */
+/** Tells whether a balance is of a day outside the period while another of its kind is within. */
 function isOutside(code: string, on: string, stated: readonly Stated[], from = '', to = '9999'): boolean {
   if (code === 'CLBD') return on > to && stated.some((other) => other.code === code && other.on <= to)
   return (
@@ -86,7 +88,7 @@ function isOutside(code: string, on: string, stated: readonly Stated[], from = '
   )
 }
 
-/** Sorts balances of one kind and day: that of the account itself, then that of a page, then those with a credit line. */
+/** Ranks balances of one kind and day: the account's own, then that of a page, then those that include a credit line. */
 const placeOf = ({ creditLines, subType }: Balance): number =>
   Number(creditLines.some(({ isIncluded }) => isIncluded)) * 2 +
   Number(subType !== undefined && 'code' in subType && subType.code === 'INTM')
@@ -98,13 +100,13 @@ const toDated = (balance: Stated | undefined): DatedBalance | null =>
 
 export const absolute = (minor: Minor): Minor => (minor < 0n ? -minor : minor)
 
-/** Undefined: it is in another currency, or no exact amount. */
+/** Returns the minor units; undefined if the amount is in another currency or inexact. */
 export const minorOf = (amount: Amount, currency: Currency): Minor | undefined =>
   amount.currency === currency && amount.minor !== null ? amount.minor : undefined
 
 const decimal = /^[+-]?(\d*)(?:\.(\d*?)0*)?$/
 
-/** The minor units of a sum, without its sign; undefined if it is no amount of the currency. */
+/** Reads a sum as minor units, without its sign; undefined if it is not an amount of the currency. */
 export function minorOfText(text: string, currency: Currency): Minor | undefined {
   const [, whole, fraction = ''] = decimal.exec(text.trim()) ?? []
   if (whole === undefined || !/\d/.test(text) || !isCurrency(currency)) return undefined
@@ -113,7 +115,7 @@ export function minorOfText(text: string, currency: Currency): Minor | undefined
   return BigInt(whole + fraction.padEnd(digits, '0'))
 }
 
-/** The two amounts of the currency between which a decimal is; undefined: the text is none. */
+/** Rounds a decimal down and up to minor units; undefined if the text is not a decimal. */
 export function neighboursOf(text: string, currency: Currency): readonly [Minor, Minor] | undefined {
   const [, whole = '', fraction = ''] = /^\+?(\d{0,18})(?:\.(\d{0,40}))?$/.exec(text) ?? []
   if (whole === '' && fraction === '') return undefined
@@ -122,7 +124,7 @@ export function neighboursOf(text: string, currency: Currency): readonly [Minor,
   return [least, least + (/[1-9]/.test(fraction.slice(digits)) ? 1n : 0n)]
 }
 
-/** The counts of a statement's entries as they were read. Sums are minor units. */
+/** Counts and sums, in minor units, of the entries read from a statement. */
 export type Counted = {
   entries: number
   credits: Minor
@@ -138,7 +140,7 @@ export const nothingCounted = (): Counted => ({
   debitEntries: 0,
 })
 
-/** The mismatch with the totals that a statement states. Banks count all entries, or only booked ones. */
+/** Describes the first mismatch with the totals of a statement. Banks count all entries, or only booked ones. */
 export function totalsProblem(totals: EntryTotals, counts: readonly Counted[], currency: Currency): string | undefined {
   const check = (name: string, told: number | undefined, of: (counted: Counted) => number) =>
     told === undefined || counts.some((counted) => of(counted) === told)
@@ -147,7 +149,7 @@ export function totalsProblem(totals: EntryTotals, counts: readonly Counted[], c
   const checkSum = (name: string, told: string | undefined, of: (counted: Counted) => Minor) => {
     if (told === undefined) return []
     const minor = minorOfText(told, currency)
-    // What is no amount proves nothing: the balances do.
+    // A sum that is not an amount is ignored: the balances are checked too.
     return minor === undefined || counts.some((counted) => of(counted) === minor)
       ? []
       : [`${name} says ${told}, and the entries are ${counts.map(of).join(' or ')} minor units`]

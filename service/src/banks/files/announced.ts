@@ -1,7 +1,6 @@
 /**
- * Matches the bookings of a page with entries that another message has reported. A payment is recognised by its
- * references, or by payer, text and day; a sum by its message, its batch, the number of its payments, or because
- * nothing else has its amount.
+ * Matches the bookings of a page with entries that another message has reported. A payment matches by its references, or
+ * by payer, text and day. A sum matches by its message, its batch, its number of payments, or its unique amount.
  */
 import { ownJson } from '@partner-payments/wire'
 import type { Tx } from '../../postgres/index.ts'
@@ -22,29 +21,29 @@ import * as store from './store-entries.ts'
 import type { AccountKey, KnownEntry } from './store-entries.ts'
 import type { Booking, References, Unit } from './units.ts'
 
-/** A booking that no key matches. `rival`: its key belongs to an entry with other references. */
+/** A booking whose key is unknown. `rival`: the entry that has its key but other references. */
 export type Unknown = { readonly booking: Booking; readonly rival: KnownEntry | undefined }
 
 export type Found = {
-  /** The entry that each booking is. */
+  /** The entry of each booking. */
   readonly payments: ReadonlyMap<Booking, store.Candidate>
-  /** The sum that each booking is, or is a part of. */
+  /** The sum that each booking equals or belongs to. */
   readonly sums: ReadonlyMap<Booking, store.Candidate>
   /** The payments of each sum. */
   readonly groups: ReadonlyMap<Booking, store.Group>
-  /** The entry that each booking may be. */
+  /** The entry that each booking might be: a person decides. */
   readonly doubts: ReadonlyMap<Booking, KnownEntry>
 }
 
 type Pair = AnyPair<Booking, store.Candidate>
 type Context = { readonly reading: store.Reading; readonly facts: (row: store.Candidate) => Facts }
 
-/** `taken`: entries that other bookings of the page are. */
+/** `taken`: ids of entries that other bookings of the page have matched. */
 type Searched = { readonly unknown: readonly Unknown[]; readonly taken: ReadonlySet<string>; readonly isSure: boolean }
 
 /**
- * `isSure`: only references count, because a later page may have the payment of an entry. A second reading then decides
- * the doubts.
+ * Finds the entries of bookings. `isSure`: only references count, because a later page may have a better match; a second
+ * reading then resolves the doubts.
  */
 export async function findAnnounced(
   tx: Tx,
@@ -72,8 +71,8 @@ export async function findAnnounced(
 }
 
 /**
- * Bookings whose entry an earlier message has taken, while one that looks like it is still open: the earlier booking said
- * little, and may have been the open one. To count this one as new would count a payment twice.
+ * Finds bookings whose entry an earlier booking has taken while a similar entry is still open. The earlier booking may
+ * belong to the open entry, so that counting this booking as new would count a payment twice.
  */
 async function displacedBefore(
   tx: Tx,
@@ -119,7 +118,7 @@ function wantedOf(entries: readonly (readonly Unknown[])[]): store.Wanted {
 
 const shifted = (day = '1970-01-01', days: number): string => Temporal.PlainDate.from(day).add({ days }).toString()
 
-/** Reads the facts of a row once, for all comparisons. */
+/** Parses each row once for all comparisons. */
 function rememberFacts(): Context['facts'] {
   const known = new Map<string, Facts>()
   return (row) => {
@@ -131,7 +130,6 @@ function rememberFacts(): Context['facts'] {
 
 const refsOf = ({ refs }: { readonly refs: string }) => ownJson<Partial<References>>(refs)
 
-/** The facts that an entry states about its payment. */
 export const rowFacts = ({ bookedOn, refs, counterparty, remittance }: KnownEntry): Facts =>
   factsOf({
     bookedOn,
@@ -145,7 +143,7 @@ const isSumRow = ({ kind, payments, isReversal }: store.Candidate): boolean =>
 
 type Payments = { readonly payments: Map<Booking, store.Candidate>; readonly doubts: Map<Booking, KnownEntry> }
 
-/** Matches by references first, which few share; then by the remaining entries of the amount. */
+/** Matches by references first, then by amount among the remaining entries. */
 function matchPayments(
   context: Context,
   unknown: readonly Unknown[],
@@ -178,7 +176,7 @@ function matchPayments(
   return { payments, doubts }
 }
 
-/** The best pairs first. */
+/** Rates each booking against its candidates; the best pairs come first. */
 function pairsOf(
   { reading, facts }: Context,
   unknown: readonly Unknown[],
@@ -210,7 +208,7 @@ function groupByEach<T>(list: readonly T[], keysOf: (one: T) => readonly string[
 
 const isStatement = ({ kind }: store.Reading): boolean => kind === 'camt.053'
 
-/** The days from the announcement to the statement; between two announcements, in either order. */
+/** Counts the days from the announcement to the statement, or between two announcements in either order. */
 function daysOf(
   reading: store.Reading,
   bookedOn: string,
@@ -228,7 +226,7 @@ function judge(reading: store.Reading, own: Facts, row: store.Candidate, facts: 
   return row.isRepeated ? { ...judged, verdict: repeated(own, facts, judged.verdict) } : judged
 }
 
-/** A message of the same kind has reported the row: the references of the bank distinguish two bookings. */
+/** Rates a row that a message of the same kind has reported: bank references distinguish two bookings. */
 function repeated(own: Facts, facts: Facts, verdict: Verdict): Verdict {
   const hasBank = ({ references: { bank = null } }: Facts) => bank !== null
   const isOtherBooking = hasBank(own) && hasBank(facts)
@@ -236,7 +234,7 @@ function repeated(own: Facts, facts: Facts, verdict: Verdict): Verdict {
   return 'maybe'
 }
 
-/** AddtlInfInd of one names the message of the other. */
+/** Tells whether AddtlInfInd of one report names the message of the other. */
 const isNamedBy = (
   { messageId }: store.Reading,
   own: Partial<References>,
@@ -246,7 +244,7 @@ const isNamedBy = (
 
 const sumSure = 60
 
-/** The certainty that two reports of an amount are one entry, if one of them names no payment. */
+/** Rates how surely two reports of an amount are one entry, if one of them does not list its payments. */
 function sumPoints(
   reading: store.Reading,
   own: Unit,
@@ -270,7 +268,7 @@ type Rated<T> = {
 }
 const isByAmount = ({ points }: { readonly points: number }): boolean => points < sumSure
 
-/** Sorts by certainty; a match by amount only counts if nothing else has the amount on that day. */
+/** Chooses the best row of each entry. A match by amount only counts if it is the only one of that day. */
 function rated<T extends object>(pairs: readonly Rated<T>[]): ReadonlyMap<readonly Unknown[], Rated<T>> {
   const found = new Map<readonly Unknown[], Rated<T>>()
   const taken = new Set<T>()
@@ -286,8 +284,8 @@ function rated<T extends object>(pairs: readonly Rated<T>[]): ReadonlyMap<readon
 }
 
 /**
- * Matches entries that another message has reported as a sum, whether or not their payments are named. `unsure`: only the amount
- * agrees, and a payment of this message may be the entry, so that the second reading decides.
+ * Matches entries that another message has reported as a sum, with or without its payments. `unsure`: only the amount
+ * agrees, and the entry may be a payment of this message, so that the second reading decides.
  */
 function matchSums(
   { reading }: Context,
@@ -321,7 +319,7 @@ function matchSums(
 const countOf = (entry: readonly Unknown[]): number =>
   entry.length > 1 ? entry.length : (entry[0]?.booking.unit.payments ?? 1)
 
-/** Matches sums whose payments another message has named. */
+/** Matches sums whose payments another message has listed. */
 async function matchGroups(
   tx: Tx,
   of: AccountKey,

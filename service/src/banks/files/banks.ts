@@ -40,11 +40,10 @@ import { createIncoming, createReleaseFile } from './incoming.ts'
 import type { BankConfig } from './settings.ts'
 import { createShownFiles } from './shown.ts'
 import * as files from './store-instructions.ts'
-import { countQueued, filesByIds, filesDue } from './store-instructions.ts'
 import * as recalls from './store-recalls.ts'
 import { type FolderConfig, isFinishedName, type TransportConfig, within } from './transport/settings.ts'
 import { createSftpTransport } from './transport/sftp.ts'
-import { createAdopt } from './archive.ts'
+import { createAdopt, flush, ignoreAbsent } from './archive.ts'
 import { createDeliverFiles, createFileMaker, createRecentBytes } from './deliver.ts'
 import type { FileKind } from './ids.ts'
 import { createSubmit, storedAnswers } from './submit.ts'
@@ -56,7 +55,6 @@ import { type FileHandle, lstat, open, readdir, rename, stat, unlink } from 'nod
 import { Refusal, Unreachable } from '../../kernel/api/index.ts'
 import { chooseScheme, isRefused, isSepa } from './schemes.ts'
 import { applyWord } from './statuses.ts'
-import { paymentById } from './store-recalls.ts'
 import { lockSent } from './store-incoming.ts'
 
 /** A payment, its file, and its recall. */
@@ -71,23 +69,22 @@ export type IsoBanks = {
   readonly jobs: readonly Job[]
   /** Ends the leases of files at the start of the only process. */
   readonly releaseLeases: () => Promise<void>
-  /** The id is that of the instruction. Refuses: not_found, validation_failed. */
-  /** `also` joins the transaction. */
+  /** Requests a recall of the instruction. `also` joins the transaction. Refuses: not_found, validation_failed. */
   readonly requestRecall: (request: RecallRequest, also?: (tx: Tx) => Promise<void>) => Promise<recalls.RecallView>
-  /** Ends a payment by the bank's written word. The id is that of the instruction. Refuses: not_found, validation_failed. */
+  /** Ends a payment as the bank has confirmed in writing. The id is that of the instruction. Refuses: not_found, validation_failed. */
   readonly endPayment: (tx: Tx, ending: InstructionKey & { readonly end: PaymentEnd }) => Promise<void>
-  /** The letter by which people recall a payment. The id is that of the instruction. Refuses: not_found. */
+  /** Writes the letter that recalls a payment. The id is that of the instruction. Refuses: not_found. */
   readonly recallLetter: (key: InstructionKey) => Promise<AsyncGenerator<Uint8Array>>
-  /** Records that the letter is sent. Returns the id of the recall. Refuses: not_found, validation_failed. */
+  /** Records that the letter was sent. Returns the id of the recall. Refuses: not_found, validation_failed. */
   readonly letterSent: (tx: Tx, key: InstructionKey) => Promise<string>
   /** Records the bank's answer to the letter. Refuses: not_found, validation_failed. */
   readonly letterAnswered: (
     tx: Tx,
     answer: InstructionKey & { readonly accepted: boolean; readonly code: string | null },
   ) => Promise<void>
-  /** Lets the worker take a file that was quarantined. The id is the subject of its case. Refuses: not_found, validation_failed. */
+  /** Releases a quarantined file to the worker. The id is the subject of its case. Refuses: not_found, validation_failed. */
   readonly releaseFile: (tx: Tx, id: string) => Promise<{ readonly connector: string; readonly fileName: string }>
-  /** The newest files of a connector, newest first. */
+  /** Lists the newest files of a connector, newest first. */
   readonly files: (connector: string) => Promise<readonly files.ListedFile[]>
   /** Shows files to staff. */
   readonly shown: BankFiles
@@ -96,7 +93,7 @@ export type IsoBanks = {
 }
 
 export type BanksObserver = BankObserver & {
-  /** Payments that wait for a file, or for the opening of the bank. */
+  /** Counts payments that wait for a file or for the bank to open. */
   readonly queued: (connector: string, scheme: Scheme, payments: number) => void
 }
 
@@ -112,7 +109,7 @@ type Deps = {
 }
 
 const countEveryMs = 10 * secondMs
-/** A recall whose payment is in no file yet, or whose wake-up was lost. */
+/** Picks up recalls whose payment is not in a file yet, or whose hint was lost. */
 const makeEveryMs = 5 * secondMs
 const filesListedMax = 200
 
@@ -160,11 +157,11 @@ type Running = {
 function bankJobs({ db, observe }: Deps, { id, pollMs, transport, bank }: Running): readonly Job[] {
   const { make, deliver, take } = bank.steps
   const count = async () => {
-    const counts = await countQueued(db, id)
+    const counts = await files.countQueued(db, id)
     for (const scheme of schemes) observe?.queued(id, scheme, counts.get(scheme) ?? 0)
     return 0
   }
-  // Both use the connection until they have stopped.
+  // Two jobs use the connection; the last one to stop closes it.
   let users = 2
   const drain = async () => {
     users -= 1
@@ -173,7 +170,7 @@ function bankJobs({ db, observe }: Deps, { id, pollMs, transport, bank }: Runnin
   return [
     defineJob({
       name: `rails.${id}.make`,
-      due: (after) => filesDue(id, after),
+      due: (after) => files.filesDue(id, after),
       wokenBy: ['rails.iso_recalls', 'rails.iso_files'],
       everyMs: makeEveryMs,
       run: make,
@@ -190,24 +187,19 @@ function bankJobs({ db, observe }: Deps, { id, pollMs, transport, bank }: Runnin
   ]
 }
 
-// The transport of a bank, by its configuration.
-
 export const createTransport = (config: TransportConfig): Transport =>
   config.kind === 'folder' ? createFolderTransport(config) : createSftpTransport(config)
 
-// The connector of a file-based bank. Its port reads and writes rows of this database; `steps` exchange the files
+// The connector of a file-based bank reads and writes rows of this database; `steps` exchange the files with the bank
 // (docs/decisions/0044-a-bank-by-files.md).
 
 type IsoBank = {
   readonly connector: Connector
-  /**
-   * One round of work each. They return how much was done; 0 rests. They run concurrently, also with those of other
-   * processes.
-   */
+  /** Each step does one round of work and returns its amount; 0 means idle. Steps run concurrently, in any process. */
   readonly steps: {
-    /** Makes files of waiting payments and recalls. */
+    /** Writes waiting payments and recalls into files. */
     readonly make: () => Promise<number>
-    /** Delivers made files. */
+    /** Delivers the files to the bank. */
     readonly deliver: () => Promise<number>
     /** Receives the files of the bank. */
     readonly take: () => Promise<number>
@@ -215,15 +207,15 @@ type IsoBank = {
 }
 
 type BankObserver = {
-  /** `payments`: the number of payments, or of recalls. */
+  /** `payments`: the number of payments or recalls in the file. */
   readonly fileMade: (connector: string, kind: FileKind, payments: number) => void
   readonly fileDelivered: (connector: string, kind: FileKind) => void
 }
 
-/** Learns whether the bank listed its files or took one. */
+/** Records whether the bank listed its files or took a file. */
 type BankHealth = Pick<ConnectorHealth, 'answered' | 'failed'>
 
-/** The same limits as for the sandbox bank: while one call commits, the others write. */
+/** As for the sandbox bank: while one call commits, others can write. */
 const limits = { instructionsPerCallMax: 256, callsMax: 4, callTimeoutMs: callTimeoutMsMax } as const
 
 export function createIsoBank(deps: BankDeps, observe?: BankObserver, health?: BankHealth): IsoBank {
@@ -275,7 +267,7 @@ export function createIsoBank(deps: BankDeps, observe?: BankObserver, health?: B
   }
 }
 
-// The reports of the connector to settlement: rows of this database, until they are acknowledged.
+// Notifications of the connector for settlement: rows of this database, deleted once acknowledged.
 
 export function createNotificationsOf({
   db,
@@ -311,9 +303,8 @@ function toNotification({ payload, ...row }: store.NotificationRow): BankNotific
 
 // Exchanges files in folders of this machine, as an EBICS client or a mount provides them.
 //
-// Files get their names by rename(2), not by link(2) and unlink(2): a kill between these two leaves both names, and
-// after the bank has processed its file, the other name would be sent again. Names contain an id of ours, so that the
-// check before the rename is enough.
+// Publishes by rename(2), not by link(2) and unlink(2): a kill between these two leaves both names, and once the bank has
+// processed one file, the other would be sent again. Names contain our id, so that a check before the rename suffices.
 
 type Config = Omit<FolderConfig, 'kind'>
 
@@ -324,7 +315,7 @@ const statsAtOnceMax = 64
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? ''
 const isAbsent = (error: unknown): boolean => codeOf(error) === 'ENOENT'
 
-/** A mount may hang: the caller continues when its time is over, and the next look finds the outcome. */
+/** Stops waiting when the signal aborts, because a mount may hang. The next attempt finds the outcome. */
 async function reached<T>(what: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   signal.throwIfAborted()
   const { promise: aborted, reject } = Promise.withResolvers<never>()
@@ -349,14 +340,14 @@ export function createFolderTransport({ toBank, fromBank, taken }: Config): Tran
         const source = within(fromBank, name)
         if (taken === undefined) await unlink(source).catch(ignoreAbsent)
         else await moveInto(taken, name, source)
-        await flushFolder(fromBank)
+        await flush(fromBank)
       }),
     stage: (temporary, bytes, signal) =>
       reached('stage', signal, async () => {
         await writeWhole(within(toBank, temporary), bytes)
-        // A process that does not find this name later assumes that the file was published: the name must survive a
-        // power cut.
-        await flushFolder(toBank)
+        // A process that does not find this name later assumes that the file was published, so that the name must survive
+        // a power cut.
+        await flush(toBank)
       }),
     publish: (temporary, name, signal) => reached('publish', signal, () => publishIn(toBank, temporary, name)),
     discard: (temporary, signal) =>
@@ -365,11 +356,7 @@ export function createFolderTransport({ toBank, fromBank, taken }: Config): Tran
   }
 }
 
-function ignoreAbsent(error: unknown): void {
-  if (!isAbsent(error)) throw error
-}
-
-/** Regular files only: the bank must not choose the target of a link. */
+/** Lists regular files only: the bank must not choose the target of a link. */
 async function listFiles(folder: string): Promise<readonly RemoteFile[]> {
   const entries = await readdir(folder, { withFileTypes: true })
   const names = entries.filter((entry) => entry.isFile() && isFinishedName(entry.name)).map(({ name }) => name)
@@ -381,7 +368,7 @@ async function listFiles(folder: string): Promise<readonly RemoteFile[]> {
   return files
 }
 
-/** Empty: the file was removed since it was listed. */
+/** Returns an empty list if the file was removed since it was listed. */
 async function describe(folder: string, name: string): Promise<readonly RemoteFile[]> {
   try {
     const { size, mtime } = await lstat(within(folder, name))
@@ -399,7 +386,7 @@ async function* readFrom(
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   const path = within(folder, name)
-  // A pipe with the name of a file would block the opening for ever.
+  // O_NONBLOCK: opening a named pipe would block for ever.
   const file = await reached('read', signal, () => open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK))
   try {
     const stream = createReadStream(path, { fd: file, start: offset, highWaterMark: readBytes, autoClose: false })
@@ -424,28 +411,19 @@ async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
   }
 }
 
-async function flushFolder(path: string): Promise<void> {
-  const folder = await open(path, O_RDONLY)
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
-  }
-}
-
 async function publishIn(folder: string, temporary: string, name: string): Promise<'published' | 'absent'> {
   const source = within(folder, temporary)
   const target = within(folder, name)
   if (!(await exists(source))) return absentFrom(folder)
   if (await exists(target))
     throw new Unreachable('downstream_unreachable', `publish: ${name} exists in the folder of the bank`)
-  // After a failure a share may have renamed the file nevertheless: the next look shows it.
+  // A share may rename the file and still report a failure: the next attempt sees it.
   await rename(source, target)
-  await flushFolder(folder)
+  await flush(folder)
   return 'published'
 }
 
-/** The name is missing. If the folder is missing as well, such as a share that is not mounted, that proves nothing. */
+/** Throws if the folder is missing as well, such as an unmounted share: then a missing file proves nothing. */
 async function absentFrom(folder: string): Promise<'absent'> {
   await stat(folder)
   return 'absent'
@@ -460,15 +438,15 @@ const exists = (path: string): Promise<boolean> =>
     },
   )
 
-/** Banks reuse names: an earlier file of the same name stays, and this one gets a number. */
+/** Banks reuse names: an earlier file keeps its name, and this one gets a number. */
 async function moveInto(folder: string, name: string, source: string): Promise<void> {
   let target = within(folder, name)
   for (let number = 2; await exists(target); number += 1) target = within(folder, `${name}.${number}`)
   await rename(source, target).catch(ignoreAbsent)
-  await flushFolder(folder)
+  await flush(folder)
 }
 
-// Pure: the forecast of a payment that the bank's connector receives at a time.
+// Forecasts a payment that the connector receives at a given time. Pure.
 
 /** SCT Inst rulebook 2025, section 4.2.3: the beneficiary has the money within ten seconds. */
 const instantMs = 10 * secondMs
@@ -500,20 +478,20 @@ function nextTargetDay(date: string): string {
   return day.toString()
 }
 
-// Ends a payment by the word of the bank that people have in writing: the bank's file with the status never comes. A later booking that says
-// otherwise opens a case, as it does after a status of the bank.
+// Ends a payment by a written confirmation of the bank, if the bank never sends the status in a file. A later booking
+// that contradicts it opens a case, as after a status of the bank.
 
-/** `paid`: the bank has executed it. `not-paid`: it has not, and will not. */
+/** `paid`: the bank has executed the payment. `not-paid`: it has not, and will not. */
 export const paymentEnds = ['paid', 'not-paid'] as const
 export type PaymentEnd = (typeof paymentEnds)[number]
 
 type EndPaymentDeps = { readonly clock: Clock; readonly operatorId: string }
 
-/** The id is that of the instruction. Refuses: not_found, validation_failed (it has an end, or is not at the bank). */
+/** Ends the payment of an instruction. Refuses: not_found, validation_failed (it has ended, or is not at the bank). */
 const createEndPayment =
   ({ clock, operatorId }: EndPaymentDeps) =>
   async (tx: Tx, { partnerId, id, end }: InstructionKey & { readonly end: PaymentEnd }): Promise<void> => {
-    const payment = await paymentById(tx, { partnerId, id })
+    const payment = await recalls.paymentById(tx, { partnerId, id })
     if (payment === undefined) throw new Refusal('not_found', 'No file-based bank has this payment.')
     const [sent] = await lockSent(tx, payment.connector, [{ partnerId, id }])
     if (sent === undefined) throw new Refusal('not_found', 'No file-based bank has this payment.')
@@ -521,11 +499,11 @@ const createEndPayment =
     if (status !== 'Filed' && status !== 'Accepted')
       throw new Refusal(
         'validation_failed',
-        `The payment is ${status}. Only a payment that waits at the bank can be ended by hand.`,
+        `The payment is ${status}. Only a payment that waits at the bank can be ended manually.`,
       )
-    const file = fileId === null ? undefined : (await filesByIds(tx, [fileId])).get(fileId)
+    const file = fileId === null ? undefined : (await files.filesByIds(tx, [fileId])).get(fileId)
     if (file?.state !== 'Delivered')
-      throw new Refusal('validation_failed', 'The file of the payment is not at the bank yet.')
+      throw new Refusal('validation_failed', 'The bank does not have the file of the payment yet. Wait until it is delivered.')
     await applyWord(
       tx,
       { clock, operatorId, rules: { id: payment.connector } },

@@ -1,4 +1,4 @@
-/** Reads the statements and entries of file-based banks for reconciliation: one interface over their rows, in the caller's snapshot. */
+/** Reads the statements and entries of file-based banks for reconciliation, in the caller's snapshot. */
 import { ownJson } from '@partner-payments/wire'
 import { type Clock, type Minor, newId } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
@@ -7,10 +7,9 @@ import { type BankDeps, type BankRules, byShard } from './deps.ts'
 import * as store from './store-books.ts'
 import { type Report, writeReports } from './reports.ts'
 import { type Absentee, insertCancellation, lockAbsent } from './store-entries.ts'
-import { paidByEntry } from './store-books.ts'
 import { lockSent, type Sent, updateSent } from './store-incoming.ts'
 
-/** Settlement reads this many at once, in this order; reports that wait after a failure are among them. */
+/** Settlement reads at most this many reports at once, including those that wait after a failure. */
 const pendingMax = 20_000
 
 type Deps = Pick<BankDeps, 'operatorId' | 'clock'> & {
@@ -100,10 +99,8 @@ function amountIn(kind: BankNotification['kind'], payload: string): Minor | null
   return outward.includes(kind) ? -amount : amount
 }
 
-// Cancels an entry that counts and that the bank does not have: its statement omits it, or a correction does. Settlement takes the money of a
-// credit back as for a reversal of the bank, and returns the money of each payment of a debit.
-
-const matchedBy = JSON.stringify({ rule: 'two persons', agreed: ['decision'] })
+// Cancels an entry that counts although the statement of the bank, or its correction, omits it. Settlement takes back the
+// money of a credit, as after a reversal, and returns the money of each payment of a debit.
 
 const createCancel =
   ({ clock, operatorId }: { readonly clock: Clock; readonly operatorId: string }): BankBooks['cancel'] =>
@@ -131,14 +128,14 @@ const createCancel =
       paid.length === 0 ? 'reversal' : 'return',
       reports.length === 0 ? 'Applied' : 'New',
     ] as const
-    insertCancellation(tx, operatorId, { id, entryId, kind, status, subject, matchedBy, now })
+    insertCancellation(tx, operatorId, { id, entryId, kind, status, subject, matchedBy: matchedByPerson, now })
     return { connector, cameBack: paid.reduce((sum, { amount }): Minor => sum + amount, 0n) }
   }
 
-/** The payments that a debit has paid and that have not come back. */
+/** Locks the payments of a debit that have not been returned. */
 async function lockPaid(tx: Tx, connector: string, entryId: string): Promise<readonly Sent[]> {
   const locked: Sent[] = []
-  for (const group of byShard(tx, await paidByEntry(tx, entryId)))
+  for (const group of byShard(tx, await store.paidByEntry(tx, entryId)))
     locked.push(...(await lockSent(tx, connector, group)))
   return locked.filter((one) => one.entryId === entryId && one.status === 'Settled')
 }

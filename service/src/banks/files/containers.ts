@@ -1,6 +1,6 @@
 /**
- * Unpacks the files of a bank that contain others: gzip, ZIP with one or several documents, and XML with several. The limits hold before the bytes are
- * on our disk: entries, bytes in all, and how much a file may grow.
+ * Unpacks containers of a bank: gzip, ZIP files, and XML with several documents. The number of entries, the bytes and the
+ * growth are checked before the bytes are on our disk.
  */
 import { createReadStream } from 'node:fs'
 import { appendFile, type FileHandle, open, rm, writeFile } from 'node:fs/promises'
@@ -11,7 +11,7 @@ import { crc32, createGunzip, createInflateRaw } from 'node:zlib'
 import { MessageProblem, splitDocuments } from '../../iso20022/index.ts'
 import { sourceOf, type Spooled } from './spool.ts'
 
-/** `name`: of the document within the container. */
+/** `name`: the name of the document in the container. */
 export type Unpacked = { readonly name: string; readonly spooled: Spooled }
 export type Unpacking =
   | { readonly documents: readonly Unpacked[] }
@@ -20,7 +20,7 @@ export type Unpacking =
 const entriesMax = 1000
 /** Account reports grow about 30 times, and deflate at most 1,032 times. */
 const growthMax = 200
-/** A short file may grow more. */
+/** A file that unpacks to less may grow by any factor. */
 const freeBytes = 1 << 20
 const nameCharsMax = 100
 const headBytes = 4
@@ -30,7 +30,7 @@ class TooLarge extends Error {}
 type Streams = readonly [Readable] | readonly [Readable, Transform]
 type Limits = { readonly bytesMax: number; readonly keep: () => Promise<void> }
 
-/** Undefined: the file is not a container. */
+/** Unpacks a file; undefined if it is not a container. */
 export async function unpack(spooled: Spooled, limits: Limits): Promise<Unpacking | undefined> {
   const head = await headOf(spooled.path)
   if (head.startsWith('\x1f\x8b')) return unpackGzip(spooled, limits)
@@ -48,7 +48,7 @@ async function headOf(path: string): Promise<string> {
   }
 }
 
-/** An envelope with one message, or a file that cannot be read, is not a container: its reader says what it is. */
+/** Unpacks XML with several messages. One message, or an unreadable file, is left to its reader. */
 async function unpackEnvelope(spooled: Spooled, { bytesMax, keep }: Limits): Promise<Unpacking | undefined> {
   const open: Writing[] = []
   let bytes = 0
@@ -142,7 +142,7 @@ async function unpackEntry(
   }
 }
 
-/** Writes the bytes, as long as they are within the limits. */
+/** Writes the bytes while they are within the limits. */
 async function write(
   streams: Streams,
   path: string,
@@ -173,7 +173,7 @@ async function write(
   return { spooled: { path, bytes, sha256: digest.digest('hex') }, checksum }
 }
 
-/** Errors of zlib and of the limits. Others, such as a full disk, are errors of this machine. */
+/** Describes errors of zlib and of the limits. Throws others, such as a full disk. */
 function problemOf(error: unknown, what: string): { readonly problem: string; readonly isCut: boolean } {
   if (error instanceof TooLarge) return { problem: `${what} ${error.message}`, isCut: false }
   const { code = '', message } = error as NodeJS.ErrnoException
@@ -181,8 +181,8 @@ function problemOf(error: unknown, what: string): { readonly problem: string; re
   return { problem: `${what} cannot be unpacked: ${message}`, isCut: code === 'Z_BUF_ERROR' }
 }
 
-// Reads the entries of a ZIP file that banks send: stored or deflated, whole, in one part. Everything else is refused. The sizes
-// of the directory are claims: an entry is read up to a limit, and its length and checksum must fit.
+// Reads ZIP files: stored or deflated entries, in one part. Everything else is refused. The directory is not trusted: an
+// entry is read up to a limit, and its length and checksum must match.
 
 type ZipEntry = {
   readonly name: string
@@ -190,10 +190,10 @@ type ZipEntry = {
   readonly crc32: number
   readonly packedBytes: number
   readonly bytes: number
-  /** The place of its packed bytes in the file. */
+  /** The offset of its packed bytes in the file. */
   readonly at: number
 }
-/** `cut`: the file ends before its directory, as one that a writer has not finished. */
+/** `isCut`: the file ends before its directory, such as while it is still being written. */
 type ZipProblem = { readonly problem: string; readonly isCut?: true }
 
 /** APPNOTE.TXT of PKWARE, sections 4.3.7, 4.3.12 and 4.3.16. */
@@ -209,9 +209,9 @@ const methods: ReadonlyMap<number, boolean> = new Map([
   [0, false],
   [8, true],
 ])
-/** The values of a ZIP64 file, whose sizes are elsewhere. */
+/** ZIP64 files have these values and store the sizes elsewhere. */
 const elsewhere = [0xffff, 0xffffffff]
-/** A directory of 1,000 entries with names and extra fields of usual length. */
+/** Enough for 1,000 entries with names and extra fields of usual length. */
 const directoryBytesMax = 1 << 20
 
 const refuse = (problem: string): ZipProblem => ({ problem })
@@ -243,7 +243,7 @@ async function zipEntries(path: string, entriesMax: number): Promise<readonly Zi
   }
 }
 
-/** The place of the last end record whose comment ends with the file. */
+/** Finds the last end record whose comment ends with the file. */
 function endIn(tail: Buffer): number | undefined {
   for (let at = tail.length - endBytes; at >= 0; at -= 1)
     if (tail.readUInt32LE(at) === endMark && at + endBytes + tail.readUInt16LE(at + 20) === tail.length) return at
@@ -272,7 +272,7 @@ function entriesOf(directory: Buffer, count: number): readonly ZipEntry[] | ZipP
   return entries.length === 0 ? refuse('the ZIP file is empty') : entries
 }
 
-/** The entries with the places of their bytes. Entries that share bytes are a way to unpack a small file to a huge one. */
+/** Finds the bytes of each entry. Refuses entries that share bytes, because a small file could unpack to a huge one. */
 async function placed(
   handle: FileHandle,
   entries: readonly ZipEntry[],

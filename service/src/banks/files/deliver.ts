@@ -1,6 +1,6 @@
 /**
- * Delivers files: each step is committed before the next one begins, so that the process that continues after a kill
- * knows what the bank has (docs/decisions/0044-a-bank-by-files.md).
+ * Delivers files. Each step is committed before the next one begins, so that after a kill another process knows what the
+ * bank has (docs/decisions/0044-a-bank-by-files.md).
  */
 import { after, type Currency, newId, present, secondMs } from '../../kernel/index.ts'
 import { archiveFile, markPublished, unmarkPublished } from './archive.ts'
@@ -12,16 +12,14 @@ import { batchIdsOf, fileNameOf, messageIdOf } from './ids.ts'
 import { executionDateOf, groupedByFile, inBatch, type Message, paymentsMessage } from './message.ts'
 import { openPayers } from './payer.ts'
 import { recallMessage } from './recalls.ts'
-import * as files from './store-instructions.ts'
-import { insertFile, paymentsOfBatches } from './store-instructions.ts'
 import { recallsOfFile } from './store-recalls.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { kindOf } from './schemes.ts'
 import { adoptedOf } from './store-books.ts'
 
-/** Each delivery mostly waits for the disk of the bank and of this process. */
+/** A delivery mostly waits for the disks of the bank and of this process. */
 const filesAtOnceMax = 4
-/** Longer than an attempt, which ends by itself. */
+/** Longer than an attempt may take. */
 const leaseMs = 60 * secondMs
 const attemptMsMax = 40 * secondMs
 const retryMs = 5 * secondMs
@@ -29,7 +27,7 @@ const problemCharsMax = 500
 
 type Held = store.OutgoingFile & { readonly leaseId: string }
 
-/** Returns how many files it delivered. A file that cannot be delivered now is tried again later. */
+/** Delivers due files and returns their number. A file that cannot be delivered is retried later. */
 export function createDeliverFiles(
   deps: BankDeps,
   recent: RecentBytes,
@@ -75,17 +73,17 @@ type Staged = { readonly temporary: string; readonly day: string }
 const earlierStage = ({ stagedName, madeAt }: Held, rules: BankDeps['rules']): Staged | undefined =>
   stagedName === null ? undefined : { temporary: stagedName, day: dayOf(madeAt, rules) }
 
-/** Returns 1, or 0 if another process has the file now. Throws what keeps the file from the bank. */
+/** Delivers one file: returns 1, or 0 if another process has the file now. Throws if the delivery fails. */
 function createDelivery(deps: BankDeps, recent: RecentBytes) {
   const { db, clock, log, rules, transport } = deps
   const contentsOf = createContents(deps, recent)
 
-  /** Puts the bytes under the temporary name of this attempt. Undefined: the lease was lost. */
+  /** Writes the file under the temporary name of this attempt. Undefined: the lease was lost. */
   const stage = async (file: Held, signal: AbortSignal): Promise<Staged | undefined> => {
     const made = await contentsOf(file)
     if (made === undefined) return undefined
     const temporary = `.${file.name}.${file.leaseId}.tmp`
-    // Archived before the bank has it, so that every file at the bank is in the archive.
+    // Archived first, so that the archive has every file that the bank has.
     const day = dayOf(made.madeAt, rules)
     await archiveFile(rules.archive, day, file.name, file.leaseId, made.bytes)
     await transport.stage(temporary, made.bytes, signal)
@@ -97,8 +95,7 @@ function createDelivery(deps: BankDeps, recent: RecentBytes) {
   return async (file: Held, earlierLease: string | null): Promise<number> => {
     const signal = AbortSignal.timeout(attemptMsMax)
     const isStaging = file.state === 'Made'
-    // Removes the temporary file of an attempt that ended before its name was committed. No attempt has published it or
-    // will.
+    // An attempt that ended before its temporary name was committed has not published its file, and never will.
     if (isStaging && earlierLease !== null) await transport.discard(`.${file.name}.${earlierLease}.tmp`, signal)
     const staged = isStaging ? await stage(file, signal) : earlierStage(file, rules)
     if (staged === undefined) return 0
@@ -107,7 +104,7 @@ function createDelivery(deps: BankDeps, recent: RecentBytes) {
     const outcome = await transport.publish(temporary, file.name, signal)
     if (isStaging && outcome === 'absent' && (await store.unmarkStaged(db, file, temporary)) === 1) {
       await unmarkPublished(rules.archive, day, file.name)
-      // The temporary file is gone, although this attempt has not renamed it and no other process had the lease.
+      // This attempt did not rename the file, and no other process had the lease.
       log.error({ connector: rules.id, file: file.name }, 'staged file disappeared before it was renamed')
       return 0
     }
@@ -115,53 +112,52 @@ function createDelivery(deps: BankDeps, recent: RecentBytes) {
   }
 }
 
-// The bytes of a file to be staged: they are built from rows, and checked against the hash of its row.
+// Builds the bytes of a file from rows, and checks them against the hash in the row of the file.
 
-type ContentHeld = files.OutgoingFile & { readonly leaseId: string }
 type Made = { readonly bytes: Buffer; readonly madeAt: Date }
 
-/** Undefined: the lease was lost. */
+/** Returns the contents of a file; undefined if the lease was lost. */
 function createContents(deps: BankDeps, recent: RecentBytes) {
   const { db, log, rules } = deps
-  return async (file: ContentHeld): Promise<Made | undefined> => {
+  return async (file: Held): Promise<Made | undefined> => {
     const kept = recent.take(file.id)
     const isKept = kept !== undefined && createHash('sha256').update(kept).digest('hex') === file.sha256
     const payments =
-      isKept || file.kind !== 'pain.001' ? [] : await paymentsOfBatches(db, rules.id, batchIdsOf(file.id))
+      isKept || file.kind !== 'pain.001' ? [] : await store.paymentsOfBatches(db, rules.id, batchIdsOf(file.id))
     const madeAt = dateIsOver(deps, file, payments[0]) ? deps.clock.now() : file.madeAt
     if (isKept && madeAt === file.madeAt) return { bytes: kept, madeAt }
     const message = await messageOf(deps, { ...file, madeAt }, payments)
     const { sha256 } = message.contents
     if (sha256 !== file.sha256) {
       const facts = { connector: rules.id, file: file.name, sha256, earlier: file.sha256 }
-      log.warn(facts, 'file remade before its delivery: its day is over, or the configuration has changed')
+      log.warn(facts, 'rebuilt a file before delivery because its day is over or the configuration has changed')
       const messageName = file.kind === 'pain.001' ? rules.profile.message : file.messageName
-      if ((await files.remake(db, { ...file, messageName }, madeAt, message.contents)) === 0) return undefined
+      if ((await store.remake(db, { ...file, messageName }, madeAt, message.contents)) === 0) return undefined
     }
     return { bytes: message.bytes, madeAt }
   }
 }
 
-type Payments = Awaited<ReturnType<typeof paymentsOfBatches>>
+type Payments = Awaited<ReturnType<typeof store.paymentsOfBatches>>
 
-/** A file that could not be delivered for days requests an execution date that has passed. */
+/** Tells whether the execution date of a file that was not delivered for days has passed. */
 function dateIsOver(
   { clock, rules }: BankDeps,
-  { madeAt }: ContentHeld,
+  { madeAt }: Held,
   payment: Payments[number] | undefined,
 ): boolean {
   if (payment === undefined) return false
   return executionDateOf(payment, madeAt, rules) < executionDateOf(payment, clock.now(), rules)
 }
 
-async function messageOf(deps: BankDeps, file: ContentHeld, payments: Payments): Promise<Message> {
+async function messageOf(deps: BankDeps, file: Held, payments: Payments): Promise<Message> {
   const { db, rules } = deps
   const { kind } = file
   if (kind === 'pain.001') return paymentsMessage(file, openPayers(deps, payments), rules)
   const recalls = await recallsOfFile(db, file.id)
   const [first] = recalls
   const fileId = present(first?.fileId, `recall file ${file.id} has no recalls`)
-  const original = (await files.filesByIds(db, [fileId])).get(fileId)
+  const original = (await store.filesByIds(db, [fileId])).get(fileId)
   return recallMessage(
     { ...file, kind },
     present(original, `no file ${fileId}, whose payments are recalled`),
@@ -170,9 +166,9 @@ async function messageOf(deps: BankDeps, file: ContentHeld, payments: Payments):
   )
 }
 
-// Makes files of waiting payments: a row for the file, and payments that name it, in one transaction.
+// Writes waiting payments into files: inserts the row of a file and assigns the payments to it, in one transaction.
 
-/** Returns how many payments are in files that it made. */
+/** Writes due payments into files and returns their number. */
 export function createFileMaker(deps: BankDeps, recent: RecentBytes, onMade: (payments: number) => void) {
   return async (): Promise<number> => {
     const made = await Promise.all(schemes.map((scheme) => makeFile(deps, recent, scheme)))
@@ -184,7 +180,7 @@ export function createFileMaker(deps: BankDeps, recent: RecentBytes, onMade: (pa
 async function makeFile(deps: BankDeps, recent: RecentBytes, scheme: Scheme): Promise<number> {
   const { db, clock, rules } = deps
   const now = clock.now()
-  // A payment whose window closed before it was in a file waits for the next window of its currency.
+  // A payment that missed its window waits for the next window of its currency.
   const isOpen = (currency: Currency) => scheme === 'Instant' || nextWindow(now, rules, currency).opensAt <= now
   const open = [...new Set(rules.accounts.map(({ currency }) => currency))].filter(isOpen)
   if (open.length === 0) return 0
@@ -209,13 +205,13 @@ async function makeFile(deps: BankDeps, recent: RecentBytes, scheme: Scheme): Pr
   return files.reduce((sum, { payments }) => sum + payments, 0)
 }
 
-/** Undefined: the bank's profile has changed and carries no such payments. They stay in the queue. */
+/** Inserts a file of these payments. Undefined: the bank's profile no longer supports them, and they stay in the queue. */
 function makeOne({ log, rules }: BankDeps, tx: Tx, payments: readonly store.Payment[], madeAt: Date) {
   const [first] = payments
   const kind = first && kindOf(first, rules)
   if (kind === undefined || rules.profile.kinds[kind] === undefined) {
     const facts = { connector: rules.id, profile: rules.profile.id, kind, payments: payments.length }
-    log.error(facts, "payments wait that the bank's profile does not carry")
+    log.error(facts, "payments stay in the queue because the bank's profile does not support them")
     return undefined
   }
   const id = newId()
@@ -224,12 +220,12 @@ function makeOne({ log, rules }: BankDeps, tx: Tx, payments: readonly store.Paym
   const file = { id, kind: 'pain.001' as const, messageId, messageName: rules.profile.message, name, madeAt }
   const filed = inBatch(id, payments)
   const { contents, bytes } = paymentsMessage(file, filed, rules)
-  insertFile(tx, rules.id, { ...file, ...contents, state: 'Made', stagedName: null, leaseId: null })
+  store.insertFile(tx, rules.id, { ...file, ...contents, state: 'Made', stagedName: null, leaseId: null })
   for (const group of byShard(tx, filed)) store.fileInstructions(tx, group, id, madeAt)
   return { id, bytes, payments: payments.length }
 }
 
-/** The payments that the bank does not have. The others belong to a file that the database did not know: adopt.ts. */
+/** Removes payments that the bank already has in an adopted file (archive.ts), and assigns them to that file. */
 async function withoutAdopted(
   { rules }: BankDeps,
   tx: Tx,
@@ -249,10 +245,10 @@ async function withoutAdopted(
   return payments.filter((payment) => fileOf(payment) === undefined)
 }
 
-/** The bytes of files that were just made, so that the delivery that follows need not rebuild them. A hint only. */
+/** Keeps the bytes of new files, so that the delivery need not rebuild them. */
 type RecentBytes = {
   readonly keep: (fileId: string, bytes: Buffer) => void
-  /** Can be taken once. Undefined: they are rebuilt from the rows. */
+  /** Returns the bytes once; undefined if they must be rebuilt from the rows. */
   readonly take: (fileId: string) => Buffer | undefined
 }
 

@@ -1,5 +1,5 @@
 /**
- * Receives files of a file-based bank: stores messages, matches their entries, and reports their meaning to settlement
+ * Receives files of a file-based bank: stores messages, matches their entries, and reports the results to settlement
  * (docs/decisions/0044-a-bank-by-files.md).
  */
 import { Refusal, Unreachable } from '../../kernel/api/index.ts'
@@ -31,17 +31,17 @@ import { inspect } from './inspect.ts'
 import * as store from './store-incoming.ts'
 
 export type Incoming = {
-  /** One round of work with the files of the bank. Returns how much was done; 0 rests. */
+  /** Does one round of work with the files of the bank and returns its amount; 0 means idle. */
   readonly step: () => Promise<number>
 }
 
 const listMsMax = 60_000
-/** A bank that fails to answer this often in a row is skipped until the next round. */
+/** After this many failures in a row the bank is skipped until the next round. */
 const unreachableMax = 3
-/** Each one waits for the disk of the bank and of this process. */
+/** A last step waits for the disks of the bank and of this process. */
 const finishingMax = 8
 
-/** Learns whether the bank answers. */
+/** Records whether the bank answers. */
 type Watched = { readonly answered: () => void; readonly failed: (error: unknown) => void }
 
 export function createIncoming(deps: BankDeps, told?: Watched): Incoming {
@@ -56,7 +56,7 @@ export function createIncoming(deps: BankDeps, told?: Watched): Incoming {
   const overdue = createOverdue(deps)
   const continuity = createContinuity(deps)
   let isFirst = true
-  /** True after a kill as well: files received before it were perhaps not checked. */
+  /** True at the start: files received before a kill may be unchecked. */
   let isUnchecked = true
 
   const takeAll = async (lease: Lease): Promise<number> => {
@@ -71,7 +71,7 @@ export function createIncoming(deps: BankDeps, told?: Watched): Incoming {
     watch.keepOnly(new Set(files.map(({ name }) => name)))
     let taken = 0
     let unreachable = 0
-    // One file that cannot be fetched or written delays no other.
+    // A file that cannot be fetched or written does not delay others.
     const failed = (file: RemoteFile, error: unknown) =>
       log.error({ err: error, connector, file: file.name }, 'bank file not processed')
     const finishing = createFinishing(failed)
@@ -109,12 +109,12 @@ export function createIncoming(deps: BankDeps, told?: Watched): Incoming {
 }
 
 /**
- * The last steps of files, which wait only for disks: several at once, while the next file is received. A failed one is
+ * Runs the last steps of files, which only wait for disks, concurrently while the next file is received. A failed step is
  * repeated when its file is listed again.
  */
 function createFinishing(failed: (file: RemoteFile, error: unknown) => void): {
   readonly later: Later
-  /** How many have failed. */
+  /** Waits for all steps and returns the number of failures. */
   readonly ended: () => Promise<number>
 } {
   const open = new Set<Promise<void>>()
@@ -137,13 +137,13 @@ function createFinishing(failed: (file: RemoteFile, error: unknown) => void): {
   }
 }
 
-// Announced entries that are not on the statement of their day: the money counts, and the bank does not have it.
+// Reports announced entries that the statement of their day omits: we count money that the bank does not have.
 
 const rowsPerPage = 1000
 
 /**
- * Looks once after new statements. Each entry has one case, which ends when a later statement has it. An entry that was
- * announced after the statement came may be on the next one of the day, and one of a gap on the missing statement.
+ * Opens one case for each omitted entry; the case ends when a later statement has the entry. Entries announced after the
+ * statement may be on the next one of that day, and entries in a gap on the missing statement.
  */
 async function tellAbsent(deps: BankDeps, lease: Lease): Promise<void> {
   const { db, rules, operatorId, clock } = deps
@@ -183,11 +183,11 @@ const textOf = ({ id, account, currency, amount, bookedOn, announced }: Absent):
   return `The entry ${id} of ${amountText(amount, currency as Currency)} ${currency} on ${account} ${told}`
 }
 
-// Reports overdue messages: the payments of a sum, the credit of a reversal, and the bank's report about a payment.
+// Reports missing messages: the payments of a sum, the credit of a reversal, and the bank's report about a payment.
 
 const overdueRowsPerPage = 1000
-/** A look at unfinished payments reads past those that are missing already. */
-const looksEveryMs = minuteMs
+/** The scan of unfinished payments also reads past those that are already marked missing. */
+const scansEveryMs = minuteMs
 
 function createOverdue(deps: BankDeps) {
   const { db, clock, rules } = deps
@@ -196,7 +196,7 @@ function createOverdue(deps: BankDeps) {
     const now = clock.now()
     let done = await matchWaitingReversals(deps, lease)
     done += await endOverdue(deps, lease, new Date(now.getTime() - rules.detailsWithinMs))
-    if (Math.abs(now.getTime() - lookedAtMs) < looksEveryMs) return done
+    if (Math.abs(now.getTime() - lookedAtMs) < scansEveryMs) return done
     const before = new Date(now.getTime() - rules.missingAfterMs)
     const silent = await silentSince(db, rules.id, before, overdueRowsPerPage)
     if (silent.length < overdueRowsPerPage) lookedAtMs = now.getTime()
@@ -212,8 +212,8 @@ function endOverdue({ rules, operatorId, clock }: BankDeps, lease: Lease, before
     const within = `within ${rules.detailsWithinMs / secondMs} seconds`
     const [reversals, sums] = [rows.filter(isTakingBack), rows.filter((row) => !isTakingBack(row))]
     for (const [ended, missed] of [
-      [reversals, `no message named the credit ${within}`],
-      [sums, `no message named the payments ${within}`],
+      [reversals, `no message reported the credit ${within}`],
+      [sums, `no message listed the payments ${within}`],
     ] as const)
       if (ended.length > 0)
         endWaiting(
@@ -234,7 +234,7 @@ function endOverdue({ rules, operatorId, clock }: BankDeps, lease: Lease, before
 
 const isTakingBack = ({ isReversal, amount }: Waiting): boolean => isReversal && amount < 0n
 
-/** The money is in the account, and its owner is unknown: it goes to suspense with a case. */
+/** Reports a booking whose owner is unknown: its money goes to suspense with a case. */
 function toReport(row: Waiting, operatorId: string): Report {
   const { id, account, currency, amount } = row
   const named = { partnerId: operatorId, id, subjectId: id, entryId: id }
@@ -276,16 +276,16 @@ function tellMissing(
   })
 }
 
-// Checks that the statements of an account join: each begins with the closing balance of the previous one.
+// Checks that each statement of an account begins with the closing balance of the previous one.
 
-/** Statements read per account: older ones were checked when they were new. */
+/** Statements read for each account. Older ones were checked when they were new. */
 const statementsReadMax = 100
 
 function createContinuity(deps: BankDeps) {
   const { db, rules, operatorId, clock } = deps
   const of = { operatorId, connector: rules.id }
   const told = new Set<string>()
-  /** Reports each finding once in the life of a process: repeated reports share one case. */
+  /** Reports each finding once in each process. Repeated reports share one case. */
   return async (lease: Lease): Promise<void> => {
     const found: Report[] = []
     for (const { iban, currency } of rules.accounts) {
@@ -307,7 +307,7 @@ function createContinuity(deps: BankDeps) {
 type Finding = {
   readonly what: 'statement_gap' | 'statement_overlap'
   readonly text: string
-  /** The statement after the gap, or the one that came second. */
+  /** The statement after the gap, or the second of two duplicates. */
   readonly statement: Statement
   /** The statement before the gap. */
   readonly before?: Statement
@@ -315,7 +315,7 @@ type Finding = {
 
 type Days = { readonly first: string; readonly last: string }
 
-/** The days that a missing statement may cover. `statements`: oldest first. */
+/** Lists the days that a missing statement may cover. `statements`: oldest first. */
 const gapDaysOf = (
   statements: readonly Statement[],
   currency: Currency,
@@ -326,7 +326,7 @@ const gapDaysOf = (
     return typeof first === 'string' && last !== null ? [{ first, last }] : []
   })
 
-/** `statements`: oldest first. */
+/** Finds gaps between statements, and statements that came twice. `statements`: oldest first. */
 function findingsOf(
   statements: readonly Statement[],
   currency: Currency,
@@ -347,7 +347,7 @@ function findingsOf(
 
 const cameAgain = (statement: Statement): Finding => ({
   what: 'statement_overlap',
-  text: `the statement ${nameOf(statement)} came again with another message.`,
+  text: `the statement ${nameOf(statement)} was sent again in another message.`,
   statement,
 })
 
@@ -376,22 +376,22 @@ function between(
 const nameOf = ({ sequence, statementId }: Statement) =>
   sequence === null ? statementId : `${sequence} (${statementId})`
 
-// Takes files that were quarantined after all: their bank has used a message id again, or their sums differ, and two persons have decided that the
-// entries count. Entries that are known from elsewhere do not count twice, as in every message.
+// Processes quarantined files that two persons have released, such as files with a reused message id or wrong sums. As in
+// every message, entries that are already known do not count twice.
 
-/** Refuses: not_found, validation_failed (it has already been released). */
+/** Releases a quarantined file. Refuses: not_found, validation_failed (it has already been released). */
 export const createReleaseFile =
   ({ clock }: { readonly clock: Clock }) =>
   async (tx: Tx, id: string): Promise<{ readonly connector: string; readonly fileName: string }> => {
     const row = await store.lockAside(tx, id)
     if (row === undefined || row.kind === null || row.messageId === null)
-      throw new Refusal('not_found', 'The case is not about a file that was read and quarantined.')
+      throw new Refusal('not_found', 'The case is not about a quarantined file that can be read.')
     if (row.releasedAt !== null) throw new Refusal('validation_failed', 'The file has already been released.')
     await store.releaseAside(tx, id, clock.now())
     return { connector: row.connector, fileName: row.fileName }
   }
 
-/** Takes the released files, and returns how many. Each step may be the last one before a kill: the next one continues. */
+/** Processes the released files and returns their number. After a kill at any step the next process continues. */
 function createTakeReleased(deps: BankDeps, spool: Spool, answers: Answers) {
   const { db, rules, clock, log } = deps
   return async (lease: Lease): Promise<number> => {
@@ -399,7 +399,7 @@ function createTakeReleased(deps: BankDeps, spool: Spool, answers: Answers) {
     for (const row of rows) {
       await takeOne(lease, row)
       await store.endReleased(db, row.id, clock.now())
-      log.info({ connector: rules.id, file: row.fileName }, 'bank file taken by decision')
+      log.info({ connector: rules.id, file: row.fileName }, 'processed a released bank file')
     }
     return rows.length
   }
@@ -412,7 +412,7 @@ function createTakeReleased(deps: BankDeps, spool: Spool, answers: Answers) {
       if (!('message' in verdict)) return await failed(row, verdict.refused.problem)
       const { message } = verdict
       const { fileName, sha256, receivedAt } = row
-      // The bank may have used its message id for another message.
+      // The hash distinguishes it from another message with the same id.
       const messageId = `${message.messageId} ${sha256.slice(0, 12)}`
       const named = {
         id: derivedTimeId(row.id, 'released'),
@@ -438,9 +438,9 @@ function createTakeReleased(deps: BankDeps, spool: Spool, answers: Answers) {
     }
   }
 
-  /** The case of the file is decided: what prevents the decision is another one. */
+  /** Opens another case: the one about the file is already decided. */
   async function failed({ id, fileName }: store.AsideRow, why: string): Promise<void> {
-    const text = `The file ${fileName} was released and cannot be taken: ${why}`
+    const text = `The file ${fileName} was released but cannot be processed: ${why}`
     const report = oddity(
       { operatorId: deps.operatorId, connector: rules.id },
       'file_unreadable',

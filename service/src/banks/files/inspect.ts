@@ -1,4 +1,4 @@
-/** Parses a file to its end before any of it is booked, and reports what is wrong with it. */
+/** Parses and checks a whole file before any of its entries is booked. */
 import {
   type BankEntry,
   type MessageKind,
@@ -34,7 +34,7 @@ export type Inspected = { readonly messageId: string } & (
   | { readonly kind: 'pain.002'; readonly status: StatusReport }
   | { readonly kind: 'camt.029'; readonly answer: RecallAnswer }
 )
-/** A file that cannot be processed: `what` names its case. */
+/** A file that cannot be processed. `what` is the kind of its case. */
 export type Refused = {
   readonly what: Oddity
   readonly problem: string
@@ -47,7 +47,10 @@ export type Verdict =
   | { readonly refused: Refused }
   | { readonly unfinished: true; readonly refused: Refused }
 
-/** `keep`: called repeatedly while a long file is read. `isReleased`: people have decided to take it although its sums differ, or its entries cannot be read. */
+/**
+ * Inspects a file. Calls `keep` repeatedly while it reads. `isReleased`: people have accepted the file despite wrong sums
+ * or unreadable entries.
+ */
 export async function inspect(
   spooled: Spooled,
   rules: BankRules,
@@ -84,7 +87,7 @@ export async function inspect(
         return { message: { kind, messageId: answer.messageId, answer } }
       }
       default:
-        return refuse(`The file is a ${kind}, which goes to a bank and does not come from one.`)
+        return refuse(`The file is a ${kind}, which banks receive and do not send.`)
     }
   } catch (error) {
     if (!(error instanceof MessageProblem)) throw error
@@ -98,10 +101,7 @@ const unknown = 'The file is not a known ISO 20022 message'
 const textOf = ({ code, message, path, line }: MessageProblem): string =>
   `${message} (${code}, line ${line}${path === '' ? '' : `, ${path}`})`
 
-/**
- * Replaces the times of bookings and balances by days of the bank: midnight in Berlin is 23:00 of the day before in UTC. Whatever reads
- * the parts of a report reads days.
- */
+/** Replaces times of bookings and balances by days in the bank's time zone: midnight in Berlin is 23:00 UTC of the day before. */
 async function* inDays(
   groups: AsyncIterable<readonly ReportPart[]>,
   timeZone: string,
@@ -126,26 +126,26 @@ async function* inDays(
     })
 }
 
-/** The last written time is remembered: entries beside each other have the same. */
+/** Caches the last time, because neighbouring entries often have the same. */
 function createDays(timeZone: string): (written: string) => string {
   let last = { written: '', day: '' }
   return (written) => {
     if (!/T.*(?:Z|[+-]\d\d:\d\d)$/.test(written)) return written.slice(0, 10)
     if (written === last.written) return last.day
-    // The end of a day is no part of the next one.
+    // 24:00 belongs to the day that ends.
     const at = Temporal.Instant.from(written.replace('T24:00:00', 'T23:59:59').replace(/(\.\d{9})\d+/, '$1'))
     last = { written, day: at.toZonedDateTimeISO(timeZone).toPlainDate().toString() }
     return last.day
   }
 }
 
-// Checks a camt.052, camt.053 or camt.054: counts, sums and balances of each statement, before an entry is booked.
+// Checks counts, sums and balances of each statement in a camt.052, camt.053 or camt.054.
 
-/** `minor` null: the page repeats a balance that belongs to another one. */
+/** `minor` is null if the page repeats the balance of another page. */
 type StatedBalance = { readonly minor: Minor | null; readonly on: string }
 
 export type StatementFacts = {
-  /** Undefined: the statement is not about an account of ours, and its entries are ignored. */
+  /** Undefined: the statement is not about our account, and its entries are ignored. */
   readonly account: BankAccount | undefined
   readonly skipped?: { readonly what: Oddity; readonly text: string }
   readonly statementId: string
@@ -157,20 +157,20 @@ export type StatementFacts = {
   readonly credits: Minor
   readonly debits: Minor
   /**
-   * The sum of the booked entries whose amount cannot be read, as the balances prove it; it is in credits and debits. Undefined: there is none,
-   * or nothing proves it.
+   * The sum of the booked entries with unreadable amounts, as the balances prove it; included in credits and debits.
+   * Undefined: there are none, or the balances do not prove their sum.
    */
   readonly unread?: { readonly count: number; readonly sum: Minor }
   /** The difference between the movement of the balances and the entries; zero if they cannot be compared. */
   readonly difference: Minor
-  /** Booked entries by their value date, if it is after the day of the closing balance. */
+  /** Sums of booked entries by value date, for value dates after the closing balance. */
   readonly valuedLater: ReadonlyMap<string, Minor>
 }
 
 export type InspectedReport = {
   readonly messageId: string
   readonly statements: readonly StatementFacts[]
-  /** `mayBeTaken`: people may decide that it counts as it is. */
+  /** `mayBeTaken`: people may accept the file despite the problem. */
   readonly problem?: { readonly what: Oddity; readonly text: string; readonly mayBeTaken?: true }
 }
 
@@ -179,11 +179,11 @@ type Open = {
   readonly account: BankAccount | 'account' | 'currency'
   readonly all: Counted
   readonly booked: Counted
-  /** Booked entries by their value date. */
+  /** Sums of booked entries by value date. */
   readonly valued: Map<string, Minor>
-  /** An entry in another currency is not in the sums: then they cannot be checked. */
+  /** True if an entry in another currency is missing from the sums, so that they cannot be checked. */
   foreign: boolean
-  /** The booked entries whose amount cannot be read, and between which sums they may be. */
+  /** The number of booked entries with unreadable amounts, and the range of their sum; null if unbounded. */
   readonly unread: { count: number; least: Minor | null; most: Minor | null }
 }
 
@@ -210,7 +210,7 @@ async function inspectReport(
         isStatement = part.head.kind === 'camt.053'
       } else if (part.kind === 'statement') {
         open = begin(part.statement, accounts)
-        // Each page of a statement may be a message of its own under the same id.
+        // Each page of a statement may be a separate message with the same id.
         if (statements.length === 0 && isPage(part.statement.page))
           messageId = `${messageId} ${pagedId(part.statement.id, part.statement.page)}`
       } else if (part.kind === 'entry') {
@@ -240,10 +240,13 @@ async function inspectReport(
   return { messageId, statements, ...(problem === undefined ? {} : { problem }) }
 }
 
-/** More is no slip of one entry, and too many cases for people. */
+/** Above this the whole file is refused: one case each would be too many for people. */
 const unreadEntriesMax = 100
 
-/** An entry that cannot be read waits alone. A message of which nothing can be read waits as a whole: the bank has changed its form. */
+/**
+ * Tells whether a message waits as a whole: none of its entries can be read, as after a change of the bank's format, or
+ * too many cannot. Otherwise only the unreadable entries wait.
+ */
 const isBroken = ({ booked, entries }: { readonly booked: number; readonly entries: number }): boolean =>
   entries > unreadEntriesMax || (entries > 1 && entries === booked)
 
@@ -270,7 +273,7 @@ function count(open: Open, entry: BankEntry): void {
     open.valued.set(on, (open.valued.get(on) ?? 0n) + (entry.isCredit ? (minor ?? 0n) : -(minor ?? 0n)))
 }
 
-/** An amount with too many decimals is one of its two neighbours; of another text nothing is known. */
+/** Counts an unreadable amount. One with too many decimals is rounded down or up; any other is unbounded. */
 function countUnread({ unread }: Open, { amount, isCredit }: BankEntry, currency: Currency): void {
   unread.count += 1
   const between = neighboursOf(amount.minor === null ? amount.text : '', currency)
@@ -316,7 +319,7 @@ function end(open: Open, isStatement: boolean, messagePage: Page | undefined): E
   }
   const page = head.page ?? (difference === 0n ? undefined : messagePage)
   if (isPage(page)) {
-    // Totals, and the balances that each page repeats, belong to the whole statement.
+    // Totals and repeated balances belong to the whole statement.
     const [first, last] = difference === 0n ? [true, true] : [/^0*1$/.test(page.number), page.isLast]
     const own = { opening: undated(opening, first), closing: undated(closing, last) }
     return { facts: { ...facts, ...own, statementId: pagedId(head.id, page) } }
@@ -333,7 +336,7 @@ function end(open: Open, isStatement: boolean, messagePage: Page | undefined): E
 const isWithin = ({ least, most }: Open['unread'], sum: Minor): boolean =>
   least === null || most === null || (least <= sum && sum <= most)
 
-/** Drops its amount if that belongs to another page. */
+/** Drops the amount of a balance that belongs to another page. */
 const undated = (balance: DatedBalance | null, isOwn: boolean): StatementFacts['closing'] =>
   balance === null || isOwn ? balance : { minor: null, on: balance.on }
 
@@ -342,7 +345,7 @@ const isPage = (page: Page | undefined): page is Page =>
   page !== undefined && !(page.isLast && /^0*1$/.test(page.number))
 const pagedId = (id: string, page: Page | undefined): string => (isPage(page) ? pageIdOf(id, page.number) : id)
 
-/** The number within the year, if the bank gives one; otherwise its own count. */
+/** Reads the electronic sequence number, or else the legal one. */
 function sequenceOf({ electronicSequence, legalSequence }: StatementHead): bigint | null {
   const text = electronicSequence ?? legalSequence
   return text !== undefined && /^\d{1,18}$/.test(text) ? BigInt(text) : null

@@ -1,6 +1,6 @@
 /**
- * Finds the bookings of a page that are known already, from this message or another one. A booking may be reported
- * several times: announced, on the statement, as a sum in one message and by its payments in another.
+ * Finds the bookings of a page that this or another message has already reported. A bank may report a booking several
+ * times: announced, on the statement, as a sum, and payment by payment.
  */
 import { amountText, derivedTimeId, newId, nilId } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
@@ -12,7 +12,7 @@ import { absolute } from './accounts.ts'
 import { type Alias, type Group, insertAliases, type Reading } from './store-entries.ts'
 import * as entries from './store-entries.ts'
 
-/** A booking that is written now. `waiting`: it replaces the sum that waited for it. `doubt`: it may be this entry. */
+/** A booking to be inserted. `waiting`: the entry that it replaces. `doubt`: the known entry that it might be. */
 export type Fresh = {
   readonly booking: Booking
   readonly statementId: string | null
@@ -21,7 +21,7 @@ export type Fresh = {
 }
 export type Known = {
   readonly fresh: readonly Fresh[]
-  /** Bookings that a second reading decides: a later page may have the payment that an announced entry is. */
+  /** The number of bookings left to a second reading, because a later page may fit an announced entry better. */
   readonly deferred: number
   readonly reports: readonly Report[]
   readonly corrections: readonly {
@@ -32,7 +32,7 @@ export type Known = {
   }[]
 }
 
-/** The known entries of a page's bookings, and the changes to write: one statement for each kind of change. */
+/** The known entries of a page's bookings, and the changes to write, one SQL statement for each kind. */
 type Page = {
   readonly rows: ReadonlyMap<string, entries.KnownEntry>
   readonly reading: Reading
@@ -44,7 +44,7 @@ type Page = {
   readonly reports: Report[]
 }
 
-/** `isSure`: decides only certain matches. */
+/** Splits the bookings of a page into known and new ones, and writes what is known. `isSure`: only certain matches count. */
 export async function known(
   tx: Tx,
   of: entries.AccountKey,
@@ -73,8 +73,8 @@ export async function known(
 type Named = { readonly booking: Booking; readonly rival: entries.KnownEntry | undefined }
 
 /**
- * A bank may use a reference twice on a day. A booking whose key belongs to an entry with other references gets a key
- * with its own ones, and that entry is its rival.
+ * Reads the entries that have the keys of the bookings. A bank may use a reference twice on a day: a booking whose key
+ * belongs to an entry with other references gets a key of its own references, and that entry becomes its rival.
  */
 async function rowsOf(tx: Tx, of: entries.AccountKey, bookings: readonly Booking[]) {
   const keys = new Set(bookings.flatMap(({ keys: own, wholes }) => [...own, ...wholes]))
@@ -92,8 +92,8 @@ async function rowsOf(tx: Tx, of: entries.AccountKey, bookings: readonly Booking
 }
 
 /**
- * Bookings of a page that a bank gave one reference, amount and day: they are told apart by a number. The one that agrees most
- * with a known entry gets its number, whatever their order is.
+ * Numbers bookings with the same reference, amount and day. The booking that agrees most with a known entry gets the
+ * number of that entry, in whatever order the bank lists them.
  */
 function renumbered(rows: Page['rows'], bookings: readonly Booking[]): readonly Booking[] {
   const numbers = new Map<Booking, Pick<Booking, 'key' | 'keys'>>()
@@ -126,7 +126,7 @@ const pointsOf = ({ unit }: Booking, row: entries.KnownEntry) => evidencePoints(
 const verdictOf = ({ unit }: Pick<Booking, 'unit'>, row: entries.KnownEntry) =>
   compare(factsOf(unit), rowFacts(row), { days: 0, isStatement: true, isNamed: false }).verdict
 
-/** A bank may have used its reference for two bookings of the day. An alias was compared when it was written. */
+/** Tells whether booking and entry agree: a bank may use one reference for two bookings of a day. Aliases were compared before. */
 const isAlike = (booking: Booking, row: entries.KnownEntry): boolean =>
   (row.isAlias ? ['strong', 'same', 'maybe'] : ['strong', 'same']).includes(verdictOf(booking, row))
 
@@ -137,7 +137,7 @@ function withOwnKey(booking: Booking): Booking {
   return { ...booking, key, keys: [key] }
 }
 
-/** A key without a day, from the previous version, names an entry of the same day. */
+/** Finds the row of a key. A key without a day, from the previous version, only counts for an entry of the same day. */
 const rowOf = (
   rows: Page['rows'],
   keys: readonly string[],
@@ -147,7 +147,7 @@ const rowOf = (
     .map((name) => ({ name, row: rows.get(name) }))
     .find(({ name, row }) => row !== undefined && (name === key || name === whole || row.bookedOn === bookedOn))?.row
 
-/** Undefined: no key matches. */
+/** Matches a booking by its keys; undefined if none is known. */
 function knownByKey(of: entries.AccountKey, page: Page, booking: Booking): readonly Fresh[] | undefined {
   const { unit, keys, wholes, statementId } = booking
   const own = rowOf(page.rows, keys, booking)
@@ -160,7 +160,7 @@ function knownByKey(of: entries.AccountKey, page: Page, booking: Booking): reado
   return sum === undefined ? undefined : partOfSum(of, page, booking, sum)
 }
 
-/** The booking is part of a sum that was reported before. A waiting sum is replaced by its payments. */
+/** Matches a booking that is part of a known sum. Payments replace a waiting sum. */
 function partOfSum(of: entries.AccountKey, page: Page, booking: Booking, sum: entries.KnownEntry): readonly Fresh[] {
   if (sum.kind === 'waiting') {
     page.replaced.set(sum.id, sum)
@@ -185,7 +185,7 @@ function see(
   seen.set(statementId, ids.add(row.id))
 }
 
-/** Bookings that no key matches: another message may have reported them in other words. */
+/** Matches bookings without a known key: another message may have reported them with other references. */
 async function knownByWords(
   tx: Tx,
   of: entries.AccountKey,
@@ -226,7 +226,7 @@ function seeGroup({ seen, aliases }: Page, { ids }: Group, { statementId, key }:
   seen.set(statementId, all)
 }
 
-/** Sums of bookings whose payments are known: they are counted already. */
+/** Finds sums whose payments are already counted. */
 async function knownAsPayments(
   tx: Tx,
   of: entries.AccountKey,
@@ -243,7 +243,7 @@ async function knownAsPayments(
   if (sums.length === 0) return new Set()
   const names = [...new Set(sums.map(({ day }) => day.booking))]
   const totals = new Map((await entries.sumsOfBookings(tx, of, names)).map((sum) => [nameOf(sum), sum]))
-  // Without a reference of the bank its name is day and amount, which other payments may have.
+  // Without a bank reference, a booking is named by day and amount, which other payments may share.
   const found = sums.filter(({ booking: { unit }, day }) => {
     const { amount, payments } = totals.get(nameOf(day)) ?? {}
     return amount === unit.amount && (unit.payments === 1 || Number(payments) === unit.payments)
@@ -260,16 +260,16 @@ async function knownAsPayments(
 
 const nameOf = ({ booking, bookedOn }: entries.DayOfBooking): string => `${booking}\n${bookedOn}`
 
-/** Reports a sum that was booked to suspense before its payments were named: a person finds them in the message. */
+/** Reports a sum that was booked to suspense before a message listed its payments. A person finds them in the message. */
 function late(of: entries.AccountKey, { id, entryKey }: entries.KnownEntry): Report {
-  const text = `The payments of a sum were named after it had been booked to suspense: ${entryKey}.`
+  const text = `The bank listed the payments of a sum after the sum was booked to suspense: ${entryKey}.`
   return oddity(of, 'entry_unclear', text, ['late', id], id)
 }
 
 /**
- * A statement counts, not its announcement. An entry that was announced under the same reference on the same day with
- * another amount is the same booking if more agrees than the reference, which banks use again: the difference is booked in
- * addition. Another booking may be that entry in other words, so that the second reading decides what references don't.
+ * Corrects announced amounts, because the statement counts. An entry announced with the same reference and day but
+ * another amount is the same booking if more agrees than the reference, which banks reuse. The difference is booked in
+ * addition. A match that references do not prove is left to the second reading.
  */
 async function corrected(
   tx: Tx,
@@ -315,7 +315,6 @@ async function corrected(
   return { kept, corrections, deferred }
 }
 
-/** Something besides the bank's reference agrees. */
 const agreesIn = ({ unit }: Booking, row: entries.KnownEntry): boolean =>
   verdictOf({ unit }, row) === 'strong' || agreesBesidesReference(factsOf(unit), rowFacts(row))
 

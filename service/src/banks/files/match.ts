@@ -1,4 +1,4 @@
-/** Matches bookings: each gets one meaning, its certainty, and the reports about it. */
+/** Matches bookings with payments, returns, fees and credits, and makes the reports to settlement. */
 import { derivedTimeId, partnerKey } from '../../kernel/index.ts'
 import { reasonOf } from '../../iso20022/index.ts'
 import { bankTextOf, type DebitReason, type Money } from '../../rails/index.ts'
@@ -23,7 +23,7 @@ export type Match = {
   readonly reports: readonly Report[]
   /** Earlier reports that this entry confirms. */
   readonly ties?: readonly { readonly partnerId: string; readonly id: string }[]
-  /** A person decides, and sees which open payments it may be. */
+  /** A person decides, and sees the open payments that it might be. */
   readonly isUnexplained?: true
 }
 export type MatchContext = {
@@ -88,7 +88,7 @@ function matchPayment(context: MatchContext, placed: Placed, { sent, score, agre
   const match = { kind: 'payout' as const, subject, score, matchedBy: matchText(agreed, [...differs, ...elsewhere]) }
   const settled = settle(context, payment, { entryId, reportId: entryId, unit })
   if (elsewhere.length === 0) return { ...match, ...settled }
-  const text = `The bank says that the payment ${paymentName(payment)} went to another account than it was to (${elsewhere.join()}).`
+  const text = `The bank reports that the payment ${paymentName(payment)} went to another account than instructed (${elsewhere.join()}).`
   return {
     ...match,
     ...settled,
@@ -98,14 +98,14 @@ function matchPayment(context: MatchContext, placed: Placed, { sent, score, agre
 
 const ibanForm = /^[A-Z]{2}\d{2}[A-Z0-9]{11,30}$/
 
-/** Reports whether the bank names another account by its IBAN. */
+/** Describes the difference if the bank names another payee account by its IBAN. */
 function wentElsewhere({ counterparty: { account } }: Unit, { creditorAccount }: Payment): readonly string[] {
   return account === null || !ibanForm.test(account) || account === creditorAccount
     ? []
     : [`account: ${account} instead of ${creditorAccount}`]
 }
 
-/** Books the payment. An earlier report is not repeated; only a difference in the amount is reported. */
+/** Books the payment. If its settlement was already reported, only a difference in the amount is reported. */
 function settle(
   context: MatchContext,
   payment: Payment,
@@ -128,7 +128,7 @@ function settle(
   return { reports: [difference(context, { entryId, unit, more: paid - amount, payment })] }
 }
 
-/** The payment has ended with its amount before the bank booked another one. */
+/** Reports that the bank booked another amount than the one with which the payment was settled. */
 function difference(
   { operatorId }: MatchContext,
   {
@@ -140,7 +140,7 @@ function difference(
 ): Report {
   const id = derivedTimeId(entryId, 'difference')
   const { currency } = payment
-  const details = `The bank has booked the payment ${paymentName(payment)} with another amount than it was paid with.`
+  const details = `The bank has booked the payment ${paymentName(payment)} with another amount than it reported before.`
   const account = unit?.account.iban ?? ''
   const origin = { id, subjectId: entryId, entryId }
   const money = { currency, amount: absolute(more) }
@@ -156,7 +156,7 @@ function difference(
   return { ...origin, partnerId: operatorId, kind: 'credit.booked', facts: credit }
 }
 
-/** Matches a sum for many payments: all payments of the batch that are neither booked nor rejected. */
+/** Matches a sum with all payments of its batch that are neither booked nor rejected. */
 function matchBatch(context: MatchContext, placed: Placed): Match {
   const { unit, entryId } = placed
   const open = context.world
@@ -189,9 +189,9 @@ const waiting = (differs: readonly string[]): Match => ({
 })
 
 const waitingForPayments = ({ payments }: Unit): Match =>
-  waiting([`the message does not name the ${payments === 1 ? 'payment' : `${payments} payments`}`])
+  waiting([`the message does not list the ${payments === 1 ? 'payment' : `${payments} payments`}`])
 
-/** Matches the reversal of a credit. The credit's own message may come later. */
+/** Matches the reversal of a credit, whose own message may come later. */
 function matchReversal(context: MatchContext, placed: Placed): Match {
   const { world, operatorId } = context
   const { unit, entryId } = placed
@@ -211,8 +211,8 @@ function matchCredit(context: MatchContext, placed: Placed, best: Scored | undef
 }
 
 /**
- * A payer may write any end-to-end id: without the bank's word that it is a return, the id has to be ours, and
- * everything else has to fit.
+ * Tells whether a credit is the return of a payment. A payer may write any end-to-end id: unless the bank calls it a
+ * return, the id must be ours, and amount and account must match.
  */
 function isReturnOf({ isReturn, isReversal, amount, counterparty }: Unit, { sent, agreed }: Scored): boolean {
   if (isReturn || isReversal || agreed.includes('instruction')) return true
@@ -232,7 +232,7 @@ function matchReturn(context: MatchContext, placed: Placed, { sent, score, agree
     const subject = { partnerId: context.operatorId, id: doubled.id }
     return { ...credit(context, placed, true), kind: 'reversal', subject, score, matchedBy: matchText(agreed) }
   }
-  // A payment comes back once. A second return has no known owner.
+  // A payment is returned once. The owner of a second return is unknown.
   if (payment.status === 'Returned') return credit(context, placed, true)
   if (payment.status !== 'Rejected' && payment.status !== 'Refused') payment.status = 'Returned'
   world.changed.set(partnerKey(partnerId, subjectId), payment)
@@ -257,7 +257,7 @@ function failureOf({ returned, isReversal }: Unit) {
   return { errorKey, details, reasonCode, bankText }
 }
 
-/** `isForPeople`: none of its texts may choose the owner of the money. */
+/** Matches a credit. `isForPeople`: people choose the owner of the money, so that its texts must not. */
 function credit({ operatorId }: MatchContext, { unit, entryId }: Placed, isForPeople: boolean): Match {
   const { account, creditedAccount, counterparty, references, remittance, creditorReferences } = unit
   const isNamed = creditedAccount !== account.iban
@@ -279,8 +279,8 @@ function credit({ operatorId }: MatchContext, { unit, entryId }: Placed, isForPe
 }
 
 /**
- * The booking may be an entry that another message has reported: its money stays in suspense until two persons decide.
- * A booking that names a payment of ours, or the credit that it reverses, is identified by that.
+ * Keeps the money in suspense until two persons decide, if the booking may be an entry that another message has reported.
+ * A booking that names our payment, or the credit that it reverses, is certain.
  */
 export function possiblyAnnounced(
   { operatorId }: MatchContext,
@@ -292,7 +292,7 @@ export function possiblyAnnounced(
   if (doubt === undefined || !isUnnamed) return match
   const account = unit.account.iban
   const details = said(
-    `It may be the entry ${doubt.id} of ${doubt.bookedOn}, which another message has reported and which counts already.`,
+    `It may be the entry ${doubt.id} of ${doubt.bookedOn}, which another message has reported and which already counts.`,
     { information: unit.information, remittance: null },
   )
   const facts = {
@@ -310,21 +310,21 @@ export function possiblyAnnounced(
   return { kind: 'unknown', subject, score: 0, matchedBy: matchText(['amount'], ['announced']), reports: [report] }
 }
 
-// The context of a page's bookings before they are matched: instructions that they may name, under their locks.
+// Reads and locks the instructions and entries that the bookings of a page may match.
 
-/** A copy that changes while the bookings of a page are matched in turn. */
+/** A mutable copy: matching a booking changes what the next booking of the page sees. */
 type Payment = { -readonly [K in keyof words.Sent]: words.Sent[K] }
 
 export type World = {
-  /** Payments of the booking's InstrId; without a known one all with its end-to-end id. */
+  /** Payments with the booking's InstrId, or else with its end-to-end id. */
   readonly named: (unit: Unit) => readonly Payment[]
   /** Payments of the batches and messages that a sum names. */
   readonly batched: (unit: Unit) => readonly Payment[]
   readonly originals: Originals
-  /** Debits of an instruction in addition to its own. */
+  /** Further debits of an instruction, after its first. */
   readonly doubled: (payment: Payment) => readonly { readonly id: string; readonly isReversed: boolean }[]
   readonly changed: Map<string, Payment>
-  /** Originals and doubled debits that this page reverses. */
+  /** Ids of credits and doubled debits that this page reverses. */
   readonly takenBack: Set<string>
 }
 
@@ -367,7 +367,7 @@ export async function readWorld(tx: Tx, of: entries.AccountKey, units: readonly 
 
 type Batches = { readonly sent: readonly words.Sent[]; readonly files: readonly words.OurFile[] }
 
-/** A bank names the batch (PmtInfId), or only the message. */
+/** Reads the payments of sums. A bank names the batch (PmtInfId), or only the message. */
 async function readBatches(tx: Tx, connector: string, sums: readonly Unit[]): Promise<Batches> {
   const batchIds = new Set(sums.flatMap(({ references: { batches } }) => batches))
   const messageIds = sums.flatMap(({ references: { batches, messages } }) => (batches.length > 0 ? [] : messages))

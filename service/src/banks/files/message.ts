@@ -1,4 +1,4 @@
-/** Pure: the message of a file. The same payments and configuration have the same bytes. */
+/** Writes the message of a file. The same payments and configuration give the same bytes. Pure. */
 import { createHash } from 'node:crypto'
 import { ownJson, type PayeeAddress } from '@partner-payments/wire'
 import {
@@ -22,10 +22,10 @@ import type { Contents, OutgoingFile, Payment } from './store-instructions.ts'
 type File = Pick<OutgoingFile, 'id' | 'messageId' | 'madeAt'>
 export type Message = { readonly contents: Contents; readonly bytes: Buffer }
 
-/** A payment in a file: its batch names the debited account. */
+/** A payment in a file. Its batch names the debited account. */
 export type FiledPayment = Payment & { readonly batchId: string }
 
-/** A file has payments of one kind and one currency, so that a bank that refuses one kind refuses no other. */
+/** Groups payments by kind and currency, one group a file, so that a bank that refuses one kind does not refuse others. */
 export const groupedByFile = (
   payments: readonly Payment[],
   rules: Pick<BankRules, 'profile'>,
@@ -34,11 +34,11 @@ export const groupedByFile = (
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([, group]) => group)
 
-/** The payments of a file are one batch. Files of earlier versions have several. */
+/** Puts the payments of a file into one batch. Files of earlier versions have several. */
 export const inBatch = (fileId: string, payments: readonly Payment[]): readonly FiledPayment[] =>
   payments.map((payment) => ({ ...payment, batchId: batchIdOf(fileId, 1) }))
 
-/** The message for payments of one scheme. */
+/** Writes the message for payments of one scheme. */
 export function paymentsMessage(file: File, payments: readonly FiledPayment[], rules: BankRules): Message {
   const [first] = payments
   assert(first !== undefined, 'a file has payments')
@@ -55,8 +55,8 @@ export function paymentsMessage(file: File, payments: readonly FiledPayment[], r
 }
 
 /**
- * The content of a file: its text, and the facts in its row. All our files are written here, so that every text is
- * converted to the permitted characters.
+ * Writes the bytes of a file and the columns of its row. All our files are written here, so that every text is converted
+ * to the permitted characters.
  */
 export function messageOf<Value>(
   write: (message: Value) => Iterable<string>,
@@ -71,16 +71,13 @@ export function messageOf<Value>(
       sha256: createHash('sha256').update(bytes).digest('hex'),
       bytes: BigInt(bytes.length),
       payments: BigInt(payments.length),
-      // All currencies of banks have two digits, and CtrlSum adds them up without regard to which they are.
+      // All currencies of banks have two digits, and CtrlSum ignores the currency.
       controlSum: amountText(minor, 'EUR'),
     },
   }
 }
 
-/**
- * The execution day: for an instant payment the day on which its file is made, for a credit transfer that of its
- * window.
- */
+/** Computes the execution date: for an instant payment the day of its file, for a credit transfer that of its window. */
 export const executionDateOf = (
   { schemeApplied, currency }: Pick<Payment, 'schemeApplied' | 'currency'>,
   madeAt: Date,
@@ -123,7 +120,7 @@ function batchOf(id: string, executionDate: string, payments: readonly Payment[]
     debtorAgent: { bic: account.bic },
     ...ifGiven('debtorAgentInstruction', payeeCheck),
     ...ifGiven('chargeBearer', chargeBearer),
-    // Sorted by id, because the database answers in any order.
+    // Sorted by id, because the database returns rows in any order.
     transfers: payments.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map((payment) => transferOf(payment, rules)),
   }
 }
@@ -144,7 +141,7 @@ const transferOf = (payment: Payment, rules: BankRules): CreditTransfer => ({
     remittanceOf(payment.remittance)),
 })
 
-/** The bank and the account of the payee. The clearing system names the bank of an account without an IBAN. */
+/** Returns the payee's bank and account. The clearing system names the bank of an account without an IBAN. */
 function creditorOf({
   creditorAccount: text,
   creditorBic: bic,
@@ -157,7 +154,7 @@ function creditorOf({
   return { creditorAgent, creditorAccount: { other: account.accountNumber } }
 }
 
-/** Structured in every profile: the elements of ISO 20022 for the fields of the API. */
+/** Converts the address of the API to ISO 20022, structured in every profile. */
 function addressOf({ creditorAddressJson: text }: Payment): PostalAddress | undefined {
   if (text === undefined || text === null) return undefined
   const { streetName, buildingNumber, postalCode, city, state, country } = ownJson<PayeeAddress>(text)
@@ -171,11 +168,11 @@ function addressOf({ creditorAddressJson: text }: Payment): PostalAddress | unde
   }
 }
 
-/** The type of an American account, where the form of the market has a place for it. */
+/** Returns the type of an American account, if the market's format has an element for it. */
 const typeOf = ({ creditorAccountType: type }: Payment, { profile }: BankRules): string | undefined =>
   type === null || type === undefined || !profile.hasAccountType ? undefined : accountTypeCodes[type]
 
-/** A bill carries its QR reference and no text. Undefined: the payment was accepted before the bank's profile had bills. */
+/** A bill has its QR reference and no text. Undefined: the payment was accepted before the bank's profile had bills. */
 function billOf(text: string | null): { readonly remittance: Remittance } | undefined {
   const creditorReference = qrReferenceOf(text)
   if (creditorReference === undefined) return undefined

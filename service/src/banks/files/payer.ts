@@ -1,4 +1,4 @@
-/** The payer of an instruction: read from the customer when the bank's connector takes it, sealed, and written as the ultimate debtor. */
+/** Reads the payer of an instruction when the connector takes it, seals the payer, and writes it as the ultimate debtor. */
 import { ownJson } from '@partner-payments/wire'
 import type { OtherId, Party } from '../../iso20022/index.ts'
 import type { SealedColumn } from '../../postgres/index.ts'
@@ -16,17 +16,17 @@ export const sealedPayers: SealedColumn = {
   contextOf: (partnerId, cell) => payerContext(partnerId, cell('id')),
 }
 
-/** Whom the files of a bank name as the payer of a payment. Undefined: only the owner of the account. */
+/** Chooses the payer that the bank's files name. Undefined: only the owner of the account. */
 function payerKeyOf(
   { partnerId, customerId }: Pick<Instruction, 'partnerId' | 'customerId'>,
   { payer = 'customer' }: Pick<BankRules, 'payer'>,
 ): PayerKey | undefined {
-  // The money of a case goes back without a customer: the owner of the account pays.
+  // The money of a case is returned without a customer: the owner of the account pays.
   if (payer === 'none' || customerId === undefined) return undefined
   return { partnerId, customerId: payer === 'partner' ? null : customerId }
 }
 
-/** The sealed payers of instructions, by their ids. */
+/** Reads and seals the payers of instructions. Returns them by instruction id. */
 export async function sealPayers(
   { payers, rules }: Pick<BankDeps, 'payers' | 'rules'>,
   instructions: readonly Instruction[],
@@ -55,16 +55,16 @@ export const openPayers = <Row extends Sealed>({ payers }: Pick<BankDeps, 'payer
     return { ...row, payer: ownJson<PayerData>(payers.sealer.open(payerSealed, payerContext(row.partnerId, row.id))) }
   })
 
-/** ISO 17442. KYC has what a partner has sent. */
+/** ISO 17442. The partner sends the LEI unchecked. */
 const leiForm = /^[A-Z0-9]{18}\d{2}$/
 
 /**
- * UltmtDbtr. The account stands in `Othr`, because no version of the message has an account for the party; a payer without an IBAN has its
- * customer number there. Schemes with one place for it get nothing else (docs/decisions/0137-the-payer-stands-in-the-file.md).
+ * Writes UltmtDbtr. The account is in `Othr`, because the message has no account element for the party; without an IBAN,
+ * the customer number is there (docs/decisions/0137-the-payer-stands-in-the-file.md).
  */
 export function ultimateDebtorOf(payment: Payment, rules: Pick<BankRules, 'profile'>): Party | undefined {
   const { payer } = payment
-  // Guidelines ask for the name of a party that is named at all.
+  // The guidelines require the name of every party in the message.
   if (payer === undefined || payer.name === null) return undefined
   const { profile } = rules
   const { isPerson, name, account, customerNumber, documentNumber, address, lei } = payer
@@ -75,7 +75,7 @@ export function ultimateDebtorOf(payment: Payment, rules: Pick<BankRules, 'profi
     { id: customerNumber, scheme: { code: 'CUST' } },
     ...(documentNumber === null ? [] : [{ id: documentNumber, scheme: { code: documentCode } }]),
   ].slice(0, payerIdsMax)
-  // Version 03 has no element for it, and writes it as one more `Othr`.
+  // Version 03 has no element for the LEI and writes it as another `Othr`.
   const hasLei = lei !== null && leiForm.test(lei) && (profile.message === 'pain.001.001.09' || payerIdsMax > 1)
   const { lines, postCode, town, country } = address
   const [street, buildingName] = lines

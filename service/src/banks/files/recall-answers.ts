@@ -1,4 +1,4 @@
-/** Processes a bank's answers to recalls (camt.029). Their money comes as a return. */
+/** Processes a bank's answers to recalls (camt.029). The money comes separately, as a return. */
 import type { RecallAnswer } from '../../iso20022/index.ts'
 import { present } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
@@ -9,7 +9,7 @@ import type { Lease } from './lease.ts'
 import { oddity, recallAnswer, type Report, writeReports } from './reports.ts'
 import * as store from './store-incoming.ts'
 
-/** The meaning of a status, of one payment or of all. */
+/** The meaning of the status of one payment or of the whole case. */
 const meanings: Readonly<Record<string, store.RecallAnswered['status']>> = {
   ACCR: 'Accepted',
   CNCL: 'Accepted',
@@ -24,7 +24,7 @@ const meanings: Readonly<Record<string, store.RecallAnswered['status']>> = {
 type Answered = {
   readonly ids: readonly string[]
   readonly payment: store.Named
-  /** The whole case: all recalls of one of our files. */
+  /** Our files all of whose recalls are answered. */
   readonly fileIds: readonly string[]
   readonly status: store.RecallAnswered['status']
   readonly code: string | null
@@ -38,8 +38,8 @@ const idsIn = (text: string | undefined): readonly string[] => {
 }
 
 /**
- * Each named payment. Without one, or for a whole batch, the answer is about all recalls of the case, which is a file
- * of ours.
+ * Reads the answer about each named payment. Without a named payment, the answer is about the whole case: all recalls of
+ * one of our files.
  */
 function answersOf({
   caseId,
@@ -69,8 +69,8 @@ function answersOf({
 }
 
 /**
- * The recall whose id is named. Otherwise the newest one of the named payment, or all of a file. If several payments
- * have the end-to-end id of a partner, none of their recalls.
+ * Finds the recalls that an answer is about: by their ids, or the newest recall of the named payment, or all of a file.
+ * If several payments have the end-to-end id, none of their recalls counts.
  */
 function answered(
   { ids, payment, fileIds }: Answered,
@@ -87,7 +87,7 @@ function answered(
   return [...ofPayment, ...rows.filter(({ fileId }) => fileId !== null && fileIds.includes(fileId))]
 }
 
-/** Reports each answer that changes a request to settlement. */
+/** Stores answers, and reports to settlement each answer that changes a recall. */
 export async function writeAnswers(
   tx: Tx,
   connector: string,
@@ -136,7 +136,7 @@ export function createRecallAnswers({ clock, rules, operatorId }: BankDeps) {
       const now = clock.now()
       await writeAnswers(tx, rules.id, [...changed.values()], now)
       if (lost === 0) return
-      const text = `The bank answers a recall that is not known: message ${message.messageId}, case ${message.caseId ?? 'without id'}.`
+      const text = `The bank answers an unknown recall: message ${message.messageId}, case ${message.caseId ?? 'without id'}.`
       const report = oddity({ operatorId, connector: rules.id }, 'entry_unclear', text, ['recall', messageId])
       writeReports(tx, rules.id, [report], now)
     })

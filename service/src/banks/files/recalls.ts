@@ -1,4 +1,4 @@
-/** Recalls of payments: the requests, their files, and their letters to banks that take no files of recalls. */
+/** Requests recalls of payments and sends them to the bank, in files or in letters. */
 import { Refusal } from '../../kernel/api/index.ts'
 import { after, amountText, type Clock, newId, present, secondMs } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
@@ -21,8 +21,8 @@ import { oddity, writeReports } from './reports.ts'
 import { sentByReferences } from './store-incoming.ts'
 
 /**
- * ExternalCancellationReason1Code, as SEPA accepts it from the payer: doubled, technical, fraud, by the customer, wrong
- * account, wrong amount.
+ * The codes of ExternalCancellationReason1Code that SEPA accepts from the payer: duplicate, technical error, fraud,
+ * requested by the customer, wrong account, wrong amount.
  */
 export const recallReasons = ['DUPL', 'TECH', 'FRAD', 'CUST', 'AC03', 'AM09'] as const
 export type RecallReason = (typeof recallReasons)[number]
@@ -31,7 +31,7 @@ const atBank: ReadonlySet<string> = new Set(['Filed', 'Accepted', 'Settled'])
 
 export type RecallRequest = InstructionKey & { readonly reason: RecallReason; readonly staff: string }
 
-/** Refuses: not_found, validation_failed. `id` of the request is that of the instruction. */
+/** Requests a recall for the operator. `id` is that of the instruction. Refuses: not_found, validation_failed. */
 export const createRequestRecall =
   ({ db, clock }: { readonly db: Database; readonly clock: Clock }) =>
   ({ partnerId, id, reason, staff }: RecallRequest, also?: (tx: Tx) => Promise<void>): Promise<store.RecallView> =>
@@ -41,7 +41,7 @@ export const createRequestRecall =
       if (!atBank.has(payment.status))
         throw new Refusal(
           'validation_failed',
-          `The payment is ${payment.status}: only a payment that is at the bank can be recalled.`,
+          `The payment is ${payment.status}. Only a payment that the bank has can be recalled.`,
         )
       const { connector } = payment
       const row = {
@@ -54,19 +54,19 @@ export const createRequestRecall =
         requestedBy: staff,
         now: clock.now(),
       }
-      if ((await store.insertRecall(tx, row)) === 0) throw new Refusal('validation_failed', 'The payment has a recall.')
+      if ((await store.insertRecall(tx, row)) === 0) throw new Refusal('validation_failed', 'The payment already has a recall. Wait for its answer.')
       const recall = await store.recallOf(tx, { partnerId, id })
       if (recall === undefined) throw new Refusal('not_found', 'No such recall.')
       await also?.(tx)
       return recall
     })
 
-/** How long a file of recalls usually takes to the bank. */
+/** The usual time until the bank has a file of recalls. */
 const deliveryMs = 10 * secondMs
 
 /**
- * Stores a partner's request in the table of the operator's, so that a payment has one open request at the bank. A
- * repetition is the same request. If the operator has recalled the payment, that request and its answer count for both.
+ * Stores a partner's recall in the same table as the operator's, so that a payment has one open recall at the bank. If
+ * the operator has already recalled the payment, that recall and its answer count for both. Idempotent.
  */
 export const createTakeRecall =
   ({ db, clock, rules }: Pick<BankDeps, 'db' | 'clock' | 'rules'>) =>
@@ -88,22 +88,22 @@ export const createTakeRecall =
       return { taken: true, ...(isKept ? { notBefore: after(clock.now(), deliveryMs) } : {}) }
     })
 
-/** A recall without a file went by a letter. */
+/** Tells whether the bank has the recall. A recall without a file was sent in a letter. */
 async function isDelivered(tx: Tx, { fileId }: store.RecallView): Promise<boolean> {
   if (fileId === null) return true
   return (await filesByIds(tx, [fileId])).get(fileId)?.state === 'Delivered'
 }
 
-// Makes files of waiting recalls: a recall names one batch of one message of ours.
+// Writes waiting recalls into files. A recall message names one batch of one of our messages.
 
 const recallsPerFileMax = 500
 
-/** Returns how many recalls are in the file that it made. */
+/** Writes one file of recalls and returns their number. */
 export function createMakeRecalls({ db, clock, rules }: BankDeps, kind: RecallKind, onMade: (recalls: number) => void) {
   return async (): Promise<number> => {
     const queued = await store.queuedRecalls(db, rules.id, recallsPerFileMax)
     const originals = await filesByIds(db, [...new Set(queued.map(({ fileId }) => fileId))])
-    // A payment whose file is under way is recalled after it.
+    // A payment is recalled once its file is delivered.
     const first = queued.find(({ fileId }) => originals.get(fileId)?.state === 'Delivered')
     const original = first && originals.get(first.fileId)
     if (original === undefined) return 0
@@ -133,11 +133,11 @@ export function createMakeRecalls({ db, clock, rules }: BankDeps, kind: RecallKi
   }
 }
 
-// Pure: the recall message for payments of one batch.
+// Writes the recall message for payments of one batch. Pure.
 
 type File = Pick<OutgoingFile, 'messageId' | 'madeAt'>
 
-/** CxlId: the bank's answer names the recall by it. */
+/** Formats the CxlId, by which the bank's answer names the recall. */
 const cancellationIdOf = (recallId: string): string => recallId.replaceAll('-', '')
 
 export function recallMessage(
@@ -178,12 +178,12 @@ export function recallMessage(
   return messageOf(recallXml, recall, recalls)
 }
 
-// Recalls for banks that take no camt.055: a case asks people to send a letter, which has every reference that the bank needs. They record that it
-// is sent, and the bank's answer.
+// Recalls for banks that do not take files of recalls. A case asks people to send a letter with every reference that the
+// bank needs. They record that it was sent, and the bank's answer.
 
 const recallsPerStepMax = 100
 
-/** Opens a case for each recall that waits for a letter, and returns how many. */
+/** Opens a case for each recall that waits for a letter, and returns their number. */
 export const createTellLetters =
   ({ db, clock, rules, operatorId }: BankDeps) =>
   async (): Promise<number> => {
@@ -192,7 +192,7 @@ export const createTellLetters =
     await db.transaction(async (tx) => {
       for (const group of byShard(tx, waiting)) store.noteTold(tx, group, clock.now())
       const reports = waiting.map(({ partnerId, id, instructionId, reason }) => {
-        const text = `A recall waits for a letter to the bank: ${reason}, of the payment ${instructionId}. Print it by "bank recall letter", send it, and record that by "bank recall sent".`
+        const text = `A recall of the payment ${instructionId} (${reason}) must go to the bank by letter. Print it with "bank recall letter", send it, and record it with "bank recall sent".`
         return { ...oddity({ operatorId, connector: rules.id }, 'recall_letter', text, [id], id), partnerId }
       })
       writeReports(tx, rules.id, reports, clock.now())
@@ -211,7 +211,7 @@ const words: Readonly<Record<string, string>> = {
 
 type Deps = { readonly db: Database; readonly clock: Clock; readonly banks: readonly BankRules[] }
 
-/** Writes the letter. Refuses: not_found (no payment, or no recall). */
+/** Writes the letter of a recall. Refuses: not_found (no payment, or no recall). */
 export const createRecallLetter =
   ({ db, banks, clock }: Deps) =>
   async ({ partnerId, id }: InstructionKey): Promise<AsyncGenerator<Uint8Array>> => {
@@ -264,7 +264,7 @@ function accountOf(text: string): string {
   return `${bank}, account ${account.accountNumber}`
 }
 
-/** Records that a letter is sent. Returns the id of the recall. Refuses: not_found, validation_failed (it does not wait for one). */
+/** Records that a letter was sent. Returns the id of the recall. Refuses: not_found, validation_failed (not waiting for a letter). */
 export const createLetterSent =
   ({ clock }: { readonly clock: Clock }) =>
   async (tx: Tx, key: InstructionKey): Promise<string> => {
@@ -278,8 +278,8 @@ export const createLetterSent =
 type LetterAnswer = InstructionKey & { readonly accepted: boolean; readonly code: string | null }
 
 /**
- * Records the bank's answer to a letter, as a message would give it. Money comes as a return. Refuses: not_found, validation_failed (no letter was
- * sent, or the answer is final).
+ * Records the bank's answer to a letter. The money comes separately, as a return. Refuses: not_found, validation_failed
+ * (the recall did not go by letter).
  */
 export const createLetterAnswered =
   ({ clock }: { readonly clock: Clock }) =>
@@ -290,7 +290,7 @@ export const createLetterAnswered =
     if (recall.fileId !== null || !['Sent', 'Pending', 'Accepted', 'Refused'].includes(recall.status))
       throw new Refusal(
         'validation_failed',
-        `The recall is ${recall.status}. Only a recall by letter can be answered by hand.`,
+        `The recall is ${recall.status}. Only an answer to a sent letter can be recorded manually.`,
       )
     const status = accepted ? 'Accepted' : 'Refused'
     const answer = { partnerId, id: recall.id, status, answerCode: code, answerDetails: null } as const

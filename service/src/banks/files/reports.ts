@@ -1,4 +1,4 @@
-/** Reports to settlement, as rows. The id of a report is derived from its content, so that a repetition adds none. */
+/** Writes reports to settlement as rows. Derived ids make repeated reports equal, so that each is stored once. */
 import type { ErrorKey } from '@partner-payments/wire'
 import type { NamedReferences, PayeeResult } from '../../iso20022/index.ts'
 import { derivedTimeId, nilId } from '../../kernel/index.ts'
@@ -13,7 +13,6 @@ type Failure = {
   readonly reasonCode: string | null
   readonly bankText?: string | null
 }
-/** Each maker says whether the texts of the bank may choose the owner of the money. */
 type CreditFacts = Credit & { readonly creditorReferences: NamedReferences }
 export type Report = {
   readonly partnerId: string
@@ -56,14 +55,14 @@ export function writeReports(tx: Tx, connector: string, reports: readonly Report
   for (const group of byShard(tx, rows)) insertNotifications(tx, group)
 }
 
-/** Sorts before all others of its time, because the settlement of a payment comes before its return. */
+/** The id of a settlement report. It sorts first, because the settlement of a payment precedes its return. */
 export const settledId = (connector: string, { partnerId, id }: InstructionKey): string =>
   derivedTimeId(nilId, 'settled', connector, partnerId, id)
 
 export const rejectedId = (connector: string, { partnerId, id }: InstructionKey, attempt: number): string =>
   derivedTimeId(nilId, 'rejected', connector, partnerId, id, String(attempt))
 
-/** A bank may check a payee again, with another result. */
+/** The id of a payee check's report. A bank may check a payee again with another result. */
 export const payeeCheckedId = (
   connector: string,
   { partnerId, id }: InstructionKey,
@@ -71,7 +70,7 @@ export const payeeCheckedId = (
   payee: PayeeResult,
 ): string => derivedTimeId(nilId, 'payee', connector, partnerId, id, String(attempt), payee)
 
-/** A bank may change its answer: each one is reported once. */
+/** Reports the answer to a recall. A bank may change its answer; each one is reported once. */
 export function recallAnswer(
   connector: string,
   { partnerId, id: subjectId, instructionId }: InstructionKey & { readonly instructionId: string },
@@ -82,9 +81,7 @@ export function recallAnswer(
   return { partnerId, id, subjectId, kind: 'recall.answered', facts: { instructionId, ...answer } }
 }
 
-/**
- * `names`: the parts of the oddity. Equal parts are the same case. `subjectId`: the id of its subject, if there is one.
- */
+/** Reports an oddity. Oddities with equal `names` share a case. */
 export function oddity(
   { operatorId, connector }: { readonly operatorId: string; readonly connector: string },
   what: Oddity,

@@ -1,4 +1,4 @@
-/** Reversals of credits by the bank, whose messages may come in any order. */
+/** Matches the bank's reversals of credits with the credits, in whatever order their messages come. */
 import { ownJson } from '@partner-payments/wire'
 import { type Currency, newId } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
@@ -14,7 +14,7 @@ import type { References, Unit } from './units.ts'
 export type CreditNames = Pick<References, 'bank' | 'endToEnd'>
 export type Originals = (names: CreditNames) => readonly entries.Original[]
 
-/** A reversal has the bank's reference of its credit, or its end-to-end id. */
+/** Reads the credits that reversals may name, by the bank's reference or the end-to-end id. */
 export async function readOriginals(
   tx: Tx,
   of: entries.AccountKey,
@@ -41,7 +41,7 @@ export type Reversal = Pick<Unit, 'amount' | 'remittance' | 'information'> & {
   readonly names: CreditNames
 }
 
-/** The match of a reversal with its credit, which is added to `takenBack`; undefined: its credit is not known. */
+/** Matches a reversal with its credit, and adds the credit to `takenBack`. Undefined: the credit is unknown. */
 export function takeBack(
   { entryId, currency, amount, names, remittance, information }: Reversal,
   { originals, takenBack }: { readonly originals: Originals; readonly takenBack: Set<string> },
@@ -56,7 +56,7 @@ export function takeBack(
     .filter((part) => part !== null && part !== '')
     .join(' ')
   const facts = { money: { currency, amount: absolute(amount) }, details }
-  // Reports of the same time are delivered in the order of their ids: this one after that of the credit.
+  // Simultaneous reports are delivered in the order of their ids: a new id sorts after that of the credit.
   const report: Report = { partnerId, id: newId(), subjectId: found.id, entryId, kind: 'credit.reversed', facts }
   return {
     kind: 'reversal' as const,
@@ -69,7 +69,7 @@ export function takeBack(
 
 const rowsPerRound = 1000
 
-/** Matches waiting reversals with credits that have come since. */
+/** Matches waiting reversals with credits that have arrived since. */
 export function matchWaitingReversals({ rules, operatorId, clock }: BankDeps, lease: Lease): Promise<number> {
   return lease.transaction(async (tx) => {
     const rows = await entries.waitingReversals(tx, operatorId, rules.id, rowsPerRound)

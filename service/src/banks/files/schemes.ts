@@ -1,4 +1,4 @@
-/** Pure: the scheme of a payment, and whether it can be sent at all. */
+/** Chooses the scheme of a payment, or refuses the payment. Pure. */
 import type { ErrorKey } from '@partner-payments/wire'
 import type { PaymentKind } from '../../iso20022/index.ts'
 import {
@@ -22,7 +22,7 @@ import type { BankRules, Reach, Scheme } from './deps.ts'
 export type SchemeChoice = {
   readonly requested: Scheme
   readonly applied: Scheme
-  /** The reason why it does not use the preferred scheme; null: it does. */
+  /** Why the payment does not use the preferred scheme; null if it does. */
   readonly reason: string | null
 }
 export type SchemeRefusal = { readonly errorKey: ErrorKey; readonly details: string; readonly reasonCode: string }
@@ -34,11 +34,11 @@ type Rules = Pick<BankRules, 'accounts' | 'preferred' | 'instantMax' | 'reach' |
 
 export const isRefused = (choice: SchemeChoice | SchemeRefusal): choice is SchemeRefusal => 'errorKey' in choice
 
-/** Reports whether a payment goes by SEPA. Every other one goes by SWIFT. */
+/** Reports whether a payment goes by SEPA. All others go by SWIFT. */
 export const isSepa = ({ currency, creditorAccount: account, creditorBic: bic }: Place): boolean =>
   railOf(currency, { account, bic }) === 'Sepa'
 
-/** The kind of a payment in a profile. A bill to a QR-IBAN is one only where the profile has bills. */
+/** Returns the kind of a payment in a profile. A payment to a QR-IBAN is a bill only if the profile has bills. */
 export function kindOf(
   payment: Place & { readonly schemeApplied: Scheme },
   { profile }: Pick<Rules, 'profile'>,
@@ -51,7 +51,10 @@ export function kindOf(
 const isBill = ({ currency, creditorAccount }: Place, { kinds }: Rules['profile']): boolean =>
   kinds.QrBill !== undefined && currency === 'EUR' && isQrIban(creditorAccount)
 
-/** `executionDay`: of a credit transfer, `YYYY-MM-DD`. The bank refuses by the requirements of that day. */
+/**
+ * Chooses the scheme of a payment. `executionDay` is that of a credit transfer, `YYYY-MM-DD`: the bank applies the
+ * requirements of that day.
+ */
 export function chooseScheme(payment: Payment, rules: Rules, executionDay: string): SchemeChoice | SchemeRefusal {
   const refusal = refusalOf(payment, rules)
   if (refusal !== undefined) return refusal
@@ -69,10 +72,11 @@ export function chooseScheme(payment: Payment, rules: Rules, executionDay: strin
     if (lacking.some(({ field }) => field === 'bic')) return bankUnknown
     if (lacking.length > 0) return addressMissing(lacking)
   }
-  // The lists of reach are those of the schemes of SEPA. Other currencies have been configured by them as well.
+  // `reach` lists banks of the SEPA schemes. Installations also use it for other currencies than EUR.
   if (payment.currency === 'EUR' && !isSepa(payment))
     return {
-      ...{ requested, applied: 'CreditTransfer' },
+      requested,
+      applied: 'CreditTransfer',
       reason: requested === 'Instant' ? 'the account is outside SEPA' : null,
     }
   const notInstant = whyNotInstant(payment, rules)
@@ -84,7 +88,7 @@ export function chooseScheme(payment: Payment, rules: Rules, executionDay: strin
   return payment.creditorBic === null ? bankUnknown : unreached
 }
 
-/** The required fields that a payment by SWIFT lacks on its execution day. */
+/** Lists the required fields that a payment by SWIFT lacks on its execution day. */
 function whatIsLacking(
   { currency, creditorAccount: account, creditorBic: bic, creditorAddress }: Payment,
   { id }: Rules['profile'],
@@ -97,7 +101,7 @@ function whatIsLacking(
   )
 }
 
-/** The money never leaves: a file with the payment would be refused by the bank (BE04). */
+/** Refuses the payment before it is in a file, because the bank would refuse the file (BE04). */
 const addressMissing = (lacking: readonly Requirement[]): SchemeRefusal => ({
   errorKey: 'InvalidAccountDetails',
   details: `The beneficiary lacks ${lackingText(lacking)}. Update it, and pay again.`,
@@ -109,7 +113,7 @@ const unreached: SchemeRefusal = {
   details: 'No payment scheme reaches the bank of the recipient.',
   reasonCode: 'CNOR',
 }
-/** Codes of the Swiss banks: a required element is missing, or one is not admitted. */
+/** Codes of the Swiss banks: a required element is missing, or an element is not allowed. */
 const qrRefusals = { missing: 'CH21', misplaced: 'CH17' } as const
 
 const bankUnknown: SchemeRefusal = {
@@ -149,7 +153,7 @@ function refusalOf(
 
 function whyNotInstant(payment: Payment, rules: Rules): string | null {
   if (payment.currency !== 'EUR') return 'instant payments are in EUR'
-  if (rules.profile.kinds.Instant === undefined) return "the bank's files carry no instant payments"
+  if (rules.profile.kinds.Instant === undefined) return "the bank's files do not support instant payments"
   if (rules.instantMax !== null && payment.amount > rules.instantMax)
     return 'the amount is above the limit of instant payments'
   return whyNotReached('Instant', payment, rules)

@@ -1,26 +1,23 @@
-/** Pure: how certain it is that a booking is a payment of ours. */
+/** Scores how certainly a booking is one of our payments. Pure. */
 import { amountText, type Currency, dayMs, type Minor } from '../../kernel/index.ts'
 import { absolute } from './accounts.ts'
 import { readInstructionId } from './ids.ts'
 import type { Sent } from './store-incoming.ts'
 import type { Unit } from './units.ts'
 
-/** The score from which a booking is matched automatically. Mere similarity stays below it. */
+/** From this score on, a booking is matched automatically. Similarity alone scores less. */
 export const sureFrom = 75
 
-/** A reference that names one payment. */
 const byInstruction = 100
 const byEndToEnd = 95
-/** The money differs: settlement opens a case. */
+/** The amount differs, so that settlement opens a case. */
 const byEndToEndAlone = 80
 const alike = { amount: 40, account: 20, name: 10, date: 4 } as const
 const daysBetweenMax = 5
 
 export type Scored = { readonly sent: Sent; readonly score: number; readonly agreed: readonly string[] }
 
-/**
- * The score of a debit or a return against an instruction by its references; undefined: they name another one, or none.
- */
+/** Scores a debit or return against a payment by its references; undefined if they do not name this payment. */
 function scoreByReference(unit: Unit, sent: Sent): Scored | undefined {
   if (sent.currency !== unit.account.currency) return undefined
   const isAmount = sent.amount === absolute(unit.amount)
@@ -34,8 +31,8 @@ function scoreByReference(unit: Unit, sent: Sent): Scored | undefined {
 }
 
 /**
- * The payment that the references name. The InstrId is ours and names one. Several payments may have the end-to-end id
- * of a partner: then amount and account must be those of exactly one. Otherwise undefined, and a person decides.
+ * Finds the payment that the references name. Our InstrId names exactly one. If several payments have the partner's
+ * end-to-end id, amount and account must match exactly one. Otherwise undefined, and a person decides.
  */
 export function surest(unit: Unit, named: readonly Sent[]): Scored | undefined {
   const scores = named.flatMap((sent) => scoreByReference(unit, sent) ?? [])
@@ -48,7 +45,7 @@ export function surest(unit: Unit, named: readonly Sent[]): Scored | undefined {
   return fitting.length === 1 ? fitting[0] : undefined
 }
 
-/** The score of a debit without references against an instruction: for the person who decides. */
+/** Scores a debit without references against a payment, for the person who decides. */
 export function scoreByLooks(unit: Unit, sent: Sent): Scored | undefined {
   if (sent.currency !== unit.account.currency || sent.amount !== absolute(unit.amount)) return undefined
   const { account, name } = unit.counterparty
@@ -65,13 +62,13 @@ const plain = (name: string): string =>
     .replace(/[^\p{Letter}\p{Number}]/gu, '')
     .toLowerCase()
 
-/** The surest first; of equal ones an unbooked one, then the oldest. */
+/** Sorts by score; among equal scores, unbooked payments first, then the oldest. */
 export const surestFirst = (a: Scored, b: Scored): number =>
   b.score - a.score ||
   Number(a.sent.entryId !== null) - Number(b.sent.entryId !== null) ||
   a.sent.createdAt.getTime() - b.sent.createdAt.getTime()
 
-/** The text in the entry: what agreed, and what differed. */
+/** Formats what agreed and what differed, for the row of the entry. */
 export const matchText = (agreed: readonly string[], differs: readonly string[] = []): string =>
   JSON.stringify(differs.length === 0 ? { agreed } : { agreed, differs })
 

@@ -30,7 +30,7 @@ import { isBic, isIban, isoConnectorId, numberings } from '../../rails/index.ts'
 import { type BankAccount, type BankRules, chargeBearers, payerDataModes, payers, type Reach, schemes } from './deps.ts'
 import { readTransport, type TransportConfig } from './transport/settings.ts'
 
-/** A bank, and the transport of its files. */
+/** The rules of a bank and the transport of its files. */
 export type BankConfig = BankRules & { readonly transport: TransportConfig }
 
 const bankFields = [
@@ -84,9 +84,7 @@ const addressFields = [
 
 const nameForm = /^[a-z0-9][a-z0-9-]{0,39}$/
 const dayForm = /^\d{4}-\d\d-\d\d$/
-/**
- * The limit bounds the time of the transaction that makes a file; banks accept fewer than 100,000 payments in a file.
- */
+/** Limits the duration of the transaction that writes a file. Banks accept up to 100,000 payments in a file. */
 const paymentsPerFileMaxMax = 20_000
 const gigabyte = 1024 ** 3
 
@@ -95,14 +93,14 @@ function accountOf(value: unknown, path: string): BankAccount {
   const iban = textOf(fields, 'iban').replaceAll(' ', '')
   const bic = textOf(fields, 'bic')
   const currency = fields.given['currency'] ?? 'EUR'
-  if (!isIban(iban)) return refuseSettingField(fields, 'iban', 'an IBAN with right check digits')
+  if (!isIban(iban)) return refuseSettingField(fields, 'iban', 'an IBAN with valid check digits')
   if (!isBic(bic)) return refuseSettingField(fields, 'bic', 'a BIC of 8 or 11 capital letters and digits')
   if (typeof currency !== 'string' || !isCurrency(currency) || !isFiat(currency))
     return refuseSettingField(fields, 'currency', 'a currency of banks, such as EUR')
   return { iban, bic, currency, ownerName: textOf(fields, 'ownerName', 70), ownerAddress: addressOf(fields) }
 }
 
-/** Structured, or hybrid: since 15 November 2026 banks accept no address without its town and country. */
+/** Reads a structured or hybrid address. Since 15 November 2026 banks refuse addresses without town and country. */
 function addressOf(account: Fields): PostalAddress {
   const fields = nested(account, 'ownerAddress', addressFields)
   const country = textOf(fields, 'country', 2)
@@ -113,7 +111,7 @@ function addressOf(account: Fields): PostalAddress {
       ? line
       : refuseSettingField(fields, 'lines', 'texts of at most 70 characters'),
   )
-  if (lines.length > 2) return refuseSettingField(fields, 'lines', 'at most two lines beside the town and the country')
+  if (lines.length > 2) return refuseSettingField(fields, 'lines', 'at most two lines in addition to town and country')
   const parts = addressFields
     .filter((key) => key !== 'lines' && key !== 'town' && key !== 'country')
     .flatMap((key) => {
@@ -142,7 +140,7 @@ function initiatorOf(fields: Fields): BankRules['initiator'] {
   return { name: textOf(initiator, 'name', 70), ...(id === undefined ? {} : { id }) }
 }
 
-/** Null: not given. */
+/** Reads an amount in euros; null if it is absent. */
 function minorOf(fields: Fields, key: string): Minor | null {
   const value = fields.given[key]
   if (value === undefined) return null
@@ -153,10 +151,7 @@ function minorOf(fields: Fields, key: string): Minor | null {
   return BigInt(whole + part.padEnd(digits, '0'))
 }
 
-/**
- * `all`, `none`, or the path of a file with one BIC per line; the text after it, and lines that begin with #, are for
- * people.
- */
+/** Reads `all`, `none`, or a file with one BIC per line. Text after the BIC, and lines that begin with #, are comments. */
 function reachOf(fields: Fields, key: string, missing: 'all' | 'none'): Reach {
   const value = fields.given[key] ?? missing
   if (value === 'all' || value === 'none') return value
@@ -208,7 +203,7 @@ const limitsOf = (fields: Fields) => ({
   pollMs: integerOf(fields, 'pollMs', [10, hourMs], 2 * secondMs),
 })
 
-/** ISO 20022 external code of a purpose. */
+/** Reads the external code of a purpose (ISO 20022). */
 function purposeOf(fields: Fields, key: 'categoryPurpose' | 'purpose'): { readonly [Key in typeof key]?: string } {
   const code = optionalText(fields, key, 4)
   if (code === undefined) return {}
@@ -222,7 +217,7 @@ const recallForms = ['camt.055', 'camt.056', 'letter'] as const
 function profileSettings(fields: Fields) {
   const profile = profileOf(choiceOf(fields, 'profile', profileIds, usualProfile.id)) ?? usualProfile
   if (fields.given['payeeCheck'] !== undefined && profile.payeeCheck === undefined)
-    return refuseSettingField(fields, 'payeeCheck', `no value: the files of the profile ${profile.id} cannot say it`)
+    return refuseSettingField(fields, 'payeeCheck', `absent: files of the profile ${profile.id} do not support it`)
   const payeeCheck = optionalText(fields, 'payeeCheck')
   return {
     profile,
@@ -236,19 +231,19 @@ function profileSettings(fields: Fields) {
   }
 }
 
-/** Refuses a bank that its profile does not carry: what the files cannot say would be found out by the first payment. */
+/** Refuses settings that the bank's profile does not support, before the first payment fails. */
 function checkProfile(fields: Fields, bank: BankConfig): BankConfig {
   const { id, kinds, debtorAddress } = bank.profile
   if (kinds.Other === undefined && bank.accounts.some(({ currency }) => currency !== 'EUR'))
-    return refuseSettingField(fields, 'accounts', `accounts in EUR only: the profile ${id} carries no other currency`)
+    return refuseSettingField(fields, 'accounts', `accounts in EUR only: the profile ${id} does not support other currencies`)
   if (kinds.Instant === undefined && (bank.preferred === 'Instant' || bank.reach.Instant !== 'none'))
     return refuseSettingField(
       fields,
       'profile',
-      `a profile with instant payments, or no reach for Instant: ${id} has none`,
+      `a profile with instant payments, or "none" as the reach of Instant: ${id} does not support them`,
     )
   if (debtorAddress === 'structured' && bank.accounts.some(({ ownerAddress }) => ownerAddress.lines !== undefined))
-    return refuseSettingField(fields, 'accounts', `addresses without lines: the profile ${id} has structured addresses`)
+    return refuseSettingField(fields, 'accounts', `addresses without lines: the profile ${id} requires structured addresses`)
   return bank
 }
 
@@ -294,14 +289,14 @@ export const isoSettings = {
   ISO20022_BANKS: {
     default: '',
     description:
-      'The banks that take and give files of ISO 20022: JSON, or the path of a file with JSON: a list of objects with `initiator`, `accounts`, `archive`, `transport` and, if wanted, the other fields of docs/guides/connect-a-bank.md. Each is a connector `iso20022`, or `iso20022-<name>` if it has a `name`. The files that it names are read at the start',
+      'The file-based banks (ISO 20022): JSON, or the path of a JSON file. A list of objects with `initiator`, `accounts`, `archive`, `transport` and the optional fields of docs/guides/connect-a-bank.md. The connector of a bank is `iso20022`, or `iso20022-<name>` if it has a `name`. The files that it names are read at the start',
     // It may hold the passphrase of a key.
     secret: true,
     read: readBanks,
   },
 } as const satisfies Settings
 
-/** The text of a file that a setting names. */
+/** Reads the text of a file that a setting names. */
 export function readSettingFile(path: string, refuse: (reason: string) => never): string {
   try {
     return readFileSync(path, 'utf8')
@@ -310,22 +305,22 @@ export function readSettingFile(path: string, refuse: (reason: string) => never)
   }
 }
 
-/** The value of JSON, or of a file with JSON that the text names. `opening`: the sign with which the JSON begins. */
+/** Reads JSON, or the JSON file that the text names. `opening`: the first character of the JSON. */
 export function readJsonOrFile(text: string, opening: '[' | '{'): unknown {
-  const refuse = (reason: string) => refuseSetting(`must be JSON, or name a file that can be read: ${reason}`)
+  const refuse = (reason: string) => refuseSetting(`must be JSON, or the path of a readable file: ${reason}`)
   const json = text.startsWith(opening) ? text : readSettingFile(text, refuse)
   try {
     return JSON.parse(json)
   } catch {
-    return refuseSetting('must be JSON, or the path of a file with JSON')
+    return refuseSetting('must be JSON, or the path of a JSON file')
   }
 }
 
 type Folders = { readonly id: string; readonly archive: string; readonly transport: TransportConfig }
 
 /**
- * Checks that the folders of a bank can be used, before the first payment needs them. Returns undefined, or one line that
- * names the field. Folders of an SFTP server are checked when it is reached.
+ * Checks the folders of a bank before the first payment needs them. Returns one line that names the wrong field, or
+ * undefined. Folders of an SFTP server are checked at the first connection.
  */
 export function bankProblem({ id, archive, transport }: Folders): string | undefined {
   const problem = (field: string, what: string) => `${id}: ${field} ${what}`
@@ -351,11 +346,11 @@ const foldersOf = ({ toBank, fromBank, taken }: Extract<TransportConfig, { reado
   ...(taken === undefined ? {} : { 'transport.taken': taken }),
 })
 
-/** The real path without links, by which two names of one folder are recognised. */
+/** Checks a folder and returns its real path, so that two names of one folder are recognised. */
 function usableFolder(path: string, isOurs: boolean): { readonly path: string } | { readonly reason: string } {
   try {
     if (isOurs && statSync(path, { throwIfNoEntry: false }) === undefined) mkdirSync(path, { mode: 0o700 })
-    if (!statSync(path).isDirectory()) return { reason: `${path} is no folder` }
+    if (!statSync(path).isDirectory()) return { reason: `${path} is not a folder` }
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
     return { path: realpathSync(path) }
   } catch (error) {
