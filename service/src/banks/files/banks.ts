@@ -1,7 +1,7 @@
 /** All file-based banks of an installation: one connector for each configured bank. */
 import { defineJob, type Job } from '../../postgres/jobs/index.ts'
 import { after, type Clock, type Log, partnerKey, secondMs } from '../../kernel/index.ts'
-import type { Database, Tx } from '../../postgres/index.ts'
+import { byShard, type Database, type Tx } from '../../postgres/index.ts'
 import {
   type BankFiles,
   type BankNotification,
@@ -19,7 +19,6 @@ import {
 import {
   type BankDeps,
   type BankRules,
-  byShard,
   type Payers,
   type RemoteFile,
   type Scheme,

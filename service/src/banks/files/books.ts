@@ -1,9 +1,9 @@
 /** Reads the statements and entries of file-based banks for reconciliation, in the caller's snapshot. */
 import { ownJson } from '@partner-payments/wire'
 import { type Clock, type Minor, newId } from '../../kernel/index.ts'
-import type { Tx } from '../../postgres/index.ts'
+import { byShard, type Tx } from '../../postgres/index.ts'
 import type { BankBooks, BankNotification, PendingReport } from '../../rails/index.ts'
-import { type BankDeps, type BankRules, byShard } from './deps.ts'
+import type { BankDeps, BankRules } from './deps.ts'
 import * as store from './store-books.ts'
 import { type Report, writeReports } from './reports.ts'
 import { type Absentee, insertCancellation, lockAbsent } from './store-entries.ts'

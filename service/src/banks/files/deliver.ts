@@ -5,7 +5,7 @@
 import { after, type Currency, newId, present, secondMs } from '../../kernel/index.ts'
 import { archiveFile, markPublished, unmarkPublished } from './archive.ts'
 import { dayOf, nextWindow } from '../../rails/index.ts'
-import { type BankDeps, byShard, type Scheme, schemes } from './deps.ts'
+import { type BankDeps, type Scheme, schemes } from './deps.ts'
 import * as store from './store-instructions.ts'
 import { createHash } from 'node:crypto'
 import { batchIdsOf, fileNameOf, messageIdOf } from './ids.ts'
@@ -13,7 +13,7 @@ import { executionDateOf, groupedByFile, inBatch, type Message, paymentsMessage 
 import { openPayers } from './payer.ts'
 import { recallMessage } from './recalls.ts'
 import { recallsOfFile } from './store-recalls.ts'
-import type { Tx } from '../../postgres/index.ts'
+import { byShard, type Tx } from '../../postgres/index.ts'
 import { kindOf } from './schemes.ts'
 import { adoptedOf } from './store-books.ts'
 

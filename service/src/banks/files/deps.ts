@@ -122,12 +122,3 @@ export type BankDeps = {
   /** The partner whose ledger holds money of unknown owners, and who owns the bank's entries. */
   readonly operatorId: string
 }
-
-/** Groups rows by partner if the database is sharded: each SQL statement then serves one partner. */
-export function byShard<T extends { readonly partnerId: string }>(
-  { sharded }: Pick<Database, 'sharded'>,
-  rows: readonly T[],
-): readonly (readonly T[])[] {
-  if (rows.length === 0) return []
-  return sharded ? [...Map.groupBy(rows, ({ partnerId }) => partnerId).values()] : [rows]
-}

@@ -3,7 +3,7 @@
  * (docs/decisions/0044-a-bank-by-files.md).
  */
 import { Refusal, Unreachable } from '../../kernel/api/index.ts'
-import { type BankDeps, byShard, type RemoteFile } from './deps.ts'
+import type { BankDeps, RemoteFile } from './deps.ts'
 import { createLeases, type Lease, LeaseLost } from './lease.ts'
 import { createSpool, type Spool } from './spool.ts'
 import { type Answers, createAnswers, createTake, createWatch, type Later } from './take.ts'
@@ -26,7 +26,7 @@ import { matchWaitingReversals } from './reversals.ts'
 import { absolute } from './accounts.ts'
 import { matchText } from './scores.ts'
 import { markMissing, silentSince } from './store-incoming.ts'
-import type { Tx } from '../../postgres/index.ts'
+import { byShard, type Tx } from '../../postgres/index.ts'
 import { inspect } from './inspect.ts'
 import * as store from './store-incoming.ts'
 

@@ -1,9 +1,9 @@
 /** Processes a bank's answers to recalls (camt.029). The money comes separately, as a return. */
 import type { RecallAnswer } from '../../iso20022/index.ts'
 import { present } from '../../kernel/index.ts'
-import type { Tx } from '../../postgres/index.ts'
+import { byShard, type Tx } from '../../postgres/index.ts'
 import { bankTextOf } from '../../rails/index.ts'
-import { type BankDeps, byShard } from './deps.ts'
+import type { BankDeps } from './deps.ts'
 import { readInstructionId } from './ids.ts'
 import type { Lease } from './lease.ts'
 import { oddity, recallAnswer, type Report, writeReports } from './reports.ts'

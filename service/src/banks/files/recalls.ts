@@ -1,14 +1,14 @@
 /** Requests recalls of payments and sends them to the bank, in files or in letters. */
 import { Refusal } from '../../kernel/api/index.ts'
 import { after, amountText, type Clock, newId, present, secondMs } from '../../kernel/index.ts'
-import type { Database, Tx } from '../../postgres/index.ts'
+import { byShard, type Database, type Tx } from '../../postgres/index.ts'
 import {
   type InstructionKey,
   readDomestic,
   type RecallOutcome,
   type RecallRequest as PortRecall,
 } from '../../rails/index.ts'
-import { type BankDeps, type BankRules, byShard } from './deps.ts'
+import type { BankDeps, BankRules } from './deps.ts'
 import { filesByIds, insertFile, type OutgoingFile } from './store-instructions.ts'
 import * as store from './store-recalls.ts'
 import { bankInstructionId, fileNameOf, messageIdOf, type RecallKind } from './ids.ts'

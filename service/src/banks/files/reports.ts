@@ -2,9 +2,8 @@
 import type { ErrorKey } from '@partner-payments/wire'
 import type { NamedReferences, PayeeResult } from '../../iso20022/index.ts'
 import { derivedTimeId, nilId } from '../../kernel/index.ts'
-import type { Tx } from '../../postgres/index.ts'
+import { byShard, type Tx } from '../../postgres/index.ts'
 import type { Credit, Debit, InstructionKey, Money, Oddity } from '../../rails/index.ts'
-import { byShard } from './deps.ts'
 import { insertNotifications, type NewNotification } from './store-books.ts'
 
 type Failure = {

@@ -1,7 +1,4 @@
-/**
- * Processes a bank's statuses of our payments and files (pain.002). A status counts if the row still waits for it, so
- * that it may be repeated.
- */
+/** Processes a bank's statuses of our payments and files (pain.002). A repeated status changes nothing. */
 import {
   type PayeeResult,
   type Reason,
@@ -12,9 +9,9 @@ import {
   type TransferStatus,
 } from '../../iso20022/index.ts'
 import { nilId, partnerKey, present } from '../../kernel/index.ts'
-import type { Tx } from '../../postgres/index.ts'
+import { byShard, type Tx } from '../../postgres/index.ts'
 import { bankTextOf, type InstructionKey, openFrom, withBankText } from '../../rails/index.ts'
-import { type BankDeps, byShard } from './deps.ts'
+import type { BankDeps } from './deps.ts'
 import { isRecallFile, paymentName, readInstructionId } from './ids.ts'
 import type { Lease } from './lease.ts'
 import { oddity, payeeCheckedId, rejectedId, type Report, settledId, writeReports } from './reports.ts'
@@ -27,10 +24,10 @@ const wordsPerPageMax = 1000
 
 type Word = {
   readonly meaning: Meaning
-  /** The status of the payment, or of what it is in. */
+  /** The status of the payment, or of its batch or file. */
   readonly status: string
   readonly reasons: readonly Reason[]
-  /** Null: the message names no attempt. */
+  /** Null: the message does not name the attempt. */
   readonly attempt: number | null
 }
 type Said = { readonly sent: store.Sent; readonly word: Word }
@@ -94,14 +91,14 @@ export function createStatuses(deps: BankDeps) {
 
 type Transfer = { readonly transfer: TransferStatus; readonly word: Word }
 
-/** A payment without a status of its own has that of its batch, or of the file. */
+/** Reads the status of each named payment: its own, or that of its batch or file. */
 function* transfersOf({ groupStatus, reasons, batches }: StatusReport): Generator<Transfer> {
   for (const batch of batches)
     for (const transfer of batch.transfers) {
       const why = [transfer.reasons, batch.reasons, reasons].find((list) => list.length > 0) ?? []
       const status = transfer.status ?? batch.status ?? groupStatus ?? ''
       const meaning = meaningOf(status, why)
-      // What the bank has as a whole is looked at as a whole.
+      // A duplicate file or batch is handled as a whole.
       if (meaning === undefined || (meaning === 'duplicate' && transfer.status === undefined)) continue
       const attempt = readInstructionId(transfer.instructionId ?? '')?.attempt ?? null
       yield { transfer, word: { meaning, status, reasons: why, attempt } }
@@ -109,8 +106,8 @@ function* transfersOf({ groupStatus, reasons, batches }: StatusReport): Generato
 }
 
 /**
- * The statuses of all payments of a batch, and then of the payments of the file whose batch has no status. `PART` says
- * nothing about payments that are not named.
+ * Reads the statuses of whole batches, then that of the file for batches without a status. `PART` says nothing about
+ * payments that are not named.
  */
 function wholesOf({ groupStatus, reasons, batches }: StatusReport) {
   const wholes = batches.flatMap(({ batchId, status, reasons: own }) => {
@@ -162,8 +159,8 @@ async function locate(
 }
 
 /**
- * Other payments may have the same end-to-end id, also those of others: it counts in an answer to a file of ours, for
- * one payment.
+ * Finds the only payment with an end-to-end id. Several may have the id, even payments of other parties, so that it only
+ * counts in an answer to our file.
  */
 function onlyOne(
   named: readonly store.Sent[],
@@ -196,10 +193,7 @@ async function eachOfFile(
   }
 }
 
-/**
- * A payment that is sent again is another attempt, in another file. The report that the bank has paid counts for any
- * attempt.
- */
+/** Tells whether a status is about the current attempt of the payment. A report that the bank has paid counts for any attempt. */
 function isAbout(sent: store.Sent, { attempt, meaning }: Word, file: store.OurFile | undefined): boolean {
   if (meaning === 'settled') return true
   if (attempt !== null) return attempt === sent.attempt
@@ -212,8 +206,8 @@ const codeOf = ({ reasons }: Word): string | null =>
   reasons.flatMap(({ code, proprietary }) => code ?? proprietary ?? [])[0] ?? null
 
 /**
- * Sends an instant payment that was refused for a reason of the instant scheme again as a credit transfer, if one
- * reaches its bank.
+ * Requeues instant payments as credit transfers, if the refusal only concerns the instant scheme and a credit transfer
+ * reaches the payee's bank. Returns the other payments.
  */
 async function withoutRequeued(
   tx: Tx,
@@ -233,7 +227,7 @@ async function withoutRequeued(
 
 type Writing = Pick<BankDeps, 'clock' | 'operatorId'> & { readonly rules: Pick<BankDeps['rules'], 'id'> }
 
-/** Applies what the bank has told people about one locked payment, as a status of it. */
+/** Applies a written confirmation of the bank to one locked payment, like a status. */
 export const applyWord = (tx: Tx, deps: Writing, sent: store.Sent, meaning: 'settled' | 'rejected'): Promise<void> =>
   write(tx, deps, [{ sent, word: { meaning, status: '', reasons: [], attempt: null } }])
 
@@ -251,8 +245,8 @@ async function write(tx: Tx, deps: Writing, said: readonly Said[]): Promise<void
 }
 
 /**
- * Payments that the bank blocks, or refuses as duplicates, wait for its booking, with a case. `DU..` about an accepted
- * payment reports the second arrival of that payment, and changes nothing.
+ * Opens a case for each payment that the bank blocks or refuses as a duplicate: it waits for a booking. `DU..` about an
+ * accepted payment only reports a repeated submission.
  */
 async function reportUnclear(tx: Tx, { clock, rules, operatorId }: Writing, said: readonly Said[]): Promise<void> {
   const unclear = said.filter(({ sent: { status }, word }) => {
@@ -271,8 +265,8 @@ async function reportUnclear(tx: Tx, { clock, rules, operatorId }: Writing, said
       const why = reasonText(word.reasons)
       const text =
         word.meaning === 'blocked'
-          ? `The bank has blocked the payment ${paymentName(sent)} (${word.status}, ${why}): it neither credits it nor gives it back.`
-          : `The bank refuses the payment ${paymentName(sent)} as a duplicate (${why}) and does not say whether it executes it.`
+          ? `The bank has blocked the payment ${paymentName(sent)} (${word.status}, ${why}): it neither executes nor returns the payment.`
+          : `The bank refuses the payment ${paymentName(sent)} as a duplicate (${why}) and does not say whether it executes the first submission.`
       const of = { operatorId, connector: rules.id }
       const names = [id, String(sent.attempt), ...(word.meaning === 'blocked' ? [word.status] : [])]
       writeReports(tx, rules.id, [{ ...oddity(of, 'payment_missing', text, names, id), partnerId }], now)
@@ -281,7 +275,7 @@ async function reportUnclear(tx: Tx, { clock, rules, operatorId }: Writing, said
 
 type Applied = { readonly change?: store.SentChange; readonly payee?: store.PayeeChecked; readonly report?: Report }
 
-/** Applies a status. If the payment has another end it is only reported: settlement opens a case if it contradicts. */
+/** Computes the effects of a status. If the payment has already ended it is only reported: settlement opens a case if it contradicts. */
 function applied(sent: store.Sent, word: Word, connector: string, now: Date): Applied | undefined {
   const { partnerId, id, status, entryId, settledAt } = sent
   const isOpen = status === 'Queued' || status === 'Filed' || status === 'Accepted'
@@ -311,7 +305,7 @@ function applied(sent: store.Sent, word: Word, connector: string, now: Date): Ap
   return isOpen ? { change: { ...same, status: 'Rejected', errorKey, errorDetails, reasonCode }, report } : { report }
 }
 
-/** The result for a payee ends nothing: the bank pays after its release, or says another status. */
+/** A payee check does not end a payment: the bank pays after a release, or sends another status. */
 function payeeChecked(sent: store.Sent, word: Word, connector: string): Applied | undefined {
   const { partnerId, id, attempt } = sent
   const payee = payeeOf(word)
@@ -326,7 +320,7 @@ function payeeChecked(sent: store.Sent, word: Word, connector: string): Applied 
   return { payee: { partnerId, id, payee }, report }
 }
 
-/** The reason of a payment whose payee did not match, if the bank gives no other one. */
+/** Reasons for rejected payments whose payee did not match, if the bank does not give another reason. */
 const payeeFailures = {
   no_match: ['RVNM', 'The name of the recipient does not match the account.'],
   close_match: ['RVMC', 'The name of the recipient is not exactly that of the account.'],
@@ -344,7 +338,7 @@ function failureOf(word: Word, payee: PayeeResult | null) {
   return { errorKey, details: mismatch === undefined ? details : `${details} ${mismatch}`, reasonCode, bankText }
 }
 
-/** A recall has no payments of its own: if its file is refused, none of its payments is recalled. */
+/** Records the status of a file. A refused file of recalls refuses all its recalls. */
 async function noteFile(
   tx: Tx,
   { clock, rules }: BankDeps,
@@ -361,7 +355,7 @@ async function noteFile(
   await writeAnswers(tx, rules.id, answered, clock.now())
 }
 
-// Pure: cases that an answer of the bank opens, besides what it says of each payment.
+// The cases that a status report opens as a whole.
 
 const toldMax = 5
 const codeCharsMax = 35
@@ -369,12 +363,12 @@ const codeCharsMax = 35
 type Told = {
   readonly file: store.OurFile | undefined
   readonly unknown: readonly string[]
-  /** The bank has refused a repetition, without saying what becomes of the payments that it has. */
+  /** The bank refused a duplicate without saying whether it executes the first submission. */
   readonly isUnclear: boolean
   readonly mismatches: readonly Mismatch[]
 }
 
-/** The cases of an answer as a whole. */
+/** Makes the cases about a status report as a whole. */
 function oddities(
   of: { readonly operatorId: string; readonly connector: string },
   messageId: string,
@@ -387,27 +381,27 @@ function oddities(
   const isRecallUnclear =
     isRecallFile(file) && meaning === 'duplicate' && meaningOf(file?.bankStatus ?? undefined, []) === undefined
   if (file === undefined) {
-    const text = `The bank answers the message ${originalMessageId}, which is none of ours that is known.`
+    const text = `The bank answers the message ${originalMessageId}, which is unknown here.`
     found.push(oddity(of, 'entry_unclear', text, ['answer', originalMessageId]))
   } else if (meaning === 'rejected') {
     const text = `The bank has refused the file ${originalMessageId}: ${reasonText(reasons)}.`
     found.push(oddity(of, 'file_refused', text, [originalMessageId], file.id))
   } else if (isUnclear || isRecallUnclear) {
     const why = reasonText([...reasons, ...batches.flatMap((batch) => batch.reasons)])
-    const text = `The bank refuses ${originalMessageId} because it has it already: ${why}. It has not said whether it executes it. Nothing has failed: the payments wait for its booking.`
+    const text = `The bank refuses ${originalMessageId} as a duplicate: ${why}. It does not say whether it executes the first submission. The payments have not failed: they wait for its booking.`
     found.push(oddity(of, 'file_refused', text, [originalMessageId, 'duplicate'], file.id))
   }
   if (unknown.length > 0 && file !== undefined) {
-    const text = `The bank names ${unknown.length} payments that are not known: ${unknown.slice(0, toldMax).join(', ')}.`
+    const text = `The bank names ${unknown.length} unknown payments: ${unknown.slice(0, toldMax).join(', ')}.`
     found.push(oddity(of, 'entry_unclear', text, ['payments', messageId]))
   }
   const codes = unknownStatuses(report)
   if (codes.length > 0) {
-    const text = `The bank answers ${originalMessageId} by a status that is not known: ${codes.join(', ')}. It has changed nothing.`
+    const text = `The bank answers ${originalMessageId} with an unknown status: ${codes.join(', ')}. The status was ignored.`
     found.push(oddity(of, 'entry_unclear', text, ['status', originalMessageId, ...codes]))
   }
   if (file !== undefined && mismatches.length > 0) {
-    const text = `The bank has checked the payees of ${originalMessageId}: ${mismatchText(mismatches)}. If your agreement asks for a release, release the file at the bank or withdraw it there.`
+    const text = `The bank has checked the payees of ${originalMessageId}: ${mismatchText(mismatches)}. If your agreement requires a release, release or withdraw the file at the bank.`
     found.push(oddity(of, 'payee_mismatch', text, [messageId], file.id))
   }
   return found
@@ -434,12 +428,12 @@ const unknownStatuses = ({ groupStatus, batches }: StatusReport): readonly strin
     .slice(0, toldMax)
 }
 
-// Pure: what the statuses and reasons of a bank mean for a payment.
+// The meaning of the statuses and reasons of a bank for a payment.
 
-/** `duplicate`: the bank refuses a payment that it has already, and does not say what becomes of the first one. */
+/** `duplicate`: the bank refuses a repeated payment and does not say what happens to the first one. */
 type Meaning = Exclude<StatusMeaning, 'part'> | 'duplicate'
 
-/** Undefined: the status says nothing about a payment that it does not name, or is not known. */
+/** Reads the meaning of a status. Undefined: it is unknown, or says nothing about payments that are not named. */
 function meaningOf(status: string | undefined, reasons: readonly Reason[]): Meaning | undefined {
   const meaning = statusOf(status ?? '')?.meaning
   if (meaning === 'part') return undefined
@@ -453,17 +447,17 @@ const reasonText = (reasons: readonly Reason[]): string =>
     .filter((text) => text !== '')
     .join('; ') || 'without a reason'
 
-/** The bank's own words about a payment. The code is told apart. */
+/** Returns the bank's text about a payment. The code is a separate field. */
 const wordsOf = (reasons: readonly Reason[]): string | null => bankTextOf(reasons.flatMap(({ texts }) => texts))
 
-// Sends instant payments again as credit transfers, if the bank's refusal concerns only the instant scheme.
+// Requeues instant payments as credit transfers.
 
 /** `reasonCode`: the bank's reason. */
 type RefusedInstant = InstructionKey & { readonly reasonCode: string }
 
 /**
- * Returns those that are sent again. The others stay as they are: they were not instant payments, are not at the bank,
- * or no credit transfer reaches their bank. The caller decides which reasons allow it.
+ * Requeues refused instant payments and returns their keys. Skips payments that were not instant, are not at the bank, or
+ * whose bank a credit transfer does not reach. The caller decides which reasons allow it.
  */
 export function createRequeue({ clock, rules }: Pick<BankDeps, 'clock' | 'rules'>) {
   return async (tx: Tx, refused: readonly RefusedInstant[]): Promise<readonly InstructionKey[]> => {

@@ -1,10 +1,10 @@
-/** All SQL of the entries of a bank. They belong to the operator's ledger. */
+/** All SQL of the entries of a bank, which belong to the operator's ledger. */
 import type { Currency, Minor } from '../../kernel/index.ts'
 import { columnOf, insertBy, type RowOf, sql, type Tx, unprepared } from '../../postgres/index.ts'
 
 export type EntryKind = 'payout' | 'return' | 'credit' | 'reversal' | 'fee' | 'unknown' | 'waiting'
 
-/** The account of entries: all statements name the operator's shard. */
+/** The account of entries. All statements run on the operator's shard. */
 export type AccountKey = {
   readonly operatorId: string
   readonly connector: string
@@ -42,7 +42,7 @@ const types = {
   appliedAt: 'timestamptz?',
   booking: 'text?',
   endToEndId: 'text?',
-  /** Kinds of messages that announced it, added up. */
+  /** The kinds of messages that announced the entry, as bits. */
   announced: 'integer',
 } as const
 export type NewEntry = RowOf<
@@ -57,7 +57,7 @@ const newEntries = insertBy<NewEntry>(types, [
   ['kind', 'score', 'matchedBy', 'status', 'appliedAt', 'announced'],
 ])
 
-/** A key that another message has written is a unique violation: only one process receives the files of a bank. */
+/** Inserts entries. A known key is a unique violation, because only one process receives the files of a bank. */
 export function insertEntries(tx: Tx, rows: readonly NewEntry[]): void {
   tx.later(
     sql`/* rails.insertEntries */
@@ -69,7 +69,7 @@ export function insertEntries(tx: Tx, rows: readonly NewEntry[]): void {
   )
 }
 
-/** Marks entries that the ledger has now. */
+/** Marks entries as applied to the ledger. */
 export async function applyEntries(tx: Tx, operatorId: string, ids: readonly string[], now: Date): Promise<void> {
   await tx.run(sql`/* rails.applyEntries */
     update rails.iso_entries set status = 'Applied', applied_at = ${now}
@@ -90,14 +90,14 @@ export type KnownEntry = {
   readonly refs: string
   readonly counterparty: string
   readonly remittance: string | null
-  /** The key is an alias, under which a later message named it. */
+  /** True if `entryKey` is an alias, which a later message used. */
   readonly isAlias: boolean
 }
 
 const knownColumns = sql`entry.id, entry.entry_key, entry.booking, entry.amount, entry.booked_on::text as booked_on, entry.kind,
   entry.payments, entry.message_id, entry.statement_id, entry.announced, entry.refs, entry.counterparty, entry.remittance, false as is_alias`
 
-/** Entries by any key under which a message has named them. */
+/** Lists entries by their keys and aliases. */
 export function entriesByKeys(tx: Tx, of: AccountKey, keys: readonly string[]): Promise<readonly KnownEntry[]> {
   return tx.rows(
     unprepared(sql`/* rails.entriesByKeys */
@@ -113,7 +113,7 @@ export function entriesByKeys(tx: Tx, of: AccountKey, keys: readonly string[]): 
   )
 }
 
-/** Entries that an earlier message has announced under the bank's reference and that are on no statement yet. */
+/** Lists entries that an earlier message has announced under the bank's reference and that are not on a statement yet. */
 export function announcedOf(
   tx: Tx,
   of: AccountKey,
@@ -129,10 +129,10 @@ export function announcedOf(
   )
 }
 
-/** The part of a reference's bookings on one day: a bank may use the reference again on another day. */
+/** The bookings of a reference on one day: a bank may reuse the reference on another day. */
 export type DayOfBooking = { readonly booking: string; readonly bookedOn: string }
 
-/** The sums of bookings whose payments are known one by one. */
+/** Sums bookings whose payments are known one by one. */
 export function sumsOfBookings(
   tx: Tx,
   of: AccountKey,
@@ -148,7 +148,7 @@ export function sumsOfBookings(
   )
 }
 
-/** Records that another message reports known entries. A statement is kept; kinds of announcements are added up. */
+/** What another message adds to a known entry: its statement, if it has none, and the kind of the announcement. */
 export type Seen = { readonly statementId: string | null; readonly announced: number }
 
 export function seeEntries(tx: Tx, operatorId: string, ids: readonly string[], { statementId, announced }: Seen): void {
@@ -176,7 +176,7 @@ export function seeBookings(
   )
 }
 
-/** Deletes sums whose payments are known now: the payments count instead. */
+/** Deletes sums whose payments are now known and count instead. */
 export function deleteWaiting(tx: Tx, operatorId: string, ids: readonly string[]): void {
   tx.later(
     sql`/* rails.deleteWaiting */
@@ -224,7 +224,7 @@ export type WaitingReversal = Pick<
   'id' | 'account' | 'currency' | 'amount' | 'refs' | 'counterparty' | 'remittance'
 >
 
-/** Reversals whose credit was not known when they were read, oldest first. */
+/** Lists and locks reversals whose credit is still unknown, oldest first. */
 export function waitingReversals(
   tx: Tx,
   operatorId: string,
@@ -242,7 +242,7 @@ export type Original = {
   readonly booking: string | null
   readonly endToEndId: string | null
   readonly amount: Minor
-  /** True if it is reversed already. */
+  /** True if the credit is already reversed. */
   readonly isReversed: boolean
 }
 
@@ -250,7 +250,7 @@ const originalOf = (operatorId: string) => sql`id, booking, end_to_end_id, amoun
       select 1 from rails.iso_entries reversal
       where reversal.partner_id = ${operatorId} and reversal.subject_id = credit.id and reversal.kind = 'reversal') as is_reversed`
 
-/** Credits that a reversal may be about, by the bank's reference. */
+/** Lists credits that a reversal may be about, by the bank's reference. */
 export function creditsByBooking(tx: Tx, of: AccountKey, bookings: readonly string[]): Promise<readonly Original[]> {
   return tx.rows(
     unprepared(sql`/* rails.creditsByBooking */
@@ -272,7 +272,7 @@ export function creditsByEndToEnd(tx: Tx, of: AccountKey, ids: readonly string[]
   )
 }
 
-/** Debits that were booked for an instruction in addition to its own, and that nothing has reversed. */
+/** Lists further debits of instructions, after the first of each. */
 export function doubledDebits(
   tx: Tx,
   operatorId: string,
@@ -312,11 +312,11 @@ export function replaceWaiting(
   )
 }
 
-// All SQL of entries that several messages report, each in its own words.
+// The SQL of entries that several messages report with different references.
 
-/** The message that is being read. */
+/** The message that is read. */
 export type Reading = Pick<Seen, 'announced'> & {
-  /** The id in rails.iso_messages, and the one that the bank gave. */
+  /** The id in rails.iso_messages; `messageId` is that of the bank. */
   readonly id: string
   readonly messageId: string
   readonly kind: 'camt.052' | 'camt.053' | 'camt.054'
@@ -324,14 +324,14 @@ export type Reading = Pick<Seen, 'announced'> & {
 
 export type Candidate = KnownEntry & {
   readonly isReversal: boolean
-  /** The name of the message that reported it first, with its place there. */
+  /** The bank's id of the message that first reported the entry, and the entry's position in it. */
   readonly messageName: string
   readonly position: bigint
-  /** A message of this kind has reported it already. */
+  /** True if a message of the same kind has already reported the entry. */
   readonly isRepeated: boolean
 }
 
-/** `amounts`: of payments, or of whole entries. The entries of the message itself are excluded. */
+/** The amounts, ids and days to search. `amounts` are those of payments or whole entries. Excludes entries of the message itself. */
 export type Wanted = {
   readonly amounts: readonly Minor[]
   readonly endToEndIds: readonly string[]
@@ -339,7 +339,7 @@ export type Wanted = {
   readonly to: string
 }
 
-/** The values of `announced` for an entry that no message of the same kind has reported. */
+/** Lists the values of `announced` without a kind of message. */
 const kindsWithout = (bit: number): readonly number[] => [0, 1, 2, 3].filter((kinds) => (kinds & bit) === 0)
 
 const candidateColumns = sql`entry.id, entry.entry_key, entry.booking, entry.amount, entry.booked_on::text as booked_on, entry.kind,
@@ -352,7 +352,7 @@ const wantedEntries = (of: AccountKey, { id }: Reading, { amounts, from, to }: W
     and entry.currency = ${of.currency} and entry.amount = any(${[...amounts]}::bigint[])
     and entry.booked_on between ${from}::date and ${to}::date and entry.message_id <> ${id}`
 
-/** Entries of these amounts that were announced and are on no statement. */
+/** Lists announced entries of these amounts that are not on a statement. */
 export function announcedUnlisted(
   tx: Tx,
   of: AccountKey,
@@ -366,8 +366,8 @@ export function announcedUnlisted(
 }
 
 /**
- * Entries of these amounts that no message of this kind has reported; and those with the same end-to-end id that one
- * has. An entry of the previous version does not say which messages announced it.
+ * Lists entries of these amounts that this kind of message has not reported, and reported ones with the same end-to-end
+ * id. Entries of the previous version do not record the kinds of their messages.
  */
 export function unannounced(tx: Tx, of: AccountKey, reading: Reading, wanted: Wanted): Promise<readonly Candidate[]> {
   const kinds = kindsWithout(reading.announced)
@@ -385,7 +385,7 @@ export function unannounced(tx: Tx, of: AccountKey, reading: Reading, wanted: Wa
   )
 }
 
-/** Entries of these amounts that messages of this kind and of another one have reported. */
+/** Lists entries of these amounts that messages of this and of another kind have reported. */
 export function reportedTwice(tx: Tx, of: AccountKey, reading: Reading, wanted: Wanted): Promise<readonly Candidate[]> {
   const reported =
     reading.kind === 'camt.053'
@@ -397,7 +397,7 @@ export function reportedTwice(tx: Tx, of: AccountKey, reading: Reading, wanted: 
   )
 }
 
-/** An entry whose payments another message has reported one by one. */
+/** The payments of an entry that another message has reported one by one. */
 export type Group = {
   readonly messageName: string
   readonly bookedOn: string
@@ -439,7 +439,7 @@ const newAliases = insertBy<AliasRow>(
 )
 type AliasRow = Alias & Pick<AccountKey, 'connector' | 'account' | 'currency'> & { readonly partnerId: string }
 
-/** Stores these keys as further names of known entries. */
+/** Stores further keys of known entries. */
 export function insertAliases(tx: Tx, of: AccountKey, aliases: readonly Alias[]): void {
   const { operatorId: partnerId, connector, account, currency } = of
   const rows = aliases.map((alias) => ({ ...alias, partnerId, connector, account, currency }))
@@ -454,12 +454,12 @@ export type Absent = {
   readonly currency: string
   readonly amount: Minor
   readonly bookedOn: string
-  /** Kinds of messages that announced it; 0: a statement has listed it. */
+  /** The kinds of messages that announced the entry, as bits; 0: only a statement has listed it. */
   readonly announced: number
 }
 
 export type Listed = {
-  /** The last day that statements have listed. */
+  /** The last day that the statements cover. */
   readonly until: string
   /** When the last statement was received. */
   readonly takenAt: Date
@@ -467,7 +467,7 @@ export type Listed = {
   readonly missing: readonly { readonly first: string; readonly last: string }[]
 }
 
-/** Entries of an account that statements should have listed, and that are on none and have no case. */
+/** Lists and locks entries that a statement should have and does not, and that do not have a case yet. */
 export function absentOf(
   tx: Tx,
   of: AccountKey,
@@ -490,7 +490,7 @@ export function markAbsent(tx: Tx, operatorId: string, ids: readonly string[], n
     where partner_id = ${operatorId} and id = any(${[...ids]}::uuid[])`)
 }
 
-/** Takes entries off replaced statements. Returns how many; as many as `rowsMax` if more may be left. */
+/** Removes entries from replaced statements. Returns their number; `rowsMax` means that more may be left. */
 export function takeOffStatements(
   tx: Tx,
   operatorId: string,
@@ -504,12 +504,12 @@ export function takeOffStatements(
       where partner_id = ${operatorId} and statement_id = any(${[...statementIds]}::uuid[]) limit ${rowsMax}))`)
 }
 
-/** An entry that a cancellation takes back. */
+/** An entry that can be cancelled. */
 export type Absentee = Pick<Absent, 'amount' | 'bookedOn'> & { readonly connector: string; readonly currency: Currency }
 
 /**
- * Locks a credit or a debit that counts and that its statement does not list. Undefined: there is no such one, or it was taken back. An
- * earlier version cancelled the debit of a payment under another key.
+ * Locks an applied entry that its statement omits. Undefined: there is none, or it was already cancelled. An earlier
+ * version cancelled the debit of a payment under another key.
  */
 export function lockAbsent(tx: Tx, operatorId: string, id: string): Promise<Absentee | undefined> {
   return tx.row<Absentee>(sql`/* rails.lockAbsent */
@@ -536,7 +536,7 @@ type Cancellation = {
   readonly now: Date
 }
 
-/** Inserts the reversal of an entry, with its references: the bank's own reversal, if it comes later, is then known. */
+/** Inserts the reversal of an entry, with its references, so that a later reversal by the bank is recognised. */
 export function insertCancellation(
   tx: Tx,
   operatorId: string,

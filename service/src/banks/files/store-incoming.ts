@@ -1,4 +1,4 @@
-/** All SQL of incoming messages: the lease of a bank's folder, and the messages. They belong to no partner. */
+/** All SQL of incoming messages and of the lease of a bank's folder. Messages do not belong to partners. */
 import {
   acrossPartners,
   columnOf,
@@ -21,7 +21,7 @@ export async function addIncoming(tx: Tx, connector: string): Promise<void> {
     insert into rails.iso_incoming (connector) values (${connector}) on conflict (connector) do nothing`)
 }
 
-/** Returns 1 if the lease was free, has ended, or is already this one. */
+/** Takes the lease. Returns 1 if it was free, has expired, or is already this one. */
 export function takeLease(
   tx: Tx,
   connector: string,
@@ -60,7 +60,7 @@ export type MessageRow = {
   readonly takenAt: Date | null
 }
 
-/** Returns 0 if a message of this id exists. */
+/** Inserts a message. Returns 0 if its id exists. */
 export function insertMessage(tx: Tx, row: MessageRow): Promise<number> {
   return tx.run(sql`/* rails.insertMessage */
     insert into rails.iso_messages (id, connector, kind, message_id, file_name, sha256, bytes, state, entries, problem,
@@ -82,14 +82,14 @@ export type KnownMessage = {
   readonly finishedAt: Date | null
 }
 
-/** Messages with the same bytes, first the one that was processed. */
+/** Lists messages with the same bytes; processed ones come first. */
 export function messagesByHash(tx: Tx, connector: string, sha256: string): Promise<readonly KnownMessage[]> {
   return tx.rows(sql`/* rails.messagesByHash */
     select id, kind, message_id, file_name, sha256, state, entries, received_at, finished_at from rails.iso_messages
     where connector = ${connector} and sha256 = ${sha256} and state <> 'Repeated' order by state = 'Aside', received_at, id limit 50`)
 }
 
-/** The message of this id that counts. */
+/** Finds the processed message with the bank's id. */
 export function messageById(
   tx: Tx,
   connector: string,
@@ -101,7 +101,7 @@ export function messageById(
     where connector = ${connector} and kind = ${kind} and message_id = ${messageId} and state in ('Taking', 'Taken')`)
 }
 
-/** How much of a message is written while it is being processed. */
+/** Reads the position up to which a message is written; undefined unless it is being processed. */
 export async function positionOf(tx: Tx, id: string): Promise<number | undefined> {
   const row = await tx.row<{ entries: bigint }>(sql`/* rails.positionOf */
     select entries from rails.iso_messages where id = ${id} and state = 'Taking'`)
@@ -131,7 +131,7 @@ export type AsideRow = Pick<
   readonly releasedAt: Date | null
 }
 
-/** A file that was quarantined, locked. */
+/** Locks a quarantined file. */
 export function lockAside(tx: Tx, id: string): Promise<AsideRow | undefined> {
   return tx.row<AsideRow>(sql`/* rails.lockAside */
     select id, connector, kind, message_id, file_name, sha256, received_at, released_at from rails.iso_messages
@@ -142,7 +142,7 @@ export async function releaseAside(tx: Tx, id: string, now: Date): Promise<void>
   await tx.run(sql`/* rails.releaseAside */ update rails.iso_messages set released_at = ${now} where id = ${id}`)
 }
 
-/** Files that were released and are not taken yet. */
+/** Lists released files that are not processed yet. */
 export function releasedFiles(tx: Tx, connector: string): Promise<readonly AsideRow[]> {
   return tx.rows<AsideRow>(sql`/* rails.releasedFiles */
     select id, connector, kind, message_id, file_name, sha256, received_at, released_at from rails.iso_messages
@@ -150,7 +150,7 @@ export function releasedFiles(tx: Tx, connector: string): Promise<readonly Aside
     order by received_at, id limit 100`)
 }
 
-/** Marks a released file as taken: the message that was made of it counts. */
+/** Marks a released file as processed. The message made from it counts. */
 export async function endReleased(tx: Tx, id: string, now: Date): Promise<void> {
   await tx.run(sql`/* rails.endReleased */ update rails.iso_messages set taken_at = ${now} where id = ${id}`)
 }
@@ -161,7 +161,7 @@ export async function finishMessage(tx: Tx, id: string, now: Date): Promise<void
     update rails.iso_messages set finished_at = ${now} where id = ${id}`)
 }
 
-// All SQL of a bank's reports about our instructions, files and recalls.
+// The SQL of a bank's reports about our instructions, files and recalls.
 
 export type InstructionStatus = 'Refused' | 'Queued' | 'Filed' | 'Accepted' | 'Settled' | 'Rejected' | 'Returned'
 export type Sent = InstructionKey & {
@@ -179,17 +179,17 @@ export type Sent = InstructionKey & {
   readonly createdAt: Date
   readonly settledAt: Date | null
   readonly missingSince: Date | null
-  /** The bank's result for the payee. Null: it has told none. */
+  /** The result of the bank's payee check. Null: not reported. */
   readonly payeeCheck: PayeeResult | null
 }
 
 const columns = sql`partner_id, id, end_to_end_id, currency, amount, creditor_name, creditor_account, scheme_applied, status,
   attempt, batch_id, file_id, entry_id, created_at, settled_at, missing_since, payee_check`
 
-/** The names that a message gives a payment. `id`: of the instruction, if the InstrId has the form of ours. */
+/** The references of a payment in a message. `id`: of the instruction, if the InstrId is ours. */
 export type Named = { readonly id: string | undefined; readonly endToEndId: string | null | undefined }
 
-/** The payments that a message names by their InstrIds; for those without a known one, all with the end-to-end id. */
+/** Finds payments by their InstrIds, or else all with the end-to-end id. */
 export async function sentByReferences(tx: Tx, connector: string, names: readonly Named[]): Promise<readonly Sent[]> {
   const byId = await sentWith(tx, connector, 'id', new Set(names.flatMap(({ id }) => id ?? [])))
   const known = new Set(byId.map(({ id }) => id))
@@ -237,7 +237,7 @@ export function sentByFiles(tx: Tx, connector: string, fileIds: readonly string[
   )
 }
 
-/** A page of the payments of a file, after one of them. */
+/** Lists payments of a file after the cursor. */
 export function sentOfFile(
   tx: Tx,
   connector: string,
@@ -257,7 +257,7 @@ export function sentOfFile(
   )
 }
 
-/** Locks the payments in the order of their ids and reads their present state. */
+/** Locks payments in the order of their ids and reads them. */
 export function lockSent(tx: Tx, connector: string, keys: readonly InstructionKey[]): Promise<readonly Sent[]> {
   return tx.rows(
     unprepared(sql`/* rails.lockSent */
@@ -296,7 +296,7 @@ export function updateSent(tx: Tx, rows: readonly SentChange[], now: Date): void
 
 export type PayeeChecked = InstructionKey & { readonly payee: PayeeResult }
 
-/** Records the results for payees. They are reports of the bank: the payments are not missing. */
+/** Records results of payee checks. They are reports of the bank, so that the payments are not missing. */
 export function notePayees(tx: Tx, rows: readonly PayeeChecked[], now: Date): void {
   const column = columnOf(rows)
   tx.later(
@@ -326,7 +326,7 @@ export function setBankStatus(tx: Tx, fileId: string, status: string): void {
   tx.later(sql`/* rails.setBankStatus */ update rails.iso_files set bank_status = ${status} where id = ${fileId}`)
 }
 
-/** Open instructions of these amounts: candidates for an entry without references. */
+/** Lists open instructions of these amounts: candidates for an entry without references. */
 export function openByAmounts(
   tx: Tx,
   connector: string,
@@ -344,7 +344,7 @@ export function openByAmounts(
   )
 }
 
-/** Payments without a report of the bank since `before`. */
+/** Lists payments that the bank has not reported since `before`. */
 export function silentSince(tx: Tx, connector: string, before: Date, rowsMax: number): Promise<readonly Sent[]> {
   return tx.rows(
     dueWork(
@@ -357,7 +357,7 @@ export function silentSince(tx: Tx, connector: string, before: Date, rowsMax: nu
   )
 }
 
-/** Returns those that still have no report. */
+/** Marks payments without a report as missing, and returns their keys. */
 export function markMissing(
   tx: Tx,
   connector: string,
@@ -376,7 +376,7 @@ export function markMissing(
 
 export type RecallRow = InstructionKey & { readonly instructionId: string; readonly fileId: string | null }
 
-/** Finds recalls by their own ids, those of their instructions, or the file of the request. Newest first. */
+/** Finds recalls by their ids, instructions or files, newest first. */
 export function recallsByIds(
   tx: Tx,
   connector: string,
@@ -405,7 +405,7 @@ export type RecallAnswered = InstructionKey & {
   readonly answerDetails: string | null
 }
 
-/** A late answer changes nothing about a payment that has come back. Returns those that it changes. */
+/** Stores answers and returns the changed recalls. A late answer does not change the recall of a returned payment. */
 export function answerRecalls(
   tx: Tx,
   rows: readonly RecallAnswered[],
@@ -424,7 +424,7 @@ export function answerRecalls(
   )
 }
 
-/** Ends the recalls of payments whose money has come back. */
+/** Ends the recalls of returned payments. */
 export function endRecalls(tx: Tx, keys: readonly InstructionKey[], now: Date): void {
   tx.later(
     unprepared(sql`/* rails.endRecalls */
@@ -433,7 +433,7 @@ export function endRecalls(tx: Tx, keys: readonly InstructionKey[], now: Date): 
   )
 }
 
-/** Adds the confirming entry to unacknowledged reports of a settlement. Returns their ids. */
+/** Adds the confirming entry to unacknowledged settlement reports. Returns their ids. */
 export function tieNotifications(
   tx: Tx,
   rows: readonly { readonly partnerId: string; readonly id: string; readonly entryId: string }[],
@@ -455,22 +455,27 @@ const personalInstructions: readonly PersonalColumns[] = [
     table: 'rails.iso_instructions',
     by: 'id',
     erased: {
-      ...{ creditor_name: '', creditor_account: '', creditor_bic: null, creditor_address: null },
-      ...{ remittance: null, error_details: null, payer_sealed: null },
+      creditor_name: '',
+      creditor_account: '',
+      creditor_bic: null,
+      creditor_address: null,
+      remittance: null,
+      error_details: null,
+      payer_sealed: null,
     },
   },
-  // A file of recalls that is rebuilt after this lacks the text. The bank has had it for years.
+  // A file of recalls rebuilt later lacks the text, but the bank has had that file for years.
   { table: 'rails.iso_recalls', by: 'instruction_id', erased: { details: null, answer_details: null } },
 ]
 
-/** Erases the parties and texts of ended payments, and of their recalls. `ids`: those of the instructions. */
+/** Erases the parties and texts of ended payments and their recalls. `ids` are those of the instructions. */
 export async function eraseInstructions(tx: Tx, partnerId: string, ids: readonly string[]): Promise<void> {
   for (const columns of personalInstructions) await erasePersonal(tx, columns, partnerId, ids)
 }
 
 const noParty = JSON.stringify({ name: null, account: null, bic: null, country: null, address: null })
 
-/** Bookings that banks have reported. The payment's known facts and its amounts stay. */
+/** Erases the parties and texts of booked entries. References and amounts stay. */
 export const keptIsoEntries: KeptTable = {
   table: 'rails.iso_entries',
   isOver: ({ endedBefore }) => sql`status = 'Applied' and kind <> 'waiting' and created_at < ${endedBefore}`,

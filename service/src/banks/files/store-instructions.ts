@@ -1,4 +1,4 @@
-/** All SQL of the instructions for a file-based bank, until they are in a file. */
+/** All SQL of instructions for a file-based bank until they are in a file, and of the files. */
 import type { AccountType, ErrorKey } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../kernel/index.ts'
 import {
@@ -21,7 +21,7 @@ export type StoredAnswer = InstructionKey & {
   readonly schemeApplied: Scheme
   readonly dueAt: Date
   readonly createdAt: Date
-  /** True if its file is at the bank. */
+  /** True if the bank has the file of the payment. */
   readonly isDelivered: boolean
   readonly errorKey: ErrorKey | null
   readonly errorDetails: string | null
@@ -88,7 +88,7 @@ const newInstructions = insertBy<NewInstruction>(
   ['partnerId', 'id'],
 )
 
-/** Returns the new ones. Existing ones stay unchanged. */
+/** Inserts instructions and returns the new ones. Existing ones stay unchanged. */
 export function insertInstructions(tx: Tx, rows: readonly NewInstruction[]): Promise<readonly StoredAnswer[]> {
   return tx.rows(
     unprepared(sql`/* rails.insertInstructions */
@@ -118,7 +118,7 @@ export function answersOf(
     )} and instruction.id = any(${keys.map((key) => key.id)}::uuid[]) and instruction.connector = ${connector}`)
 }
 
-/** Instant payments that the bank may have. A file that is only made cannot have been refused. */
+/** Locks instant payments that the bank may have: it cannot have refused a file that was not staged. */
 export function lockInstantsAtBank(
   tx: Tx,
   connector: string,
@@ -138,10 +138,7 @@ export function lockInstantsAtBank(
   )
 }
 
-/**
- * Requeues payments. Their files stay unchanged: by its attempt, an instruction in a new file is another one for the
- * bank.
- */
+/** Requeues payments. Their old files stay unchanged: the next attempt is another instruction for the bank. */
 export async function requeueAsCreditTransfer(
   tx: Tx,
   rows: readonly (InstructionKey & { readonly schemeReason: string })[],
@@ -158,7 +155,7 @@ export async function requeueAsCreditTransfer(
   )
 }
 
-// All SQL of instructions that wait for a file.
+// The SQL of instructions that wait for a file.
 
 export type Payment = InstructionKey & {
   readonly endToEndId: string
@@ -167,24 +164,24 @@ export type Payment = InstructionKey & {
   readonly creditorName: string
   readonly creditorAccount: string
   readonly creditorBic: string | null
-  /** Absent or null: it is not known. */
+  /** Absent or null: unknown. */
   readonly creditorAccountType?: AccountType | null
-  /** JSON: `PayeeAddress`. Absent or null: the payee has none. */
+  /** `PayeeAddress` as JSON. Absent or null: the payee has none. */
   readonly creditorAddressJson?: string | null
   readonly remittance: string | null
-  /** Absent: the file names none. */
+  /** Absent: the file does not name a payer. */
   readonly payer?: PayerData
   readonly schemeApplied: Scheme
   readonly attempt: number
 }
-/** A row, with the payer sealed. */
+/** A stored payment, with its payer sealed. */
 export type Stored = Omit<Payment, 'payer'> & { readonly payerSealed: Uint8Array | null }
 const facts = sql`partner_id, id, end_to_end_id, currency, amount, creditor_name, creditor_account, creditor_bic, creditor_account_type,
   creditor_address as creditor_address_json, remittance, payer_sealed, scheme_applied, attempt`
 
 export type Queued = InstructionKey & { readonly dueAt: Date }
 
-/** Payments that wait for a file of a scheme, oldest first: a due-work scan, which names no partner by design. */
+/** Lists payments of all partners that wait for a file of a scheme, oldest first. */
 export function queuedPayments(
   tx: Tx,
   {
@@ -206,7 +203,7 @@ export function queuedPayments(
   )
 }
 
-/** When the next payment is due for a file. */
+/** Reads when the next payment is due for a file. */
 export const filesDue = (connector: string, after: Date): Sql =>
   dueWork(
     'reads when the next payment is due for a file of a bank',
@@ -215,7 +212,7 @@ export const filesDue = (connector: string, after: Date): Sql =>
       where connector = ${connector} and status = 'Queued' and due_at > ${after} and ${whose()}`,
   )
 
-/** Locks those that still wait. If two processes make files of the same payments, each gets some. */
+/** Locks payments that still wait. Two processes that write files at the same time each get some of them. */
 export function lockQueued(
   tx: Tx,
   connector: string,
@@ -247,7 +244,7 @@ export function fileInstructions(tx: Tx, rows: readonly Filing[], fileId: string
   )
 }
 
-/** The payments of a file, by its batches. */
+/** Lists the payments of a file, by its batches. */
 export function paymentsOfBatches(
   tx: Tx,
   connector: string,
@@ -264,7 +261,7 @@ export function paymentsOfBatches(
 
 export type QueuedCount = { readonly scheme: Scheme; readonly payments: bigint }
 
-/** The number of payments that wait for a file, or for the opening of the bank. */
+/** Counts payments that wait for a file or for the bank to open. */
 export async function countQueued(tx: Tx, connector: string): Promise<ReadonlyMap<Scheme, number>> {
   const rows = await tx.rows<QueuedCount>(
     dueWork(
@@ -279,11 +276,11 @@ export async function countQueued(tx: Tx, connector: string): Promise<ReadonlyMa
   return counts
 }
 
-// All SQL of the files for a bank. They belong to the bank as a whole, so that their table names no partner.
+// The SQL of files for a bank. A file has payments of many partners, so that its table does not name one.
 
 export type FileState = 'Made' | 'Staged' | 'Delivered'
 
-/** Figures that follow from the payments of a file. */
+/** Figures computed from the payments of a file. */
 export type Contents = {
   readonly sha256: string
   readonly bytes: bigint
@@ -294,7 +291,7 @@ export type OutgoingFile = Contents & {
   readonly id: string
   readonly kind: FileKind
   readonly messageId: string
-  /** `pain.001.001.09`: recalls of its payments name the message. */
+  /** Such as `pain.001.001.09`: recalls name the message of their payments. */
   readonly messageName: string
   readonly name: string
   readonly state: FileState
@@ -320,7 +317,7 @@ export async function filesByIds(tx: Tx, ids: readonly string[]): Promise<Readon
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-/** Files that no process delivers at the moment, oldest first, without a lock. */
+/** Lists files that are not delivered or leased, oldest first, without a lock. */
 export function undelivered(tx: Tx, connector: string, now: Date, filesMax: number): Promise<readonly OutgoingFile[]> {
   return tx.rows<OutgoingFile>(sql`/* rails.undelivered */
     select ${fileFacts} from rails.iso_files
@@ -328,14 +325,14 @@ export function undelivered(tx: Tx, connector: string, now: Date, filesMax: numb
     order by made_at, id limit ${filesMax}`)
 }
 
-/** When the next file is due at the bank. */
+/** Reads when the next file is due for delivery. */
 export const deliveriesDue = (connector: string, after: Date): Sql => sql`/* rails.deliveriesDue */
   select min(coalesce(leased_until, made_at)) as due_at from rails.iso_files
   where connector = ${connector} and state <> 'Delivered' and coalesce(leased_until, made_at) > ${after}`
 
 export type Lease = { readonly leaseId: string; readonly leasedUntil: Date; readonly now: Date }
 
-/** The file as it is under the lease, or undefined: another process has it. */
+/** Leases a file; undefined if another process has it. */
 export function claimFile(tx: Tx, id: string, { leaseId, leasedUntil, now }: Lease): Promise<OutgoingFile | undefined> {
   return tx.row<OutgoingFile>(sql`/* rails.claimFile */
     update rails.iso_files set lease_id = ${leaseId}, leased_until = ${leasedUntil}, attempts = attempts + 1
@@ -345,10 +342,7 @@ export function claimFile(tx: Tx, id: string, { leaseId, leasedUntil, now }: Lea
 
 type Held = { readonly id: string; readonly leaseId: string }
 
-/**
- * Remakes a file of which nothing is at the bank, so that it may follow a changed configuration. Returns 1, or 0
- * without the lease.
- */
+/** Stores new contents of a file that the bank does not have. Returns 1, or 0 if the lease was lost. */
 export function remake(
   tx: Tx,
   { id, leaseId, messageName }: Held & Pick<OutgoingFile, 'messageName'>,
@@ -361,21 +355,21 @@ export function remake(
     where id = ${id} and lease_id = ${leaseId} and state = 'Made'`)
 }
 
-/** Returns 1, or 0 if the lease was lost. */
+/** Marks a file as staged. Returns 1, or 0 if the lease was lost. */
 export function markStaged(tx: Tx, { id, leaseId }: Held, stagedName: string): Promise<number> {
   return tx.run(sql`/* rails.markStaged */
     update rails.iso_files set state = 'Staged', staged_name = ${stagedName}
     where id = ${id} and lease_id = ${leaseId} and state = 'Made'`)
 }
 
-/** The staged file was lost before it was renamed. Returns 1, or 0 if the lease was lost. */
+/** Marks a staged file as lost before its rename. Returns 1, or 0 if the lease was lost. */
 export function unmarkStaged(tx: Tx, { id, leaseId }: Held, stagedName: string): Promise<number> {
   return tx.run(sql`/* rails.unmarkStaged */
     update rails.iso_files set state = 'Made', staged_name = null
     where id = ${id} and lease_id = ${leaseId} and state = 'Staged' and staged_name = ${stagedName}`)
 }
 
-/** Marks a file as delivered. Any process that has seen the renamed file may do so. */
+/** Marks a file as delivered. Any process that saw the renamed file may do so. */
 export function markDelivered(tx: Tx, id: string, stagedName: string, now: Date): Promise<number> {
   return tx.run(sql`/* rails.markDelivered */
     update rails.iso_files set state = 'Delivered', delivered_at = ${now}, leased_until = null, problem = null
@@ -395,7 +389,7 @@ export async function releaseFileLeases(tx: Tx): Promise<void> {
     update rails.iso_files set leased_until = null where state <> 'Delivered' and leased_until is not null`)
 }
 
-/** When the oldest undelivered file was made. */
+/** Reads when the oldest undelivered file was made. */
 export async function oldestUndelivered(tx: Tx, connector: string): Promise<Date | null> {
   const row = await tx.row<{ madeAt: Date }>(sql`/* rails.oldestUndelivered */
     select made_at from rails.iso_files where connector = ${connector} and state <> 'Delivered' order by made_at limit 1`)
@@ -413,7 +407,7 @@ export type ListedFile = Pick<
   readonly bankStatus: string | null
 }
 
-/** Newest first. */
+/** Lists files, newest first. */
 export function newestFiles(tx: Tx, connector: string, filesMax: number): Promise<readonly ListedFile[]> {
   return tx.rows<ListedFile>(sql`/* rails.newestFiles */
     select connector, id, kind, message_id, name, sha256, payments, control_sum, state, made_at, delivered_at, attempts,

@@ -1,4 +1,4 @@
-/** All SQL of recalls, until they are in a file. */
+/** All SQL of recalls until they are in a file or letter. */
 import { columnOf, dueWork, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
 import type { InstructionKey } from '../../rails/index.ts'
 import type { Payment } from './store-instructions.ts'
@@ -7,13 +7,13 @@ export type NewRecall = InstructionKey & {
   readonly connector: string
   readonly instructionId: string
   readonly reason: string
-  /** Text for the other bank. */
+  /** Text for the payee's bank. */
   readonly details: string | null
   readonly requestedBy: string
   readonly now: Date
 }
 
-/** Returns 1, or 0 if the payment has a recall that is open or was agreed to. */
+/** Inserts a recall. Returns 1, or 0 if the payment has an open or accepted recall. */
 export function insertRecall(tx: Tx, row: NewRecall): Promise<number> {
   return tx.run(sql`/* rails.insertRecall */
     insert into rails.iso_recalls (partner_id, id, connector, instruction_id, reason, details, requested_by, status,
@@ -25,7 +25,7 @@ export function insertRecall(tx: Tx, row: NewRecall): Promise<number> {
     on conflict do nothing`)
 }
 
-/** A recall with its payment. `fileId` and `batchId`: of the payment. */
+/** A recall with its payment. `fileId` and `batchId` are those of the payment. */
 export type RecalledPayment = Pick<
   Payment,
   'partnerId' | 'id' | 'endToEndId' | 'currency' | 'amount' | 'schemeApplied' | 'attempt'
@@ -41,7 +41,7 @@ const facts = sql`recall.partner_id, instruction.id, recall.id as recall_id, rec
   instruction.currency, instruction.amount, instruction.scheme_applied, instruction.attempt, instruction.file_id,
   instruction.batch_id`
 
-/** Recalls that wait for a file, oldest first: a due-work scan, which names no partner by design. */
+/** Lists recalls of all partners that wait for a file, oldest first. */
 export function queuedRecalls(tx: Tx, connector: string, recallsMax: number): Promise<readonly RecalledPayment[]> {
   return tx.rows<RecalledPayment>(
     dueWork('finds recalls that wait for a file of a bank, without a lock', (whose) =>
@@ -56,7 +56,7 @@ export function queuedRecalls(tx: Tx, connector: string, recallsMax: number): Pr
   )
 }
 
-/** Locks those that still wait. */
+/** Locks recalls that still wait. */
 export function lockRecalls(tx: Tx, keys: readonly InstructionKey[]): Promise<readonly InstructionKey[]> {
   const column = columnOf(keys)
   return tx.rows<InstructionKey>(
@@ -89,7 +89,7 @@ export function recallsOfFile(tx: Tx, fileId: string): Promise<readonly Recalled
   )
 }
 
-/** Recalls that wait for a letter, and of which no case tells yet. */
+/** Lists recalls that wait for a letter and do not have a case yet. */
 export function recallsToTell(
   tx: Tx,
   connector: string,
@@ -114,7 +114,7 @@ export function noteTold(tx: Tx, keys: readonly InstructionKey[], now: Date): vo
   )
 }
 
-/** False: it does not wait for a letter. */
+/** Marks a recall as sent by letter. Returns false if it does not wait for a letter. */
 export async function sendByLetter(tx: Tx, { partnerId, id }: InstructionKey, now: Date): Promise<boolean> {
   const sent = await tx.run(sql`/* rails.sendByLetter */
     update rails.iso_recalls set status = 'Sent', updated_at = ${now}
@@ -122,7 +122,7 @@ export async function sendByLetter(tx: Tx, { partnerId, id }: InstructionKey, no
   return sent === 1
 }
 
-/** A payment as an operator sees it, with its file and its recall. */
+/** A payment as an operator sees it. */
 export type PaymentView = {
   readonly connector: string
   readonly endToEndId: string
@@ -143,7 +143,7 @@ export type PaymentView = {
   readonly updatedAt: Date
   readonly settledAt: Date | null
   readonly missingSince: Date | null
-  /** The bank's result for the payee. */
+  /** The result of the bank's payee check. */
   readonly payeeCheck: string | null
 }
 
@@ -169,7 +169,7 @@ export type RecallView = {
 
 const viewed = sql`id, reason, requested_by, status, file_id, answer_code, answer_details, created_at, updated_at`
 
-/** The newest recall of a payment. */
+/** Finds the newest recall of a payment. */
 export function recallOf(tx: Tx, { partnerId, id }: InstructionKey): Promise<RecallView | undefined> {
   return tx.row<RecallView>(sql`/* rails.recallOf */
     select ${viewed} from rails.iso_recalls where partner_id = ${partnerId} and instruction_id = ${id}

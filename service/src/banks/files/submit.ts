@@ -1,4 +1,4 @@
-/** Accepts instructions: each becomes a row with its scheme, or with the reason why it cannot be sent. */
+/** Accepts instructions: stores each with its scheme, or with the reason of its refusal. */
 import { after, hourMs, partnerKey, secondMs } from '../../kernel/index.ts'
 import {
   type Acknowledgement,
@@ -8,7 +8,8 @@ import {
   nextWindow,
   openFrom,
 } from '../../rails/index.ts'
-import { type BankDeps, type BankRules, byShard } from './deps.ts'
+import { byShard } from '../../postgres/index.ts'
+import type { BankDeps, BankRules } from './deps.ts'
 import { sealPayers } from './payer.ts'
 import { chooseScheme, isRefused } from './schemes.ts'
 import * as store from './store-instructions.ts'
@@ -18,11 +19,9 @@ type Deps = Pick<BankDeps, 'db' | 'clock' | 'rules' | 'payers'>
 
 const keyOf = ({ partnerId, id }: InstructionKey): string => partnerKey(partnerId, id)
 
-/**
- * The usual time of a file to the bank, and the pause between enquiries about a payment that is still kept, which grows
- * with its age. Most banks that pay at once have reported by then, which saves a second claim of the payout.
- */
+/** The usual time until a file is at the bank. Most banks that pay at once have reported by then. */
 const deliveryMs = 10 * secondMs
+/** The pause between enquiries about a payment that is not at the bank yet. It grows with the age of the payment. */
 const askAgainMs = { min: 5 * secondMs, max: hourMs } as const
 
 function toAcknowledgement({ clock, rules }: Deps, row: store.StoredAnswer): Acknowledgement {
@@ -44,14 +43,14 @@ function askAgainAt({ schemeApplied, dueAt, createdAt }: store.StoredAnswer, rul
 const answersBy = (deps: Deps, rows: readonly store.StoredAnswer[]): Answers =>
   new Map(rows.map((row) => [keyOf(row), toAcknowledgement(deps, row)]))
 
-/** The earlier answers to instructions. */
+/** Reads the earlier answers to instructions. */
 export async function storedAnswers(deps: Deps, keys: readonly InstructionKey[]): Promise<Answers> {
   const { db, rules } = deps
   const found = await Promise.all(byShard(db, keys).map((group) => store.answersOf(db, rules.id, group)))
   return answersBy(deps, found.flat())
 }
 
-/** An instruction with a known id is not accepted again: it gets its first answer. */
+/** Accepts instructions. An instruction with a known id gets its first answer. */
 export function createSubmit(deps: Deps) {
   const { db } = deps
   return async (instructions: readonly Instruction[]): Promise<readonly InstructionOutcome[]> => {

@@ -1,7 +1,7 @@
-/** Books a camt.052, camt.053 or camt.054 from its parsed parts, in pages. A restart continues after the last one. */
+/** Books a camt.052, camt.053 or camt.054 from its parsed parts, page by page. A restart continues after the last page. */
 import { derivedTimeId, newId } from '../../kernel/index.ts'
 import type { BankEntry, ReportPart } from '../../iso20022/index.ts'
-import { type BankDeps, byShard } from './deps.ts'
+import type { BankDeps } from './deps.ts'
 import { type InspectedReport, isBooked, type StatementFacts } from './inspect.ts'
 import { type Lease, LeaseLost } from './lease.ts'
 import { readParsed } from './spool.ts'
@@ -12,7 +12,7 @@ import { type Booking, undated, unfold, type Unit } from './units.ts'
 import { isSameStatement, type Oddity } from '../../rails/index.ts'
 import { type Reading, takeOffStatements } from './store-entries.ts'
 import { hash } from 'node:crypto'
-import type { Tx } from '../../postgres/index.ts'
+import { byShard, type Tx } from '../../postgres/index.ts'
 import { paymentName } from './ids.ts'
 import { type Fresh, known, type Known } from './known.ts'
 import { type Match, matchUnit, moneyOf, possiblyAnnounced, readWorld, type World } from './match.ts'
@@ -20,7 +20,7 @@ import { matchText, scoreByLooks, type Scored, surestFirst } from './scores.ts'
 import * as entries from './store-entries.ts'
 import * as words from './store-incoming.ts'
 
-/** Entries that are written together: larger pages hold their locks longer and save little. */
+/** Larger pages hold their locks longer and save little. */
 const bookingsPerPage = 1000
 
 export type TakenReport = {
@@ -34,21 +34,21 @@ export type TakenReport = {
   readonly report: InspectedReport
 }
 
-/** The same at each reading, so that rows written before a restart name it. */
+/** Derives the id of a statement, so that rows written before a restart name the same one. */
 const statementIdOf = ({ id }: Pick<TakenReport, 'id'>, index: number): string =>
   derivedTimeId(id, 'statement', String(index))
 
 type Page = { readonly bookings: readonly Booking[]; readonly reports: readonly Report[]; readonly to: number }
 
-/** Kinds of announcements, as rails.iso_entries adds them up. */
+/** The bits of message kinds in `rails.iso_entries.announced`. */
 const announcing = { 'camt.052': 1, 'camt.053': 0, 'camt.054': 2 } as const
 
-/** Places of the second reading begin here: no message has this many entries. */
+/** Positions of the second reading begin here. Messages have fewer entries. */
 const secondReading = 2 ** 40
 
 /**
- * Reads the message a second time if entries of the first reading may be announced ones: by then all certain matches
- * are known, on every page.
+ * Books a message. Reads it a second time if bookings may be announced entries: by then the certain matches of all pages
+ * are known.
  */
 export async function takeReport(deps: BankDeps, lease: Lease, taken: TakenReport): Promise<void> {
   const { db, rules, clock } = deps
@@ -56,7 +56,7 @@ export async function takeReport(deps: BankDeps, lease: Lease, taken: TakenRepor
   if (begun === undefined) return
   const reading = { ...taken, announced: announcing[taken.kind], messageId: taken.report.messageId }
   let position = begun
-  // The number that was deferred before a restart is unknown.
+  // After a restart, the number of deferred bookings is unknown.
   let deferred = begun > 0 ? 1 : 0
   const read = async (isSure: boolean, offset: number) => {
     for await (const page of pagesOf(deps, taken, position - offset)) {
@@ -87,7 +87,7 @@ export async function takeReport(deps: BankDeps, lease: Lease, taken: TakenRepor
   })
 }
 
-/** Pages end at the end of an entry: its payments are written together. */
+/** Reads the message in pages. A page ends after a whole entry, because its payments are written together. */
 async function* pagesOf(deps: BankDeps, taken: TakenReport, begun: number): AsyncGenerator<Page> {
   const place = createPlace(deps, taken)
   let bookings: Booking[] = []
@@ -109,7 +109,7 @@ async function* pagesOf(deps: BankDeps, taken: TakenReport, begun: number): Asyn
   if (to > begun && bookings.length + reports.length > 0) yield { bookings, reports, to }
 }
 
-/** Gives each entry its place in the message: the number of entries up to it. */
+/** Gives each entry its position in the message, counted from 1. */
 function createPlace(deps: BankDeps, taken: TakenReport) {
   const numberOf = createCounter()
   const today = taken.receivedAt.toISOString().slice(0, 10)
@@ -118,7 +118,7 @@ function createPlace(deps: BankDeps, taken: TakenReport) {
   const placeEntry = (entry: BankEntry, { account, closing, unread }: StatementFacts) => {
     position += 1
     if (account === undefined || !isBooked(entry)) return { position, bookings: [], reports: [] }
-    // Which of several entries moved how much, no balance says.
+    // The balances prove the amount only if a single entry is unreadable.
     const implied = unread?.count === 1 && unread.sum !== 0n ? unread.sum : undefined
     const { units, oddity: odd } = unfold(entry, account, closing?.on ?? today, implied)
     const statementId = taken.kind === 'camt.053' ? statementIdOf(taken, statement) : null
@@ -132,7 +132,7 @@ function createPlace(deps: BankDeps, taken: TakenReport) {
       const keys = both(unit.key, unit)
       return { unit, key: keys[0] ?? unit.key, whole: wholes[0] ?? null, keys, wholes, position, statementId }
     })
-    // An entry that cannot be read is one case, whichever messages report it.
+    // An unreadable entry has one case, even if several messages report it.
     const names =
       entry.problem !== undefined && bookings[0] !== undefined
         ? ['unread', account.iban, bookings[0].key]
@@ -183,15 +183,15 @@ const skippedOf = ({ rules, operatorId }: BankDeps, taken: TakenReport): readonl
       : [oddity({ operatorId, connector: rules.id }, skipped.what, skipped.text, [taken.sha256, String(index)])],
   )
 
-// Corrections of statements. A bank that sends a statement again replaces it: the entries of the earlier version count as announced
-// until the correction lists them. An entry that it omits is on no statement then, and gets a case as every such one.
+// Corrections of statements. If a bank sends a statement again, the entries of the earlier version count as announced
+// until the correction lists them. Entries that it omits get a case, like other absent entries.
 
-/** Entries whose locks one transaction holds. */
+/** Limits the locks of one transaction. */
 const rowsPerStep = 5000
 
 /**
- * Takes the entries of earlier versions off them. `rows`: the statements of a message that is about to be read. A repetition after a restart
- * changes nothing: what the message has read by then is its own.
+ * Removes the entries of earlier versions from their statements. `rows`: the statements of a message before it is read.
+ * Idempotent: after a restart, the entries that were already read belong to the new version.
  */
 async function replaceEarlier(
   { db, operatorId }: BankDeps,
@@ -204,15 +204,15 @@ async function replaceEarlier(
       .filter((other) => other.id !== row.id && isSameStatement(other, row))
       .map(({ id }) => id)
     if (earlier.length === 0) continue
-    // Reconciliation knows by the row that the entries of the earlier version are on their way to this one.
+    // The row tells reconciliation that the entries of the earlier version are moving to this one.
     await lease.transaction(async (tx) => insertStatements(tx, [row]))
     for (let taken = rowsPerStep; taken === rowsPerStep;)
       taken = await lease.transaction((tx) => takeOffStatements(tx, operatorId, earlier, rowsPerStep))
   }
 }
 
-// Counts how often each key of a message has occurred, so that equal entries have numbers. A message may have millions of entries,
-// so it holds 64 bits of a digest and a count for each key instead of its text: 24 bytes an entry at most.
+// Counts how often each key of a message has occurred, to number equal entries. A message may have millions of entries,
+// so that the counter stores 64 bits of a digest and a count instead of each key: at most 24 bytes an entry.
 
 const slotsMin = 1 << 10
 /** Above this load a table with open addressing becomes slow. */
@@ -225,7 +225,7 @@ const tableOf = (slots: number): Table => ({
   counts: new Uint32Array(slots),
 })
 
-/** The place of a key, or the free one where it belongs. */
+/** Finds the slot of a key, or the free slot for it. */
 function slotOf({ high, low, counts }: Table, first: number, second: number): number {
   const mask = counts.length - 1
   let slot = second & mask
@@ -248,7 +248,7 @@ function createCounter(): (key: string) => number {
     })
     table = larger
   }
-  /** Returns 1 for the first time. */
+  /** Returns 1 for the first occurrence. */
   return (key) => {
     const digest = hash('sha1', key, 'buffer')
     const first = digest.readUInt32BE(0)
@@ -264,11 +264,11 @@ function createCounter(): (key: string) => number {
   }
 }
 
-// Writes a page of bookings: each once, whichever messages report it, with its meaning.
+// Matches and writes a page of bookings, each once even if several messages report it.
 
 type BookingPage = {
   readonly reading: Reading
-  /** The first reading of a message makes only certain decisions. */
+  /** True in the first reading: only certain matches count. */
   readonly isSure: boolean
   readonly bookings: readonly Booking[]
 }
@@ -276,7 +276,7 @@ type BookingPage = {
 const candidatesReadMax = 5000
 const candidatesToldMax = 5
 
-/** Returns how many bookings are left for the second reading. */
+/** Books a page and returns the number of bookings left to the second reading. */
 async function bookPage(deps: BankDeps, tx: Tx, page: BookingPage): Promise<number> {
   const accounts = Map.groupBy(page.bookings, ({ unit: { account } }) => `${account.iban} ${account.currency}`)
   let deferred = 0
@@ -320,7 +320,7 @@ async function bookAccount(deps: BankDeps, tx: Tx, { bookings, ...page }: Bookin
 
 type Made = Fresh & { readonly entryId: string; readonly match: Match }
 
-/** Adds the open payments to which a debit may belong, for the person who decides. */
+/** Adds the open payments that a debit may belong to, for the person who decides. */
 async function withCandidates(tx: Tx, connector: string, made: readonly Made[]): Promise<readonly Made[]> {
   const unexplained = made.filter(({ match }) => match.isUnexplained)
   if (unexplained.length === 0) return made
@@ -352,7 +352,7 @@ function told(match: Match, candidates: readonly Scored[]): Match {
   return { ...match, score: best?.score ?? 0, matchedBy: matchText(best?.agreed ?? [], ['references']), reports }
 }
 
-/** Returns the entries whose report is acknowledged already: the ledger has them. */
+/** Adds entries to the earlier reports that they confirm. Returns the entries whose reports were all acknowledged. */
 async function tie(tx: Tx, made: readonly Made[]): Promise<ReadonlySet<string>> {
   const ties = made.flatMap(({ entryId, match: { ties = [] } }) => ties.map((one) => ({ ...one, entryId })))
   const tied = new Set<string>()
@@ -425,7 +425,7 @@ function toEntry(
   }
 }
 
-/** Corrects an entry whose statement differs from the announced amount: the difference is money without an owner. */
+/** Makes an entry of the difference between a statement and an announced amount. The difference has no owner. */
 function toCorrection(
   { booking, statementId, more, report }: Known['corrections'][number],
   of: entries.AccountKey,
@@ -460,7 +460,7 @@ function writeWords(tx: Tx, world: World, made: readonly Made[], now: Date): voi
   for (const group of byShard(tx, returned)) words.endRecalls(tx, group, now)
 }
 
-/** Reports entries that could not be processed as they are. `names`: the entry and its message. */
+/** Reports an entry that could not be fully processed. `names` identify the entry and its message. */
 const entryOddity = (
   deps: Pick<BankDeps, 'operatorId' | 'rules'>,
   { what, text }: { readonly what: Oddity; readonly text: string },

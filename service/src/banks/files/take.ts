@@ -1,7 +1,6 @@
 /**
- * Processes one file of the bank. Each step may be the last one before a kill, and the next process continues from the
- * stored state: the file in the bank's folder, the row of its message (by the hash of its bytes), the file in the
- * archive.
+ * Processes one file of the bank. After a kill at any step, the next process continues from the stored state: the file in
+ * the bank's folder, the row of its message (by the hash of its bytes), and the file in the archive.
  */
 import { amountText, type Clock, derivedTimeId, type Minor, newId, nilId } from '../../kernel/index.ts'
 import type { BankDeps, RemoteFile } from './deps.ts'
@@ -17,7 +16,7 @@ import { takeReport } from './take-report.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { closingBefore, valuedBetween } from './store-books.ts'
 
-/** `left`: it is incomplete, or stays where it is. */
+/** The outcome of a file. `left`: it is incomplete or stays in the bank's folder. */
 export type FileTaken = 'taken' | 'repeated' | 'aside' | 'left'
 
 const transferMsMax = 600_000
@@ -27,9 +26,9 @@ export type Later = (file: RemoteFile, work: () => Promise<void>) => Promise<voi
 
 type Taking = {
   readonly lease: Lease
-  /** The file at the bank. A document of a container has a name within it. */
+  /** The file at the bank. The name of a document includes its container. */
   readonly file: RemoteFile
-  /** True for a document of a container: the container leaves the bank's folder after all its documents. */
+  /** True for a document of a container, which is removed from the bank's folder as a whole. */
   readonly isWithin: boolean
   readonly spooled: Spooled
   readonly later: Later
@@ -72,7 +71,7 @@ async function takeOne(context: Context, taking: Taking): Promise<FileTaken> {
   return own === undefined ? takeNew(context, taking) : resume(context, taking, own)
 }
 
-/** A container that is cut may be one that the bank still writes. Otherwise it is quarantined, as it is. */
+/** Leaves a truncated container, which the bank may still be writing. Quarantines others. */
 async function notUnpacked(
   context: Context,
   taking: Taking,
@@ -92,8 +91,8 @@ async function notUnpacked(
 }
 
 /**
- * Takes each document of a container as a message of its own. The container leaves the bank's folder when all of them are taken or
- * quarantined; after a kill before that, those that are taken are found by their hashes.
+ * Processes each document of a container as a separate message. Removes the container from the bank's folder after the
+ * last document. After a kill, processed documents are recognised by their hashes.
  */
 async function takeContainer(context: Context, taking: Taking, documents: readonly Unpacked[]): Promise<FileTaken> {
   const { deps, spool, watch } = context
@@ -120,7 +119,7 @@ async function takeContainer(context: Context, taking: Taking, documents: readon
 
 const signal = () => AbortSignal.timeout(transferMsMax)
 
-/** Removes the file from the bank's folder once it is in our archive, while the next one is processed. */
+/** Archives the file and removes it from the bank's folder, while the next file is processed. */
 async function finish(
   { deps: { db, clock, transport }, spool, watch }: Context,
   { file, spooled, later, isWithin }: Taking,
@@ -146,7 +145,7 @@ async function putAside(context: Context, taking: Taking, refused: Refused): Pro
   return finish(context, taking, row, 'aside')
 }
 
-/** Handles a file whose bytes are in the archive. The id is the same if this is repeated after a kill. */
+/** Removes a file whose bytes were already processed. Its id is derived, so that a repetition after a kill changes nothing. */
 async function repeat(
   { deps, spool, watch }: Context,
   taking: Taking,
@@ -168,7 +167,7 @@ async function takeNew(context: Context, taking: Taking): Promise<FileTaken> {
   const { deps, spool, watch, answers } = context
   const { rules } = deps
   const verdict = await inspect(taking.spooled, rules, taking.lease.keep)
-  // A document that is cut within a whole container does not grow.
+  // A truncated document in a complete container does not grow.
   if ('unfinished' in verdict && !taking.isWithin && !watch.isStale(taking.file, rules.unfinishedAfterMs)) {
     watch.leave(taking.file)
     await spool.drop(taking.spooled)
@@ -197,9 +196,9 @@ async function resume(context: Context, taking: Taking, found: store.KnownMessag
   if (found.state === 'Taking') {
     const verdict = await inspect(taking.spooled, deps.rules, taking.lease.keep)
     if ('refused' in verdict) {
-      // The rules have changed since its first part was processed: the file stays until they fit again.
+      // The settings have changed since the first part was processed: the file stays until they fit again.
       const facts = { connector: deps.rules.id, file: taking.file.name, problem: verdict.refused.problem }
-      deps.log.error(facts, 'message not resumed')
+      deps.log.error(facts, 'partly processed bank file no longer passes inspection; it stays at the bank')
       return 'left'
     }
     await answers(taking, found, verdict.message)
@@ -207,7 +206,7 @@ async function resume(context: Context, taking: Taking, found: store.KnownMessag
   return finish(context, taking, found, 'taken')
 }
 
-/** Carries out a message, from where it was left. */
+/** Processes a message, from the position that an earlier process reached. */
 export function createAnswers(deps: BankDeps) {
   const statuses = createStatuses(deps)
   const recalls = createRecallAnswers(deps)
@@ -242,7 +241,7 @@ function rowOf(
   return { ...row, state, problem, receivedAt: clock.now(), takenAt: null }
 }
 
-/** Quarantines a file. The same file again is the same case. */
+/** Quarantines a file. The same file has only one case. */
 async function refuse(
   { rules, operatorId, clock }: BankDeps,
   tx: Parameters<typeof store.insertMessage>[0],
@@ -257,29 +256,28 @@ async function refuse(
 
 const differs = ({ kind, messageId }: Inspected, { fileName }: store.KnownMessage): Refused => ({
   what: 'message_differs',
-  problem: `The ${kind} ${messageId} was taken before from the file ${fileName}, with other contents.`,
+  problem: `The ${kind} ${messageId} was already processed from the file ${fileName}, with other contents.`,
   kind,
   messageId,
 })
 
-/** Copies nothing of it. It stays in the bank's folder, because it is not in our archive; it is reported once. */
+/** Leaves a too large file in the bank's folder without copying it, and reports it once. */
 async function leaveThere(deps: BankDeps, lease: Lease, file: RemoteFile, watch: Watch): Promise<FileTaken> {
   const { db, rules } = deps
   const sha256 = `unread ${derivedTimeId(nilId, file.name, String(file.bytes), file.modifiedAt.toISOString())}`
   watch.leaveForever(file)
   if ((await store.messagesByHash(db, rules.id, sha256)).length > 0) return 'left'
-  const problem = `It has ${file.bytes} bytes, and at most ${rules.messageBytesMax} are read. It is still in the bank's folder.`
+  const problem = `It has ${file.bytes} bytes, more than the maximum of ${rules.messageBytesMax}. It is still in the bank's folder.`
   const refused: Refused = { what: 'file_unreadable', problem, kind: null, messageId: null }
   const row = rowOf(deps, { file, spooled: { sha256, bytes: file.bytes } }, { ...refused, state: 'Aside' })
   await lease.transaction((tx) => refuse(deps, tx, row, refused))
   return 'aside'
 }
 
-// Checks balances that count by value date: an entry of today that is valued tomorrow is not in the closing balance of
-// today, and is in that of tomorrow. The value dates of all entries must explain the difference to the cent; otherwise
-// the statement is quarantined.
+// Checks balances by value date: an entry of today with the value date of tomorrow is in tomorrow's closing balance.
+// Value dates must explain the difference to the cent; otherwise the statement is quarantined.
 
-/** The problem with the balances of a report; undefined: they fit, or value dates explain them. */
+/** Describes wrong balances of a report; undefined if they fit or value dates explain the difference. */
 async function balanceProblem(
   tx: Tx,
   { rules, operatorId }: Pick<BankDeps, 'rules' | 'operatorId'>,
@@ -320,7 +318,7 @@ function text({ statementId, account, opening, closing, credits, debits }: State
   return `Statement ${statementId} of ${account?.iban ?? ''}: the opening balance ${first} and the entries ${moved} are ${sum}, and the closing balance is ${last}. The value dates of entries do not explain the difference of ${more}.`
 }
 
-// Files left in the bank's folder: incomplete ones, until they grow or are too old. Known to this process only.
+// Remembers, in this process, the files left in the bank's folder until they grow or become stale.
 
 type Seen = { readonly bytes: number; readonly modifiedMs: number; readonly sinceMs: number; readonly forever?: true }
 
@@ -339,18 +337,18 @@ export function createWatch(clock: Clock) {
   return {
     leave: (file: RemoteFile) => note(file),
     leaveForever: (file: RemoteFile) => note(file, { forever: true }),
-    /** The file is unchanged, so that there is nothing to read. */
+    /** Reports whether a left file is unchanged and not stale, so that it need not be read. */
     isLeft: (file: RemoteFile, staleAfterMs: number): boolean => {
       const found = sameOf(file)
       return found !== undefined && (found.forever === true || ageOf(found) < staleAfterMs)
     },
-    /** The file has not grown for so long that no writer is at it. */
+    /** Reports whether a left file has not grown for so long that it is no longer being written. */
     isStale: (file: RemoteFile, staleAfterMs: number): boolean => {
       const found = sameOf(file)
       return found !== undefined && ageOf(found) >= staleAfterMs
     },
     forget: (name: string) => void seen.delete(name),
-    /** Drops files that have left the folder. */
+    /** Forgets files that are no longer in the folder. */
     keepOnly: (names: ReadonlySet<string>) => {
       for (const name of seen.keys()) if (!names.has(name)) seen.delete(name)
     },

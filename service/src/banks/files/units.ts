@@ -1,7 +1,4 @@
-/**
- * Pure: splits an entry of the bank into the payments that count, each with a key by which another message recognises
- * it.
- */
+/** Splits an entry of the bank into its payments, each with a key by which other messages are matched. Pure. */
 import { hash } from 'node:crypto'
 import {
   type AccountId,
@@ -29,22 +26,22 @@ export type References = {
   readonly uetr: string | null
   /** The structured reference of the creditor. */
   readonly creditor: string | null
-  /** The message that has the details of the entry, as the bank states. */
+  /** The message that has the details of the entry, according to the bank. */
   readonly detailsIn: string | null
   readonly batches: readonly string[]
   readonly messages: readonly string[]
 }
 
 export type Unit = {
-  /** The key without its number among equal ones of the same message. */
+  /** The key without the number that distinguishes equal keys of a message. */
   readonly key: string
-  /** The key of the whole booking, if this is one payment of several. It is used where its payments are not named. */
+  /** The key of the whole booking, if this is one of several payments: messages without its payments use it. */
   readonly whole: string | null
   readonly booking: string | null
-  /** The entry names none of its payments. */
+  /** True if the entry does not list its payments. */
   readonly isSum: boolean
   readonly account: BankAccount
-  /** Below zero: money that left. */
+  /** Negative for a debit. */
   readonly amount: Minor
   readonly bookedOn: string
   readonly valueOn: string | null
@@ -65,13 +62,13 @@ export type Unit = {
   readonly information: string | null
 }
 
-/** A booking with its place in the message. */
+/** A unit with its place in the message. */
 export type Booking = {
   readonly unit: Unit
-  /** The key with its number among equal ones. */
+  /** The key with the number that distinguishes equal keys. */
   readonly key: string
   readonly whole: string | null
-  /** Keys: its own, then that of the previous version. */
+  /** The key, then that of the previous version. */
   readonly keys: readonly string[]
   readonly wholes: readonly string[]
   readonly position: number
@@ -92,8 +89,8 @@ type OfEntry = {
 }
 
 /**
- * `today`: for an entry without a date. `implied`: the amount of an entry whose own one cannot be read, as the balances prove it, below
- * zero for a debit. An entry that is not booked yet has no payments that count.
+ * Splits a booked entry into units. `today`: the date of an entry without one. `implied`: the amount of an entry with an
+ * unreadable amount, as the balances prove it; negative for a debit.
  */
 export function unfold(entry: BankEntry, account: BankAccount, today: string, implied?: Minor): Unfolded {
   if (isForeign(entry, account)) {
@@ -109,7 +106,7 @@ export function unfold(entry: BankEntry, account: BankAccount, today: string, im
     return unread({ entry: { ...entry, isCredit }, account, minor: amount ?? 0n, bookedOn }, amount !== undefined)
   }
   const { details } = entry
-  // A booking of zero may be the net of payments in both directions: then it has no direction of its own.
+  // A booking of zero may be the net of payments in both directions, so that it has no direction.
   const whole = { entry: minor === 0n ? { ...entry, isCredit: true } : entry, account, minor, bookedOn }
   if (minor === 0n && details.every((detail) => !partAmount(whole, detail, anyReading))) return { units: [] }
   if (minor !== 0n && (details.length === 0 || isSummary(entry))) return { units: [sumOf(whole)] }
@@ -122,7 +119,7 @@ export function unfold(entry: BankEntry, account: BankAccount, today: string, im
   return { units, oddity: { what: 'entry_unclear', text } }
 }
 
-/** An entry that cannot be read waits alone: as a sum whose payments another message may name, or without money. */
+/** Keeps an unreadable entry as a sum whose payments another message may list, or only reports it. */
 function unread(whole: OfEntry, isKnown: boolean): Unfolded {
   const { entry, account, minor, bookedOn } = whole
   const { bankReference, problem = 'it has no amount' } = entry
@@ -131,17 +128,17 @@ function unread(whole: OfEntry, isKnown: boolean): Unfolded {
   const why = `An entry${told} of ${bookedOn} on ${account.iban}${named} cannot be read: ${problem}.`
   const text =
     isKnown && minor !== 0n
-      ? `${why} It waits for a message that names its payment, and goes to suspense without one.`
-      : `${why} Its money is not known: ask the bank for a corrected message.`
+      ? `${why} It waits for a message that lists its payment, and goes to suspense without such a message.`
+      : `${why} Its amount is unknown: ask the bank for a corrected message.`
   const units = minor === 0n ? [] : [{ ...sumOf(whole), information: text }]
   return { units, oddity: { what: 'entry_unclear', text } }
 }
 
-/** An entry in the currency of another account. Without a currency that can be read it is one of this account. */
+/** Tells whether an entry is in another currency than the account. An unreadable currency counts as that of the account. */
 export const isForeign = ({ amount: { currency } }: BankEntry, account: BankAccount): boolean =>
   currency !== '' && currency !== account.currency
 
-/** Some banks state the batch in the only detail of an entry, and none of its payments. */
+/** Tells whether the only detail of an entry is a batch: some banks do not list its payments. */
 const isSummary = ({ details: [only, ...others], batches }: BankEntry): boolean =>
   others.length === 0 &&
   batches.some(({ count = 1 }) => count > 1) &&
@@ -149,7 +146,7 @@ const isSummary = ({ details: [only, ...others], batches }: BankEntry): boolean 
   given(only?.references.instructionId) === null
 
 const noReference = /^(?:NOT ?PROVIDED|NO(?:N|T)REF|NOREF|NONE|UNKNOWN|[0-]*)$/i
-/** Drops the placeholder that banks write without a reference. */
+/** Drops the placeholders that banks write instead of a missing reference. */
 export const given = (reference: string | undefined): string | null =>
   reference === undefined || noReference.test(reference.trim()) ? null : reference.trim()
 
@@ -157,24 +154,21 @@ const digest = (...facts: readonly unknown[]): string => hash('sha256', facts.ma
 
 const signed = (minor: Minor, isCredit: boolean): Minor => (isCredit ? minor : -minor)
 
-/**
- * The bank's reference, with what distinguishes bookings for which banks use one reference: a payment, its reversal,
- * its charges.
- */
+/** Makes a key of the bank's reference. Banks use one reference for a payment, its reversal and its charges. */
 function baseOf({ entry }: OfEntry, detail: EntryDetail | undefined, reference: string | null): string | null {
   if (reference === null) return null
   const fee = isFee(codesOf(entry, detail)) ? 'f' : ''
   return `r:${reference}|${entry.isCredit ? '+' : '-'}${entry.isReversal ? 'r' : ''}${fee}`
 }
 
-/** A bank that numbers by day uses the same reference again on the next one. */
+/** Adds the day: banks that number by day reuse a reference on the next day. */
 const dated = (key: string, { bookedOn }: OfEntry): string => `${key}@${bookedOn}`
 
-/** The key that the previous version wrote, without a day. */
+/** Returns the key as the previous version wrote it, without a day. */
 export const undated = (key: string, bookedOn: string): string =>
   key.endsWith(`@${bookedOn}`) ? key.slice(0, -bookedOn.length - 1) : key
 
-const codesOf = (entry: BankEntry, detail: EntryDetail | undefined): EntryCodes => ({
+const codesOf = (entry: BankEntry, detail: EntryDetail | undefined): TransactionCodes => ({
   ...entry.codes,
   ...detail?.codes,
 })
@@ -182,11 +176,11 @@ const codesOf = (entry: BankEntry, detail: EntryDetail | undefined): EntryCodes 
 const referenceOf = (entry: BankEntry, detail?: EntryDetail): string | null =>
   given(entry.bankReference) ?? given(detail?.references.bankReference)
 
-/** The facts of a booking without a bank reference. */
+/** Makes a key for a booking without a bank reference. */
 const bookingOf = ({ entry: { isCredit, isReversal }, minor, bookedOn }: OfEntry): string =>
   `d:${digest(isCredit, isReversal, minor, bookedOn)}`
 
-/** Messages word names differently, so that only few facts count. */
+/** Lists what identifies a payment. Names are left out, because messages spell them differently. */
 function factsOf(isCredit: boolean, detail: EntryDetail | undefined): readonly unknown[] {
   const { endToEndId, instructionId, transactionId } = detail?.references ?? {}
   const other = accountText(isCredit ? detail?.debtorAccount : detail?.creditorAccount)
@@ -216,7 +210,7 @@ function sumOf(whole: OfEntry): Unit {
   }
 }
 
-/** A payment without a bank reference is kept like one of several: a later message may name only their sum. */
+/** Makes the unit of a single payment. Without a bank reference it is keyed like one of several: a later message may only have their sum. */
 function single(whole: OfEntry, detail: EntryDetail): Unit {
   const { entry, minor } = whole
   const base = baseOf(whole, detail, referenceOf(entry, detail))
@@ -232,8 +226,8 @@ function single(whole: OfEntry, detail: EntryDetail): Unit {
 type Split = { readonly amounts: readonly Minor[]; readonly rest: Minor }
 
 /**
- * The amounts of the payments that add up to the entry exactly, with charges that the bank states or without; undefined: none do. A
- * bank may state the amount of a payment as booked, as sent, as its counter value or as ordered, or in another currency first.
+ * Finds amounts of the payments that add up to the entry exactly, with or without stated charges. A bank may state the
+ * amount of a payment as booked, as sent, as its counter value or as instructed.
  */
 function splitOf(whole: OfEntry): Split | undefined {
   const { entry, minor } = whole
@@ -249,7 +243,7 @@ function splitOf(whole: OfEntry): Split | undefined {
 }
 
 type Read = (detail: EntryDetail) => readonly (Amount | undefined)[]
-/** The first amount that is in the currency of the account, in the order of what banks mean by them. */
+/** Prefers the amount that most banks mean; the first in the currency of the account counts. */
 const anyReading: Read = ({ amount, amounts: { transaction, counterValue, instructed } = {} }) => [
   amount,
   transaction?.amount,
@@ -266,7 +260,7 @@ const readings: readonly Read[] = [
 
 const sumUp = (amounts: readonly Minor[]): Minor => amounts.reduce((before, amount) => before + amount, 0n)
 
-/** Several payments, or one with separate charges; undefined if they do not add up to the entry. */
+/** Makes the units of several payments, or of one with separate charges; undefined if they do not add up to the entry. */
 function partsOf(whole: OfEntry): readonly Unit[] | undefined {
   const { entry, account, minor } = whole
   const split = splitOf(whole)
@@ -279,7 +273,7 @@ function partsOf(whole: OfEntry): readonly Unit[] | undefined {
   const partOf = (part: string) => (base === null ? `${booking}#${part}` : dated(`${booking}#${part}`, whole))
   const units = entry.details.flatMap((detail, index): readonly Unit[] => {
     const amount = amounts[index] ?? 0n
-    // A payment of zero moves nothing.
+    // A payment of zero does not move money.
     if (amount === 0n) return []
     const key = partOf(`${partKey(entry, detail)}|${amount}`)
     return [{ ...unitOf(whole, detail, amount), key, whole: wholeKey, booking }]
@@ -296,7 +290,7 @@ function partsOf(whole: OfEntry): readonly Unit[] | undefined {
   return [...units, fee]
 }
 
-/** Undefined: it states none. */
+/** Reads the signed amount of a payment; undefined if the bank states none. */
 function partAmount({ entry, account }: OfEntry, detail: EntryDetail, read: Read): Minor | undefined {
   const stated = read(detail).flatMap((amount) => (amount && minorOf(amount, account.currency)) ?? [])
   const own = stated.find((minor) => minor !== 0n) ?? stated[0]
@@ -306,8 +300,8 @@ function partAmount({ entry, account }: OfEntry, detail: EntryDetail, read: Read
 type Charged = Pick<EntryDetail, 'charges' | 'chargesTotal'>
 
 /**
- * The sums that a level may state as its charges, below zero if the bank took them: the records that it calls included, all of them, its total.
- * Banks set the mark as they like.
+ * Lists the possible charges of an entry or payment, negative if the bank took them: the included records, all records,
+ * or the total. Banks use the mark `included` inconsistently.
  */
 function chargesIn({ charges, chargesTotal }: Charged, currency: Currency): readonly Minor[] {
   const sum = (list: Charged['charges']) =>
@@ -316,15 +310,15 @@ function chargesIn({ charges, chargesTotal }: Charged, currency: Currency): read
   return [sum(charges.filter(({ isIncluded = true }) => isIncluded)), sum(charges), total]
 }
 
-/** Zero: it is in another currency, or no exact amount. Some banks write what they took with a sign. */
+/** Reads a charge, which some banks write with a sign; zero if it is in another currency or inexact. */
 function chargeMinorOf(amount: Amount, currency: Currency): Minor {
   const minor = amount.minor === null ? minorOfText(amount.text, currency) : amount.minor
   return amount.currency === currency ? (minor ?? 0n) : 0n
 }
 
 /**
- * The charges that may stand between an entry and its payments: those of the entry, of its payments, or of both. Some banks
- * repeat at one level what they state at the other, so that only the sums say which are meant.
+ * Lists the possible charges between an entry and its payments: those of the entry, of its payments, or of both. Some
+ * banks repeat charges at both levels, so that only the sums tell which ones are meant.
  */
 function statedCharges({ entry, account: { currency } }: OfEntry): ReadonlySet<Minor> {
   const ofEntry = [0n, ...chargesIn(entry, currency)]
@@ -333,7 +327,7 @@ function statedCharges({ entry, account: { currency } }: OfEntry): ReadonlySet<M
   return new Set(ofEntry.flatMap((one) => ofDetails.map((other) => one + other)).filter((sum) => sum !== 0n))
 }
 
-/** Says what the bank took off a credit before it booked it. */
+/** Describes the charges that the bank deducted from a credit. */
 function kept(whole: OfEntry, detail: EntryDetail): string | null {
   const { entry, minor, account } = whole
   const { currency } = account
@@ -346,7 +340,7 @@ function kept(whole: OfEntry, detail: EntryDetail): string | null {
   return `The bank kept ${amountText(taken, currency)} ${currency}${of} as charges.`
 }
 
-/** The charges that the bank calls included, of the level that has some: above zero if the bank took them. */
+/** Sums the included charges of the entry, or else of its payments; positive if the bank took them. */
 function includedOf({ entry, account: { currency } }: OfEntry): Minor {
   const [own = 0n] = chargesIn(entry, currency)
   return -(own === 0n ? sumUp(entry.details.map((detail) => chargesIn(detail, currency)[0] ?? 0n)) : own)
@@ -362,7 +356,7 @@ function partKey(entry: BankEntry, detail: EntryDetail): string {
 const informationOf = (entry: BankEntry, detail: EntryDetail | undefined): string | null =>
   detail?.information ?? entry.information ?? null
 
-/** The unstructured lines in one, after the reference of the creditor. */
+/** Joins the creditor reference and the unstructured lines. */
 function remittanceText(remittance: Remittance | undefined): string | null {
   const { structured = [], unstructured = [] } = remittance ?? {}
   const text = [...structured.flatMap(({ creditorReference }) => creditorReference ?? []), ...unstructured].join(' ')
@@ -420,9 +414,7 @@ function unitOf(
   }
 }
 
-// Pure: the meaning of the codes of a booking: of ISO 20022, or the bank's own.
-
-type EntryCodes = TransactionCodes
+// The meaning of a booking's codes: of ISO 20022, or of the bank.
 
 const feeCodes: ReadonlySet<string> = new Set(['CHRG', 'COMM', 'COMT', 'FEES'])
 /** German banks: the transaction code and the business code (805 to 809 are charges). */
@@ -430,18 +422,18 @@ const ownFeeCode = /^(?:N?CHG|CHRG|FEES?|COM[MT])\b|\+80[5-9](?:\+|$)/
 const returnCodes: ReadonlySet<string> = new Set(['RRTN', 'RPCR', 'ARET'])
 const ownReturnCode = /^N?RTI\b|\+159(?:\+|$)/
 
-const codesText = ({ domain, family, subFamily, proprietary }: EntryCodes): string =>
+const codesText = ({ domain, family, subFamily, proprietary }: TransactionCodes): string =>
   domain === undefined ? (proprietary ?? '') : [domain, family ?? '', subFamily ?? ''].join('/')
 
-const isFee = ({ subFamily = '', domain, proprietary = '' }: EntryCodes): boolean =>
+const isFee = ({ subFamily = '', domain, proprietary = '' }: TransactionCodes): boolean =>
   feeCodes.has(subFamily) || (domain === undefined && ownFeeCode.test(proprietary))
 
-const isReturn = ({ subFamily = '', domain, proprietary = '' }: EntryCodes): boolean =>
+const isReturn = ({ subFamily = '', domain, proprietary = '' }: TransactionCodes): boolean =>
   returnCodes.has(subFamily) || (domain === undefined && ownReturnCode.test(proprietary))
 
 const textOf = (texts: readonly string[]): string => texts.join(' ').trim()
 
-// Pure: the counterparty of a payment, as the bank reports it.
+// The counterparty of a payment, as the bank reports it.
 
 export type Counterparty = {
   readonly name: string | null
@@ -449,9 +441,9 @@ export type Counterparty = {
   readonly bic: string | null
   readonly country: string | null
   readonly address: string | null
-  /** Birth data and ids of the party. Absent: the bank gives none, and in entries of earlier versions. */
+  /** Birth data and ids of the party. Absent if the bank reports none, and in entries of earlier versions. */
   readonly identification?: string
-  /** Names the party on whose behalf the other one pays or is paid. Absent: the bank names none. */
+  /** The party on whose behalf the counterparty pays or is paid. Absent if the bank names none. */
   readonly onBehalfOf?: string
 }
 
@@ -464,7 +456,7 @@ function counterpartyOf(detail: EntryDetail | undefined, isCredit: boolean): Cou
   const party = named ?? ultimate
   const identification = identificationOf(party)
   const onBehalfOf = named === undefined || ultimate?.name === named.name ? undefined : ultimate?.name
-  const account = textOfAccount(isCredit ? detail?.debtorAccount : detail?.creditorAccount)
+  const account = accountText(isCredit ? detail?.debtorAccount : detail?.creditorAccount)
   const agent = isCredit ? detail?.debtorAgent : detail?.creditorAgent
   const ofIban = account !== null && ibanForm.test(account) ? account.slice(0, 2) : null
   return {
@@ -478,15 +470,12 @@ function counterpartyOf(detail: EntryDetail | undefined, isCredit: boolean): Cou
   }
 }
 
-/** Birth data, LEI and other ids, as one text. */
+/** Joins birth data, LEI and other ids. */
 function identificationOf(party: Party | undefined): string {
   const { birth, lei, bic, others = [] } = party?.id ?? {}
   const born = birth === undefined ? [] : [`born ${birth.date} in ${birth.city}, ${birth.country}`]
   return [...born, lei, bic, ...others.map(({ id }) => id)].filter((text) => text !== undefined).join(', ')
 }
-
-const textOfAccount = (account: AccountId | undefined): string | null =>
-  account === undefined ? null : 'iban' in account ? account.iban.replaceAll(' ', '').toUpperCase() : account.other
 
 function addressLine(address: PostalAddress): string | null {
   const { street, buildingNumber, buildingName, postBox, postCode, town, country, lines = [] } = address

@@ -1,6 +1,6 @@
 /**
- * Pure: how the sandbox bank chooses an outcome. Documented for partners in `docs/sandbox.md`: an exact amount or a
- * creditor name selects the outcome; every other instruction settles.
+ * Chooses the outcomes of the sandbox bank, as `docs/sandbox.md` documents them: an exact amount or a creditor name
+ * selects an outcome; every other instruction settles. Pure.
  */
 import type { DepositOutcome, ErrorKey } from '@partner-payments/wire'
 import { amountText, dayMs, minuteMs } from '../../kernel/index.ts'
@@ -20,7 +20,7 @@ export type Behaviour =
   | ({ readonly kind: 'reject' } & Reason)
   /** Settled, then returned by the beneficiary's bank. */
   | ({ readonly kind: 'return' } & Reason)
-  /** Settled for less than was instructed: the bank kept a charge. */
+  /** Settled for less than instructed, because the bank deducted a charge. */
   | { readonly kind: 'settle-short' }
   /** Settled, then reported as rejected: the bank contradicts itself. */
   | ({ readonly kind: 'contradict' } & Reason)
@@ -74,7 +74,7 @@ const behaviours = {
   },
 } as const satisfies Record<string, Behaviour>
 
-/** Exact amounts, in any currency. */
+/** Amounts that select an outcome, in any currency. */
 export const magicAmounts: Readonly<Record<string, keyof typeof behaviours>> = {
   '4001.01': 'rejected',
   '4001.02': 'invalid account',
@@ -88,7 +88,7 @@ export const magicAmounts: Readonly<Record<string, keyof typeof behaviours>> = {
   '4001.10': 'silent',
   '4001.15': 'waiting',
 }
-/** Creditor names such as `Sandbox Rejected`, case-insensitive. */
+/** Creditor names such as `Sandbox Rejected` select an outcome, case-insensitively. */
 export const magicNamePrefix = 'sandbox '
 
 const simulated: Readonly<Record<string, keyof typeof behaviours>> = {
@@ -97,17 +97,14 @@ const simulated: Readonly<Record<string, keyof typeof behaviours>> = {
   failed: 'rejected',
 }
 
-/** How the bank of the recipient answers a recall. */
+/** How the recipient's bank answers a recall. */
 type RecallBehaviour =
-  /** The bank agrees, and sends the money back, less `keptMinor`. */
+  /** The bank agrees and returns the money, less `keptMinor`. */
   | { readonly kind: 'return'; readonly keptMinor: bigint; readonly afterMs: number }
   | { readonly kind: 'refuse'; readonly reasonCode: string }
   | { readonly kind: 'silent' }
 
-/**
- * The answers by the exact amount of the payment, in any currency. Every other recall is agreed to, and the whole
- * amount comes back.
- */
+/** Amounts of payments that select the answer to a recall. The bank agrees to all others and returns the whole amount. */
 const recallAmounts: Readonly<Record<string, RecallBehaviour>> = {
   '4001.11': { kind: 'refuse', reasonCode: 'NOAS' },
   '4001.12': { kind: 'silent' },
@@ -137,13 +134,13 @@ export type PlannedNotification = {
   readonly afterMs?: number
 }
 
-/** The charge that the bank keeps of a payment that it settles short, in minor units. */
+/** The charge of a payment that settles short, in minor units. */
 const chargeMinor = 100n
 
-/** Money as JSON: the amount in minor units as text. */
+/** Formats money for JSON, with minor units as text. */
 const moneyOf = ({ currency, amount }: Money) => ({ money: { currency, amount: String(amount) } })
 
-/** The notifications that follow an accepted instruction. `afterSteps` counts steps of the bank's delay. */
+/** Plans the notifications of an accepted instruction. `afterSteps` counts delays of the bank. */
 export function notificationsOfInstruction(behaviour: Behaviour, money: Money): readonly PlannedNotification[] {
   const settled = { kind: 'payout.settled', afterSteps: 1, payload: moneyOf(money) }
   switch (behaviour.kind) {
@@ -175,10 +172,10 @@ export function notificationsOfInstruction(behaviour: Behaviour, money: Money): 
   }
 }
 
-/** `of`: its subject. */
+/** `of`: the subject of the notification. */
 type PlannedRecallNotification = PlannedNotification & { readonly of: 'recall' | 'payment' }
 
-/** The answer, and the money that comes with it; nothing from a silent bank. */
+/** Plans the answer to a recall and the return of the money; empty for a silent bank. */
 export function notificationsOfRecall(instructionId: string, money: Money): readonly PlannedRecallNotification[] {
   const behaviour = recallBehaviourOf(money)
   if (behaviour.kind === 'silent') return []
@@ -202,7 +199,7 @@ export function notificationsOfRecall(instructionId: string, money: Money): read
 
 const failure = ({ errorKey, details, reasonCode }: Reason) => ({ errorKey, details, reasonCode })
 
-/** The payer of every simulated deposit: a valid IBAN and BIC, and no real person. */
+/** The payer of simulated deposits: valid IBAN and BIC, fictitious person. */
 const sandboxDebtor = {
   account: 'DE89370400440532013000',
   bic: 'COBADEFFXXX',
@@ -211,7 +208,7 @@ const sandboxDebtor = {
   address: 'Sandbox Street 1, 10115 Berlin',
 }
 
-/** An account of the sandbox in each country whose banks a payer can choose: the example of the IBAN registry. */
+/** A sandbox account in each country whose banks a payer can choose: the example of the IBAN registry. */
 const sandboxAccounts: Readonly<Record<string, { readonly account: string; readonly bic: string }>> = {
   DE: { account: 'DE89370400440532013000', bic: 'COBADEFFXXX' },
   ES: { account: 'ES9121000418450200051332', bic: 'CAIXESBBXXX' },
@@ -223,12 +220,12 @@ const sandboxAccounts: Readonly<Record<string, { readonly account: string; reado
 /** The countries whose banks a payer can choose in the sandbox. */
 export const sandboxBankCountries: readonly string[] = Object.keys(sandboxAccounts)
 
-/** The bank's reports on these steps of a payer, in turn. The first one is due at once. */
+/** Plans the bank's reports on the steps of a payer, in order. The first is due at once. */
 export function payerSteps(steps: readonly BankStep[], payer: PayerFacts): readonly PlannedNotification[] {
   return steps.map((step, afterSteps) => ({ ...reportOf(step, payer), afterSteps }))
 }
 
-/** An account under the payer's name, at the bank of the country. */
+/** Returns an account in the payer's name at a bank of the country. */
 export function debtorOf({ name, countryCode }: Pick<PayerFacts, 'name' | 'countryCode'>): IncomingDebtor {
   const { account, bic } = sandboxAccounts[countryCode] ?? sandboxDebtor
   return { account, bic, name, countryCode: account.slice(0, 2), address: null }
@@ -256,7 +253,8 @@ function reportOf(
 }
 
 export function notificationsOfDeposit(outcome: DepositOutcome, money: Money): readonly PlannedNotification[] {
-  if (outcome === 'expired') return [] // no payment arrives, so the deposit expires
+  // Without a payment the deposit expires.
+  if (outcome === 'expired') return []
   const started = [
     { kind: 'deposit.initiated', afterSteps: 1, payload: {} },
     { kind: 'deposit.submitted', afterSteps: 2, payload: {} },

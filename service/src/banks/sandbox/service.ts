@@ -1,10 +1,10 @@
 /**
- * The sandbox bank: accepts instructions, and settles, rejects or returns them asynchronously. Its records are durable,
- * so they survive a kill of the service. It counts how often it receives each instruction.
+ * The sandbox bank: accepts instructions, and settles, rejects or returns them asynchronously. Its records survive a kill
+ * of the service. It counts how often it receives each instruction.
  */
 import { ownJson } from '@partner-payments/wire'
 import { after, type Clock, type Currency, newId, partnerKey, present } from '../../kernel/index.ts'
-import type { Database, Tx } from '../../postgres/index.ts'
+import { byShard, type Database, type Tx } from '../../postgres/index.ts'
 import {
   type Acknowledgement,
   type BankNotification,
@@ -14,6 +14,7 @@ import {
   type Forecast,
   type ForecastPayment,
   type Instruction,
+  type InstructionKey,
   type InstructionOutcome,
   railOf,
   type RecallOutcome,
@@ -43,9 +44,9 @@ type Subject = {
   readonly planned: readonly PlannedNotification[]
 }
 
-/** Two calls keep the database busy: while one commits, the other one writes. */
+/** While one call commits, others can write. */
 const limits = { instructionsPerCallMax: 256, callsMax: 4, callTimeoutMs: callTimeoutMsMax } as const
-/** Bounds the counts of failed attempts for the `unreachable` behaviour. A restart clears them. */
+/** Limits the attempt counts of the `unreachable` behaviour. A restart clears them. */
 const countedInstructionsMax = 10_000
 
 type SandboxBankDeps = { readonly db: Database; readonly clock: Clock; readonly stepMs: number }
@@ -58,7 +59,7 @@ export function createSandboxBank(deps: SandboxBankDeps): SandboxBank {
   const receive = createReceive(deps, schedule)
   const receiveRecall = createReceiveRecall(deps, schedule)
 
-  /** Reports whether the bank cannot be reached for this attempt, as the behaviour of the instruction says. */
+  /** Reports whether the bank is unreachable for this attempt. */
   const isUnreachable = (instruction: Instruction): boolean => {
     const behaviour = behaviourOf(instruction)
     if (behaviour.kind === 'silent') return true
@@ -114,7 +115,7 @@ export function createSandboxBank(deps: SandboxBankDeps): SandboxBank {
   }
 }
 
-/** The bank is always open, and pays at once. */
+/** Forecasts a payment: the bank is always open and pays at once. */
 function forecastOf({ currency, creditorAccount, creditorBic }: ForecastPayment, at: Date): Forecast {
   const day = at.toISOString().slice(0, 10)
   const rail = railOf(currency, { account: creditorAccount, bic: creditorBic })
@@ -141,20 +142,11 @@ const createSchedule =
     if (rows.length > 0) store.insertNotifications(tx, rows)
   }
 
-/** Runs a statement per partner on a sharded database. */
-function byShard<T extends { readonly partnerId: string }>(
-  { sharded }: Pick<Database, 'sharded'>,
-  rows: readonly T[],
-): readonly (readonly T[])[] {
-  if (rows.length === 0) return []
-  return sharded ? [...Map.groupBy(rows, ({ partnerId }) => partnerId).values()] : [rows]
-}
-
 type Received = readonly (readonly [key: string, acknowledgement: Acknowledgement])[]
 
 /** Records instructions and schedules the notifications of those that are new, in one transaction. */
 function createReceive({ db, clock }: SandboxBankDeps, schedule: Schedule) {
-  /** An instruction may occur more than once: each time counts, and the first one decides. */
+  /** An instruction may occur several times: each is counted, and the first decides. */
   const receiveAll = async (tx: Tx, instructions: readonly Instruction[]): Promise<Received> => {
     const now = clock.now()
     const received = [...Map.groupBy(instructions, keyOf).values()].flatMap(([instruction, ...repeated]) => {
@@ -185,7 +177,7 @@ function createReceive({ db, clock }: SandboxBankDeps, schedule: Schedule) {
   }
 }
 
-/** Records a request, and schedules the consequences of a new one, in one transaction. */
+/** Stores a recall and schedules the notifications of a new one, in one transaction. */
 const createReceiveRecall =
   ({ db, clock }: SandboxBankDeps, schedule: Schedule) =>
   (request: RecallRequest): Promise<RecallOutcome> =>
@@ -205,7 +197,7 @@ const createReceiveRecall =
       return { taken: true }
     })
 
-const keyOf = ({ partnerId, id }: { readonly partnerId: string; readonly id: string }) => partnerKey(partnerId, id)
+const keyOf = ({ partnerId, id }: InstructionKey) => partnerKey(partnerId, id)
 
 const answerOf = (
   behaviour: Behaviour,

@@ -1,6 +1,6 @@
 /**
- * Submits the payouts of one connector to its bank in sets: claim, record the attempts, enquire about retries,
- * instruct, record the answers. One call to the bank carries a set. Recalls and returns of money go the same way.
+ * Submits the payouts of one connector to its bank in sets, one call for each: claim, record the attempts, enquire about
+ * retries, instruct, record the answers. Recalls and returns of money are sent likewise.
  */
 import { ownJson, type PayeeAddress } from '@partner-payments/wire'
 import { Unreachable } from '../../kernel/api/index.ts'
@@ -18,24 +18,24 @@ import { asReported, endOfCall, type InstructionOutcomes, inTime, late, type Set
 import type { RecallClaim } from '../../payouts/recalls/index.ts'
 import type { ReturnClaim } from '../../cases/index.ts'
 
-/** How many sets a worker claims after it has lost payouts to another one. */
+/** How many sets a worker claims after it lost payouts to another worker. */
 const setsAfterLoss = 50
-/** Gives each partner of a claim a share. */
+/** Each partner of a claim gets a share of the set. */
 const partnersPerClaimMax = 50
-/** A payout with this many failures is sent in a call of its own: it may be what breaks the calls of the others. */
+/** A payout with more failures is sent in a separate call, because it may break the calls of others. */
 const attemptsTogetherMax = 5
 
 /** The context in which a set of payouts is submitted. */
 type Bank = { readonly deps: SettlementDeps; readonly connector: Connector; readonly breaker?: Breaker | undefined }
 
-/** Payouts that a worker has: `begun` may be sent, `claims` are screened first. `lost`: how many of the due ones another worker has. */
+/** The payouts of a worker. `begun` may be sent; `claims` are screened first. `lost`: how many due payouts another worker has. */
 type Taken = { readonly begun: readonly PayoutClaim[]; readonly claims: readonly PayoutClaim[]; readonly lost: number }
 const none: Taken = { begun: [], claims: [], lost: 0 }
 
 /**
- * Takes at most `payoutsMax` due payouts of some partners, in equal shares. What nothing holds begins at once, with one write; the
- * rest is claimed, also what could not begin, so that it waits for the end of its lease. `isShared`: other workers take payouts of the
- * connector, and all are claimed, because a claim skips what another one locks.
+ * Takes at most `payoutsMax` due payouts of some partners, in equal shares. Begins payouts without a hold at once, with
+ * one write, and claims the others, which then wait for the end of their lease. `isShared`: claims all, because other
+ * workers take payouts of the connector, and a claim skips locked rows.
  */
 async function takeDuePayouts(bank: Bank, payoutsMax: number, isShared = false): Promise<Taken> {
   const { payouts } = bank.deps
@@ -55,7 +55,7 @@ async function takeDuePayouts(bank: Bank, payoutsMax: number, isShared = false):
 
 type DuePayouts = Awaited<ReturnType<SettlementDeps['payouts']['due']>>
 
-/** Returns the payouts that nothing holds. Without an answer there are none: all are claimed, and are due again when their leases end. */
+/** Returns the payouts without a hold. None if screening fails: all are then claimed and due again when their leases end. */
 async function freeOf({ deps: { payouts, log }, connector }: Bank, due: DuePayouts): Promise<DuePayouts> {
   try {
     return await payouts.free(due)
@@ -67,7 +67,7 @@ async function freeOf({ deps: { payouts, log }, connector }: Bank, due: DuePayou
 
 const countOf = ({ begun, claims }: Taken) => begun.length + claims.length
 
-/** Submits due payouts of every connector, one set of each, and returns how many it claimed. */
+/** Submits one set of due payouts of every connector, and returns the number of claimed payouts. */
 export async function submitDuePayouts(deps: SettlementDeps): Promise<number> {
   const counts = await Promise.all(
     deps.connectors.map(async (connector) => {
@@ -81,8 +81,8 @@ export async function submitDuePayouts(deps: SettlementDeps): Promise<number> {
 }
 
 /**
- * Submits due payouts of a connector while earlier sets still wait for its bank. `step` returns how many it found due, and waits
- * for a free call if there is none; `drain` waits for the sets that are under way.
+ * Submits due payouts of a connector while earlier sets still wait for its bank. `step` waits for a free call and returns
+ * the number of due payouts; `drain` waits for the submitted sets.
  */
 export function createSubmitter(deps: SettlementDeps, connector: Connector) {
   const { instructionsPerCallMax, callsMax } = connector.limits
@@ -118,20 +118,20 @@ export function createSubmitter(deps: SettlementDeps, connector: Connector) {
   }
 }
 
-/** One line when the bank stops answering, and one when it answers again. */
+/** Logs one line when the bank stops answering, and one when it answers again. */
 function createLoggedBreaker({ log }: SettlementDeps, { id }: Connector): Breaker {
   const breaker = createBreaker()
   const telling = (change: () => void) => () => {
     const before = breaker.state() === 'closed'
     change()
     const isClosed = breaker.state() === 'closed'
-    if (before && !isClosed) log.error({ connector: id }, 'bank does not answer: its payouts are held back')
+    if (before && !isClosed) log.error({ connector: id }, 'bank does not answer; its payouts wait')
     if (!before && isClosed) log.info({ connector: id }, 'bank answers again')
   }
   return { ...breaker, answered: telling(breaker.answered), failed: telling(breaker.failed) }
 }
 
-/** Never throws: failed payouts are due again when their lease ends. */
+/** Submits a set. Does not throw: failed payouts are due again when their lease ends. */
 async function submit(bank: Bank, { begun, claims }: Taken): Promise<void> {
   const { payouts } = bank.deps
   const { cleared, attempted } = await screened(bank, claims)
@@ -139,7 +139,7 @@ async function submit(bank: Bank, { begun, claims }: Taken): Promise<void> {
   const first = attempts.filter(({ sendAttempts }) => sendAttempts === 1)
   const again = attempts.filter(({ sendAttempts }) => sendAttempts > 1 && sendAttempts <= attemptsTogetherMax)
   const alone = attempts.filter(({ sendAttempts }) => sendAttempts > attemptsTogetherMax)
-  // One limit for all calls of a set, so that it ends before its lease; and one call at a time, as the connector's limits say.
+  // All calls of a set share one deadline, so that the set ends before its lease. They run one at a time, as `callsMax` requires.
   const endsAt = endOfCall(bank.connector)
   await carry(bank, attempted, enquire, endsAt)
   await carry(bank, first, instruct, endsAt)
@@ -147,10 +147,7 @@ async function submit(bank: Bank, { begun, claims }: Taken): Promise<void> {
     await carry(bank, retried, enquireAndResubmit, endsAt)
 }
 
-/**
- * Returns the claims that may be sent. Without an answer there are none: the claims are due again when their leases
- * end.
- */
+/** Returns the claims that may be sent. None if screening fails: the claims are due again when their leases end. */
 async function screened({ deps: { payouts, log }, connector }: Bank, claims: readonly PayoutClaim[]) {
   try {
     return await payouts.screen(claims)
@@ -162,10 +159,7 @@ async function screened({ deps: { payouts, log }, connector }: Bank, claims: rea
 
 type Call = (bank: Bank, attempts: readonly PayoutClaim[], endsAt: number) => Promise<unknown>
 
-/**
- * Makes the calls for `attempts`. If the bank does not answer, or the time of the set is over, all outcomes that are not
- * recorded yet are unknown.
- */
+/** Makes the calls for `attempts`. If the bank does not answer in time, the outcomes that are not recorded yet are unknown. */
 async function carry(bank: Bank, attempts: readonly PayoutClaim[], call: Call, endsAt: number): Promise<void> {
   if (attempts.length === 0) return
   const { log, payouts } = bank.deps
@@ -193,14 +187,14 @@ async function instruct(bank: Bank, claimed: readonly PayoutClaim[], endsAt: num
     },
   )
   told(outcomes)
-  assert(outcomes.length === attempts.length, `connector ${connector.id} answers each instruction once`)
+  assert(outcomes.length === attempts.length, `connector ${connector.id} returned ${outcomes.length} outcomes for ${attempts.length} instructions`)
   await record(
     bank,
     attempts.map((attempt, index) => ({ attempt, outcome: outcomes[index] ?? 'unknown' })),
   )
 }
 
-/** The bank may have the instructions of earlier attempts. A payout without an attempt left fails if the bank has nothing. */
+/** Asks the bank about earlier attempts and resubmits the others. A payout without attempts left fails if the bank does not have it. */
 async function enquireAndResubmit(bank: Bank, attempts: readonly PayoutClaim[], endsAt: number): Promise<void> {
   const { payouts } = bank.deps
   const absent = await enquire(bank, attempts, endsAt)
@@ -208,7 +202,7 @@ async function enquireAndResubmit(bank: Bank, attempts: readonly PayoutClaim[], 
   if (left.length > 0) await instruct(bank, left, endsAt)
 }
 
-/** Records what the bank has, and returns the attempts that it does not have. */
+/** Records the instructions that the bank has, and returns the attempts that it does not have. */
 async function enquire(bank: Bank, attempts: readonly PayoutClaim[], endsAt: number): Promise<readonly PayoutClaim[]> {
   const found = await find(bank, attempts, endsAt)
   await record(
@@ -224,13 +218,13 @@ async function find(
   endsAt: number,
 ): Promise<ReadonlyMap<PayoutClaim, Acknowledgement>> {
   const { connector } = bank
-  // A process of an earlier version submits under the payout's own id, during an upgrade.
+  // During an upgrade, a process of an earlier version submits under the id of the payout.
   const asked = attempts.flatMap((attempt) =>
     [...new Set([instructionIdOf(attempt), attempt.id])].map((id) => ({ attempt, id })),
   )
   const keys = asked.map(({ attempt: { partnerId }, id }) => ({ partnerId, id }))
   const found = await watched(bank, endsAt, (options) => connector.find(keys, options))
-  assert(found.length === keys.length, `connector ${connector.id} answers each enquiry once`)
+  assert(found.length === keys.length, `connector ${connector.id} returned ${found.length} answers for ${keys.length} keys`)
   return new Map(
     asked.flatMap(({ attempt }, index) => {
       const acknowledgement = found[index]
@@ -251,7 +245,7 @@ async function record(
   )
 }
 
-/** A call that tells the breaker whether the bank answered. */
+/** Makes a call and tells the breaker whether the bank answered. */
 async function watched<T>(
   { deps, connector, breaker }: Bank,
   endsAt: number,
@@ -276,7 +270,7 @@ function countsOf(outcomes: readonly InstructionOutcome[], total: number): Instr
   return { accepted, refused, unknown: total - accepted - refused }
 }
 
-/** Runs `work` for each item, in shared transactions, and returns the results. A failed item is logged and left out. */
+/** Runs `work` for each item, in shared transactions, and returns the results. Logs and skips failed items. */
 async function eachOrLog<T, R>(
   { deps: { log }, connector }: Bank,
   items: readonly T[],
@@ -285,14 +279,14 @@ async function eachOrLog<T, R>(
   const settled = await Promise.allSettled(items.map(work))
   return settled.flatMap((outcome) => {
     if (outcome.status === 'fulfilled') return outcome.value ? [outcome.value] : []
-    // The database is away, which the loop logs once for all payouts.
+    // If the database is unreachable, the loop logs it once for all payouts.
     const level = outcome.reason instanceof Unreachable ? 'debug' : 'error'
     log[level]({ err: outcome.reason as unknown, connector: connector.id }, 'payout submission failed')
     return []
   })
 }
 
-/** A payout without a beneficiary is a refund, whose payee can give no address. */
+/** Reads the payee's address. A payout without a beneficiary is a refund, whose payee cannot supply an address. */
 function creditorAddressOf({
   beneficiaryId,
   creditorAddressJson: text,
@@ -321,17 +315,14 @@ function instructionOf(attempt: PayoutClaim): Instruction {
   }
 }
 
-// Recalls of payouts on their way to a bank: claim what is due, ask the bank, record its answer.
+// Sends recalls of payouts: claim due recalls, call the bank, record its answer.
 
-/**
- * Recalls of a step are sent together, before their leases end, and each takes a connection when its answer is
- * recorded.
- */
+/** The recalls of a step are sent concurrently before their leases end. Each uses a connection to record its answer. */
 const recallsPerStepMax = 20
 
 /**
- * Sends due recalls of a connector to its bank, and returns how many. One call for each, concurrently: one that fails
- * or hangs delays no other. An earlier attempt may have reached the bank, which knows the request by its id.
+ * Sends due recalls of a connector and returns their number. Makes one call for each, concurrently, so that a failing or
+ * hanging recall does not delay others. The bank recognises a repeated request by its id.
  */
 export async function sendDueRecalls(deps: SettlementDeps, connector: Connector): Promise<number> {
   if (connector.recall === undefined) return 0
@@ -366,14 +357,11 @@ async function ask(connector: Connector, claim: RecallClaim): Promise<RecallOutc
   return inTime(endOfCall(connector), async (options) => (await connector.recall?.(request, options)) ?? 'unknown')
 }
 
-// Returns the money of cases: claim what is due, ask the bank about earlier attempts, instruct, record the answer.
+// Returns the money of cases: claim due returns, ask the bank about earlier attempts, instruct, record the answer.
 
 const returnsPerStepMax = 50
 
-/**
- * Sends due returns of a connector, and returns how many. One call for each: they are few, and a failing one affects no
- * other.
- */
+/** Sends due returns of a connector and returns their number. One call for each, so that a failing one does not affect others. */
 export async function sendDueReturns(deps: SettlementDeps, connector: Connector): Promise<number> {
   const claims = await deps.returns.claim(
     connector.id,
@@ -399,7 +387,7 @@ async function returnSend({ log, returns }: SettlementDeps, connector: Connector
   }
 }
 
-/** An earlier attempt may have reached the bank: it is asked first, and gets the same instruction if it has none. */
+/** Submits a return. First asks the bank about an earlier attempt. */
 async function returnSubmit(connector: Connector, claim: ReturnClaim): Promise<InstructionOutcome> {
   const endsAt = endOfCall(connector)
   const { partnerId, id } = claim

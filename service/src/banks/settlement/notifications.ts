@@ -1,4 +1,4 @@
-/** Bank notifications: read, process in the order of each payment, acknowledge after the commit. */
+/** Processes bank notifications: reads them, applies them in the order of each payment, and acknowledges after the commit. */
 import { Unreachable } from '../../kernel/api/index.ts'
 import { isUuid } from '../../kernel/index.ts'
 import type { BankNotification, Connector, Money } from '../../rails/index.ts'
@@ -17,11 +17,11 @@ import type { Tx } from '../../postgres/index.ts'
 
 const notificationsPerStepMax = 5000
 const notificationsPerStepMin = 200
-/** Notifications that arrive during a step wait for its end, also those of other partners. */
+/** Notifications that arrive during a step wait for its end, including those of other partners. */
 const stepAimMs = 250
-/** Acknowledging in parts frees processed notifications while the rest of the step still runs. */
+/** Smaller acknowledgements remove processed notifications while the rest of the step still runs. */
 const notificationsPerAcknowledgementMax = 500
-/** The most notifications that the bank sends about one payment. */
+/** A bank sends at most this many notifications about one payment. */
 const notificationsPerSubjectMax = 5
 const retryPauseMs = 30_000
 const earlyPauseMs = 1000
@@ -29,10 +29,10 @@ const earlyPauseMs = 1000
 /** The `performance.now()` until which a failed notification is not retried, by payment or deposit. */
 export type RetryPauses = Map<string, number>
 
-/** `early`: not processed, and not a failure. The bank repeats it. */
+/** `early`: not processed yet; the bank repeats the notification. */
 type Result = { readonly notification: BankNotification; readonly early?: true; readonly failure?: unknown }
 
-/** Processes unacknowledged notifications of every connector and returns how many succeeded. */
+/** Processes unacknowledged notifications of every connector and returns the number of successes. */
 export async function processBankNotifications(
   deps: SettlementDeps,
   retryPauses: RetryPauses = new Map(),
@@ -43,7 +43,7 @@ export async function processBankNotifications(
   return counts.reduce((sum, count) => sum + count, 0)
 }
 
-/** Steps of one connector, each as large as the database processes in a quarter of a second. */
+/** Adapts the size of a connector's steps so that each takes about a quarter of a second. */
 export function createNotificationStep(
   deps: SettlementDeps,
   connector: Connector,
@@ -62,8 +62,8 @@ export function createNotificationStep(
 }
 
 /**
- * Processes unacknowledged notifications of a connector and returns how many succeeded. A failed notification stays
- * unacknowledged, pauses its own payment or deposit and delays no other.
+ * Processes unacknowledged notifications of a connector and returns the number of successes. A failed notification stays
+ * unacknowledged and only pauses its own payment or deposit.
  */
 async function processNotificationsOf(
   deps: SettlementDeps,
@@ -81,7 +81,7 @@ async function processNotificationsOf(
       const { subjectId } = notification
       if (failure instanceof Unreachable) throw failure
       if (failure !== undefined) retryPauses.set(subjectId, performance.now() + retryPauseMs)
-      // An early notification may wait for one of the next; otherwise there is no hurry.
+      // The notification for which an early one waits often comes next: the first pause is short.
       else if (early) pauseEarly(retryPauses, subjectId)
       else {
         retryPauses.delete(subjectId)
@@ -99,7 +99,7 @@ function pauseEarly(retryPauses: RetryPauses, subjectId: string): void {
   retryPauses.set(subjectId, performance.now() + pauseMs)
 }
 
-/** Paused notifications are among the oldest. The limit grows by their number, so that they displace no others. */
+/** Reads notifications without the paused ones. These are among the oldest, so that the limit grows by their number. */
 async function readProcessable({ deps, connector }: Source, retryPauses: RetryPauses, notificationsMax: number) {
   const pausedMax = retryPauses.size * notificationsPerSubjectMax
   const unacknowledged = await inTime(endOfCall(connector), (options) =>
@@ -113,8 +113,8 @@ async function readProcessable({ deps, connector }: Source, retryPauses: RetryPa
 }
 
 /**
- * Processes at most one notification of each payment. They run in parallel, because they share transactions in batches.
- * A notification with a case is in the ledger: its subject may be known by now, and must not get the money as well.
+ * Processes at most one notification of each payment, concurrently, because they share transactions in batches. The money
+ * of a notification with a case is already in the ledger, so that it must not be applied to a subject known since.
  */
 async function processRound(source: Source, next: readonly BankNotification[]): Promise<readonly Result[]> {
   const { deps, connector } = source
@@ -142,7 +142,7 @@ async function processOne(source: Source, notification: BankNotification, hasCas
   try {
     const outcome = hasCase ? 'duplicate' : await process(source, notification)
     observe?.bankNotification(connector, outcome)
-    if (outcome === 'early') log.warn({ connector, notificationId, subjectId, kind }, 'bank notification is early')
+    if (outcome === 'early') log.warn({ connector, notificationId, subjectId, kind }, 'bank notification came too early; will retry')
     // Usually a repetition after a crash.
     if (outcome === 'duplicate')
       log.warn({ connector, notificationId, subjectId, kind }, 'duplicate bank notification ignored')
@@ -163,7 +163,7 @@ async function process(source: Source, notification: BankNotification): Promise<
   return applied ? 'applied' : 'duplicate'
 }
 
-/** `partnerId`: the owner. The notification of a credit does not name it, because the bank knows accounts only. */
+/** Applies a notification. Returns the owner as `partnerId`: a bank only knows accounts, so that a credit does not name it. */
 async function apply(
   { deps, connector: { id: connector } }: Source,
   notification: BankNotification,
@@ -181,7 +181,7 @@ async function apply(
 
 type RecallAnswer = Extract<BankNotification, { readonly kind: 'recall.answered' }>
 
-/** An answer moves no money. An answer that is not about a partner's recall is about a request of the operator. */
+/** Applies the answer to a partner's recall, which does not move money. Ignores answers to recalls of the operator. */
 async function applyToRecall({ recalls }: SettlementDeps, notification: RecallAnswer): Promise<boolean> {
   const { partnerId, subjectId: recallId, instructionId, accepted, reasonCode } = notification
   const bankText = plainText(notification.bankText)
@@ -191,7 +191,7 @@ async function applyToRecall({ recalls }: SettlementDeps, notification: RecallAn
 
 type PayeeCheck = Extract<BankNotification, { readonly kind: 'payout.payee_checked' }>
 
-/** A result for a payee moves no money. One about a return of a case, or about an ended payout, is no news. */
+/** Applies a payee check, which does not move money. Ignores checks of returns and ended payouts. */
 async function applyPayeeCheck(
   { payouts }: SettlementDeps,
   { partnerId, subjectId: instructionId, payee, bankText }: PayeeCheck,
@@ -200,7 +200,7 @@ async function applyPayeeCheck(
   return payouts.payeeChecked({ partnerId, instructionId }, payee, plainText(bankText))
 }
 
-/** Applies a report to a payout; if there is none, to a return of a case. */
+/** Applies a report to the return of a case. */
 async function applyToReturn(
   { returns }: SettlementDeps,
   connector: string,
@@ -247,7 +247,7 @@ async function applyToSubject(
   }
 }
 
-/** Acknowledges notifications. If that fails, the bank repeats them, and they are then ignored as duplicates. */
+/** Acknowledges notifications. If that fails, the bank repeats them, and they are ignored as duplicates. */
 async function acknowledge(
   { deps: { log }, connector }: Source,
   results: readonly Result[],
@@ -273,9 +273,9 @@ function chunksOf<T>(list: readonly T[], sizeMax: number): readonly (readonly T[
   )
 }
 
-// Bank reports that match nothing known: their money goes to suspense, with a case.
+// Reports that do not match anything known: their money goes to suspense, with a case.
 
-/** Answers `duplicate` if the notification has a case. */
+/** Opens a case. Returns `duplicate` if the notification already has one. */
 async function openCase(
   { deps: { cases, deposits, isPartner }, connector }: Source,
   notification: BankNotification,
@@ -295,7 +295,7 @@ async function openCase(
     notificationId,
     subject,
     report: notification,
-    // A report without an amount moved no money.
+    // A report without an amount did not move money.
     booked: money,
   }
   return (await cases.open(found, offer)) ? 'case' : 'duplicate'
@@ -307,7 +307,7 @@ function kindOf(notification: BankNotification, why: 'contradiction' | 'unknown'
   return why === 'unknown' ? 'unknown_payment' : 'contradiction'
 }
 
-/** The effect of the report on the account at the bank: money that came in, or below zero, money that left. */
+/** Returns the money that a report moved on the account at the bank; negative for outgoing money. */
 function cashOf(notification: BankNotification): Money | null {
   switch (notification.kind) {
     case 'payout.settled':

@@ -263,7 +263,7 @@ suite('ages', async () => {
     await look()
     assert.deepEqual(lines.splice(0), [
       {
-        text: 'payout stands still',
+        text: 'payout is stuck',
         partnerId: partner.partnerId,
         paymentId: waiting.id,
         connector: 'sandbox',
@@ -280,7 +280,7 @@ suite('ages', async () => {
     await look()
     assert.deepEqual(
       lines.splice(0).map(({ text, paymentId }) => [text, paymentId]),
-      [['payout stands still', waiting.id]],
+      [['payout is stuck', waiting.id]],
     )
   })
 

@@ -1,5 +1,5 @@
 /**
- * A connector to an EVM chain (README.md). Instructions and notifications are rows of this database; `step` calls the
+ * The connector to an EVM chain (README.md). Instructions and notifications are rows of this database; `step` calls the
  * nodes: it reads blocks, sends transactions and ends final transfers.
  */
 import { ownJson } from '@partner-payments/wire'
@@ -31,13 +31,13 @@ import {
   vanishedTransfer,
 } from './rules.ts'
 import { endedAbove, insertNotification, ownHashes, reopen } from './store-chain.ts'
-import type { Tx } from '../../postgres/index.ts'
+import { byShard, type Tx } from '../../postgres/index.ts'
 
 export type ChainConnector = Connector & {
   readonly chainId: number
   readonly network: string
   readonly tokens: readonly Currency[]
-  /** One round of work with the nodes. Returns how much was done; 0 rests. */
+  /** Does one round of work with the nodes and returns its amount; 0 means idle. */
   readonly step: () => Promise<number>
 }
 
@@ -52,12 +52,12 @@ export function createChainConnector(deps: ChainDeps): ChainConnector {
   const follow = createFollow(deps)
   const scan = createScan(deps)
 
-  /** The rows exist: instructions that are not sent now are sent by the next step. */
+  /** Sends the stored instructions. If that fails, the next step sends them. */
   const sendNow = async (call: CallOptions) => {
     try {
       await follow.send(call)
     } catch (error) {
-      log.warn({ err: error, connector: id }, 'transactions not sent yet')
+      log.warn({ err: error, connector: id }, 'transactions not sent; will retry')
     }
   }
 
@@ -89,11 +89,8 @@ export function createChainConnector(deps: ChainDeps): ChainConnector {
     notifications: async (notificationsMax, options) =>
       (await untilAborted(store.chainNotifications(db, id, notificationsMax), options)).map(toNotification),
     acknowledge: async (notifications, options) => {
-      if (notifications.length === 0) return
-      const groups = db.sharded
-        ? [...Map.groupBy(notifications, ({ partnerId }) => partnerId).values()]
-        : [notifications]
-      await untilAborted(Promise.all(groups.map((group) => store.deleteChainNotifications(db, id, group))), options)
+      const deletions = byShard(db, notifications).map((group) => store.deleteChainNotifications(db, id, group))
+      await untilAborted(Promise.all(deletions), options)
     },
     notificationsDue: (after) => store.chainNotificationsDue(id, after),
     oldestNotification: () => store.oldestChainNotification(db, id),
@@ -114,22 +111,19 @@ function toNotification({ payload, ...row }: store.NotificationRow): BankNotific
   return { ...row, ...facts, money: { ...money, amount: BigInt(money.amount) } } as BankNotification
 }
 
-// Follows transfers to their end: signs and sends them, replaces one that no block includes, and reports the outcome. A
-// nonce is never used for anything else, so that no order of crashes pays twice.
+// Signs and sends transfers, replaces a transaction that no block includes, and reports the outcomes. A nonce is only used
+// for one transfer, so that crashes cannot cause a second payment.
 
 const transfersPerStepMax = 200
-/** A node may have forgotten a transaction, or never received it. */
+/** A node may have forgotten a transaction or not received it: it is sent again after this time. */
 const sendAgainMs = 10 * secondMs
-/**
- * A node that lags shows no receipt. Before a payment is given up, the chain must be this many times as deep as for a
- * final one.
- */
+/** A lagging node does not have the receipt. A payment fails only at this multiple of the final depth. */
 const displacedDepthFactor = 2
 
 type Follow = {
-  /** Sends the transfers that were not sent yet. */
+  /** Sends transfers that were not sent yet. */
   readonly send: (call: CallOptions) => Promise<number>
-  /** Sends them, and ends those that the blocks up to `head` decide. Returns how many ended. */
+  /** Sends transfers, and ends those that are final in the blocks up to `head`. Returns the number of ended transfers. */
   readonly step: (head: number, call: CallOptions) => Promise<number>
 }
 
@@ -183,7 +177,7 @@ function createFollow(deps: ChainDeps): Follow {
   }
 }
 
-/** Ends a transfer once, and reports an unreported end. */
+/** Ends a transfer once, and reports the end unless it was already reported. */
 const createEnd =
   ({ db, clock, rules }: ChainDeps) =>
   (
@@ -215,7 +209,7 @@ type Report = {
   readonly money: { readonly currency: string; readonly amount: string }
 }
 
-/** Reports as returned a payment that was reported as settled, and that the chain then dropped for good. */
+/** Reports the end of a transfer. A payment that the chain dropped after it was reported as settled is returned. */
 function reportOf(
   {
     currency,
@@ -234,7 +228,7 @@ function reportOf(
     : { kind: 'payout.rejected', money, ...reason }
 }
 
-/** The signed transactions of a transfer. Each is stored before a node sees it. */
+/** Makes and sends the signed transactions of transfers. Each is stored before a node gets it. */
 function createAttempts({ db, clock, log, rules, chain, signer }: ChainDeps) {
   const make = async (
     transfer: store.Transfer,
@@ -263,7 +257,7 @@ function createAttempts({ db, clock, log, rules, chain, signer }: ChainDeps) {
     return (await store.insertAttempt(db, transfer, row)) === 1
   }
 
-  /** Makes the attempt that is due. Returns whether this worker made a new one. */
+  /** Makes the next attempt if it is due. Returns whether this worker made one. */
   const makeDue = async (
     transfer: store.Transfer,
     last: store.Attempt | undefined,
@@ -271,7 +265,7 @@ function createAttempts({ db, clock, log, rules, chain, signer }: ChainDeps) {
     call: CallOptions,
   ) => {
     if (last === undefined) return make(transfer, 1, firstFees(await chain.fees(call), rules.feeMax))
-    // Only the lowest nonce can be what the others wait for.
+    // Other transactions only wait for the lowest nonce.
     if (!isLowest || after(last.madeAt, rules.stuckAfterMs) > clock.now()) return false
     const fees = feesOfNext({ max: last.feeMax, priority: last.feePriority }, await chain.fees(call), rules.feeMax)
     if (fees === undefined) return false
@@ -297,18 +291,17 @@ function createAttempts({ db, clock, log, rules, chain, signer }: ChainDeps) {
   }
 }
 
-// Reads the blocks of a chain: which transfers reached our addresses, and whether earlier blocks are still there. The
-// findings of a step are committed with the new position, which must be where the step began: only one of two workers
-// commits.
+// Reads the blocks of a chain: finds transfers to our addresses, and earlier blocks that the chain has dropped. A step
+// commits its results with the new position, and only if the position has not changed since: one of two workers commits.
 
 const blocksPerStepMax = 100
-/** Blocks whose hashes are kept beyond the confirmations. A deeper reorganisation is read from the oldest one. */
+/** Block hashes kept beyond the confirmations. After a deeper reorganisation, reading starts at the oldest one. */
 const historyBlocks = 512
 
 type Scanned = {
-  /** The block up to which the chain is read. */
+  /** The last block that is read; -1 if nothing can be concluded. */
   readonly readTo: number
-  /** The blocks of this step. */
+  /** The number of blocks read in this step. */
   readonly blocks: number
 }
 
@@ -316,7 +309,7 @@ type Movement = Omit<store.CreditRow, 'status' | 'bookings'>
 type Part = {
   readonly cursor: store.Cursor
   readonly head: number
-  /** The last block that was read and is still there. */
+  /** The last read block that the chain still has. */
   readonly fork: number
   readonly blocks: readonly Block[]
   readonly movements: readonly Movement[]
@@ -330,9 +323,9 @@ function createScan(deps: ChainDeps) {
   return async (call: CallOptions): Promise<Scanned> => {
     const head = await chain.head(call)
     const cursor = (await store.cursorOf(db, connector)) ?? (await begin(deps, head, call))
-    // The nodes are behind their earlier head: their answers are not trusted now.
+    // Nodes behind their earlier head are not trusted.
     if (head < cursor.headSeen) {
-      log.warn({ connector, head, headSeen: cursor.headSeen }, 'chain nodes are behind: nothing is credited')
+      log.warn({ connector, head, headSeen: cursor.headSeen }, 'chain nodes are behind their earlier head; crediting pauses')
       return { readTo: -1, blocks: 0 }
     }
     const fork = await findFork(deps, cursor, call)
@@ -346,7 +339,7 @@ function createScan(deps: ChainDeps) {
   }
 }
 
-/** Begins at the head of the chain: no address was issued before the connector began. */
+/** Starts at the head of the chain: addresses are only issued once the connector has started. */
 async function begin({ db, rules, chain }: ChainDeps, head: number, call: CallOptions): Promise<store.Cursor> {
   const [block] = await chain.blocks(head, head, call)
   if (block === undefined) throw new Unreachable('downstream_unreachable', 'the chain has no head')
@@ -358,7 +351,7 @@ async function begin({ db, rules, chain }: ChainDeps, head: number, call: CallOp
   return (await store.cursorOf(db, rules.id)) ?? cursor
 }
 
-/** Walks back over the read blocks to the newest one that the nodes still have. */
+/** Finds the newest read block that the nodes still have. */
 async function findFork(
   { db, rules, chain, log }: ChainDeps,
   cursor: store.Cursor,
@@ -374,7 +367,7 @@ async function findFork(
 }
 
 function createRead({ db, rules, chain, signer, ownersOf, operatorId }: ChainDeps) {
-  /** The logs that move money of ours, with its owner. */
+  /** Finds the movements on our addresses, with their owners. */
   const movementsOf = async (logs: readonly NumberedLog[]): Promise<readonly Movement[]> => {
     if (logs.length === 0) return []
     const sender = (await signer())?.address
@@ -388,7 +381,7 @@ function createRead({ db, rules, chain, signer, ownersOf, operatorId }: ChainDep
       const place = { currency, transactionHash, blockNumber: BigInt(log.blockNumber) }
       const isOurs = from === sender || owners.has(from)
       const receiver = owners.get(to) ?? (to === sender && !isOurs ? operatorId : undefined)
-      // A transfer from an address of ours to the sending account stays with us: it collects tokens there.
+      // A transfer from our address to the sending account only collects tokens there.
       const isPayment = from === sender && payments.has(transactionHash)
       const giver = !isOurs || isPayment || to === sender ? undefined : (owners.get(from) ?? operatorId)
       return [
@@ -410,14 +403,14 @@ function createRead({ db, rules, chain, signer, ownersOf, operatorId }: ChainDep
     const hashes = new Map(blocks.map(({ number, hash }) => [number, hash]))
     const isChain = blocks.every(({ parentHash }, index) => index === 0 || parentHash === blocks[index - 1]?.hash)
     const isOfThese = logs.every(({ blockNumber, blockHash }) => hashes.get(blockNumber) === blockHash)
-    // The chain was reorganised between two calls: the next step asks again.
+    // The chain was reorganised between two calls; the next step reads again.
     if (!isChain || !isOfThese || last?.hash !== hashes.get(to))
       throw new Unreachable('downstream_unreachable', `the blocks of ${rules.id} changed while they were read`)
     return { blocks, movements: await movementsOf(numbered(rules.id, logs)) }
   }
 }
 
-/** False: another worker has moved the position. */
+/** Commits the results of a step. Returns false if another worker has moved the position. */
 async function commit(tx: Tx, deps: ChainDeps, { cursor, head, fork, blocks, movements }: Part): Promise<boolean> {
   const { clock, rules } = deps
   const { id: connector, confirmations, depositMin } = rules
@@ -444,9 +437,7 @@ async function commit(tx: Tx, deps: ChainDeps, { cursor, head, fork, blocks, mov
 const hashAt = async (tx: Tx, connector: string, number: number): Promise<string | undefined> =>
   (await store.blocksRead(tx, connector)).find((block) => block.number === number)?.hash
 
-/**
- * Forgets movements that were not final; they are read again. Booked ones are in doubt until the new blocks are read.
- */
+/** Forgets movements that were not final, which are read again. Booked ones are doubted until the new blocks are read. */
 async function undo(tx: Tx, { clock, rules }: ChainDeps, fork: number): Promise<void> {
   for (const credit of await store.creditsAbove(tx, rules.id, fork))
     if (credit.status === 'Booked') store.setCredit(tx, credit, { status: 'Doubted', bookings: credit.bookings })
@@ -462,7 +453,7 @@ async function takeBack(
   now: Date,
 ): Promise<void> {
   for (const credit of await store.creditsUpTo(tx, connector, 'Doubted', readTo)) {
-    log.error({ connector, creditId: credit.id, partnerId: credit.partnerId }, 'credit dropped by the chain: reversed')
+    log.error({ connector, creditId: credit.id, partnerId: credit.partnerId }, 'reversed a credit that the chain dropped')
     store.setCredit(tx, credit, { status: 'Reversed', bookings: credit.bookings })
     report(tx, connector, credit, credit.bookings, 'taken back', now)
   }
@@ -490,7 +481,7 @@ function report(
   now: Date,
 ): void {
   const money = { currency, amount: String(amount < 0n ? -amount : amount) }
-  // A chain has addresses only: the payer's name is unknown.
+  // A chain only has addresses: the payer's name is unknown.
   const debtor = { account: checksummed(counterparty), bic: '', name: '', countryCode: '', address: null }
   const credit = { account, debtor, remittance: null, endToEndId: null, transactionHash }
   const [kind, facts] =

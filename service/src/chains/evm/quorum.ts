@@ -1,6 +1,6 @@
 /**
- * Several nodes as one chain. If two are configured, two must give the same answer: about the chain id, the hash of a
- * block, the logs, a receipt. One node that lies, lags or hangs then stops the connector at worst, and moves no money.
+ * Combines several nodes to one chain. With two or more nodes, two must agree on blocks, logs, counts and receipts. A
+ * single lying, lagging or hanging node can then at worst stop the connector, and cannot move money.
  */
 import { Unreachable } from '../../kernel/api/index.ts'
 import { type Currency, type Log, minuteMs, type Minor } from '../../kernel/index.ts'
@@ -8,19 +8,19 @@ import type { CallOptions } from '../../rails/index.ts'
 import type { Block, ChainNode, Fees, Preview, Receipt, TokenTransfer, TransferLog } from './node.ts'
 
 export type Chain = {
-  /** The highest block that enough nodes have. */
+  /** Returns the highest block that enough nodes have. */
   readonly head: (call: CallOptions) => Promise<number>
   readonly blocks: (from: number, to: number, call: CallOptions) => Promise<readonly Block[]>
-  /** Transfers in the order of the chain. */
+  /** Lists transfers in the order of the chain. */
   readonly transfers: (from: number, to: number, call: CallOptions) => Promise<readonly TransferLog[]>
   readonly transactionCount: (address: string, block: number, call: CallOptions) => Promise<number>
   readonly receipt: (hash: string, call: CallOptions) => Promise<Receipt | undefined>
   /** Resolves when a node has the transaction. */
   readonly send: (signed: string, call: CallOptions) => Promise<void>
-  /** The lowest amount that a node reports. */
+  /** Returns the lowest amount that a node reports. */
   readonly tokenBalance: (currency: Currency, address: string, call: CallOptions) => Promise<Minor>
   readonly gasBalance: (address: string, call: CallOptions) => Promise<bigint>
-  /** The highest fees that a node reports. */
+  /** Returns the highest fees that a node reports. */
   readonly fees: (call: CallOptions) => Promise<Fees>
   readonly preview: (transfer: TokenTransfer, call: CallOptions) => Promise<Preview>
 }
@@ -31,18 +31,16 @@ type ChainOptions = {
   readonly log: Log
 }
 
-/** A single node has no other to agree with; docs/guides/wallets.md states the consequence. */
+/** A single node cannot be compared with others; docs/guides/wallets.md states the consequence. */
 const quorumMax = 2
-/** How long a node is trusted after its chain id was checked. */
+/** The chain id of a node is checked again after this time. */
 const chainIdMs = minuteMs
 
 export function createChain(options: ChainOptions): Chain {
   const quorum = Math.min(quorumMax, options.nodes.length)
   const ask = createAsk(options)
   const agreed = createAgreed(ask, quorum)
-  /**
-   * Reads values that may differ between two honest nodes: the most cautious answer, of as many nodes as must agree.
-   */
+  /** Reads a value that may differ between honest nodes: the most cautious answer, if enough nodes answer. */
   const careful = <T>(what: string, read: Read<T>, pick: (a: T, b: T) => T, call: CallOptions) =>
     ask(what, read, (answers, isLast) => (isLast && answers.length >= quorum ? answers.reduce(pick) : undefined), call)
 
@@ -85,7 +83,7 @@ type Ask = <T, D>(
   call: CallOptions,
 ) => Promise<D>
 
-/** Asks all nodes. `decide` picks an answer as soon as enough nodes have answered. */
+/** Asks all nodes. `decide` returns an answer as soon as enough nodes have answered. */
 function createAsk({ nodes, chainId, log }: ChainOptions): Ask {
   const usable = createUsable(nodes, chainId, log)
   return async (what, read, decide, { signal }) => {
@@ -117,7 +115,7 @@ function createAsk({ nodes, chainId, log }: ChainOptions): Ask {
   }
 }
 
-/** The answer that enough nodes give. */
+/** Returns the answer on which enough nodes agree. */
 const createAgreed =
   (ask: Ask, quorum: number) =>
   async <T>(what: string, read: Read<T>, call: CallOptions): Promise<T> => {
@@ -131,18 +129,18 @@ const createAgreed =
 const lower = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 const higher = (a: bigint, b: bigint): bigint => (a > b ? a : b)
 const higherFees = (a: Fees, b: Fees): Fees => ({ max: higher(a.max, b.max), priority: higher(a.priority, b.priority) })
-/** A payment is refused only if every node would refuse it. */
+/** Refuses a payment only if every node would refuse it. */
 const hopeful = (a: Preview, b: Preview): Preview =>
   'gas' in a && 'gas' in b ? { gas: higher(a.gas, b.gas) } : 'gas' in a ? a : b
 
 const inOrder = (logs: readonly TransferLog[]): readonly TransferLog[] =>
   logs.toSorted((a, b) => a.blockNumber - b.blockNumber || a.index - b.index)
 
-/** Two answers are the same if their texts are. */
+/** Formats an answer for comparison. */
 const keyOf = (value: unknown): string =>
   JSON.stringify(value, (_name, part: unknown) => (typeof part === 'bigint' ? `${part}n` : part)) ?? 'nothing'
 
-/** A node of another chain is not used, and the log says so. */
+/** Checks the chain id of nodes. Logs and ignores a node of another chain. */
 function createUsable(nodes: readonly ChainNode[], chainId: number, log: Log) {
   const checkedMs = new Map<ChainNode, number>()
   const wrong = new Set<ChainNode>()

@@ -1,4 +1,4 @@
-/** A node over JSON-RPC. An incomplete or malformed answer is Unreachable: the next step asks again. */
+/** Calls a node over JSON-RPC. An incomplete or malformed answer is Unreachable; the next step asks again. */
 import { readForeign, type Static, type TSchema, Type } from '@partner-payments/wire'
 import { Unreachable } from '../../kernel/api/index.ts'
 import { currencies, type Currency } from '../../kernel/index.ts'
@@ -8,7 +8,7 @@ import { type Block, type ChainNode, type Fees, loadEvm, type Preview, type Rece
 type RpcOptions = {
   readonly name: string
   readonly url: string
-  /** A call that takes longer is abandoned, even if its caller would wait. */
+  /** A call that takes longer is abandoned, even if its caller would still wait. */
   readonly timeoutMs: number
   readonly tokens: Tokens
 }
@@ -18,12 +18,13 @@ const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4
 /** Selector of `balanceOf(address)`. */
 const balanceOfSelector = '0x70a08231'
 /**
- * Larger amounts do not fit our accounts. No real token has them: its issuer would have to mint a million times its
- * supply.
+ * Larger amounts could overflow our accounts. With six decimals this is 4.6 trillion tokens, some sixty times the USDC
+ * in circulation in 2025 (75 billion), so that a real transfer does not reach it.
  */
 const amountMax = 2n ** 62n
 const answerBytesMax = 32 * 2 ** 20
-/** An error that the node answers, with its text. Not Unreachable: the node has understood the question. */
+
+/** An error that the node returned. Not Unreachable: the node has processed the call. */
 class NodeError extends Error {
   override readonly name = 'NodeError'
 }
@@ -39,7 +40,7 @@ type Ask = <R extends TSchema>(
   options: CallOptions,
 ) => Promise<Static<R> | null>
 
-/** The result is absent, or null, where the node refuses or has nothing. */
+/** Describes an answer. Its result is absent or null if the node refuses the call or does not have the object. */
 const answerWith = (result: TSchema) =>
   Type.Object({
     id: Type.Integer(),
@@ -56,7 +57,7 @@ function createAsk({ name, url, timeoutMs }: RpcOptions): Ask {
     const answer = readForeign(text, answerWith(result), answerBytesMax)
     if (answer?.error) throw new NodeError(`${method}: ${String(answer.error.message).slice(0, 500)}`)
     if (answer?.id !== id || answer.result === undefined)
-      throw new Unreachable('downstream_unreachable', `the node ${name} answered ${method} with something else`)
+      throw new Unreachable('downstream_unreachable', `the node ${name} returned an unexpected answer to ${method}`)
     return answer.result as Static<R> | null
   }
 }
@@ -94,19 +95,19 @@ const WireLog = Type.Object({
 })
 const WireReceipt = Type.Object({ transactionHash: Hash, blockNumber: Hex, blockHash: Hash, status: Hex })
 
-/** Readers of answers. A malformed number or amount, or an error, is Unreachable. */
+/** Creates readers of answers, which throw Unreachable for a malformed number or amount, or an error. */
 function createReaders(name: string) {
-  const strange = (what: string) => new Unreachable('downstream_unreachable', `the node ${name} answered ${what}`)
+  const strange = (what: string) => new Unreachable('downstream_unreachable', `the node ${name} returned ${what}`)
   const count = (text: unknown): number => {
     const value = typeof text === 'string' && /^0x[0-9a-f]{1,13}$/i.test(text) ? Number(text) : NaN
-    if (!Number.isSafeInteger(value)) throw strange('no number')
+    if (!Number.isSafeInteger(value)) throw strange('an invalid number')
     return value
   }
   const amount = (text: unknown): bigint => {
-    if (typeof text !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(text)) throw strange('no amount')
+    if (typeof text !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(text)) throw strange('an invalid amount')
     return BigInt(text)
   }
-  /** Converts a node's refusal of a valid question to Unreachable. */
+  /** Converts a node's error to Unreachable. */
   const plain = async <T>(answer: Promise<T>): Promise<T> => {
     try {
       return await answer
@@ -142,7 +143,7 @@ export function createRpcNode(options: RpcOptions): ChainNode {
         topics: [transferTopic],
       }
       const logs = await plain(ask('eth_getLogs', [filter], Type.Array(WireLog), call))
-      if (logs === null) throw strange('no list of logs')
+      if (logs === null) throw strange('null instead of logs')
       return logs.flatMap((log) => transferOf(log, tokens, count))
     },
     transactionCount: async (address, at, call) =>
@@ -186,13 +187,10 @@ export function createRpcNode(options: RpcOptions): ChainNode {
   }
 }
 
-/**
- * The answers of nodes about a transaction that they have, or whose nonce another one has used: the receipts tell
- * which.
- */
+/** Errors about a known transaction, or about a used nonce. Receipts tell which transaction used it. */
 const alreadyThere = /already known|already imported|known transaction|nonce too low|underpriced/i
 
-/** Enough for the base fee of six full blocks in a row, each an eighth above the previous one. */
+/** Covers the increase of the base fee by an eighth in each of almost six full blocks. */
 const baseFeeFactor = 2n
 
 async function readFees(
@@ -217,7 +215,7 @@ function transferOf(
   const contract = log.address.toLowerCase()
   const [currency] = (Object.keys(currencies) as Currency[]).filter((name) => tokens[name] === contract)
   const [topic, from, to] = log.topics
-  // A node may answer with more than it was asked for. Only the configured contracts count.
+  // A node may return more logs than requested. Only those of the configured contracts count.
   if (currency === undefined || topic !== transferTopic || from === undefined || to === undefined) return []
   const sent = /^0x[0-9a-f]{64}$/i.test(log.data) ? BigInt(log.data) : 0n
   if (log.removed === true || sent === 0n || sent > amountMax) return []

@@ -10,9 +10,7 @@ type Config = Omit<SftpConfig, 'kind'>
 const endOfFile = 1
 const noSuchFile = 2
 const unsupported = 8
-/**
- * Bytes that every server accepts in one request, and the number of concurrent requests, so that distance costs little.
- */
+/** Every server accepts this many bytes in a request. Concurrent requests hide the latency of the connection. */
 const requestBytes = 32 * 1024
 const requestsAtOnce = 16
 const secondMs = 1000
@@ -21,7 +19,7 @@ const statusOf = (error: unknown): number | undefined => {
   const code = (error as { code?: unknown }).code
   return typeof code === 'number' ? code : undefined
 }
-/** An unexpected answer. */
+/** Turns an unexpected answer into Unreachable. */
 const failed = (what: string) => (error: unknown) => {
   if (error instanceof Unreachable) throw error
   throw new Unreachable('downstream_unreachable', `sftp ${what}: ${(error as Error).message}`, error)
@@ -52,7 +50,7 @@ type Entry = {
   readonly attrs: { readonly size: number; readonly mtime: number; isFile: () => boolean }
 }
 
-/** A server answers a part of a long list at each request. */
+/** Lists files. A server returns a long list in several parts. */
 async function listFiles(session: Session, folder: string, signal: AbortSignal): Promise<readonly RemoteFile[]> {
   const handle = await session.request<Buffer>('list', signal, (channel, done) => channel.opendir(folder, done))
   try {
@@ -77,7 +75,7 @@ const orEnd = <T>(answer: Promise<T>): Promise<T | undefined> =>
     throw error
   })
 
-/** A handle of a lost connection need not be closed. */
+/** Closes a handle. Errors are ignored: the handle of a lost connection is already closed. */
 const close = (session: Session, handle: Buffer, signal: AbortSignal): Promise<void> =>
   session.request<void>('close', signal, (channel, done) => channel.close(handle, done)).catch(() => undefined)
 
@@ -99,7 +97,7 @@ async function* readFrom(
     let under: Promise<Buffer | undefined>[] = []
     const ask = () => {
       const asked = readPart(session, handle, { at, bytes: partBytes }, signal)
-      // A failure is handled in its turn, or with an earlier one.
+      // A failure is thrown when its part is awaited below.
       asked.catch(() => undefined)
       under.push(asked)
       at += partBytes
@@ -110,7 +108,7 @@ async function* readFrom(
       if (part === undefined || part.length === 0) return
       yield part
       if (part.length === partBytes) continue
-      // A server may answer less than was requested: the rest is requested again, in parts of that size.
+      // A server may return less than requested: the rest is requested again in parts of that size.
       at -= (under.length + 1) * partBytes - part.length
       partBytes = part.length
       await Promise.allSettled(under)
@@ -160,7 +158,7 @@ async function writeWhole(session: Session, path: string, bytes: Uint8Array, sig
   await session.request<void>('write', signal, (channel, done) => channel.close(handle, done))
 }
 
-/** Flushes to the disk of the server, if it supports that (fsync@openssh.com). */
+/** Flushes to the disk of the server, if it supports fsync@openssh.com. */
 const flush = (session: Session, handle: Buffer, signal: AbortSignal): Promise<void> =>
   session
     .request<void>('flush', signal, (channel, done) =>
@@ -168,7 +166,7 @@ const flush = (session: Session, handle: Buffer, signal: AbortSignal): Promise<v
     )
     .catch(ignore(unsupported))
 
-/** The package throws if the server has not offered an extension. */
+/** Reports `unsupported`: ssh2-sftp-client throws if the server does not offer an extension. */
 function orUnsupported(done: (error: unknown) => void, send: () => void): void {
   try {
     send()
@@ -206,20 +204,20 @@ async function publishIn(
   const target = within(folder, name)
   if (!(await exists(session, source, signal))) return absentFrom(session, folder, signal)
   if (await exists(session, target, signal))
-    throw new Unreachable('downstream_unreachable', `sftp publish: ${name} exists at the bank`)
-  // After a failure the file may have been renamed nevertheless: the next look shows it.
+    throw new Unreachable('downstream_unreachable', `sftp publish: ${name} already exists at the bank`)
+  // The server may rename the file and still report a failure: the next attempt sees it.
   await rename(session, source, target, signal)
   return 'published'
 }
 
-/** A missing folder proves nothing about a file. */
+/** Throws if the folder is missing as well: then a missing file proves nothing. */
 async function absentFrom(session: Session, folder: string, signal: AbortSignal): Promise<'absent'> {
   await session.request<unknown>('look', signal, (channel, done) => channel.stat(folder, done as never))
   return 'absent'
 }
 
 /**
- * OpenSSH's own rename is atomic (posix-rename@openssh.com). Its plain one links and unlinks, and a server that ends in
+ * Renames by posix-rename@openssh.com, which is atomic. OpenSSH's plain rename links and unlinks: a server that stops in
  * between leaves both names.
  */
 async function rename(session: Session, source: string, target: string, signal: AbortSignal): Promise<void> {
@@ -233,7 +231,7 @@ async function rename(session: Session, source: string, target: string, signal: 
   }
 }
 
-/** Banks reuse names: an earlier file of the same name stays, and this one gets a number. */
+/** Banks reuse names: an earlier file keeps its name, and this one gets a number. */
 async function moveInto(
   session: Session,
   folder: string,
