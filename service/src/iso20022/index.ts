@@ -1,7 +1,6 @@
 /**
- * ISO 20022 messages: the model of a message apart from its XML. Readers and writers stream, so that a message of any
- * length takes constant memory. README.md lists the messages that are read and written; `schemas/` has the parts of the
- * schemas that the writers use.
+ * ISO 20022 messages, as a model separate from their XML. Readers and writers stream, so that messages of any length take
+ * constant memory. README.md lists the messages; `schemas/` has the parts of the schemas that the writers use.
  */
 export {
   type BankStatement,

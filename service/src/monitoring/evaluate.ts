@@ -1,4 +1,4 @@
-/** Finds the movements of a page that fit a rule, and why. One to three statements for a page, whatever its size. */
+/** Finds the movements of a page that match a rule, with evidence. Runs one to three SQL statements for a page. */
 import { checkout } from '@partner-payments/wire'
 import { Refusal } from '../kernel/api/index.ts'
 import {
@@ -23,26 +23,26 @@ import { countryOf, type Direction, type RuleSettings } from './rules.ts'
 import type { Cases } from '../cases/index.ts'
 import type { RuleRow } from './store.ts'
 
-/** The pattern that a movement is part of. Amounts are in minor units of the currency of the rule. */
+/** The pattern of a hit. Amounts are in minor units of the rule's currency. */
 export type Evidence = {
   readonly count: number
   readonly sum: Minor
-  /** References of the transactions that make the pattern, at most 20. */
+  /** References of the transactions of the pattern, at most 20. */
   readonly references: readonly string[]
-  /** A fact of the kind: the country, the days without a movement, the age of the payee in minutes. */
+  /** Depends on the kind of the rule: the country, the days without a movement, or the age of the payee in minutes. */
   readonly fact?: string | number
-  /** Over all currencies: the rates by which they were counted, and their day. */
+  /** For a rule over all currencies: the rates and their day. */
   readonly rates?: Readonly<Record<string, string>>
   readonly ratesOn?: string
 }
-/** `subjectId`: the customer, the partner itself, or the oldest beneficiary with the account that many customers pay. */
+/** A match. `subjectId`: the customer, the partner itself, or the oldest beneficiary with an account that many customers pay. */
 export type Hit = { readonly movement: Movement; readonly evidence: Evidence; readonly subjectId: string }
 
 /** A movement in the measure of a rule. */
 type Counted = Omit<Movement, 'direction'> & { readonly direction: Direction; readonly isConversion: boolean }
 type Asked = { readonly tx: Tx; readonly partnerId: string; readonly measure: Measure }
 
-/** Puts the parts of sessions that are paid in parts in the place of these sessions, in the order of time. */
+/** Replaces sessions that are paid in parts by their parts, in the order of time. */
 export async function withParts(tx: Tx, partnerId: string, page: readonly Movement[]): Promise<readonly Movement[]> {
   const sessions = page.filter(({ isSession }) => isSession)
   const found = await partMovements(
@@ -58,8 +58,8 @@ export async function withParts(tx: Tx, partnerId: string, page: readonly Moveme
 }
 
 /**
- * Returns at most one hit for a transaction, in the order of the page. Refuses: fx_rates_unavailable (a rule over all currencies, without a rate
- * of the last days for a currency of the page).
+ * Returns at most one hit for each transaction, in the order of the page. Refuses: fx_rates_unavailable (a rule over all
+ * currencies, without a recent rate for a currency of the page).
  */
 export async function evaluate(
   { rates }: Pick<MonitoringDeps, 'rates'>,
@@ -90,7 +90,7 @@ export async function evaluate(
   return [...Map.groupBy(hits, ({ movement }) => movement.transactionId).values()].flatMap(([first]) => first ?? [])
 }
 
-/** The rates of all currencies for one, as they are kept with what is found. */
+/** Reads the rates of all currencies, as a measure and as evidence. */
 async function overAll(
   rates: MonitoringDeps['rates'],
   tx: Tx,
@@ -118,8 +118,9 @@ async function overAll(
 }
 
 /**
- * The side of a movement that a rule counts: of an exchange what it sells, or what it buys. Over all currencies a payout counts as what is taken
- * for it, and a conversion moves nothing. `patterns` does the same in SQL. Undefined: it is in none.
+ * Measures a movement in the rule's currency: the sold or the bought side of an exchange. Over all currencies, a payout
+ * counts with its debited amount, and conversions do not count. Undefined: it does not count. `patterns` does the same in
+ * SQL.
  */
 function sideIn({ direction, ...movement }: Movement, { currency, rates }: Measure): Counted | undefined {
   const isConversion = direction === 'Internal'
@@ -129,7 +130,7 @@ function sideIn({ direction, ...movement }: Movement, { currency, rates }: Measu
     if (rate === undefined)
       throw new Refusal(
         'fx_rates_unavailable',
-        `There is no rate of the last days from ${movement.currency} to ${currency}.`,
+        `No recent rate from ${movement.currency} to ${currency} is available. Try again when rates are published.`,
       )
     return {
       ...movement,
@@ -172,19 +173,24 @@ type Rule<Kind extends RuleSettings['kind']> = Extract<RuleSettings, { readonly 
 
 const towards = (page: readonly Counted[], direction: Direction) => page.filter((each) => each.direction === direction)
 const wholeOf = ({ measure }: Asked, direction: Direction) => ({
-  ...{ direction, measure, amountMin: null, amountMax: null, parts },
+  direction,
+  measure,
+  amountMin: null,
+  amountMax: null,
+  parts,
 })
 
-/** Ids follow the time, so that a range of ids holds every window of this length with the transaction, and the index of its party. */
+/** Computes the range of ids of every window of this length around a movement: ids are ordered by time. */
 const aroundOf = ({ id, customerId }: Counted, ms: number) => ({
-  ...{ id, customerId },
+  id,
+  customerId,
   from: firstIdOf(after(momentOfId(id), -ms - clockDifferenceMs)),
   to: firstIdOf(after(momentOfId(id), ms + clockDifferenceMs)),
   sessionsFrom: firstIdOf(after(momentOfId(id), -ms - sessionMsMax)),
 })
-/** A part of a session may come until it has ended, and wait for the bank or for a name: twice the longest session is enough. */
+/** Parts of a session may arrive until it ends, and then wait for the bank or a screening: twice the longest session is enough. */
 const sessionMsMax = 2 * checkout.checkoutExpiry.secondsMax * secondMs
-/** Between the clock that makes an id and the one of the row: the same, a moment later. */
+/** The clock is read for the id and, a moment later, for the row. */
 const clockDifferenceMs = 60_000
 
 const evidenceOf = ({ count, sum, references }: Omit<patterns.Window, 'id'>): Evidence => ({
@@ -193,7 +199,7 @@ const evidenceOf = ({ count, sum, references }: Omit<patterns.Window, 'id'>): Ev
   references,
 })
 
-/** Amounts just under a threshold: from `percent` of it to below it. */
+/** Returns the bounds of amounts just under a threshold: from `percent` of it to below it. */
 const justUnder = ({ threshold, percent }: Rule<'structuring'>) => ({
   amountMin: (threshold * BigInt(percent) + 99n) / 100n,
   amountMax: threshold,
@@ -269,7 +275,7 @@ async function roundTrips(asked: Asked, rule: Rule<'round_trip'>, page: readonly
   })
 }
 
-/** Money that came back through other customers. */
+/** Finds money that came back through other customers. */
 async function circles(
   { tx, partnerId, measure }: Asked,
   rule: Rule<'round_trip'>,
@@ -284,7 +290,7 @@ async function circles(
   return rows.map(({ id, sum, references }) => [id, { count: references.length, sum, references }])
 }
 
-/** The rules of a window that counts something else than movements. */
+/** The rules with a window that does not count movements. */
 type ManyRule = Rule<'many_payers' | 'many_customers' | 'failures'>
 
 async function manyPayers(asked: Asked, { ms, count: countMin }: ManyRule, page: readonly Counted[]): Promise<Found> {
@@ -297,7 +303,7 @@ async function manyPayers(asked: Asked, { ms, count: countMin }: ManyRule, page:
   return rows.map((row) => [row.id, evidenceOf(row)])
 }
 
-/** Every customer has a beneficiary of its own for an account, so that the account is found by all of its beneficiaries. */
+/** Finds accounts that many customers pay. Each customer has its own beneficiary, so that an account has several. */
 async function manyCustomers(
   asked: Asked,
   { ms, count: countMin }: ManyRule,
@@ -340,16 +346,16 @@ export type MonitoringDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly cases: Pick<Cases, 'hold' | 'record' | 'resolutionsOf'>
-  /** The rates by which rules count over all currencies. */
+  /** The rates for rules over all currencies. */
   readonly rates: Pick<Rates, 'converter'>
   readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
-  /** Judges who proposed and who turns a rule on or off, as they stand now. */
+  /** Checks the persons who propose and confirm turning a rule on or off, as of now. */
   readonly judgeTwo: (tx: Tx, author: Decider, approver: Decider) => Promise<NotTwo | undefined>
   /** How far the clocks of the processes and of the database may differ. */
   readonly clockDifferenceMsMax: number
 }
 
-/** A version that is on. */
+/** A version of a rule that is on. */
 export type Active = Pick<RuleRow, 'id' | 'version' | 'name'> & {
   readonly settings: RuleSettings
   readonly onSince: Date

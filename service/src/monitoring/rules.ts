@@ -1,6 +1,6 @@
 /**
- * Pure: what a rule of monitoring holds, and how it is read. The kinds are the typologies that the FATF's and the EBA's guidance on
- * risk factors name most often (docs/guides/monitoring.md lists them).
+ * The settings of monitoring rules, and how they are read. The kinds are the most frequent typologies in the risk factor
+ * guidance of FATF and EBA (docs/guides/monitoring.md lists them). Pure.
  */
 import { rawNumber } from '@partner-payments/wire'
 import { readAmount, readCurrency, Refusal } from '../kernel/api/index.ts'
@@ -24,7 +24,7 @@ type Severity = (typeof severities)[number]
 export type Direction = 'Inward' | 'Outward'
 
 export const moments = ['before', 'after'] as const
-/** Over all currencies, each amount counts in the currency of the rule at the rates of the day of the evaluation. */
+/** `AllCurrencies` converts amounts to the rule's currency at the rates of the evaluation day. */
 export const currencyScopes = ['OwnCurrency', 'AllCurrencies'] as const
 
 type Common = {
@@ -32,7 +32,7 @@ type Common = {
   readonly counts: (typeof currencyScopes)[number]
   readonly severity: Severity
   readonly partners: readonly string[] | null
-  /** `before`: a payout that matches waits until two persons have decided its alert. */
+  /** `before`: a matching payout waits until two persons have decided its alert. */
   readonly when: (typeof moments)[number]
 }
 
@@ -51,7 +51,7 @@ export type RuleSettings = Common &
         readonly direction: Direction
         readonly ms: number
         readonly count: number
-        /** The threshold, which no payment reaches, and the share of it (in hundredths) from which a payment is just under it. */
+        /** Payments count from `percent` of the threshold to just below it. */
         readonly threshold: Minor
         readonly percent: number
       }
@@ -69,7 +69,7 @@ export type RuleSettings = Common &
 
 export type Draft = { readonly name: string; readonly settings: RuleSettings; readonly text: string }
 
-/** The fields of each kind, besides name, kind, currency, counts, severity, partners and when. A field in brackets may be missing. */
+/** The fields of each kind, in addition to name, kind, currency, counts, severity, partners and when. Fields in brackets are optional. */
 export const ruleFields: Readonly<Record<RuleKind, readonly string[]>> = {
   velocity: ['direction', 'hours', '[count]', '[sum]'],
   structuring: ['direction', 'hours', 'count', 'threshold', '[percent]'],
@@ -89,7 +89,7 @@ const daysMax = 3650
 
 const refuse = (pointer: string, text: string) => new Refusal('validation_failed', `${pointer} ${text}`)
 
-/** Reads a rule from JSON. Refuses (validation_failed) the first field that is wrong, by its pointer. */
+/** Reads a rule from JSON. Refuses: validation_failed (with the pointer of the first wrong field). */
 export function readRule(json: string): Draft {
   const given = parse(json)
   const name = given['name']
@@ -106,17 +106,17 @@ export function readRule(json: string): Draft {
     'when',
     ...ruleFields[kind].map((field) => bare(field)),
   ]
-  for (const key of Object.keys(given)) if (!known.includes(key)) throw refuse(`/${key}`, `is no field of ${kind}.`)
+  for (const key of Object.keys(given)) if (!known.includes(key)) throw refuse(`/${key}`, `is not a field of ${kind}.`)
   const settings = settingsOf(given, kind)
   const isInward = kind === 'many_payers' || ('direction' in settings && settings.direction === 'Inward')
   if (settings.when === 'before' && isInward)
-    throw refuse('/when', 'must be after: money that comes in is not held by a rule.')
+    throw refuse('/when', 'must be after: a rule cannot hold incoming money.')
   if (settings.when === 'before' && kind === 'failures')
-    throw refuse('/when', 'must be after: a payout that waits has not failed.')
+    throw refuse('/when', 'must be after: a waiting payout has not failed.')
   return { name: name.trim(), settings, text: JSON.stringify(given) }
 }
 
-/** Reads the settings of a stored rule, which `readRule` has accepted. */
+/** Parses the settings of a stored rule, which `readRule` has accepted. */
 export const settingsOfText = (text: string): RuleSettings => {
   const given = parse(text)
   return settingsOf(given, choice(given, 'kind', ruleKinds))
@@ -129,7 +129,7 @@ function parse(json: string): Given {
   try {
     read = JSON.parse(json)
   } catch (error) {
-    throw refuse('/', `is no JSON: ${(error as Error).message}`)
+    throw refuse('/', `is not JSON: ${(error as Error).message}`)
   }
   if (typeof read !== 'object' || read === null || Array.isArray(read)) throw refuse('/', 'must be a JSON object.')
   return read as Given
@@ -138,8 +138,8 @@ function parse(json: string): Given {
 const bare = (field: string): string => field.replaceAll(/[[\]]/g, '')
 
 function settingsOf(given: Given, kind: RuleKind): RuleSettings {
-  const { currency, ...common } = { ...commonOf(given) }
-  const shared = { currency, ...common }
+  const shared = commonOf(given)
+  const { currency } = shared
   const amount = (field: string, least?: Minor) => amountOf(given, field, currency, least)
   const direction = () => choice(given, 'direction', ['Inward', 'Outward'] as const)
   const hours = () => integer(given, 'hours', 1, hoursMax) * hourMs
@@ -151,8 +151,13 @@ function settingsOf(given: Given, kind: RuleKind): RuleSettings {
     }
     case 'structuring':
       return {
-        ...{ ...shared, kind, direction: direction(), ms: hours(), count: integer(given, 'count', 2, 10_000) },
-        ...{ threshold: amount('threshold'), percent: percentOf(given) },
+        ...shared,
+        kind,
+        direction: direction(),
+        ms: hours(),
+        count: integer(given, 'count', 2, 10_000),
+        threshold: amount('threshold'),
+        percent: percentOf(given),
       }
     case 'new_payee':
       return { ...shared, kind, ms: hours(), sum: amount('sum') }
@@ -184,7 +189,7 @@ function commonOf(given: Given): Common {
   const partners = given['partners'] ?? null
   const isList = Array.isArray(partners) && partners.length > 0
   if (partners !== null && !(isList && partners.every((id) => typeof id === 'string' && isUuid(id))))
-    throw refuse('/partners', 'must be a list of ids of partners. Without it, the rule is for all.')
+    throw refuse('/partners', 'must be a list of partner ids. Without it, the rule applies to all partners.')
   const severity = given['severity'] === undefined ? 'medium' : choice(given, 'severity', severities)
   const when = given['when'] === undefined ? 'after' : choice(given, 'when', moments)
   const counts = given['counts'] === undefined ? 'OwnCurrency' : choice(given, 'counts', currencyScopes)
@@ -216,7 +221,7 @@ function integer(given: Given, field: string, least: number, most: number): numb
 const percentOf = (given: Given): number =>
   given['percent'] === undefined ? percentDefault : integer(given, 'percent', 50, 99)
 
-/** An amount is a text with the digits of its currency: `"10000.00"`. `least`: what a missing one means. */
+/** Reads an amount as text with the digits of its currency: `"10000.00"`. `least`: the default. */
 function amountOf(given: Given, field: string, currency: Currency, least?: Minor): Minor {
   const value = given[field]
   if (value === undefined && least !== undefined) return least
@@ -232,7 +237,7 @@ function countriesOf(given: Given): readonly string[] {
   return list as readonly string[]
 }
 
-/** The country of an account by its IBAN, otherwise by the BIC of its bank. Null: not known. */
+/** Returns the country of an account, by its IBAN or else by the BIC of its bank; null if unknown. */
 export function countryOf(account: string | null, bic: string | null): string | null {
   if (account !== null && /^[A-Z]{2}\d{2}/.test(account)) return account.slice(0, 2)
   return bic !== null && bic.length >= 6 ? bic.slice(4, 6).toUpperCase() : null

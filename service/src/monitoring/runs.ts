@@ -1,6 +1,6 @@
 /**
- * Backtests that a worker runs, so that no request holds them. A run has a lease: if its process dies, another one begins it again. It is
- * bounded by days and by transactions, and one of a rule is under way at a time.
+ * Backtests that a worker runs outside of requests. A run has a lease: if its process dies, another process restarts it.
+ * Days and transactions are limited, and each rule has at most one run at a time.
  */
 import { Refusal } from '../kernel/api/index.ts'
 import { after, dayMs, isNoName, minuteMs, newId, nilId } from '../kernel/index.ts'
@@ -10,12 +10,12 @@ import { type RuleSettings, settingsOfText } from './rules.ts'
 import * as store from './store.ts'
 import { type Movement, patterns } from '../transactions/index.ts'
 
-/** A year: a rule that looks for rare patterns is tried on one. */
+/** A year, because some patterns are rare. */
 const daysMax = 366
-/** Bounds a run to some twenty minutes of a worker, and is low enough that the ids of the subjects fit in memory. */
+/** Limits a run to some twenty minutes, and keeps the ids of its subjects small enough for memory. */
 const transactionsMax = 1_000_000n
 const attemptsMax = 3
-/** Far longer than a page takes: only a worker that died loses a lease. */
+/** Much longer than a page takes, so that only a dead worker loses its lease. */
 const leaseMs = minuteMs
 
 export type AskedRun = {
@@ -26,7 +26,7 @@ export type AskedRun = {
   readonly staff: string
 }
 
-/** The caller has locked the rule. Refuses: validation_failed (days, no person named, one is under way). */
+/** Requests a run of a rule that the caller has locked. Refuses: validation_failed (days, no person named, a run is in progress). */
 export async function askRun(
   { clock }: Pick<MonitoringDeps, 'clock'>,
   tx: Tx,
@@ -36,20 +36,31 @@ export async function askRun(
   const days = daysOf(from, until)
   const count = Math.round((days.before.getTime() - days.from.getTime()) / dayMs)
   if (count > daysMax)
-    throw new Refusal('validation_failed', `The period has ${count} days. A backtest has at most ${daysMax}.`)
+    throw new Refusal('validation_failed', `The period has ${count} days. Choose at most ${daysMax} days.`)
   const under = (await store.runsOf(tx, ruleId)).find(({ endedAt }) => endedAt === null)
   if (under !== undefined)
-    throw new Refusal('validation_failed', `${under.askedBy} runs a backtest of this rule: wait for its result.`)
+    throw new Refusal('validation_failed', `${under.askedBy} is already running a backtest of this rule. Wait for its result.`)
   const now = clock.now()
   const row: store.RunRow = {
-    ...{ id: newId(), ruleId, version, fromDay: from, untilDay: dayText(days.before), askedBy: staff, askedAt: now },
-    ...{ transactions: 0n, attempts: 0, dueAt: now, leaseId: null, problem: null, endedAt: null },
+    id: newId(),
+    ruleId,
+    version,
+    fromDay: from,
+    untilDay: dayText(days.before),
+    askedBy: staff,
+    askedAt: now,
+    transactions: 0n,
+    attempts: 0,
+    dueAt: now,
+    leaseId: null,
+    problem: null,
+    endedAt: null,
   }
   await store.insertRun(tx, row)
   return row
 }
 
-/** Ends a run early: another worker has it, or it has read too much. */
+/** Stops a run: another worker has its lease, or it has read too many transactions. */
 class RunEnds extends Error {
   override readonly name = 'RunEnds'
   readonly why: 'lost' | 'too_many'
@@ -59,7 +70,7 @@ class RunEnds extends Error {
   }
 }
 
-/** Runs one backtest that is due. Returns how many it claimed. A run that fails is due again when its lease ends. */
+/** Runs one due backtest and returns the number of claimed runs. A failed run is due again when its lease ends. */
 export async function stepRuns(deps: MonitoringDeps, max = transactionsMax): Promise<number> {
   const { db, clock } = deps
   const now = clock.now()
@@ -93,7 +104,7 @@ export async function stepRuns(deps: MonitoringDeps, max = transactionsMax): Pro
   return 1
 }
 
-// A rule over the transactions of some days: by the command while it waits, or by a worker for the desk. Opens no alert.
+// Evaluates a rule over the transactions of some days, for the command or for the desk, without opening alerts.
 
 export const pageRows = 500
 const examplesMax = 10
@@ -102,17 +113,17 @@ export type Counted = {
   readonly transactions: bigint
   readonly hits: bigint
   readonly subjects: bigint
-  /** The first transactions that were found. */
+  /** The first hits. */
   readonly examples: readonly {
     readonly partnerId: string
     readonly reference: string
     readonly references: readonly string[]
   }[]
 }
-/** Days in UTC. `before`: the day after the last one. */
+/** Days in UTC. `before` is the day after the last one. */
 type Days = { readonly from: Date; readonly before: Date }
 
-/** Reads the transactions page by page. `onPage` is called after each with how many were read, and may throw to end it. */
+/** Evaluates a rule page by page. Calls `onPage` after each page with the number of read transactions; it may throw to stop. */
 export async function tryRule(
   { db, partnerIds, rates }: Pick<MonitoringDeps, 'db' | 'partnerIds' | 'rates'>,
   settings: RuleSettings,
@@ -151,7 +162,7 @@ const dayForm = /^\d{4}-\d{2}-\d{2}$/
 function dayOf(text: string, name: string): Date {
   const day = new Date(`${text}T00:00:00Z`)
   if (!dayForm.test(text) || Number.isNaN(day.getTime()) || day.toISOString().slice(0, 10) !== text)
-    throw new Refusal('validation_failed', `${name} must be a day in UTC such as 2026-03-01.`)
+    throw new Refusal('validation_failed', `${name} must be a day in UTC, such as 2026-03-01.`)
   return day
 }
 

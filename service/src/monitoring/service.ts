@@ -1,4 +1,4 @@
-/** The verbs of monitoring: rules in versions, their backtests, the job that reads transactions, and the alerts that it opens. */
+/** The verbs of monitoring: versions of rules, backtests, the job that reads transactions, and alerts. */
 import { Refusal } from '../kernel/api/index.ts'
 import {
   after,
@@ -26,25 +26,25 @@ export type Rule = store.RuleRow & { readonly state: RuleState }
 
 type Backtest = store.BacktestRow & Pick<Counted, 'examples'>
 
-/** The version that the person has read. Absent: the person takes the version that there is. */
+/** The version that the person has read. Absent: any version. */
 type Seen = { readonly seen?: number }
 type Turn = Seen & { readonly id: string; readonly staff: string }
 
 export type Monitoring = {
   /**
-   * Keeps a new rule, or with `id` the next version of one. It finds nothing until it is on. Refuses: not_found, validation_failed (`seen` is not
+   * Stores a new rule, or with `id` its next version, which is off. Refuses: not_found, validation_failed (`seen` is not
    * the last version).
    */
   readonly set: (
     tx: Tx,
     given: { readonly id?: string; readonly draft: Draft; readonly staff: string } & Seen,
   ) => Promise<Rule>
-  /** Every version of every rule, the last of each first. */
+  /** Lists all versions of all rules, the last version of each first. */
   readonly rules: (tx: Tx) => Promise<readonly Rule[]>
   readonly backtests: typeof store.backtestsOf
   /**
-   * Runs the last version of a rule over the transactions of some days and keeps the numbers. Opens no alert. Refuses: not_found,
-   * validation_failed (days).
+   * Backtests the last version of a rule over some days and stores the result, without opening alerts. Refuses:
+   * not_found, validation_failed (days).
    */
   readonly backtest: (given: {
     readonly id: string
@@ -53,45 +53,46 @@ export type Monitoring = {
     readonly staff: string
   }) => Promise<Backtest>
   /**
-   * Asks for a backtest of the last version, which a worker runs. Returns the rule. Refuses: not_found, validation_failed (days, no person named,
-   * one is under way, `seen` is another version).
+   * Requests a backtest of the last version, which a worker runs, and returns the rule. Refuses: not_found,
+   * validation_failed (days, no person named, a run is in progress, `seen` is another version).
    */
   readonly askBacktest: (
     tx: Tx,
     given: Seen & { readonly id: string } & Pick<AskedRun, 'from' | 'until' | 'staff'>,
   ) => Promise<Rule>
-  /** The last backtests of a rule that workers run or have run, the last first. */
+  /** Lists the backtest runs of a rule, newest first. */
   readonly runs: typeof runsOf
-  /** Runs a backtest that is due, and returns how many it took. */
+  /** Runs a due backtest, and returns the number of claimed runs. */
   readonly runStep: () => Promise<number>
   /**
-   * Turns on the last version of a rule: the first person proposes, another one carries it out; the version before is then off.
-   * Refuses: not_found, validation_failed (no backtest of this version, no person named, the same person, it is on, `seen` is another version).
+   * Turns on the last version of a rule, and the earlier version off: one person proposes, another confirms. Refuses:
+   * not_found, validation_failed (no backtest of this version, no person named, the same person, already on, `seen` is
+   * another version).
    */
   readonly turnOn: (tx: Tx, given: Turn) => Promise<Rule>
   /**
-   * Turns off the version that is on: the first person proposes, another one carries it out. Refuses: not_found, validation_failed (none is on,
-   * no person named, the same person, `seen` is another version).
+   * Turns off the active version: one person proposes, another confirms. Refuses: not_found, validation_failed (not on, no
+   * person named, the same person, `seen` is another version).
    */
   readonly turnOff: (tx: Tx, given: Turn) => Promise<Rule>
-  /** Alerts of a partner after one, oldest first. Their decisions are those of the cases with the same ids. */
+  /** Lists alerts of a partner after the cursor, oldest first. The cases with the same ids have their decisions. */
   readonly alerts: typeof store.alertsAfter
-  /** Alerts of a partner, newest first. */
+  /** Lists alerts of a partner, newest first. */
   readonly newestAlerts: typeof store.newestAlerts
   readonly rulesOfAlerts: typeof store.rulesOfAlerts
-  /** The transactions of an alert, in pages. */
+  /** Lists transactions of an alert after the cursor. */
   readonly hits: typeof store.hitsOf
-  /** Payments with these references, for a report to an authority. */
+  /** Finds payments by reference, for a report to an authority. */
   readonly payments: typeof patterns.paymentsOf
-  /** Payouts of an alert that wait for its decision (`waiting`), that it does not reach or no longer reaches (`left`), or that have ended. */
+  /** Counts payouts of an alert: those that wait for its decision, those already sent or held otherwise (`left`), and ended ones. */
   readonly standingOf: (tx: Tx, partnerId: string, alertId: string) => Promise<Standing>
-  /** The payouts that wait for the decision about an alert, oldest first, and the sums of all of them. */
+  /** Lists payouts that wait for the decision about an alert, oldest first, and sums all of them. */
   readonly waitingOf: (tx: Tx, partnerId: string, alertId: string, rowsMax: number) => Promise<Waiting>
-  /** The alerts that hold transactions, or have held them. */
+  /** Lists the alerts that hold or held transactions. */
   readonly holding: typeof store.holding
-  /** Reports whether alerts let a worker begin these payouts. Opens the alerts of rules that are evaluated before. */
+  /** Evaluates `before` rules, opens their alerts, and returns which payouts alerts hold. */
   readonly holdsOf: MonitoringHoldsOf
-  /** Reads what has changed since the last step. Returns how many partners have more to read at once. */
+  /** Reads changed transactions. Returns the number of partners with more to read. */
   readonly step: () => Promise<number>
 }
 
@@ -152,9 +153,9 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
         } catch (error) {
           failures.push(error)
         }
-      // One partner whose transactions cannot be read keeps no other from being read.
+      // A partner whose transactions cannot be read does not affect others.
       if (failures.length > 0)
-        throw new Error(`partners that monitoring could not read: ${failures.length}`, { cause: failures[0] })
+        throw new Error(`monitoring could not read ${failures.length} partners`, { cause: failures[0] })
       return behind + waiting.length
     },
   }
@@ -169,7 +170,7 @@ function withState(row: store.RuleRow): Rule {
   return { ...row, state }
 }
 
-/** The versions of a rule, the last first. */
+/** Locks the versions of a rule, the last first. */
 async function lockRule(tx: Tx, id: string): Promise<readonly [store.RuleRow, ...store.RuleRow[]]> {
   const [last, ...others] = await store.lockRule(tx, id)
   if (last === undefined) throw new Refusal('not_found', 'No such rule.')
@@ -181,11 +182,11 @@ async function change(tx: Tx, row: store.RuleRow): Promise<Rule> {
   return withState(row)
 }
 
-/** A page that is open since before a colleague wrote the next version must not decide about that one. */
+/** Refuses a decision by a person who has not seen the current version. */
 function refuseUnseen({ version }: store.RuleRow, seen: number | undefined): void {
   if (seen !== undefined && seen !== version)
     throw refuse(
-      `This is version ${seen}, and a colleague has made or turned on version ${version}. Read that one first.`,
+      `This is version ${seen}, but a colleague has made or turned on version ${version}. Read version ${version} first.`,
     )
 }
 
@@ -198,8 +199,13 @@ async function setRule(
   if (last !== undefined) refuseUnseen(last, seen)
   const { name, settings, text } = draft
   const row = {
-    ...{ id: id ?? newId(), version: (last?.version ?? 0) + 1, name, kind: settings.kind, settings: text },
-    ...{ madeBy: staff, madeAt: clock.now() },
+    id: id ?? newId(),
+    version: (last?.version ?? 0) + 1,
+    name,
+    kind: settings.kind,
+    settings: text,
+    madeBy: staff,
+    madeAt: clock.now(),
   }
   await store.insertRule(tx, row)
   return withState({
@@ -219,14 +225,14 @@ async function turnOn({ clock, judgeTwo }: MonitoringDeps, tx: Tx, { id, staff, 
   if (isNoName(staff)) throw refuse('State who turns it on.')
   const [last, ...others] = await lockRule(tx, id)
   refuseUnseen(last, seen)
-  if (last.onSince !== null) throw refuse(`Version ${last.version} was turned on before: set a new version.`)
+  if (last.onSince !== null) throw refuse(`Version ${last.version} was already turned on. Create a new version.`)
   const tests = await store.backtestsOf(tx, id)
   if (!tests.some(({ version }) => version === last.version))
-    throw refuse(`Version ${last.version} has no backtest: run "monitoring rule backtest" first.`)
+    throw refuse(`Version ${last.version} does not have a backtest. Run "monitoring rule backtest" first.`)
   const now = clock.now()
   const { proposedBy } = last
   const not = proposedBy === null ? undefined : await judgeTwo(tx, { name: proposedBy }, { name: staff })
-  // Who proposed it and may no longer do so has proposed nothing: this person proposes it again.
+  // If the proposer may no longer propose, this person proposes it again.
   if (proposedBy === null || not?.who === 'author') return change(tx, { ...last, proposedBy: staff, proposedAt: now })
   if (not !== undefined) throw refuse(not.why)
   for (const other of others)
@@ -235,7 +241,11 @@ async function turnOn({ clock, judgeTwo }: MonitoringDeps, tx: Tx, { id, staff, 
 }
 
 const toActive = ({ id, version, name, settings, onSince }: store.RuleRow): Active => ({
-  ...{ id, version, name, settings: settingsOfText(settings), onSince: onSince ?? new Date(0) },
+  id,
+  version,
+  name,
+  settings: settingsOfText(settings),
+  onSince: onSince ?? new Date(0),
 })
 
 async function turnOff({ clock, judgeTwo }: MonitoringDeps, tx: Tx, { id, staff, seen }: Turn): Promise<Rule> {
@@ -252,7 +262,7 @@ async function turnOff({ clock, judgeTwo }: MonitoringDeps, tx: Tx, { id, staff,
   return change(tx, { ...row, offBy: staff, offSince: now })
 }
 
-/** Reads a page of a partner's changes, all before `horizon`: every earlier transaction has ended. True: there are more. */
+/** Reads a page of a partner's changes before `horizon`, before which all database transactions have ended. True: there are more. */
 async function visit(deps: MonitoringDeps, partnerId: string, on: readonly Active[], horizon: Date): Promise<boolean> {
   const since = new Date(Math.min(...on.map(({ onSince }) => onSince.getTime())))
   const start: Place = { changedAt: after(since, -1), transactionId: nilId }
@@ -260,7 +270,7 @@ async function visit(deps: MonitoringDeps, partnerId: string, on: readonly Activ
     const place = await store.progressOf(tx, partnerId)
     return place === undefined || place.changedAt < start.changedAt ? start : place
   }
-  // Most visits find nothing, and need no transaction.
+  // Most reads find nothing and do not need a transaction.
   const first = await patterns.changedAfter(deps.db, partnerId, await placeIn(deps.db), horizon, 1)
   if (first.length === 0) return false
   return deps.db.transaction(async (tx) => {
@@ -270,7 +280,7 @@ async function visit(deps: MonitoringDeps, partnerId: string, on: readonly Activ
     if (last === undefined) return false
     const movements = await withParts(tx, partnerId, page)
     for (const rule of on) {
-      // Only the worker that asks before it begins a payout knows that it waits. This one may be begun at this moment, and changes then.
+      // `findHolds` evaluates payouts that have not begun. A payout that begins now changes, and is read again.
       const isLeftToGate = ({ isUnbegun }: Movement) => isUnbegun && rule.settings.when === 'before'
       const own = movements.filter((movement) => movement.changedAt >= rule.onSince && !isLeftToGate(movement))
       const hits = await evaluate(deps, tx, partnerId, rule.settings, own)
@@ -296,8 +306,8 @@ async function backtest(
   return { ...row, examples }
 }
 
-// Rules that are evaluated before the bank has a payout. The worker asks after the payout was accepted: of two payouts that only together
-// cross a sum, at least the one that is asked about later is seen with the other. Without such rules no statement is made.
+// Rules that are evaluated before a payout goes to the bank. The worker asks after the payout was accepted: of two payouts
+// that only together exceed a sum, the later one is evaluated with the earlier one. Without such rules, no SQL runs.
 
 /** A payout that a worker is about to begin. `isHeld`: it has waited for a decision. */
 type BeginningPayout = {
@@ -305,16 +315,16 @@ type BeginningPayout = {
   readonly transactionId: string
   readonly isHeld?: boolean
 }
-/** `open`: two persons decide. `refused`: they have refused it. */
+/** `open`: two persons have yet to decide. `refused`: they have refused the payout. */
 type MonitoringHold = 'open' | 'refused'
 export type MonitoringHoldsOf = (
   payouts: readonly BeginningPayout[],
 ) => Promise<(payout: BeginningPayout) => MonitoringHold | undefined>
 
-/** How long a process may work without a rule that was turned on. */
+/** A process notices a newly turned on rule within this time. */
 const rulesAgeMsMax = 5 * secondMs
 
-/** A version that is or was on: what it has found waits, also after it was turned off. */
+/** A version that is or was on: payouts that it found still wait after it was turned off. */
 type EverOn = Active & { readonly isOn: boolean }
 
 function createHoldsOf(deps: MonitoringDeps, rulesEverOn: () => Promise<readonly EverOn[]>): MonitoringHoldsOf {
@@ -362,14 +372,14 @@ async function holdsOfPartner(
       if (error instanceof Refusal && error.code === 'fx_rates_unavailable') return undefined
       throw error
     })
-    // Without rates the rule cannot judge: the payouts wait for rates, and are asked about again.
+    // Without rates the rule cannot be evaluated: the payouts wait and are evaluated again later.
     if (own === undefined) return new Map([...free.map((id) => [id, 'open'] as const), ...standing])
     if (own.length > 0) hits.push({ rule, own })
   }
   if (hits.length === 0) return standing
   const matching = [...new Set(hits.flatMap(({ own }) => own.map(({ movement }) => movement.id)))]
   const opened = await deps.db.transaction(async (tx): Promise<Holds> => {
-    // Another process opens alerts of this partner: the payouts wait, and are asked about again.
+    // Another process opens alerts of this partner: the payouts wait and are evaluated again later.
     const isClaimed = await store.claim(tx, partnerId, { changedAt: new Date(0), transactionId: nilId })
     if (!isClaimed) return new Map(matching.map((id) => [id, 'open']))
     for (const { rule, own } of hits) await record(deps, tx, partnerId, rule, own, true)
@@ -378,7 +388,7 @@ async function holdsOfPartner(
   return new Map([...standing, ...opened])
 }
 
-/** The holds by alerts that are open or refused. What was released by all of its alerts has none. */
+/** Finds the holds of open and refused alerts. A payout that all its alerts have released is not held. */
 async function standingHolds(
   { cases }: Pick<MonitoringDeps, 'cases'>,
   tx: Tx,
@@ -397,9 +407,9 @@ async function standingHolds(
   return holds
 }
 
-// Alerts: one open case for a rule and a subject, which gathers every further transaction until two persons decide it.
+// Alerts: one open case for each rule and subject. Further transactions join it until two persons decide it.
 
-/** Keeps the hits of a rule that it did not find before, each with its alert. `holds`: they are payouts that wait for the decision. */
+/** Stores new hits of a rule, each with its alert. `holds`: the hits are payouts that wait for the decision. */
 async function record(
   { cases, clock }: Pick<MonitoringDeps, 'cases' | 'clock'>,
   tx: Tx,
@@ -439,15 +449,20 @@ async function record(
     tx,
     [...bySubject].flatMap(([subjectId, own]) =>
       own.map(({ movement: { transactionId, reference }, evidence }) => ({
-        ...{ partnerId, ruleId: rule.id, transactionId, alertId: alertOf.get(subjectId) ?? '', reference },
-        ...{ evidence: JSON.stringify(shown(evidence, rule.settings.currency)), foundAt: now },
+        partnerId,
+        ruleId: rule.id,
+        transactionId,
+        alertId: alertOf.get(subjectId) ?? '',
+        reference,
+        evidence: JSON.stringify(shown(evidence, rule.settings.currency)),
+        foundAt: now,
         holds,
       })),
     ),
   )
 }
 
-/** The undecided alerts, by subject. A held payment joins no alert with a proposal: the persons decide about what they have seen. */
+/** Finds undecided alerts by subject. A held payout does not join an alert with a proposal, because the proposer has not seen it. */
 async function openAlerts(
   { cases }: Pick<MonitoringDeps, 'cases'>,
   tx: Tx,
@@ -458,7 +473,7 @@ async function openAlerts(
 ): Promise<ReadonlyMap<string, string>> {
   const open = new Map<string, string>()
   for (const { id, subjectId } of await store.lastAlerts(tx, partnerId, ruleId, subjectIds)) {
-    // A decision that comes between would close an alert without the person having seen what joins it.
+    // The lock prevents a decision by a person who has not seen the transactions that join now.
     const found = await cases.hold(tx, partnerId, id)
     const isOpen = found !== undefined && found.resolution === null
     if (isOpen && (!holds || found.proposalId === null)) open.set(subjectId, id)
@@ -468,21 +483,26 @@ async function openAlerts(
 
 const shown = ({ sum, ...evidence }: Evidence, currency: Currency) => ({
   ...evidence,
-  ...{ sum: amountText(sum, currency), currency },
+  sum: amountText(sum, currency),
+  currency,
 })
 
-/** `partner ID`, `customer ID`, or `payee ID`: the oldest beneficiary with the account. */
+/** Formats `partner ID`, `customer ID`, or `payee ID`, the oldest beneficiary with the account. */
 const subjectText = (partnerId: string, subjectId: string, kind: string): string =>
   `${subjectId === partnerId ? 'partner' : kind === 'many_customers' ? 'payee' : 'customer'} ${subjectId}`
 
-/** The case has the id of the alert. It holds ids and references, and no name. */
+/** Makes the case of an alert, with the same id. It has ids and references, without names. */
 function caseOf(
   { id: ruleId, version, name, settings }: Active,
   { partnerId, id, subjectId }: store.AlertRow,
   { movement, evidence }: Hit,
 ): NewCase {
   return {
-    ...{ id, partnerId, kind: 'monitoring_alert', connector: 'ledger', notificationId: `monitoring ${id}` },
+    id,
+    partnerId,
+    kind: 'monitoring_alert',
+    connector: 'ledger',
+    notificationId: `monitoring ${id}`,
     subject: subjectText(partnerId, subjectId, settings.kind),
     report: {
       kind: 'monitoring',
@@ -495,11 +515,13 @@ function caseOf(
   }
 }
 
-/** The jobs that read transactions, and that run the backtests of the desk. */
+/** Lists the jobs that read transactions and run backtests. */
 export const monitoringJobs = (monitoring: Pick<Monitoring, 'step' | 'runStep'>): readonly Job[] => [
   defineJob({ name: 'monitoring.transactions', everyMs: minuteMs, run: monitoring.step }),
   defineJob({
-    ...{ name: 'monitoring.backtests', due: runsDue, run: monitoring.runStep },
+    name: 'monitoring.backtests',
+    due: runsDue,
+    run: monitoring.runStep,
     age: { queue: 'backtests' },
   }),
 ]

@@ -1,4 +1,4 @@
-/** All SQL of a chain connector's reading: blocks, credits, and the notifications that follow. */
+/** All SQL of chain connectors: blocks, credits, notifications, transfers and keys. */
 import type { Currency, Minor, Sealer } from '../../kernel/index.ts'
 import {
   acrossPartners,
@@ -46,7 +46,7 @@ export function moveCursor(tx: Tx, connector: string, { blockNumber, blockHash, 
     where connector = ${connector}`)
 }
 
-/** The hashes of blocks that were read, newest first. */
+/** Lists the hashes of read blocks, newest first. */
 export async function blocksRead(
   tx: Tx,
   connector: string,
@@ -69,10 +69,7 @@ export function insertBlocks(tx: Tx, connector: string, blocks: readonly Block[]
     on conflict (connector, number) do update set hash = excluded.hash`)
 }
 
-/**
- * Deletes the blocks above `last`, which the chain has dropped, and those below `first`, which are too old to be
- * dropped.
- */
+/** Deletes blocks above `last`, which the chain has dropped, and below `first`, which are too old to be dropped. */
 export function deleteBlocks(
   tx: Tx,
   connector: string,
@@ -96,10 +93,7 @@ export type CreditRow = {
   readonly bookings: number
 }
 
-/**
- * Stores a movement that the chain has a log of. One in doubt is confirmed; a reversed one begins again, and is booked
- * under another id.
- */
+/** Stores a movement of the chain. Confirms a doubted movement; a reversed one is booked again under another id. */
 export function putCredit(tx: Tx, connector: string, row: Omit<CreditRow, 'bookings'>, now: Date): void {
   tx.later(sql`/* rails.putCredit */
     insert into rails.chain_credits (partner_id, id, connector, currency, amount, account, counterparty, transaction_hash,
@@ -113,7 +107,7 @@ export function putCredit(tx: Tx, connector: string, row: Omit<CreditRow, 'booki
 
 const facts = sql`partner_id, id, currency, amount, account, counterparty, transaction_hash, block_number, status, bookings`
 
-/** Credits in blocks above `block`. */
+/** Lists credits in blocks above `block`. */
 export function creditsAbove(tx: Tx, connector: string, block: number): Promise<readonly CreditRow[]> {
   return tx.rows<CreditRow>(
     dueWork(
@@ -126,7 +120,7 @@ export function creditsAbove(tx: Tx, connector: string, block: number): Promise<
   )
 }
 
-/** Credits of a status up to a block, oldest first. */
+/** Lists credits of a status up to a block, oldest first. */
 export function creditsUpTo(
   tx: Tx,
   connector: string,
@@ -162,7 +156,7 @@ export function deleteCredit(tx: Tx, { partnerId, id }: Pick<CreditRow, 'partner
     delete from rails.chain_credits where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** Amounts booked on an address of a partner and not taken back, by token. */
+/** Sums the amounts that addresses of a partner have received and that were not reversed, by token. */
 export function receivedOn(
   tx: Tx,
   partnerId: string,
@@ -174,9 +168,7 @@ export function receivedOn(
     group by account, currency`)
 }
 
-export type NotificationRow = {
-  readonly partnerId: string
-  readonly id: string
+export type NotificationRow = InstructionKey & {
   readonly subjectId: string
   readonly kind: string
   readonly payload: string
@@ -203,7 +195,7 @@ export function chainNotifications(tx: Tx, connector: string, rowsMax: number): 
 export async function deleteChainNotifications(
   tx: Tx,
   connector: string,
-  rows: readonly { readonly partnerId: string; readonly id: string }[],
+  rows: readonly InstructionKey[],
 ): Promise<void> {
   await tx.run(sql`/* rails.deleteChainNotifications */
     delete from rails.chain_notifications
@@ -229,7 +221,7 @@ export async function oldestChainNotification(tx: Tx, connector: string): Promis
   return row?.dueAt ?? null
 }
 
-// All SQL of the transfers that a chain connector sends.
+// The SQL of the transfers that a chain connector sends.
 
 export type TransferEnd = 'Settled' | 'Failed'
 export type Transfer = InstructionKey & {
@@ -240,7 +232,7 @@ export type Transfer = InstructionKey & {
   readonly sender: string
   readonly nonce: bigint
   readonly gas: bigint
-  /** The end that was reported before a deep reorganisation undid it. */
+  /** The end that was already reported when a deep reorganisation undid it. */
   readonly reported: TransferEnd | null
   readonly sentAt: Date | null
 }
@@ -262,7 +254,7 @@ export type NewTransfer = InstructionKey & {
   readonly reasonCode: string | null
 }
 
-/** The next nonce of the account, under its lock. Undefined: this database has sent nothing from it. */
+/** Locks the sending account and reads its next nonce; undefined if this database has not sent transactions from it. */
 export async function lockSender(tx: Tx, connector: string, address: string): Promise<bigint | undefined> {
   const row = await tx.row<{ nextNonce: bigint }>(sql`/* rails.lockSender */
     select next_nonce from rails.chain_senders where connector = ${connector} and address = ${address} for update`)
@@ -319,7 +311,7 @@ export function answersOf(
 
 const transferFacts = sql`partner_id, id, connector, recipient, currency, amount, sender, nonce, gas, reported, sent_at`
 
-/** Transfers without an end, in the order of their nonces: a due-work scan, which names no partner by design. */
+/** Lists open transfers of all partners, in the order of their nonces. */
 export function openTransfers(tx: Tx, connector: string, transfersMax: number): Promise<readonly Transfer[]> {
   return tx.rows<Transfer>(
     dueWork(
@@ -331,7 +323,7 @@ export function openTransfers(tx: Tx, connector: string, transfersMax: number): 
   )
 }
 
-/** The amount that unfinished transfers still take from the sending account. */
+/** Sums the amounts that open transfers will take from the sending account. */
 export async function openAmount(tx: Tx, connector: string, currency: Currency): Promise<Minor> {
   const rows = await tx.rows<{ amount: bigint }>(
     dueWork(
@@ -353,14 +345,14 @@ export type Attempt = {
   readonly madeAt: Date
 }
 
-/** Oldest first. */
+/** Lists the attempts of a transfer, oldest first. */
 export function attemptsOf(tx: Tx, { partnerId, id }: InstructionKey): Promise<readonly Attempt[]> {
   return tx.rows<Attempt>(sql`/* rails.attemptsOf */
     select attempt, hash, signed, fee_max, fee_priority, made_at from rails.chain_attempts
     where partner_id = ${partnerId} and transfer_id = ${id} order by attempt`)
 }
 
-/** Stores an attempt. If two workers make the same one, the first counts. Returns 1 or 0. */
+/** Stores an attempt. Returns 1, or 0 if another worker has already stored it. */
 export function insertAttempt(tx: Tx, { partnerId, id }: InstructionKey, row: Attempt): Promise<number> {
   return tx.run(sql`/* rails.insertAttempt */
     insert into rails.chain_attempts (partner_id, transfer_id, attempt, hash, signed, fee_max, fee_priority, made_at)
@@ -369,14 +361,14 @@ export function insertAttempt(tx: Tx, { partnerId, id }: InstructionKey, row: At
     on conflict (partner_id, transfer_id, attempt) do nothing`)
 }
 
-/** `hash`: of the newest attempt, by which partners may look the transaction up while it waits. */
+/** Marks a transfer as sent. Partners can look up the transaction by `hash`, that of the newest attempt, while it waits. */
 export async function noteSent(tx: Tx, { partnerId, id }: InstructionKey, hash: string, now: Date): Promise<void> {
   await tx.run(sql`/* rails.noteSent */
     update rails.chain_transfers set sent_at = ${now}, transaction_hash = ${hash}, updated_at = ${now}
     where partner_id = ${partnerId} and id = ${id} and status = 'Pending'`)
 }
 
-/** Ends a transfer. Returns 1, or 0 if it has ended. */
+/** Ends a transfer. Returns 1, or 0 if it has already ended. */
 export function endTransfer(
   tx: Tx,
   { partnerId, id }: InstructionKey,
@@ -389,7 +381,7 @@ export function endTransfer(
     where partner_id = ${partnerId} and id = ${id} and status = 'Pending'`)
 }
 
-/** Transfers whose end was in a block above `block`, which the chain has dropped. */
+/** Lists transfers that ended in a block above `block`, which the chain has dropped. */
 export function endedAbove(tx: Tx, connector: string, block: number): Promise<readonly InstructionKey[]> {
   return tx.rows<InstructionKey>(
     dueWork(
@@ -407,7 +399,7 @@ export async function reopen(tx: Tx, { partnerId, id }: InstructionKey, now: Dat
     where partner_id = ${partnerId} and id = ${id} and status <> 'Refused'`)
 }
 
-/** The transactions among these that are attempts of ours. */
+/** Finds the hashes of our own attempts. */
 export async function ownHashes(tx: Tx, hashes: readonly string[]): Promise<ReadonlySet<string>> {
   if (hashes.length === 0) return new Set()
   const rows = await tx.rows<{ hash: string }>(
@@ -420,7 +412,7 @@ export async function ownHashes(tx: Tx, hashes: readonly string[]): Promise<Read
   return new Set(rows.map(({ hash }) => hash))
 }
 
-/** The transfer of a transaction, with the sealed data of its parties. */
+/** Finds the transfer of a transaction, with the sealed data of its parties. */
 export async function transferByHash(
   tx: Tx,
   hash: string,
@@ -440,12 +432,12 @@ export async function transferByHash(
   )
 }
 
-// All SQL of the keys of chain connectors. They belong to no partner.
+// The SQL of the keys of chain connectors. Keys do not belong to partners.
 
 export type KeyName = 'addresses' | 'sender'
 export type KeyRow = { readonly name: KeyName; readonly publicKey: string; readonly secretSealed: Buffer }
 
-/** An existing key stays: issued addresses depend on it. */
+/** Inserts a key. An existing key stays, because issued addresses depend on it. */
 export async function insertKey(tx: Tx, { name, publicKey, secretSealed }: KeyRow, now: Date): Promise<void> {
   await tx.run(sql`/* rails.insertKey */
     insert into rails.chain_keys (name, public_key, secret_sealed, created_at)
@@ -463,10 +455,7 @@ export function keys(tx: Tx): Promise<readonly Omit<KeyRow, 'secretSealed'>[]> {
 
 // The SQL that erases the personal data of transfers after its retention.
 
-/**
- * Erases the parties of ended payments. `ids`: those of the instructions. The travel-rule parties are replaced by a
- * sealed empty value.
- */
+/** Erases the parties of ended payments, and replaces those of the travel rule by a sealed empty value. `ids`: of instructions. */
 export async function eraseTransfers(tx: Tx, sealer: Sealer, partnerId: string, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   const sealed = ids.map((id) => sealer.seal('{}', travelRuleContext(partnerId, id)))

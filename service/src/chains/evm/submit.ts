@@ -1,7 +1,7 @@
-/** Accepts instructions: each gets a nonce and a durable row before anything is signed or sent. */
+/** Accepts instructions: stores each with its nonce before a transaction is signed or sent. */
 import { Unreachable } from '../../kernel/api/index.ts'
 import { type Currency, type Minor, partnerKey, present, type Sealer } from '../../kernel/index.ts'
-import type { Tx } from '../../postgres/index.ts'
+import { byShard, type Tx } from '../../postgres/index.ts'
 import type {
   Acknowledgement,
   CallOptions,
@@ -16,7 +16,7 @@ import * as store from './store-chain.ts'
 import { ownJson } from '@partner-payments/wire'
 import { transferByHash, travelRuleContext } from './store-chain.ts'
 
-/** The decision about an instruction. `later`: the sending account is short, or the token is paused. */
+/** The decision about an instruction. `later`: the sending account lacks tokens or gas, or the token is paused. */
 type Verdict = { readonly gas: bigint } | RefusedTransfer | 'later'
 
 const keyOf = ({ partnerId, id }: InstructionKey): string => partnerKey(partnerId, id)
@@ -37,13 +37,11 @@ export async function storedAnswers(
   connector: string,
   keys: readonly InstructionKey[],
 ): Promise<ReadonlyMap<string, Acknowledgement>> {
-  if (keys.length === 0) return new Map()
-  const groups = tx.sharded ? [...Map.groupBy(keys, ({ partnerId }) => partnerId).values()] : [keys]
-  const rows = await Promise.all(groups.map((group) => store.answersOf(tx, connector, group)))
+  const rows = await Promise.all(byShard(tx, keys).map((group) => store.answersOf(tx, connector, group)))
   return new Map(rows.flat().map((row) => [keyOf(row), toAcknowledgement(row)]))
 }
 
-/** `submit` answers the instructions, and calls `onAccepted` when new ones have their rows. */
+/** Returns a function that stores and answers instructions, and calls `onAccepted` once new ones are stored. */
 export function createSubmit(deps: ChainDeps) {
   const { db, rules } = deps
   const judge = createJudge(deps)
@@ -73,11 +71,11 @@ export function createSubmit(deps: ChainDeps) {
 async function signerOf({ signer }: ChainDeps): Promise<Signer> {
   const found = await signer()
   if (found === undefined)
-    throw new Unreachable('downstream_unreachable', 'there is no sending account: run operator wallet-key create')
+    throw new Unreachable('downstream_unreachable', 'there is no sending account; run operator wallet-key create')
   return found
 }
 
-/** Judges each instruction, and reads the lowest nonce that the chain leaves free. */
+/** Decides about instructions, and reads the lowest unused nonce of the chain. */
 function createJudge({ db, log, rules, chain, denied }: ChainDeps) {
   const contracts = new Set(Object.values(rules.tokens))
   return async (instructions: readonly Instruction[], { address: sender }: Signer, call: CallOptions) => {
@@ -117,7 +115,7 @@ function createJudge({ db, log, rules, chain, denied }: ChainDeps) {
       if (isShort || verdict === 'later')
         log.error(
           { connector: rules.id, sender, currency },
-          'sending account is short, or the token is paused: payouts wait',
+          'payouts wait: the sending account lacks tokens or gas, or the token is paused',
         )
       verdicts.set(keyOf(instruction), isShort ? 'later' : verdict)
       if (isShort || verdict === 'later' || isRefused(verdict)) continue
@@ -136,7 +134,7 @@ type Placing = {
   readonly travelRules: ReadonlyMap<string, Buffer>
 }
 
-/** Runs under the lock of the sending account, so that nonces have no gaps and an instruction has one. */
+/** Stores instructions under the lock of the sending account, so that nonces have no gaps and each instruction has one. */
 async function place(
   tx: Tx,
   deps: ChainDeps,
@@ -191,21 +189,21 @@ const pick = ({ partnerId, id, endToEndId, creditorName, currency, amount }: Ins
 })
 
 /**
- * Stops if the chain has transactions of the sending account that this database does not know: it was restored to an
- * earlier time, or the key is used elsewhere. Continuing could pay twice, so an operator has to check.
+ * Stops if the chain has transactions of the sending account that this database does not know: the database was restored,
+ * or the key is used elsewhere. Continuing could pay twice, so that an operator must check.
  */
 function requireKnownNonces({ log, rules }: ChainDeps, sender: string, onChain: number, next: bigint): void {
   if (BigInt(onChain) <= next) return
   log.error(
     { connector: rules.id, sender, onChain, known: String(next) },
-    'sending account has unknown transactions: payouts wait',
+    'payouts wait: the sending account has transactions that this database does not know',
   )
   throw new Unreachable('downstream_unreachable', `the sending account ${sender} has unknown transactions`)
 }
 
-// The data of the travel rule: payer and payee. It is stored with each transfer, sealed, because it contains KYC data.
+// The data of the travel rule, payer and payee, is sealed with each transfer, because it contains KYC data.
 
-/** The sealed parties by `partnerKey(partnerId, id)` of the instruction. */
+/** Seals the parties of instructions. Returns them by `partnerKey(partnerId, id)`. */
 async function sealedTravelRulesOf(
   { db, sealer, partiesOf }: ChainDeps,
   instructions: readonly Instruction[],
@@ -223,7 +221,7 @@ async function sealedTravelRulesOf(
   return new Map(await Promise.all(rows))
 }
 
-/** The parties of a transaction of ours. Undefined: it is not ours. */
+/** Reads the parties of a transaction; undefined if it is not ours. */
 export async function travelRuleOf(tx: Tx, sealer: Sealer, hash: string): Promise<object | undefined> {
   const row = await transferByHash(tx, hash.toLowerCase())
   if (row === undefined) return undefined

@@ -1,6 +1,6 @@
 /**
- * Proofs of who controls a wallet that no provider keeps (Regulation (EU) 2023/1113, articles 14(5) and 16(2)). The wallet signs a message
- * that names its address, the partner and the customer; message and signature are the evidence.
+ * Proofs of who controls a self-hosted wallet (Regulation (EU) 2023/1113, articles 14(5) and 16(2)). The wallet signs a
+ * message that names its address, the partner and the customer. Message and signature are the evidence.
  */
 import type { BodyOf } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, Refusal, refuseField } from '../../kernel/api/index.ts'
@@ -14,7 +14,7 @@ import * as store from './store.ts'
 export type OwnershipProof = Omit<store.OwnershipProof, 'status'> & {
   readonly status: store.OwnershipProof['status'] | 'Expired'
 }
-/** A wallet that a payment goes to or comes from. `customerId`: null for the partner's own payments. */
+/** The external wallet of a payment. `customerId` is null for the partner's own payments. */
 export type WalletOfPayment = {
   readonly partnerId: string
   readonly customerId: string | null
@@ -25,16 +25,16 @@ export type WalletOfPayment = {
 export type WalletPayment = WalletOfPayment & { readonly amount: Minor; readonly currency: Currency }
 
 export type Ownership = {
-  /** Refuses: validation_failed (address), not_found (/customerId). */
+  /** Creates a proof to be signed, or a declaration of the wallet's provider. Refuses: validation_failed (address), not_found (/customerId). */
   readonly create: (partnerId: string, input: BodyOf<'createOwnershipProof'>, tx?: Tx) => Promise<OwnershipProof>
   /**
-   * Keeps the signature of the wallet. Refuses: not_found, ownership_proof_expired, validation_failed (no signature of this wallet, a
-   * declared wallet).
+   * Stores the signature of the wallet. Refuses: not_found, ownership_proof_expired, validation_failed (not a signature of
+   * this wallet, or a declared wallet).
    */
   readonly sign: (partnerId: string, id: string, signature: string, tx?: Tx) => Promise<OwnershipProof>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<OwnershipProof>
-  /** Newest first. Refuses: validation_failed (cursor, address). */
+  /** Lists proofs, newest first. Refuses: validation_failed (cursor, address). */
   readonly list: (
     partnerId: string,
     query: {
@@ -45,8 +45,8 @@ export type Ownership = {
     },
   ) => Promise<Page<OwnershipProof>>
   /**
-   * Reports for each payment whether it needs a proof that is missing: it is above WALLET_PROOF_ABOVE, and it is neither proved nor
-   * declared who controls the wallet. Without a rate its worth is unknown, and it needs one. Small payments cost no statement of proofs.
+   * Reports for each payment whether it lacks a required proof: it is above WALLET_PROOF_ABOVE, or has no rate, and the
+   * wallet's owner is neither proved nor declared. Small payments do not read proofs.
    */
   readonly areMissing: (tx: Tx, payments: readonly WalletPayment[]) => Promise<readonly boolean[]>
   /** Deletes the proofs of a customer whose payments are erased. */
@@ -59,14 +59,14 @@ export type OwnershipDeps = {
   readonly cursors: Cursors
   readonly customers: Pick<Customers, 'hold' | 'idOf'>
   readonly partnerName: (tx: Tx, partnerId: string) => Promise<string>
-  /** The address whose key has signed a personal message, in lower case. */
+  /** Returns the address whose key has signed a personal message, in lower case. */
   readonly signerOf: (message: string, signature: string) => Promise<string | undefined>
-  /** WALLET_PROOF_ABOVE, in minor units of the euro. Undefined: payments need no proof. */
+  /** WALLET_PROOF_ABOVE, in minor units of the euro. Undefined: payments do not need a proof. */
   readonly proofAbove: Minor | undefined
   readonly converter: Rates['converter']
 }
 
-/** A person with the wallet at hand signs at once; one who has it elsewhere has a day. */
+/** Enough for a person who does not have the wallet at hand. */
 const signedWithinMs = 24 * hourMs
 
 export function createOwnership(deps: OwnershipDeps): Ownership {
@@ -110,7 +110,7 @@ export function createOwnership(deps: OwnershipDeps): Ownership {
           throw refuseField({
             pointer: '',
             code: 'invalid_value',
-            message: 'a provider keeps the wallet; nothing is signed',
+            message: 'cannot be signed: a provider keeps the wallet',
           })
         if (shown(row).status === 'Expired') throw new Refusal('ownership_proof_expired')
         const signer = await signerOf(message, signature)
@@ -155,11 +155,11 @@ function readAddress(given: string, pointer: string): string {
   const message =
     problem === 'form'
       ? 'must be 0x and 40 hexadecimal digits'
-      : 'has a wrong check sum (EIP-55); copy the address again'
+      : 'has a wrong checksum (EIP-55); copy the address again'
   throw refuseField({ pointer, code: 'invalid_value', message })
 }
 
-/** The address is in the text, so that a signature for one wallet proves nothing of another one with the same key. */
+/** Writes the message to be signed. It names the address, so that a signature does not prove another wallet of the same key. */
 function messageOf(
   partnerName: string,
   {
@@ -175,7 +175,7 @@ function messageOf(
   const payments = customerId === null ? '' : ` of customer ${customerId}`
   return [
     `I control the wallet ${checksummed(address)}.`,
-    `This proves it to ${partnerName.replaceAll(/\s+/g, ' ')}, for payments${payments}. It moves no money.`,
+    `This proves it to ${partnerName.replaceAll(/\s+/g, ' ')}, for payments${payments}. It does not move money.`,
     '',
     `Proof: ${id}`,
     `Made: ${createdAt.toISOString()}`,
@@ -189,6 +189,6 @@ const notOfWallet = (signer: string | undefined, address: string): Refusal =>
     code: 'invalid_value',
     message:
       signer === undefined
-        ? 'is no signature of secp256k1'
-        : `is of ${checksummed(signer)}, not of ${checksummed(address)}, or over another text than \`message\``,
+        ? 'is not a secp256k1 signature'
+        : `is of ${checksummed(signer)}, not of ${checksummed(address)}, or signs another text than \`message\``,
   })

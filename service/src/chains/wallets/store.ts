@@ -12,7 +12,7 @@ export type Wallet = {
   readonly connector: string
   readonly chainId: bigint
   readonly network: string
-  /** Address in lower case. */
+  /** In lower case. */
   readonly address: string
   readonly publicKey: string
   readonly addressIndex: number
@@ -23,7 +23,7 @@ type WalletFilter = { readonly customerId?: string; readonly currency?: string }
 const columns = sql`id, owner_id, customer_id, currency, connector, chain_id, network, address, public_key, address_index,
   created_at`
 
-/** The next unused index below a public key, under a lock that serialises all new wallets. */
+/** Locks and reads the next unused index of a public key. The lock serialises all new wallets. */
 export async function lockIndex(tx: Tx, publicKey: string): Promise<number> {
   await tx.run(sql`/* wallets.lockIndex */
     insert into wallets.address_indexes (public_key, next_index) values (${publicKey}, 0)
@@ -96,12 +96,12 @@ export function closeWallets(
     returning id, created_at`)
 }
 
-// All SQL of proofs of ownership.
+// The SQL of proofs of ownership.
 
 export type OwnershipProof = {
   readonly id: string
   readonly customerId: string | null
-  /** Lower case. */
+  /** In lower case. */
   readonly address: string
   readonly status: 'Requested' | 'Proved' | 'Declared'
   readonly message: string | null
@@ -155,7 +155,7 @@ export function listProofs(
     order by id desc limit ${limit + 1}`)
 }
 
-/** Finds who has proved or declared these addresses, among these partners. */
+/** Lists wallets with one of these partners and addresses that are proved or declared. */
 export function knownWallets(
   tx: Tx,
   wallets: readonly { readonly partnerId: string; readonly address: string }[],
@@ -167,7 +167,7 @@ export function knownWallets(
       and status in ('Proved', 'Declared')`)
 }
 
-/** Deletes the proofs of a customer whose payments are erased: until then they are evidence of them. */
+/** Deletes the proofs of a customer whose payments are erased. Until then they are evidence. */
 export async function eraseProofs(tx: Tx, partnerId: string, customerId: string): Promise<void> {
   await tx.run(sql`/* wallets.eraseProofs */
     delete from wallets.ownership_proofs where partner_id = ${partnerId} and customer_id = ${customerId}`)

@@ -1,12 +1,12 @@
-/** All profiles of pain.001 by their ids. */
+/** The profiles of pain.001, by id. */
 import type { Pain001Profile, PaymentKind, Rule, RuleSource } from './profile.ts'
 
-// The guideline of the European Payments Council for credit transfers: today's version 09, and 03 for banks that still take it.
+// The guideline of the European Payments Council for credit transfers: version 09, and 03 for banks that still use it.
 
 const transfer = 'PmtInf/CdtTrfTxInf'
-/** Kinds that go by a scheme of SEPA. */
+/** Kinds of SEPA schemes. */
 const bySepa: readonly PaymentKind[] = ['Sepa', 'Instant']
-/** EPC217-08: letters and digits of ASCII, and these signs. */
+/** EPC217-08: ASCII letters and digits, and these characters. */
 const epcReferenceForm = "[A-Za-z0-9/\\-?:().,'+ ]{1,35}"
 const nameForm = '.{1,70}'
 
@@ -30,7 +30,7 @@ const epcSources: Readonly<Record<string, RuleSource>> = {
   },
 }
 
-/** Unstructured addresses are refused from this execution day on, and two lines are the most beside town and country. */
+/** From this execution day on, unstructured addresses are refused; town and country may have two lines in addition. */
 const structuredFrom = '2026-11-15'
 const lastDayOfLines = '2026-11-14'
 const party = (within: string, place: string): readonly Rule[] => [
@@ -49,11 +49,11 @@ const partyRules: readonly Rule[] = [
   ...party('PmtInf/Dbtr/PstlAdr', 'index 2.23'),
   ...party(`${transfer}/Cdtr/PstlAdr`, 'Creditor, Postal Address'),
 ]
-/** The ultimate debtor has a name and one id in SEPA, and no address. */
+/** In SEPA the ultimate debtor has a name and one id, without an address. */
 const payerInSepa = (element: string, demand: Rule['demand']): readonly Rule[] => [
   { within: `${transfer}/UltmtDbtr`, element, demand, kinds: bySepa, source: epcFrom, place: 'AT-P006, AT-P007' },
 ]
-/** Rules about the form of a message that hold in both versions. */
+/** Rules that hold in both versions. */
 const commonRules: readonly Rule[] = [
   {
     within: 'GrpHdr',
@@ -202,8 +202,12 @@ const epc03 = {
       place: 'PaymentInstructionInformationSCT',
     },
     ...['PmtInf/Dbtr/PstlAdr', `${transfer}/Cdtr/PstlAdr`].map((within) => ({
-      ...({ within, element: 'TwnNm', demand: { is: 'absent' }, until: lastDayOfLines } as const),
-      ...{ source: old, place: 'PostalAddressSEPA: a country and two lines' },
+      within,
+      element: 'TwnNm',
+      demand: { is: 'absent' } as const,
+      until: lastDayOfLines,
+      source: old,
+      place: 'PostalAddressSEPA: a country and two lines',
     })),
     ...partyRules,
   ],
@@ -289,7 +293,8 @@ const sps09 = {
     swissAt(`${transfer}/Cdtr/PstlAdr`, 'AdrLine', { is: 'count', max: 2 }, 'hybrid addresses'),
     ...['TwnNm', 'Ctry'].map((element) => ({
       ...swissAt(`${transfer}/Cdtr/PstlAdr`, element, { is: 'present' }, 'use of address information'),
-      ...{ source: newest, from: '2026-11-14' },
+      source: newest,
+      from: '2026-11-14',
     })),
     swissAt(transfer, 'CdtrAcct/Id/IBAN', { is: 'present' }, 'table 13, type S', ['Sepa']),
     {
@@ -324,7 +329,7 @@ const sps09 = {
   ],
 } as const satisfies Pain001Profile
 
-// The form that multinational companies send to banks of several countries: Common Global Implementation (CGI-MP).
+// Common Global Implementation (CGI-MP), which multinational companies use with banks of several countries.
 
 const cgiFrom = 'CGI-MP'
 const cgi09 = {
@@ -383,8 +388,8 @@ const cgi09 = {
   ],
 } as const satisfies Pain001Profile
 
-// The form of the Austrian banks, published by PSA. It carries payments of SEPA only. Its schema redefines the one of ISO, so
-// that the tests have its rules instead.
+// The format of Austrian banks, published by PSA, for SEPA payments only. Its schema redefines that of ISO, so that the
+// tests check its rules instead.
 
 const austrianFrom = 'PSA-005'
 const austrianAt = (within: string, element: string, demand: Rule['demand'], place: string): Rule => ({
@@ -438,7 +443,7 @@ const psa09 = {
   ],
 } as const satisfies Pain001Profile
 
-// The form of the German banks: Anlage 3 of the DFÜ-Abkommen, chapter 2. It carries payments of SEPA only.
+// The format of German banks, for SEPA payments only: Anlage 3 of the DFÜ-Abkommen, chapter 2.
 
 const germanFrom = 'GBIC-5'
 const at = (within: string, element: string, demand: Rule['demand'], place: string): Rule => ({
@@ -483,8 +488,8 @@ const dk09 = {
   ],
 } as const satisfies Pain001Profile
 
-// The form of the French banks. The guide of CFONB could not be read: it is the guideline of the European Payments Council with
-// a structured address, which another project states as a rule of version 2.6 of the guide.
+// The format of French banks. The CFONB guide was not available: this is the guideline of the European Payments Council
+// with a structured address, which another project cites as a rule of version 2.6 of the guide.
 
 const from = 'CFONB'
 const cfonb09 = {

@@ -1,4 +1,4 @@
-/** camt.052, camt.053 and camt.054: the bookings of a bank, as a stream. */
+/** Reads camt.052, camt.053 and camt.054, the bookings of a bank, as a stream. */
 import { expectMessage, reportElements, reportKinds } from '../messages.ts'
 import type { Balance, EntryDetail, EntryTotals, ReportHead, ReportKind, ReportPart, StatementHead } from '../model.ts'
 import { type Limits, limitsDefault, MessageProblem, type Source } from '../source.ts'
@@ -42,8 +42,8 @@ const headOf = (node: Node, kind: ReportKind, version: string): ReportHead =>
   })
 
 /**
- * Undefined: its kind, amount or direction cannot be read. A statement without balances counts by its entries, and the next one
- * shows what is missing; most kinds of balances prove nothing anyway.
+ * Reads a balance; undefined if its kind, amount or direction is unreadable. A statement without balances counts by its
+ * entries, and the next statement reveals a gap.
  */
 function balanceOf(node: Node): Balance | undefined {
   const type = at(node, 'Tp')
@@ -63,9 +63,7 @@ function balanceOf(node: Node): Balance | undefined {
   })
 }
 
-/**
- * Newer messages have the net in an element with its direction, older ones a separate number, which may be below zero.
- */
+/** Reads the totals. Newer messages have the net in an element with its direction; older ones as a number, with a sign. */
 function totalsOf(node: Node | undefined): EntryTotals | undefined {
   const [total, credits, debits] = [one(node, 'TtlNtries'), one(node, 'TtlCdtNtries'), one(node, 'TtlDbtNtries')]
   const net = one(total, 'TtlNetNtry')
@@ -83,7 +81,7 @@ function totalsOf(node: Node | undefined): EntryTotals | undefined {
   })
 }
 
-/** Some banks write days where the schema requires times. */
+/** Adds a time: some banks write days where the schema requires times. */
 const withTime = (written: string | undefined, hour: string): string | undefined =>
   written === undefined || written.includes('T') ? written : `${written}T${hour}`
 
@@ -117,15 +115,15 @@ type Reading = {
   version: string
   parts: ReportPart[]
   hasHead: boolean
-  /** Says whether the head of the open statement was passed on, and how many of its entries. */
+  /** Whether the head of the open statement was yielded. `entries`: the number of its yielded entries. */
   hasStatement: boolean
   entries: number
   details: EntryDetail[]
-  /** The first payment of the open entry that cannot be read. */
+  /** The problem of the first unreadable payment of the open entry. */
   broken: MessageProblem | undefined
 }
 
-/** Passes on the head before the first entry of a statement, and at its end if it has none. */
+/** Yields the head of a statement before its first entry, or at its end. */
 function passStatement(reading: Reading, node: Node): void {
   if (reading.hasStatement) return
   if (!reading.hasHead) refuseAt(node, 'GrpHdr is missing')
@@ -133,7 +131,7 @@ function passStatement(reading: Reading, node: Node): void {
   reading.hasStatement = true
 }
 
-/** The elements of a statement's head. After the first entry they would be lost. */
+/** The elements of a statement's head. They are refused after the first entry, because they would be lost. */
 const beforeEntries: ReadonlySet<string> = new Set(['Acct', 'Bal', 'TxsSummry', 'Id', 'FrToDt'])
 
 function opened(reading: Reading, node: Node): void {
@@ -184,9 +182,8 @@ function ended(reading: Reading, node: Node): Ended {
 }
 
 /**
- * Passes on the parts of the message in the order of the document, as many as a part of the source completes, never
- * none. Memory is constant. A problem may follow entries: a caller reads to the end before it acts. Reads versions 02
- * to 08 and later ones that keep to their elements.
+ * Yields the parts of the message in the order of the document, in constant memory. A problem may follow entries, so that
+ * a caller must read to the end before it acts. Reads versions 02 to 08, and later ones with the same elements.
  */
 export async function* readAccountReport(
   source: Source,

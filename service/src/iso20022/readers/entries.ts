@@ -1,4 +1,4 @@
-/** Entries of an account report and the payments within them. */
+/** Reads the entries of an account report and their payments. */
 import type {
   Amount,
   AmountDetails,
@@ -47,7 +47,7 @@ function codesOf(node: Node | undefined): TransactionCodes {
   })
 }
 
-/** Newer messages have a total and records below Chrgs; older ones have a Chrgs for each charge. */
+/** Reads the charges. Newer messages have a total and records in Chrgs; older ones have a Chrgs for each charge. */
 function chargesOf(node: Node): Pick<EntryDetail, 'charges' | 'chargesTotal'> {
   const found = all(node, 'Chrgs')
   const records = found.flatMap((charges) => {
@@ -61,7 +61,7 @@ function chargesOf(node: Node): Pick<EntryDetail, 'charges' | 'chargesTotal'> {
   })
 }
 
-/** Undefined: it states no amount, so that it explains nothing. */
+/** Reads a charge; undefined if it does not have an amount. */
 function chargeOf(node: Node): Charge | undefined {
   const stated = statedAmount(node, 'Amt')
   if (stated === undefined) return undefined
@@ -122,7 +122,7 @@ function referencesOf(node: Node | undefined): EntryDetail['references'] {
   })
 }
 
-/** Reads TxDtls. Its amount, if it has no Amt, depends on the currency of the entry: `withAmount`. */
+/** Reads TxDtls. Without Amt, its amount depends on the currency of the entry (`withAmount`). */
 export function detailOf(node: Node): EntryDetail {
   const [parties, agents, dates] = [one(node, 'RltdPties'), one(node, 'RltdAgts'), one(node, 'RltdDts')]
   const codes = one(node, 'BkTxCd')
@@ -152,7 +152,7 @@ export function detailOf(node: Node): EntryDetail {
   })
 }
 
-/** The amount of a payment in an older message: the sent amount or its counter value, in the currency of the entry. */
+/** Adds the amount of a payment in an older message: the sent amount or its counter value, in the entry's currency. */
 function withAmount(detail: EntryDetail, { currency }: Amount): EntryDetail {
   const { transaction, counterValue } = detail.amounts ?? {}
   if (detail.amount) return detail
@@ -170,7 +170,7 @@ function batchOf(node: Node): EntryBatch | undefined {
   })
 }
 
-/** A text until 2013, a choice of codes since then. */
+/** Reads the status: a text until 2013, a choice of codes since then. */
 function statusOf(node: Node): string {
   const status = needed(node, 'Sts')
   const code = status.children.length > 0 ? codeOf(status) : undefined
@@ -184,7 +184,7 @@ function statusOf(node: Node): string {
   return found === undefined || found === '' ? refuseAt(status, 'Sts is empty') : found
 }
 
-/** Undefined: it cannot be read. Limits stay those of the file. */
+/** Returns undefined if a part is invalid. Other problems, such as exceeded limits, are thrown. */
 export function readOr<T>(read: () => T, failed: (problem: MessageProblem) => void = () => undefined): T | undefined {
   try {
     return read()
@@ -196,8 +196,8 @@ export function readOr<T>(read: () => T, failed: (problem: MessageProblem) => vo
 }
 
 /**
- * Reads Ntry, whose payments were read as they ended; `broken`: one of them was not. An entry that cannot be read keeps what can be read
- * of it, so that it costs no other entry.
+ * Reads Ntry, whose payments were already read. `broken`: the problem of an unreadable payment. An unreadable entry keeps
+ * its readable fields, and other entries are not affected.
  */
 export function entryOf(node: Node, details: readonly EntryDetail[], broken: MessageProblem | undefined): BankEntry {
   let problem = broken
@@ -211,7 +211,7 @@ export function entryOf(node: Node, details: readonly EntryDetail[], broken: Mes
   return entry ?? partOfEntry(node, problem)
 }
 
-/** The facts by which an entry that cannot be read is known again and decided. Without a direction its amount says nothing. */
+/** Reads the fields by which an unreadable entry is recognised and decided. Without a direction, its amount is dropped. */
 function partOfEntry(node: Node, problem: MessageProblem | undefined): BankEntry {
   const written = readOr(() => one(node, 'Amt'))
   const direction = readOr(() => isCredit(node))

@@ -1,11 +1,11 @@
-/** The contents of elements: children by name, texts, codes, numbers, dates and amounts. */
+/** Reads the contents of elements: children by name, texts, codes, numbers, dates and amounts. */
 import { currencies, isFiat } from '../../kernel/index.ts'
 import type { Amount, Code } from '../model.ts'
 import { type Ended, type Node, readTree, refuseAt } from '../xml/tree.ts'
 import { expectMessage, type MessageKind, type MessageName } from '../messages.ts'
 import { type Limits, MessageProblem, type Source, wholeLimitsDefault } from '../source.ts'
 
-/** The only child of this name. Refuses two, because one value would be lost. */
+/** Returns the only child of this name. Refuses two, because one value would be lost. */
 export function one(node: Node | undefined, name: string): Node | undefined {
   let found: Node | undefined
   if (node !== undefined)
@@ -25,14 +25,14 @@ const none: readonly Node[] = []
 export const all = (node: Node | undefined, name: string): readonly Node[] =>
   node === undefined ? none : node.children.filter((child) => child.name === name)
 
-/** The child at the end of a path. */
+/** Returns the child at the end of a path. */
 export function at(node: Node | undefined, ...names: readonly string[]): Node | undefined {
   let found = node
   for (const name of names) found = one(found, name)
   return found
 }
 
-/** The unchanged text. A blank one is absent: the schema has no empty texts. */
+/** Returns the unchanged text; undefined if it is blank, because the schema has no empty texts. */
 export function textOf(node: Node | undefined): string | undefined {
   if (node === undefined) return undefined
   if (node.children.length > 0) refuseAt(node, `${node.name} has elements where a text is expected`)
@@ -40,7 +40,7 @@ export function textOf(node: Node | undefined): string | undefined {
 }
 export const text = (node: Node | undefined, name: string): string | undefined => textOf(one(node, name))
 
-/** A code or an identifier: some banks pad them with spaces. */
+/** Returns a code or identifier, trimmed: some banks pad them with spaces. */
 export const token = (node: Node | undefined, name: string): string | undefined => textOf(one(node, name))?.trim()
 export const tokenOf = (node: Node | undefined): string | undefined => textOf(node)?.trim()
 
@@ -52,7 +52,7 @@ export function neededToken(node: Node, name: string): string {
 export const texts = (node: Node | undefined, name: string): readonly string[] =>
   all(node, name).flatMap((child) => textOf(child) ?? [])
 
-/** Cd or Prtry. Proprietary codes of charges have their text in an element Id. */
+/** Reads Cd or Prtry. Proprietary codes of charges have their text in an element Id. */
 export function codeOf(node: Node | undefined): Code | undefined {
   const code = token(node, 'Cd')
   if (code !== undefined) return { code }
@@ -78,7 +78,7 @@ export function anyGiven<T extends object>(fields: { readonly [Key in keyof T]: 
 }
 
 const decimal = /^\+?0*(\d*)(?:\.(\d*))?$/
-/** Includes leading zeros. A longer text would cost the expression above the square of its length. */
+/** Includes leading zeros. The expression above takes quadratic time in the length of the text. */
 const decimalChars = 64
 /** ActiveOrHistoricCurrencyAndAmount: totalDigits. */
 const digitsMax = 18
@@ -86,7 +86,7 @@ const shownChars = 40
 
 type Digits = readonly [whole: string, fraction: string]
 
-/** The digits before and after the point of a decimal that is not below zero; or why it is none. */
+/** Splits a non-negative decimal at its point, or returns why it is not one. */
 function digitsIn(written: string): Digits | string {
   const match = written.length <= decimalChars ? decimal.exec(written) : null
   const [, whole = '', fraction = ''] = match ?? []
@@ -105,7 +105,7 @@ const currencyOf = (node: Node): string | undefined => {
   return /^[A-Z]{3}$/.test(currency) ? currency : undefined
 }
 
-/** Exact, or why not: an amount in one of our currencies has no digits after the last one of the currency, except zeros. */
+/** Reads an exact amount, or returns why it is inexact: more decimal digits than the currency has, except zeros. */
 function exactAmount(currency: string, written: string): Amount | string {
   const digits = digitsIn(written)
   if (typeof digits === 'string') return digits
@@ -116,7 +116,7 @@ function exactAmount(currency: string, written: string): Amount | string {
   return { currency, minor: BigInt(whole + fraction.slice(0, count).padEnd(count, '0')) }
 }
 
-/** An amount that counts: exact, or refused. */
+/** Reads an amount that moves money. Refuses an inexact one. */
 export function amountOf(node: Node): Amount {
   const currency = currencyOf(node) ?? refuseAt(node, `${node.name} has no currency of three letters`)
   const found = exactAmount(currency, tokenOf(node) ?? '')
@@ -124,8 +124,8 @@ export function amountOf(node: Node): Amount {
 }
 
 /**
- * An amount that informs and moves no money, such as a charge: the base type of ISO 20022 has five decimals, and banks write
- * signs. What is no exact amount of the currency is kept as it is written. Undefined: it has no currency or no text.
+ * Reads an informative amount, such as a charge; undefined without a currency or text. ISO 20022 allows five decimals, and
+ * banks write signs, so that an inexact amount is kept as its text.
  */
 export function statedAmountOf(node: Node | undefined): Amount | undefined {
   const currency = node && currencyOf(node)
@@ -142,7 +142,7 @@ export const amount = (node: Node | undefined, name: string): Amount | undefined
   return found && amountOf(found)
 }
 
-/** A decimal without currency, as a text: control sums and totals. */
+/** Reads a decimal without currency as text: control sums and totals. */
 export function decimalText(node: Node | undefined, name: string): string | undefined {
   const found = one(node, name)
   const written = tokenOf(found)
@@ -153,11 +153,11 @@ export function decimalText(node: Node | undefined, name: string): string | unde
 export function number(node: Node | undefined, name: string): number | undefined {
   const found = one(node, name)
   const written = tokenOf(found)
-  if (found && written !== undefined && !/^\d{1,15}$/.test(written)) refuseAt(found, `${name} is no number`)
+  if (found && written !== undefined && !/^\d{1,15}$/.test(written)) refuseAt(found, `${name} is not a number`)
   return written === undefined ? undefined : Number(written)
 }
 
-/** A count that informs: undefined if it is no number. */
+/** Reads an informative count; undefined if it is not a number. */
 export function statedNumber(node: Node | undefined, name: string): number | undefined {
   const written = token(node, name) ?? ''
   return /^\d{1,15}$/.test(written) ? Number(written) : undefined
@@ -171,7 +171,7 @@ export function flag(node: Node | undefined, name: string): boolean | undefined 
   return written === 'true' || written === '1'
 }
 
-/** CdtDbtInd. */
+/** Reads CdtDbtInd. */
 export function isCredit(node: Node | undefined): boolean | undefined {
   const found = one(node, 'CdtDbtInd')
   const written = tokenOf(found)
@@ -192,7 +192,7 @@ function isDay(year: number, month: number, day: number): boolean {
   return day >= 1 && day <= days
 }
 
-/** A date without its offset, or a time with its offset. */
+/** Reads a date without its offset, or a time with its offset. */
 export function timeOf(node: Node | undefined): string | undefined {
   const written = tokenOf(node)
   if (node === undefined || written === undefined) return undefined
@@ -204,18 +204,18 @@ export function timeOf(node: Node | undefined): string | undefined {
 }
 export const time = (node: Node | undefined, name: string): string | undefined => timeOf(one(node, name))
 
-/** DateAndDateTime2Choice. */
+/** Reads DateAndDateTime2Choice. */
 export function dateOf(node: Node | undefined): string | undefined {
   return time(node, 'Dt') ?? time(node, 'DtTm')
 }
 
-// Messages that are one value: their payments are read as they end, the rest at the end.
+// Messages that are read as one value: payments as each ends, the rest at the end of the message.
 
 type Whole<Item, Value> = {
   readonly kinds: readonly MessageKind[]
-  /** An element that occurs many times below an element of another name, and its value. */
+  /** Reads an element that may occur many times; undefined for other elements. */
   readonly item: (node: Node) => Item | undefined
-  /** The value of the message; `itemsOf` are those that ended within an element. */
+  /** Makes the value of the message. `itemsOf` returns the items within an element. */
   readonly value: (message: Node, itemsOf: (node: Node) => readonly Item[], name: MessageName) => Value
 }
 
@@ -243,7 +243,7 @@ export async function readWhole<Item, Value>(
     },
     ended,
   }
-  // Only the end of the message counts: a part of it is not a value.
+  // Reads to the end: a partial message is not a value.
   for await (const _ of readTree(source, reader, { ...wholeLimitsDefault, ...limits }));
   if (found === undefined)
     throw new MessageProblem('not_in_schema', 'the document has no message', { path: 'Document', line: 1 })

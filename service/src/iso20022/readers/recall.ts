@@ -1,4 +1,4 @@
-/** camt.055 and camt.056, requests to take payments back, and camt.029, the answers to them. */
+/** Reads recalls (camt.055 and camt.056), their answers (camt.029), and pain.001. */
 import type {
   Amount,
   CreditTransfer,
@@ -36,7 +36,7 @@ import { amountText, type Minor } from '../../kernel/index.ts'
 type Transfer = Recall['transfers'][number]
 type Answer = RecallAnswer['transfers'][number]
 
-/** Drops the placeholder for a text that the schema requires and the sender lacks. */
+/** Drops the placeholder for a required text that the sender does not have. */
 const given35 = (text: string | undefined): string | undefined => (text === 'NOTPROVIDED' ? undefined : text)
 
 function transferOf(node: Node): Transfer {
@@ -66,13 +66,11 @@ type Item = {
   readonly originator: Party | undefined
 }
 
-/**
- * The element that names the original message: of the batch, of the whole, or of the payments, which all name the same.
- */
+/** Finds the element that names the original message: of the batch, of the group, or of the payments, which must agree. */
 function originalOf(underlying: Node, batch: Node | undefined, items: readonly Item[]): Node {
   const groups = items.flatMap(({ group }) => group ?? [])
   if (new Set(groups.map((group) => token(group, 'OrgnlMsgId'))).size > 1)
-    refuseAt(underlying, 'the payments are of more than one message')
+    refuseAt(underlying, 'the payments belong to more than one message')
   return one(batch, 'OrgnlGrpInf') ?? one(underlying, 'OrgnlGrpInfAndCxl') ?? groups[0] ?? underlying
 }
 
@@ -127,7 +125,7 @@ const answerOf = (node: Node): Answer =>
     reasons: reasonsOf(node),
   })
 
-/** The payments of a batch; the batch itself, if it is answered as a whole. */
+/** Reads the answers about the payments of a batch, or the answer about the whole batch. */
 function batchAnswers(node: Node, answers: readonly Answer[]): readonly Answer[] {
   const originalBatchId = neededToken(node, 'OrgnlPmtInfId')
   if (answers.length > 0) return answers.map((answer) => ({ originalBatchId, ...answer }))
@@ -162,7 +160,7 @@ function recallAnswerOf(message: Node, itemsOf: (node: Node) => readonly Answer[
   })
 }
 
-/** Reads versions 03 to 09, and later ones that keep to their elements. */
+/** Reads versions 03 to 09, and later ones with the same elements. */
 export function readRecallAnswer(source: Source, limits?: Partial<Limits>): Promise<RecallAnswer> {
   return readWhole<Answer, RecallAnswer>(
     source,
@@ -175,24 +173,24 @@ export function readRecallAnswer(source: Source, limits?: Partial<Limits>): Prom
   )
 }
 
-// pain.001.001.09 and .03, Customer Credit Transfer Initiation: numbers and control sums must fit.
+// pain.001.001.09 and .03, Customer Credit Transfer Initiation. Counts and control sums must match.
 
 function moneyOf(node: Node): Money {
   const amount: Amount = amountOf(node)
-  return amount.minor === null ? refuseAt(node, `${amount.currency} is not carried`) : amount
+  return amount.minor === null ? refuseAt(node, `the currency ${amount.currency} is not supported`) : amount
 }
 
-/** A code of the guideline, which excludes the bank's own codes. */
+/** Reads a code. The guideline does not allow proprietary codes. */
 function listedCode(node: Node | undefined, name: string): string | undefined {
   const found = one(node, name)
   const code = codeOf(found)
-  if (found && code && 'proprietary' in code) refuseAt(found, `${name} is a code of the bank's own`)
+  if (found && code && 'proprietary' in code) refuseAt(found, `${name} is a proprietary code`)
   return code && 'code' in code ? code.code : undefined
 }
 
 const known = new Set('PmtId Amt UltmtDbtr CdtrAgt Cdtr CdtrAcct UltmtCdtr Purp RmtInf'.split(' '))
 
-/** Elements that the model does not have, also those of PmtTpInf. */
+/** Lists the elements that the model does not have, including those of PmtTpInf. */
 function othersOf(node: Node): readonly string[] | undefined {
   const names = node.children.flatMap(({ name, children }) =>
     name === 'PmtTpInf' ? children.map((child) => child.name) : known.has(name) ? [] : [name],
@@ -220,7 +218,7 @@ function pain001TransferOf(node: Node): CreditTransfer {
   })
 }
 
-/** ReqdExctnDt is a date in version 03, and a choice in 09. */
+/** Reads ReqdExctnDt: a date in version 03, a choice in 09. */
 function executionDateOf(node: Node): string {
   const requested = needed(node, 'ReqdExctnDt')
   const found = requested.children.length > 0 ? dateOf(requested) : timeOf(requested)
@@ -258,7 +256,7 @@ const plain = (decimal: string): string =>
     .replace(/\.0*$|(?<=\.\d*[1-9])0+$/, '')
     .replace(/^\+?(?=\.)/, '0')
 
-/** Checks NbOfTxs and CtrlSum, if they are given. */
+/** Checks NbOfTxs and CtrlSum if they are present. */
 function checkSums(node: Node, transfers: readonly CreditTransfer[]): void {
   const [count, sum] = [number(node, 'NbOfTxs'), decimalText(node, 'CtrlSum')]
   if (count !== undefined && count !== transfers.length)

@@ -1,4 +1,4 @@
-/** pain.002, Customer Payment Status Report: the bank's statuses of a file, its batches and its payments. */
+/** Reads pain.002, Customer Payment Status Report: the bank's statuses of a file, its batches and its payments. */
 import type { BatchStatus, StatusReport, TransferStatus } from '../model.ts'
 import type { Limits, Source } from '../source.ts'
 import { type Node, refuseAt } from '../xml/tree.ts'
@@ -17,7 +17,7 @@ import {
 } from './nodes.ts'
 import { reasonOf } from './values.ts'
 
-/** The amount of the original payment; some banks give the interbank amount instead. */
+/** Reads the amount of the original payment. Some banks only state the interbank amount. */
 const originalAmount = (node: Node | undefined): TransferStatus['money'] =>
   statedAmount(one(node, 'Amt'), 'InstdAmt') ??
   statedAmount(at(node, 'Amt', 'EqvtAmt'), 'Amt') ??
@@ -63,7 +63,7 @@ function reportOf(message: Node, itemsOf: (node: Node) => readonly TransferStatu
   })
 }
 
-/** Reads versions 03 to 10, and later ones that keep to their elements. */
+/** Reads versions 03 to 10, and later ones with the same elements. */
 export function readStatusReport(source: Source, limits?: Partial<Limits>): Promise<StatusReport> {
   const item = (node: Node) =>
     node.name === 'TxInfAndSts' && node.parent?.name === 'OrgnlPmtInfAndSts' ? transferOf(node) : undefined

@@ -1,4 +1,4 @@
-/** Parties, banks, accounts, remittance and reasons, which are alike in all messages. */
+/** Reads parties, banks, accounts, remittance and reasons, which are the same in all messages. */
 import type {
   AccountId,
   Agent,
@@ -60,7 +60,7 @@ function partyIdOf(node: Node | undefined): Party['id'] {
   return fields && { kind: organisation ? 'organisation' : 'private', ...fields }
 }
 
-/** A party that is a bank: its name, its BIC and its LEI. */
+/** Reads a party that is a bank: its name, BIC and LEI. */
 function bankAsParty(node: Node): Party | undefined {
   const bank = agentOf(node)
   const { name, address, bic, lei } = bank ?? {}
@@ -68,7 +68,7 @@ function bankAsParty(node: Node): Party | undefined {
   return anyGiven<Party>({ name, address, id: id && { kind: 'organisation', ...id } })
 }
 
-/** PartyIdentification, or Party40Choice, in which it is one level deeper. */
+/** Reads PartyIdentification, also within Party40Choice. */
 export function partyOf(node: Node | undefined): Party | undefined {
   const bank = one(node, 'Agt')
   if (bank) return bankAsParty(bank)
@@ -99,7 +99,7 @@ export function agentOf(node: Node | undefined): Agent | undefined {
   })
 }
 
-/** CashAccount: `node` has Id. Some banks write an IBAN in groups of four. */
+/** Reads CashAccount. Some banks write an IBAN in groups of four. */
 export function accountOf(node: Node | undefined): AccountId | undefined {
   const id = one(node, 'Id')
   const iban = token(id, 'IBAN')?.replaceAll(' ', '')
@@ -140,7 +140,7 @@ export function remittanceOf(node: Node | undefined): Remittance | undefined {
   })
 }
 
-/** StsRsnInf, RtrInf, CxlRsnInf: the originator, the code, and further texts. */
+/** Reads StsRsnInf, RtrInf or CxlRsnInf: the originator, the code and further texts. */
 export function reasonOf(node: Node): Reason {
   const code = codeOf(one(node, 'Rsn'))
   return given<Reason>({

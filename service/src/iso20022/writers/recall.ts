@@ -1,4 +1,4 @@
-/** Requests to take payments back (camt.055, camt.056) and their answers (camt.029). */
+/** Writes recalls (camt.055, camt.056) and their answers (camt.029). */
 import { messageElements, namespaceOf } from '../messages.ts'
 import type { Agent, Party, Recall, RecallAnswer } from '../model.ts'
 import { declaration, element, optional, wrapped, xmlText } from '../xml/text.ts'
@@ -7,9 +7,9 @@ import { agentContent, amountXml, dateXml, partyContent, reasonXml } from './val
 type Transfer = Recall['transfers'][number]
 type Answer = RecallAnswer['transfers'][number]
 
-/** The placeholder for a missing text that the schema requires. */
+/** The placeholder for a required text that is missing. */
 const absent = 'NOTPROVIDED'
-/** Max105Text of AddtlInf, and two of them at most in SEPA. */
+/** The length of AddtlInf: Max105Text. */
 const infoChars = 105
 
 const assignment = (id: string, assigner: string, assignee: string, createdAt: string): string =>
@@ -26,7 +26,7 @@ const agentChoice = (agent: Agent): string => element('Agt', agentContent(agent)
 const originalGroup = ({ originalMessageId, originalMessageName }: Recall): string =>
   element('OrgnlMsgId', xmlText(originalMessageId)) + element('OrgnlMsgNmId', xmlText(originalMessageName))
 
-/** Splits a longer text into several lines, which are joined when they are read. */
+/** Writes the reason. Splits a longer text into several lines, which a reader joins. */
 function reasonOf({ originator }: Recall, { reason, text = '' }: Transfer): string {
   const characters = Array.from(text)
   const lines = Array.from({ length: Math.ceil(characters.length / infoChars) }, (_, index) =>
@@ -35,7 +35,7 @@ function reasonOf({ originator }: Recall, { reason, text = '' }: Transfer): stri
   return reasonXml('CxlRsnInf', { code: reason, texts: lines, ...(originator && { originator }) })
 }
 
-/** PaymentTransaction109: a request to our bank. */
+/** Writes PaymentTransaction109: a request to our bank. */
 const customerTransfer = (recall: Recall, transfer: Transfer): string =>
   element(
     'TxInf',
@@ -48,7 +48,7 @@ const customerTransfer = (recall: Recall, transfer: Transfer): string =>
       reasonOf(recall, transfer),
   )
 
-/** PaymentTransaction106: a request between banks. */
+/** Writes PaymentTransaction106: a request between banks. */
 const bankTransfer = (recall: Recall, transfer: Transfer): string =>
   element(
     'TxInf',
@@ -63,7 +63,7 @@ const bankTransfer = (recall: Recall, transfer: Transfer): string =>
       reasonOf(recall, transfer),
   )
 
-/** camt.055.001.08 or camt.056.001.08, as the recall says. */
+/** Writes camt.055.001.08 or camt.056.001.08. */
 export function* recallXml(recall: Recall): Generator<string> {
   const { kind, messageId, assigner, assignee, createdAt, caseId, transfers } = recall
   const message = messageElements[kind]
@@ -96,7 +96,7 @@ const answerXml = (answer: Answer): string =>
   )
 const unnamedCreator = element('Cretr', partyChoice({ name: absent }))
 
-/** Runs of consecutive payments of one batch. */
+/** Groups consecutive payments of one batch. */
 function runs(transfers: readonly Answer[]): readonly (readonly Answer[])[] {
   const found: Answer[][] = []
   for (const transfer of transfers) {
@@ -119,7 +119,7 @@ function groupXml(answer: RecallAnswer): string {
   )
 }
 
-/** camt.029.001.09. */
+/** Writes camt.029.001.09. */
 export function* recallAnswerXml(answer: RecallAnswer): Generator<string> {
   const message = messageElements['camt.029']
   const unnamed = partyChoice({ name: absent })

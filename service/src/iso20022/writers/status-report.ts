@@ -1,4 +1,4 @@
-/** pain.002.001.10, Customer Payment Status Report. */
+/** Writes pain.002.001.10, Customer Payment Status Report. */
 import { messageElements, namespaceOf } from '../messages.ts'
 import type { BatchStatus, StatusReport, TransferStatus } from '../model.ts'
 import { declaration, element, optional, wrapped, xmlText } from '../xml/text.ts'

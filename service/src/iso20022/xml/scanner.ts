@@ -1,22 +1,22 @@
 /**
- * A scanner of XML 1.0 with namespaces, without document types: so there are no entities to expand and nothing to fetch. It takes
- * a text in parts of any length, holds one token, and refuses what is not well-formed.
+ * Scans XML 1.0 with namespaces. Refuses document types, so that entities are not expanded and nothing is fetched, and XML
+ * that is not well-formed. Takes the text in parts of any length, and keeps one token in memory.
  */
 import { type Limits, MessageProblem, type ProblemCode } from '../source.ts'
 import type { Where } from './decode.ts'
 import { forbiddenCharacter, readTag, resolved, rootScope, type Scope, type Tag, tooManyAttributes } from './tags.ts'
 
 export type Handler = {
-  /** `line`: where the tag begins. */
+  /** `line` is that at which the tag begins. */
   readonly open: (tag: Tag, line: number) => void
-  /** Text of the element that is open, in one piece or several, references resolved. */
+  /** Receives text of the open element, in one or more pieces, with references resolved. */
   readonly text: (text: string) => void
   readonly close: () => void
 }
 
 export type Scanner = {
   readonly write: (text: string) => void
-  /** The end of the text. Refuses a document that has not ended. */
+  /** Ends the text. Refuses an incomplete document. */
   readonly end: () => void
   readonly where: () => Where
 }
@@ -24,11 +24,11 @@ export type Scanner = {
 type Scan = {
   readonly handler: Handler
   readonly limits: Limits
-  /** The part from `at` on is not scanned yet. */
+  /** The text from `at` on is not scanned yet. */
   buffer: string
   at: number
   line: number
-  /** The next end of line that is not counted; Infinity: none. */
+  /** The position of the next line end to be counted; Infinity if there is none. */
   lineEnd: number
   readonly open: Tag[]
   /** The previous start tag, and whether the previous token was a tag: space between two tags is not text. */
@@ -36,10 +36,10 @@ type Scan = {
   isBehindTag: boolean
   readonly scopes: Scope[]
   scope: Scope
-  /** Only space was read; the root element has ended. */
+  /** `isFresh`: only space was read so far. `isEnded`: the root element has ended. */
   isFresh: boolean
   isEnded: boolean
-  /** The buffer contains `]]>`. */
+  /** Whether the buffer contains `]]>`. */
   hasSectionEnd: boolean
 }
 
@@ -81,8 +81,8 @@ export function createScanner(handler: Handler, limits: Limits): Scanner {
       while (step(scan));
     },
     end: () => {
-      if (!scan.isEnded) refuse(scan, 'not_whole', 'the message ends before its document does')
-      if (!isBlank(scan.buffer, scan.at)) refuse(scan, 'not_xml', 'something follows the document')
+      if (!scan.isEnded) refuse(scan, 'not_whole', 'the message ends before its document')
+      if (!isBlank(scan.buffer, scan.at)) refuse(scan, 'not_xml', 'text follows the document')
     },
     where: () => whereOf(scan),
   }
@@ -97,7 +97,7 @@ function refuse(scan: Scan, code: ProblemCode, message: string): never {
 function refuseCharacter(scan: Scan, text: string): never {
   count(scan, Infinity)
   scan.line += text.slice(0, text.search(forbiddenCharacter)).split('\n').length - 1
-  refuse(scan, 'not_xml', 'a character is not one of XML')
+  refuse(scan, 'not_xml', 'a character is not allowed in XML')
 }
 
 function nextLineEnd(text: string, from: number): number {
@@ -123,7 +123,7 @@ function isBlankUntil(text: string, from: number, to: number): boolean {
   return true
 }
 
-/** Scans one token. False: the buffer ends within it, and its beginning stays for the next part. */
+/** Scans one token. Returns false if the buffer ends within it; its beginning is kept for the next part. */
 function step(scan: Scan): boolean {
   const { buffer, at } = scan
   const start = buffer.indexOf('<', at)
@@ -138,7 +138,7 @@ function step(scan: Scan): boolean {
     scan.at = start
   }
   count(scan, start)
-  // A comment or a section is a part of a text, and so is adjacent space.
+  // Comments and CDATA sections are parts of a text, so that space around them counts.
   if (start + 1 < buffer.length) scan.isBehindTag = isTag
   if (code === slash) return endTag(scan, start)
   if (code === exclamation) return declaration(scan, start)
@@ -146,7 +146,7 @@ function step(scan: Scan): boolean {
   return startTag(scan, start)
 }
 
-/** Leaves the buffer from `start` on to the next part, unless it is too long already. */
+/** Keeps the buffer from `start` on for the next part, unless it is already too long. */
 function held(scan: Scan, start: number, charsMax: number, what: string): false {
   const { buffer } = scan
   if (buffer.length - start > charsMax) {
@@ -167,7 +167,7 @@ function characters(scan: Scan, raw: string): void {
   if (raw.length > textMax) refuse(scan, 'too_large', `a text has more than ${textMax} characters`)
   if (scan.hasSectionEnd && raw.includes(']]>')) refuse(scan, 'not_xml', 'a text has ]]>')
   const text = resolved(raw)
-  if (text === undefined) refuse(scan, 'not_xml', 'a text has & without a reference that XML knows')
+  if (text === undefined) refuse(scan, 'not_xml', 'a text has & without a valid reference')
   scan.handler.text(text)
 }
 
@@ -184,7 +184,7 @@ function endTag(scan: Scan, start: number): boolean {
       refuse(
         scan,
         'not_xml',
-        `the end of ${tag?.qualified ?? 'no element'} is expected, not that of ${buffer.slice(nameAt, Math.min(end, nameAt + 80))}`,
+        `expected the end of ${tag?.qualified ?? 'no element'}, not that of ${buffer.slice(nameAt, Math.min(end, nameAt + 80))}`,
       )
   }
   scan.at = end + 1
@@ -202,7 +202,7 @@ function closed(scan: Scan): void {
   }
 }
 
-/** The end of the tag that begins at `start`; -1: not within the buffer. A `>` within quotes does not end it. */
+/** Finds the end of the tag at `start`, ignoring `>` within quotes; -1 if it is not in the buffer. */
 function tagEnd(scan: Scan, start: number): number {
   const { buffer } = scan
   let quote = 0
@@ -216,14 +216,14 @@ function tagEnd(scan: Scan, start: number): number {
   return -1
 }
 
-/** The tag that begins at `start`, if it is the one that followed the previous tag last time. */
+/** Returns the tag at `start` if it is the one that last followed the previous tag. */
 function expectedTag({ buffer, scope, previous }: Scan, start: number): Tag | undefined {
   const next = previous?.next
   if (next === undefined || next.scope !== scope || !buffer.startsWith(next.raw, start + 1)) return undefined
   return buffer.charCodeAt(start + 1 + next.raw.length) === greater ? next : undefined
 }
 
-/** The tag at `start` by its text, or read for the first time; undefined: the buffer ends within it. */
+/** Returns the tag at `start`, cached by its text or newly read; undefined if the buffer ends within it. */
 function tagAt(scan: Scan, start: number): Tag | undefined {
   const { buffer, scope, open, limits } = scan
   const quick = buffer.indexOf('>', start)
@@ -257,7 +257,7 @@ function startTag(scan: Scan, start: number): boolean {
   return true
 }
 
-/** A comment, a section of characters, or a document type, which is refused. */
+/** Scans a comment or a CDATA section. Refuses a document type. */
 function declaration(scan: Scan, start: number): boolean {
   const { buffer, limits } = scan
   if (buffer.startsWith('<!--', start)) {
@@ -284,7 +284,7 @@ function declaration(scan: Scan, start: number): boolean {
   return true
 }
 
-/** A processing instruction: only the XML declaration has a meaning, and only at the beginning. */
+/** Scans a processing instruction. Only the XML declaration at the beginning has a meaning; others are ignored. */
 function instruction(scan: Scan, start: number): boolean {
   const { buffer, limits } = scan
   const end = buffer.indexOf('?>', start + 2)

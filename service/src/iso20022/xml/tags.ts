@@ -1,10 +1,10 @@
-/** Tags: names, attributes and namespaces. A tag that was read once is found by its text, while its namespaces hold. */
+/** Reads tags: names, attributes and namespaces. A tag is cached by its text within the scope of its namespaces. */
 
 export type Tag = {
   /** The text between `<` and `>`, and the scope in which it was read. */
   readonly raw: string
   readonly scope: Scope
-  /** The tag that last followed it: it usually follows again, and a comparison is quicker than a look-up. */
+  /** The tag that last followed this one. It usually follows again, and a comparison is faster than a look-up. */
   next: Tag | undefined
   /** The name with its prefix, as the end tag repeats it. */
   readonly qualified: string
@@ -14,11 +14,11 @@ export type Tag = {
   readonly isEmpty: boolean
 }
 
-/** The namespaces of an element and of everything within it that declares none. */
+/** The namespaces of an element and of its descendants that do not declare namespaces. */
 export type Scope = {
   readonly namespaces: ReadonlyMap<string, string>
   readonly tags: Map<string, Tag>
-  /** How many elements are open outside the one that declared them. */
+  /** The number of open elements around the one that declared the namespaces. */
   readonly depth: number
 }
 
@@ -31,7 +31,7 @@ export const rootScope = (): Scope => ({
   depth: 0,
 })
 
-/** Bounds the cached tags: many differ only in an attribute, and a hostile message must not fill the memory. */
+/** Limits the cached tags, so that a hostile message cannot fill the memory. */
 const tagsMax = 1000
 
 /** XML 1.0, section 2.3, without the colon. */
@@ -42,13 +42,13 @@ const startOf = new RegExp(`^(${qualifiedName})(?=[ \\t\\n/]|$)`, 'u')
 const attribute = new RegExp(String.raw`[ \t\n]+(${qualifiedName})[ \t\n]*=[ \t\n]*(?:"([^<"]*)"|'([^<']*)')`, 'uy')
 const restOf = /[ \t\n]*(\/?)$/y
 
-/** XML 1.0, section 4.6; others would need a document type. */
+/** XML 1.0, section 4.6. Other entities require a document type. */
 const entities: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" }
 const reference = /&(?:([a-z]+)|#([0-9]{1,7})|#x([0-9a-fA-F]{1,6}));|&/g
 /** XML 1.0, section 2.2. */
 export const forbiddenCharacter = new RegExp(String.raw`[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]`)
 
-/** The text with its references resolved. Undefined: one of them is invalid. */
+/** Resolves the references in a text; undefined if one is invalid. */
 export function resolved(text: string): string | undefined {
   if (!text.includes('&')) return text
   let isWrong = false
@@ -62,11 +62,11 @@ export function resolved(text: string): string | undefined {
   return isWrong ? undefined : plain
 }
 
-/** The same text as a key of an object, of which the engine holds one copy: comparisons with names in the code are then quick. */
+/** Makes the text a property key, of which the engine keeps one copy, so that comparisons with names in the code are fast. */
 const interned = (text: string): string => Object.keys({ [text]: true })[0] ?? text
 
 type Attributes = Map<string, string>
-/** The attributes in `raw` after the name, and whether the tag is empty. Undefined: they are malformed. */
+/** Reads the attributes in `raw` after the name, and whether the tag is empty; undefined if they are malformed. */
 function readAttributes(
   raw: string,
   from: number,
@@ -90,7 +90,7 @@ function readAttributes(
   return rest === null ? undefined : { attributes, isEmpty: rest[1] === '/' }
 }
 
-/** The namespaces that the attributes declare, over those of `scope`. Undefined: a declaration is invalid. */
+/** Adds the namespaces that the attributes declare to those of the scope; undefined if a declaration is invalid. */
 function declared(attributes: Attributes, { namespaces }: Scope): ReadonlyMap<string, string> | undefined {
   const found = new Map(namespaces)
   for (const [name, value] of attributes) {
@@ -109,7 +109,7 @@ export type ReadTag = { readonly tag: Tag; readonly scope: Scope }
 /** The result of `readTag` for a well-formed tag beyond the limit. */
 export const tooManyAttributes = 'a tag has too many attributes'
 
-/** The tag whose text between `<` and `>` is `raw`, and the scope of its content. A text states the problem. */
+/** Reads the tag with the text `raw` between `<` and `>`. Returns the tag and the scope of its content, or a problem. */
 export function readTag(raw: string, outer: Scope, depth: number, attributesMax: number): ReadTag | string {
   const [, qualified] = startOf.exec(raw) ?? []
   if (qualified === undefined) return 'a tag has no name'

@@ -1,6 +1,6 @@
 /**
- * The elements of a message as trees that a reader takes as they end: a statement of any length holds one entry at a time. Elements of
- * other namespaces and supplementary data are left out. An envelope around `Document` is passed over.
+ * Builds trees of elements, which a reader takes as they end, so that only one entry of a statement is in memory. Skips
+ * elements of other namespaces, supplementary data, and an envelope around `Document`.
  */
 import { type Limits, MessageProblem, type ProblemCode, type Source } from '../source.ts'
 import { decoded } from './decode.ts'
@@ -14,16 +14,16 @@ export type Node = {
   readonly attributes: ReadonlyMap<string, string> | undefined
   text: string
   children: Node[]
-  /** How much was held when it began. */
+  /** The number of elements and characters in memory when the element began. */
   readonly elementsBefore: number
   readonly charsBefore: number
 }
 
-/** The fate of an element that has ended: `taken` and `released` leave the tree, and `released` ends a record. */
+/** What happens to an ended element: `taken` and `released` remove it from the tree; `released` also ends a record. */
 export type Ended = 'kept' | 'taken' | 'released'
 
 export type Reader = {
-  /** The message begins: the namespace of its document, and the element within it. */
+  /** Called when the message begins, with the namespace of its document and the element within it. */
   readonly began: (namespace: string, message: Node) => void
   readonly opened?: (node: Node) => void
   readonly ended: (node: Node) => Ended
@@ -34,7 +34,7 @@ type Tree = {
   readonly limits: Limits
   readonly open: Node[]
   namespace: string | undefined
-  /** The number of open elements within one that is left out. */
+  /** The number of open elements within a skipped one. */
   skipped: number
   hasDocument: boolean
   elements: number
@@ -115,7 +115,7 @@ function closed(tree: Tree): void {
   if (left === 'released') tree.chars = node.charsBefore
 }
 
-/** Reads the source to its end. Pauses after each part of it, so that the caller passes on what the reader has found. */
+/** Reads the source to its end. Yields after each part, so that the caller can process the results of the reader. */
 export async function* readTree(source: Source, reader: Reader, limits: Limits): AsyncGenerator<void> {
   const tree: Tree = {
     reader,
