@@ -1,12 +1,13 @@
 /**
- * Rails: the port that every bank or chain connector implements, the rules that choose a payment's connector, and the facts
- * about IBANs, SEPA and the TARGET calendar that modules and connectors share.
+ * Rails: the port of bank and chain connectors, the rules that choose a payment's connector, and IBANs, SEPA and calendars,
+ * which modules and connectors share.
  *
- * Every connector guarantees: `instruct` is idempotent by the instruction's id, `find` reports whether an instruction arrived, and the
- * bank repeats a notification until it is acknowledged. The connectors are edges (`connectors/`), which modules do not load. A new
- * connector: docs/guides/connectors.md.
+ * Every connector guarantees: `instruct` is idempotent by the instruction's id, `find` reports whether an instruction
+ * arrived, and the bank repeats a notification until it is acknowledged. The connectors are edges (`banks`, `chains/evm`),
+ * which modules do not load. How to write one: docs/guides/connectors.md.
  *
- * Tables of the connectors: rails.sandbox_* (bank and simulated chain), rails.internal_transfers, rails.chain_*, rails.iso_* (file-based banks).
+ * Tables of the connectors: rails.sandbox_* (bank and simulated chain), rails.internal_transfers, rails.chain_*,
+ * rails.iso_* (file-based banks).
  */
 export {
   addressProblem,

@@ -51,7 +51,7 @@ export type Simulations = ChainSimulations &
   EventSimulations & {
     /** Refuses: validation_failed, not_found (customerId), currency_not_supported, idempotency_key_reused, request_in_progress. */
     readonly deposit: (caller: Caller, body: BodyOf<'simulateDeposit'>, ip: string) => Promise<Simulated>
-    /** Refuses as `Payouts.create` does. */
+    /** Simulates a withdrawal. Refuses like `Payouts.create`. */
     readonly withdrawal: (caller: Caller, body: BodyOf<'simulateWithdrawal'>, ip: string) => Promise<Simulated>
     /** Refuses: not_found, validation_failed, checkout_session_not_open, currency_not_supported. */
     readonly checkout: (
@@ -63,11 +63,11 @@ export type Simulations = ChainSimulations &
     ) => Promise<Session>
     /** Sets rates for every partner of the sandbox. Refuses: validation_failed, currency_not_supported, fx_rates_unavailable. */
     readonly fxRates: (body: BodyOf<'simulateFxRates'>) => Promise<ResponseOf<'simulateFxRates'>>
-    /** Verifies the described request with the credential of the caller. Refuses: not_found (revoked meanwhile). */
+    /** Verifies the described request with the credential of the caller. Refuses: not_found (the credential was revoked). */
     readonly diagnose: (caller: Caller, body: BodyOf<'diagnoseSignature'>) => Promise<ResponseOf<'diagnoseSignature'>>
   }
 
-/** Far longer than all steps of the bank take, so that a funded deposit does not expire. */
+/** Much longer than the steps of the bank, so that a funded deposit does not expire. */
 const fundedDepositExpiryMs = dayMs
 
 export function createSimulations(deps: SimulationsDeps): Simulations {
@@ -114,14 +114,14 @@ export function createSimulations(deps: SimulationsDeps): Simulations {
   }
 }
 
-// Samples of events, which are delivered like real ones.
+// Sample events, which are delivered like real ones.
 
 type EventSimulations = {
-  /** Appends a sample of an event. */
+  /** Appends a sample event. */
   readonly event: (caller: Caller, body: BodyOf<'simulateEvent'>, tx?: Tx) => Promise<ResponseOf<'simulateEvent'>>
 }
 
-/** 60 random bits, so that samples do not share a reference, by which deliveries are ordered. */
+/** 60 random bits, so that sample events do not share a reference, which orders deliveries. */
 const referenceRandomChars = 12
 
 function createSamples({ db, clock, access, eventOutbox }: SimulationsDeps): EventSimulations['event'] {
@@ -138,7 +138,7 @@ function createSamples({ db, clock, access, eventOutbox }: SimulationsDeps): Eve
   }
 }
 
-// Rates of the sandbox that are set by hand: reads the request and writes the answer.
+// Manual exchange rates of the sandbox.
 
 function createRatesByHand({ rates }: { readonly rates: Pick<Rates, 'setByHand'> }) {
   return async (body: BodyOf<'simulateFxRates'>): Promise<ResponseOf<'simulateFxRates'>> => {
@@ -149,14 +149,14 @@ function createRatesByHand({ rates }: { readonly rates: Pick<Rates, 'setByHand'>
 }
 
 const required = (pointer: string) =>
-  refuseField({ pointer, code: 'required', message: 'is required: give base and quote together' })
+  refuseField({ pointer, code: 'required', message: 'is required: send base and quote together' })
 
-/** Refuses: validation_failed, currency_not_supported. */
+/** Reads a change of rates. Refuses: validation_failed, currency_not_supported. */
 function readChange({ base, quote, rate, stale }: BodyOf<'simulateFxRates'>): ByHand {
   const stopped = stale === undefined ? {} : { stopped: stale }
   if (base === undefined && quote === undefined && rate === undefined) {
     if (stale === undefined)
-      throw refuseField({ pointer: '', code: 'required', message: 'give a rate, or stale, or both' })
+      throw refuseField({ pointer: '', code: 'required', message: 'the body is empty: send a rate, stale, or both' })
     return stopped
   }
   if (base === undefined) throw required('/base')
@@ -183,7 +183,7 @@ type CreditSimulations = {
   readonly reverseCredit: (caller: Caller, creditId: string) => Promise<void>
 }
 
-/** A valid IBAN and BIC, and no real person. */
+/** A fictitious payer with a valid IBAN and BIC. */
 const payer = { account: 'DE89370400440532013000', bic: 'COBADEFFXXX', countryCode: 'DE', address: null } as const
 
 function createCredits({ db, bank, accounts, deposits }: SimulationsDeps): CreditSimulations {
@@ -214,7 +214,7 @@ function createCredits({ db, bank, accounts, deposits }: SimulationsDeps): Credi
   }
 }
 
-// The signature debugger: says what is wrong with a signed request that a partner describes.
+// The signature debugger: explains the mistakes in a signed request that a partner describes.
 
 type Described = BodyOf<'diagnoseSignature'>
 
@@ -251,7 +251,7 @@ function createSignatureDebugger(deps: {
   }
 }
 
-/** A partner may describe the path as a target with query, or as a URL. */
+/** Splits the described path, which may be a URL or have a query. */
 function targetOf({ path, query }: Described) {
   const origin = /^https?:\/\/[^/?#]+/i.exec(path)?.[0] ?? ''
   const target = path.slice(origin.length)
@@ -296,7 +296,7 @@ function createChainSimulations(deps: {
         throw refuseField({
           pointer: '/from',
           code: 'invalid_format',
-          message: 'must be an EVM address: 0x and 40 hexadecimal digits, capitals as in its check sum',
+          message: 'must be an EVM address: 0x and 40 hexadecimal digits, with capitals as in its checksum',
         })
       const transfer = { partnerId, currency, amount, from, to, confirmations }
       return { transactionHash: await chainOf().sendTokens(transfer, tx) }
@@ -332,5 +332,5 @@ type SimulationsDeps = {
 
 /** Refuses: currency_not_supported. */
 function requireSandboxCurrency(currency: Currency): void {
-  if (!isFiat(currency)) throw new Refusal('currency_not_supported', `The sandbox bank holds no ${currency}.`)
+  if (!isFiat(currency)) throw new Refusal('currency_not_supported', `The sandbox bank does not support ${currency}.`)
 }

@@ -1,4 +1,4 @@
-/** The connector of the simulated identity provider: the port over its HTTP. */
+/** The connector of the simulated identity provider, which it calls over HTTP. */
 import { identity, readForeign, type TSchema, type Static, Type } from '@partner-payments/wire'
 import {
   holdsStandardSignature,
@@ -12,11 +12,11 @@ import {
 export const simulatedIdentityId = 'simulated'
 
 export type SimulatedIdentityDeps = {
-  /** Authorizes calls, and signs webhooks. */
+  /** The key that authorises calls and signs webhooks. */
   readonly key: Uint8Array
-  /** The address of the provider. Undefined: it is not known yet. */
+  /** Returns the address of the provider; undefined if it is not known yet. */
   readonly baseUrl: () => string | undefined
-  /** The address to which the provider posts webhooks. */
+  /** Returns the address to which the provider posts webhooks. */
   readonly webhookUrl: () => string
   readonly timeoutMs?: number
 }
@@ -48,7 +48,7 @@ export function createSimulatedIdentityProvider(deps: SimulatedIdentityDeps): Id
     erase: async ({ reference }, signal) => {
       const path = `/v1/references/${encodeURIComponent(reference)}`
       const { status } = await call(deps, path, { method: 'DELETE', signal })
-      if (status === 409) throw new IdentityRefused('the provider has to keep the verification')
+      if (status === 409) throw new IdentityRefused('the provider must keep the verification')
       if (status !== 200) throw new Error(`the identity provider answered ${status}`)
     },
     readWebhook: (webhook) => (holdsStandardSignature(key, webhook) ? readHint(webhook.body) : undefined),
@@ -78,11 +78,11 @@ async function call(
   return { status: response.status, text: Buffer.concat(parts).toString('utf8') }
 }
 
-const invalid = (form: string) => new Error(`the answer of the identity provider is invalid: it has no ${form}`)
+const invalid = (form: string) => new Error(`the answer of the identity provider does not have a valid ${form}`)
 
 function answerOf<S extends TSchema>(text: string, schema: S): Static<S> {
   const answer = readForeign(text, schema, answerBytesMax)
-  if (answer === undefined) throw invalid('form that we know')
+  if (answer === undefined) throw invalid('format')
   return answer
 }
 
@@ -109,7 +109,7 @@ const Report = Type.Union([
 ])
 const Hint = Type.Object({ reference: text, version })
 
-/** A browser opens it, so that `javascript:` and similar schemes are refused. */
+/** Checks a URL for a browser. Refuses `javascript:` and similar schemes. */
 function urlOf(given: string): string {
   if (!/^https?:$/.test(URL.parse(given)?.protocol ?? '')) throw invalid('http or https url')
   return given
@@ -129,12 +129,12 @@ function readReport(report: Static<typeof Report>): IdentityReport {
 const readEvidence = ({ documents, ...found }: Static<typeof evidence>): IdentityEvidence => ({
   ...found,
   documents: documents.map(({ type, issuingCountry = null, expiresOn = null }) => {
-    if (expiresOn !== null && Number.isNaN(Date.parse(`${expiresOn}T00:00:00Z`))) throw invalid('valid expiresOn')
+    if (expiresOn !== null && Number.isNaN(Date.parse(`${expiresOn}T00:00:00Z`))) throw invalid('expiresOn')
     return { type, issuingCountry, expiresOn }
   }),
 })
 
-/** Undefined: the body is signed and has another form. */
+/** Reads the hint in a signed webhook; undefined if the body has another format. */
 function readHint(body: Uint8Array): IdentityHint | undefined {
   const hint = readForeign(Buffer.from(body).toString('utf8'), Hint, answerBytesMax)
   return hint && { reference: hint.reference, version: BigInt(hint.version) }
