@@ -1,4 +1,4 @@
-/** Nodes that lie, lag, hang or belong to another chain move no money, and stop nothing for ever. */
+/** Nodes that lie, lag, hang or belong to another chain move no money, and delay payments only while they do. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { Unreachable } from '../../service/src/kernel/api/index.ts'
@@ -31,7 +31,7 @@ const posted = async () => (await scene.balance(partner)).posted
 const word = (text: string) => `0x${text.slice(2).padStart(64, '0')}`
 type Answer = { readonly result: unknown }
 
-/** The chain does not move while its nodes do not agree, and catches up when they do. */
+/** Checks that nothing moves while the nodes disagree, and that everything catches up once they agree. */
 async function checkStandstill(blocks = 4): Promise<void> {
   const before = await posted()
   await anvil.mine(blocks)
@@ -41,7 +41,7 @@ async function checkStandstill(blocks = 4): Promise<void> {
   await scene.pump()
 }
 
-test('a node that invents a deposit is not believed', async () => {
+test('an invented deposit of one node is not credited', async () => {
   proxies[1].behave(async ({ method }, forward) => {
     const answer = (await forward()) as Answer
     if (method !== 'eth_getLogs') return answer
@@ -58,7 +58,7 @@ test('a node that invents a deposit is not believed', async () => {
   assert.equal(await posted(), 0n)
 })
 
-test('a node whose answers have another form moves nothing', async () => {
+test('malformed answers of a node move nothing', async () => {
   const strange = [5, '', 'x', '0xg', true, {}, { length: 6e7 }, [{ length: 6e7 }], [{}], '0x\0']
   for (const result of strange) {
     proxies[0].behave(async (_asked, forward) => ({ ...((await forward()) as Answer), result }))
@@ -70,7 +70,7 @@ test('a node whose answers have another form moves nothing', async () => {
   }
 })
 
-test('a node that hides a deposit stops the credit, and it comes when the nodes agree', async () => {
+test('a deposit that one node hides is credited when the nodes agree', async () => {
   await anvil.transfer(payer, address, 5_000000n)
   proxies[0].behave(async ({ method }, forward) => {
     const answer = (await forward()) as Answer
@@ -80,7 +80,7 @@ test('a node that hides a deposit stops the credit, and it comes when the nodes 
   assert.equal(await posted(), 5_000000n)
 })
 
-test('a node that shows other hashes is not believed', async () => {
+test('different block hashes of one node are not trusted', async () => {
   proxies[0].behave(async ({ method }, forward) => {
     const answer = (await forward()) as { readonly result: object }
     return method === 'eth_getBlockByNumber' ? { ...answer, result: { ...answer.result, hash: word('0xbad') } } : answer
@@ -88,7 +88,7 @@ test('a node that shows other hashes is not believed', async () => {
   await checkStandstill()
 })
 
-test('a node that says that a payment failed is not believed', async () => {
+test('a failure that only one node reports is not trusted', async () => {
   const payout = await scene.payToken(partner, recipient, '1')
   await scene.pump()
   proxies[1].behave(async ({ method }, forward) => {
@@ -100,7 +100,7 @@ test('a node that says that a payment failed is not believed', async () => {
   assert.equal(await anvil.balance(recipient), 1_000000n)
 })
 
-test('a node that lags: what only the other one has is not credited', async () => {
+test('with a lagging node, a deposit that only the other node reports is not credited', async () => {
   const lagging = await anvil.head()
   await anvil.transfer(payer, address, 2_000000n)
   const before = await posted()
@@ -116,7 +116,7 @@ test('a node that lags: what only the other one has is not credited', async () =
   assert.equal(await posted(), before + 2_000000n)
 })
 
-test('nodes whose head goes back are not believed until they are where they were', async () => {
+test('nodes whose head goes back are not trusted until they catch up', async () => {
   await anvil.transfer(payer, address, 3_000000n)
   await anvil.mine(2)
   await scene.pump()
@@ -139,12 +139,12 @@ for (const [name, behaviour] of [
   ['cuts its connections', cut],
   ['answers something else', { id: 7, result: 7 }],
 ] as const)
-  test(`a node that ${name} stops the connector, and no longer than that`, async () => {
+  test(`a node that ${name} stops the connector only while it does`, async () => {
     proxies[1].behave(async () => behaviour)
     await checkStandstill()
   })
 
-test('a node that hangs is given up, and leaves no connection open', async () => {
+test('a hanging node is given up and leaves no connection open', async () => {
   proxies[0].behave(async ({ method }, forward) => (method === 'eth_getLogs' ? hanging : forward()))
   await checkStandstill()
   assert.equal(proxies[0].openCalls(), 0)
@@ -160,7 +160,7 @@ test('a node that hangs is given up, and leaves no connection open', async () =>
   await scene.checkLedger([partner])
 })
 
-test('a transaction that one of two nodes takes is sent', async () => {
+test('a transaction that one of two nodes accepts is sent', async () => {
   proxies[0].behave(async ({ method, id }, forward) =>
     method === 'eth_sendRawTransaction' ? { id, error: { message: 'the pool is full' } } : forward(),
   )
@@ -169,13 +169,13 @@ test('a transaction that one of two nodes takes is sent', async () => {
   assert.equal((await scene.payoutOf(partner, payout.id)).status, 'Completed')
 })
 
-test('nodes of another chain are not used: payouts wait, the service goes on, and so do they when the nodes are right', async () => {
+test('nodes of another chain are not used: payouts wait until the nodes are right, and the service keeps running', async () => {
   for (const proxy of proxies)
     proxy.behave(async ({ method }, forward) => {
       const answer = (await forward()) as Answer
       return method === 'eth_chainId' ? { ...answer, result: '0x1' } : answer
     })
-  // As after a restart: a connector that has run before believes its nodes for a minute.
+  // As after a restart: a running connector trusts its nodes for a minute.
   const restarted = await createChainScene({ anvil, urls: proxies.map(({ url }) => url), url: scene.service.url })
   const payout = await scene.payToken(partner, recipient, '1')
   await assert.rejects(restarted.connector.step(), /do not agree|do not answer/)

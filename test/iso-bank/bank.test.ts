@@ -1,4 +1,4 @@
-/** The test bank: what it takes, books and tells, in order and out of order, and what is left of it after a kill. */
+/** The test bank: accepted, booked and reported payments, in and out of order, and its state after being killed. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -57,7 +57,7 @@ const spent = (bank: IsoBank) => {
 const count = (text: string | undefined, part: string) => (text ?? '').split(part).length - 1
 
 suite('a payment', () => {
-  test('shows on whose behalf it is made, in the book and in the report', (context) => {
+  test('shows its ultimate debtor in the book and the report', (context) => {
     const { bank, pay, texts } = open(context)
     pay([{ id: '1', amount: 12_50n, payer: { name: 'Ada Lovelace', iban: creditorIban } }])
     const [payment] = bank().book().payments
@@ -65,7 +65,7 @@ suite('a payment', () => {
     assert.match(texts('camt.054')[0] ?? '', /<DbtrAcct>.*<UltmtDbtr><Pty><Nm>Ada Lovelace<.*<Cdtr>/)
   })
 
-  test('is answered, booked and told, and is on the next statement', (context) => {
+  test('is answered, booked and notified, and is on the next statement', (context) => {
     const { bank, pay, texts, settle } = open(context)
     pay([{ id: '1', amount: 12_50n }])
     assert.equal(statusOf(bank(), '1'), 'executed')
@@ -108,7 +108,7 @@ suite('a payment', () => {
         'executed',
       ],
     )
-    // Returned is back, short is 1.00 less; delayed, short, contradicted and the last one left.
+    // The returned payment is back, the short one is 1.00 less; delayed, short, contradicted and the last one are booked.
     assert.equal(spent(bank()), 4001_06n + 4001_08n - 100n + 4001_09n + 4001_11n)
   })
 
@@ -133,7 +133,7 @@ suite('a payment', () => {
     assert.deepEqual(readdirSync(bank().toBank), ['.hidden.tmp'])
   })
 
-  test('that comes twice is executed once, and the bank remembers that it came twice', (context) => {
+  test('sent twice is executed once, and the bank records the repetition', (context) => {
     const { bank, pay } = open(context)
     pay([{ id: '1', amount: 5n }])
     pay([{ id: '1', amount: 5n }])
@@ -170,7 +170,7 @@ suite('a payment', () => {
 })
 
 suite('an order', () => {
-  test('chooses what becomes of the payments that it names, so many times', (context) => {
+  test('decides the outcome of named payments a given number of times', (context) => {
     const { bank, pay, texts } = open(context, [
       { order: 'payment', match: { endToEndId: 'E-1' }, treatment: { do: 'double' } },
       { order: 'payment', match: { amount: 20n }, times: 1, treatment: { do: 'falsify', endToEndId: 'E-X' } },
@@ -244,7 +244,7 @@ suite('an order', () => {
     }
   })
 
-  test('spoils files, and sends what did not arrive again', (context) => {
+  test('corrupts files, and resends missing ones', (context) => {
     const { bank, texts, settle } = open(context)
     const faults = ['twice', 'same id', 'cut', 'garbage', 'wrong balance', 'omit'] as const
     for (const fault of faults) {
@@ -268,7 +268,7 @@ suite('an order', () => {
     assert.equal(bank().book().oddities.length, faults.length * 3)
   })
 
-  test('lets half of a file appear before the whole', (context) => {
+  test('shows half of a file before the complete file', (context) => {
     const { bank, texts } = open(context, [{ order: 'file', kind: 'camt.054', fault: 'half' }])
     bank().order({ order: 'fee', currency: 'EUR', amount: 7n })
     bank().step()
@@ -278,7 +278,7 @@ suite('an order', () => {
   })
 })
 
-test('a bank that is killed goes on where it was, and a line that was cut is none', (context) => {
+test('a killed bank continues where it stopped and ignores a truncated line', (context) => {
   const { bank, pay, restart, settle, texts } = open(context)
   put(bank(), 'M1.xml', pain001('M1', [{ id: '1', amount: 4001_05n }]))
   const journal = join(bank().toBank, '../state/journal.jsonl')

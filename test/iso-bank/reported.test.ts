@@ -1,6 +1,6 @@
 /**
- * Kinds of files that users of other software have reported, from the file to the booked rows, the cases and reconciliation: as we write them, and as
- * SAMPLES_DIR has them.
+ * Files that users of other software have reported, from the file to booked rows, cases and reconciliation: as the simulator
+ * writes them, and as SAMPLES_DIR has them.
  */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
@@ -40,7 +40,7 @@ afterEach(async () => {
   await folders.remove()
 })
 
-/** A partner whose payouts are at the bank, and what the bank's files name of it. */
+/** Creates a partner with payouts at the bank, and the references for files of the bank. */
 async function atBank(amounts: readonly string[]) {
   const partner = await addPartner(service, float)
   const { partnerId } = partner
@@ -99,7 +99,7 @@ type Kind = {
   readonly payouts?: readonly string[]
   readonly ours: (at: AtBank) => readonly string[]
   readonly samples: readonly string[]
-  /** Lists the money that the customer and our payouts have moved, and each booking. */
+  /** Lists money moved by the customer and the payouts, and each booking. */
   readonly moved: bigint
   readonly booked: readonly (readonly [kind: string, amount: bigint])[]
   readonly closing: string
@@ -107,7 +107,7 @@ type Kind = {
 }
 
 const balancesOf = (xml: string) => /<Bal>.*<\/Bal>/s.exec(xml)?.[0] ?? ''
-/** The balances of a day and of the one before, which begins with the balance of its previous day. */
+/** Balances of two days; the first day begins with the balance of its previous day. */
 function ofBoth([opening, middle, closing]: readonly [bigint, bigint, bigint]): string {
   const [before, last] = [
     statement([], { opening, closing: middle, on: '2026-01-02' }),
@@ -276,7 +276,7 @@ for (const [title, { payouts = [], ours, samples, moved, booked, closing, on }] 
       const at = await atBank(payouts)
       const files = filesOf(at)
       await at.take(...files)
-      // Again: the same bytes, and the same entries as another message announces them.
+      // Repeated: the same bytes, and the same entries in another message.
       await at.take(...files)
       const [last = ''] = files.slice(-1)
       await at.take(
@@ -298,12 +298,12 @@ for (const [title, { payouts = [], ours, samples, moved, booked, closing, on }] 
       await service.reconciliation.step()
       assert.deepEqual(await reconciled(), { closing, unexplained: '0.00' })
     }
-    test('as we write it', () => counts(ours))
+    test('as the simulator writes it', () => counts(ours))
     if (samples.length > 0)
       test('as it was reported', { skip }, () => counts((at) => samples.map((name) => sample(at, name))))
   })
 
-test('times become days of the bank, whatever their offsets and fractions are', async () => {
+test('times become bank days, with any offset and fraction', async () => {
   const at = await atBank([])
   const days: Readonly<Record<string, string>> = {
     '2026-11-24': '2026-11-24',
@@ -330,7 +330,7 @@ for (const [statementNumbers, cases] of [
   ['ignored', []],
   ['consecutive', ['statement_gap']],
 ] as const)
-  test(`a number that is left out while the balances join: ${statementNumbers}`, async () => {
+  test(`a skipped statement number with matching balances: ${statementNumbers}`, async () => {
     const bank = createIncomingBank(service, folders, { statementNumbers })
     const day = { opening: 10_00n, closing: 10_00n }
     await folders.put('1.xml', statement([], { ...day, sequence: 1 }))
@@ -344,7 +344,7 @@ for (const [statementNumbers, cases] of [
     for (const { details } of found) assert.match(details, /1 statement is missing between 1 .* and 3 /)
   })
 
-suite('an entry that cannot be read waits alone', () => {
+suite('an unreadable entry waits alone', () => {
   const credits = (iban: string) =>
     [21_00n, 22_00n, 23_00n].map((minor) => entryOf(minor, { details: [creditTo(iban)] })) as [
       BankEntry,
@@ -353,7 +353,7 @@ suite('an entry that cannot be read waits alone', () => {
     ]
   const broken = (entry: BankEntry): BankEntry => ({ ...entry, amount: text('22.001') })
 
-  test('its amount is what the balances prove, it is named, and two persons decide: it is credited once', async () => {
+  test('it opens a case with the amount that the balances prove, and two persons credit it once', async () => {
     const at = await atBank([])
     const [first, second, third] = credits(at.iban)
     const day = { opening: 1000_00n, closing: 1066_00n }
@@ -367,7 +367,7 @@ suite('an entry that cannot be read waits alone', () => {
     await at.bank.work()
     const open = (await service.cases.list(undefined, 100)).find(({ kind }) => kind === 'unknown_payment')
     assert.equal(open?.booked, 22_00n)
-    // Another statement has it as well: the case stays one.
+    // Another statement contains it too: still one case.
     await at.take(statement([first, broken(second), third], { ...day, messageId: 'AGAIN' }))
     assert.equal((await casesOf(service)).filter(({ kind }) => kind !== 'statement_overlap').length, 2)
     const key = { partnerId: open?.partnerId ?? '', id: open?.id ?? '' }
@@ -387,7 +387,7 @@ suite('an entry that cannot be read waits alone', () => {
     assert.equal((await bookings()).length, 3)
   })
 
-  test('the message that names it ends the waiting, in either order', async () => {
+  test('a message that details it ends the wait, in either order', async () => {
     const at = await atBank([])
     const [first, second, third] = credits(at.iban)
     await at.take(statement([first, broken(second)], { opening: 0n, closing: 43_00n }), reportXml([second]))
@@ -403,13 +403,13 @@ suite('an entry that cannot be read waits alone', () => {
     assert.deepEqual(await reconciled(), { closing: '66.00', unexplained: '0.00' })
   })
 
-  // Without it the entries fit the balances of the second day alone: those are not the ones of the statement.
+  // Without it the entries match the balances of the second day alone, which are not the balances of the statement.
   for (const [what, amount, kind, told, difference] of [
     ['a neighbour of its amount', text('22.001'), 'entry_unclear', /An entry of 22\.00 EUR/, 'waiting'],
     ['any amount', text('n/a'), 'entry_unclear', /An entry of 22\.00 EUR/, 'waiting'],
     ['another currency', { currency: 'USD', minor: 22_00n }, 'foreign_currency', /is in USD/, 'sum_differs'],
   ] as const)
-    test(`the balances of two days are those around both, whose first has it alone: ${what}`, async () => {
+    test(`two days share the balances around both: ${what}`, async () => {
       const at = await atBank([])
       const [first, second, third] = credits(at.iban)
       const entries = [
@@ -422,12 +422,12 @@ suite('an entry that cannot be read waits alone', () => {
       assert.equal(await at.posted(), float + 44_00n)
       assert.deepEqual(await reconciled(), { [difference]: '-22.00', closing: '66.00', unexplained: '0.00' })
       const [only, ...others] = await casesOf(service)
-      // Nothing says that a statement is missing between the days.
+      // No case reports a missing statement between the days.
       assert.deepEqual([only?.kind, others], [kind, []])
       assert.match(only?.details ?? '', told)
     })
 
-  test('two of a statement are told and named by reconciliation, and a corrected statement has them', async () => {
+  test('two of a statement are reported by reconciliation, and a corrected statement contains them', async () => {
     const at = await atBank([])
     const [first, second, third] = credits(at.iban)
     const day = { opening: 0n, closing: 66_00n, statementId: 'S1' }
@@ -444,7 +444,7 @@ suite('an entry that cannot be read waits alone', () => {
     assert.deepEqual(await reconciled(), { closing: '66.00', unexplained: '0.00' })
   })
 
-  test('what the balances contradict is quarantined: nothing is guessed', async () => {
+  test('a statement that contradicts its balances is quarantined without guessing', async () => {
     const at = await atBank([])
     const [first, second] = credits(at.iban)
     await at.take(statement([first, broken(second)], { opening: 0n, closing: 44_00n }))
@@ -455,7 +455,7 @@ suite('an entry that cannot be read waits alone', () => {
     )
   })
 
-  test('a booking of zero whose payments do not add up to it is a case', async () => {
+  test('a zero booking whose payments do not add up opens a case', async () => {
     const at = await atBank([])
     const details = [creditTo(at.iban, { amount: euro(5_00n) }), { amount: euro(4_00n), isCredit: false }]
     await at.take(statement([entryOf(0n, { details })], { opening: 0n, closing: 0n }))
@@ -467,7 +467,7 @@ suite('an entry that cannot be read waits alone', () => {
   })
 })
 
-suite('charges are those that make the sums fit', () => {
+suite('the charges that make the sums add up are used', () => {
   const charge = (minor: bigint, isIncluded?: boolean) => ({
     amount: euro(minor),
     ...(isIncluded === undefined ? {} : { isIncluded }),
@@ -514,7 +514,7 @@ suite('charges are those that make the sums fit', () => {
     [-63_50n, 49n],
     [-62_50n, 50n],
   ] as const)
-    test(`a charge of ${minor} beside a booking of ${sum} fits no sum: it is a case, and nothing is split`, async () => {
+    test(`a charge of ${minor} beside a booking of ${sum} fits no sum and opens a case`, async () => {
       const at = await atBank(['31.00', '32.00'])
       const details = (
         [

@@ -1,4 +1,4 @@
-/** The test bank as a program with its control and SFTP: a real client sends a payment and reads the answer, over a kill. */
+/** The test bank as a program with control files and SFTP: a client sends a payment and reads the answer across a restart. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { present } from '../../service/src/kernel/index.ts'
 import { until } from '../support/until.ts'
 import { pain001 } from './company.ts'
 
-test('the bank takes files over SFTP, and goes on after a kill', async (context) => {
+test('the bank receives files over SFTP and continues after being killed', async (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'iso-bank-'))
   const bank = createIsoBankProgram({ folder, sftp: true, pollMs: 20 })
   const client = new SftpClient()

@@ -80,7 +80,10 @@ test('an operator sees the files of a bank and the way of a payment, and asks fo
     (await readdir(toBank)).some((name) => name.startsWith('camt.055') && name.endsWith('.xml')),
   )
   const again = await operator('recall', ...named, '--reason', 'DUPL', '--staff', 'Sam Staff')
-  assert.deepEqual([again.code, again.stderr.trim()], [1, 'operator: The payment has a recall.'])
+  assert.deepEqual(
+    [again.code, again.stderr.trim()],
+    [1, 'operator: The payment already has a recall. Wait for its answer.'],
+  )
 })
 
 test('what is wrong with a command is told in one line', async () => {

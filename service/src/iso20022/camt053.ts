@@ -1,6 +1,6 @@
 /** Writes bank statements (camt.053.001.08 or .02) of one account and one period. */
 import { amountText, type Currency, type Minor } from '../kernel/index.ts'
-import { namespaceOf } from './messages.ts'
+import { messageNamespace } from './messages.ts'
 import { element, shortened, xmlText } from './xml/text.ts'
 
 /** Domain, family and sub-family of the external code set "Bank transaction code". */
@@ -62,13 +62,13 @@ function balance(code: 'OPBD' | 'CLBD', amount: Minor, currency: Currency, at: D
   return element(
     'Bal',
     element('Tp', element('CdOrPrtry', element('Cd', code))) +
-      amountOf(amount, currency) +
+      amountXml(amount, currency) +
       indicator(amount) +
       element('Dt', element('DtTm', at.toISOString())),
   )
 }
 
-const amountOf = (minor: Minor, currency: Currency) =>
+const amountXml = (minor: Minor, currency: Currency) =>
   `<Amt Ccy="${currency}">${amountText(magnitude(minor), currency)}</Amt>`
 
 function summary({ version, lines, credits, debits, creditLines, account: { currency } }: BankStatement): string {
@@ -125,7 +125,7 @@ function entryText(entry: StatementEntry, version: Camt053Version, currency: Cur
   const { id, amount, bookedAt, reference, payment, text } = entry
   const [domain, family, subFamily] = entry.code
   const code = element('Cd', family) + element('SubFmlyCd', subFamily)
-  const money = amountOf(amount, currency) + indicator(amount)
+  const money = amountXml(amount, currency) + indicator(amount)
   return element(
     'Ntry',
     element('NtryRef', id) +
@@ -140,7 +140,7 @@ function entryText(entry: StatementEntry, version: Camt053Version, currency: Cur
         element(
           'TxDtls',
           element('Refs', referencesText(version, reference, payment)) +
-            (version === '02' ? element('AmtDtls', element('TxAmt', amountOf(amount, currency))) : money) +
+            (version === '02' ? element('AmtDtls', element('TxAmt', amountXml(amount, currency))) : money) +
             partiesText(version, amount, payment) +
             element('RmtInf', [...new Set([reference, payment?.userReference])].map(remittanceText).join('')),
         ),
@@ -154,7 +154,7 @@ export async function* camt053Xml(statement: BankStatement): AsyncGenerator<stri
   const { version, id, createdAt, period, account, opening, closing, entries } = statement
   const { currency } = account
   const created = element('CreDtTm', createdAt.toISOString())
-  yield `<?xml version="1.0" encoding="UTF-8"?>\n<Document xmlns="${namespaceOf(`camt.053.001.${version}`)}"><BkToCstmrStmt>`
+  yield `<?xml version="1.0" encoding="UTF-8"?>\n<Document xmlns="${messageNamespace(`camt.053.001.${version}`)}"><BkToCstmrStmt>`
   yield element('GrpHdr', element('MsgId', id) + created)
   yield `\n<Stmt>${element('Id', id)}${created}`
   yield element('FrToDt', element('FrDtTm', period.from.toISOString()) + element('ToDtTm', period.to.toISOString()))

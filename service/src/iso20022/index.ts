@@ -13,9 +13,9 @@ export {
 export {
   creditorReferenceOf,
   isCreditorReference,
-  namedInPayment,
+  referencesInPayment,
   namedInTexts,
-  type NamedReferences,
+  type ReferenceCandidates,
 } from './creditor-reference.ts'
 export { type MessageKind, type MessageName, recognise } from './messages.ts'
 export type * from './model.ts'
@@ -32,9 +32,9 @@ export {
   type PayeeResult,
   type StatusMeaning,
   statuses,
-  statusOf,
+  findStatus,
 } from './reasons.ts'
-export { inSepaCharacters, isSepaReference, sepaText } from './sepa-message.ts'
+export { toSepaCharacters, isSepaReference, sepaText } from './sepa-message.ts'
 export { splitDocuments } from './split.ts'
 export { accountReportXml } from './writers/account-report.ts'
 export { recallAnswerXml, recallXml } from './writers/recall.ts'

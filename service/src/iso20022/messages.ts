@@ -1,7 +1,7 @@
 /** The known messages, with the element within the document of each. */
 import type { ReportKind } from './model.ts'
 import { type Limits, limitsDefault, MessageProblem, type Source } from './source.ts'
-import { type Node, pathOf, readTree } from './xml/tree.ts'
+import { type XmlNode, nodePath, readTree } from './xml/tree.ts'
 
 export const messageElements = {
   'pain.001': 'CstmrCdtTrfInitn',
@@ -18,29 +18,29 @@ const kinds = Object.keys(messageElements) as MessageKind[]
 
 export type MessageName = { readonly kind: MessageKind; readonly version: string }
 
-export const namespaceOf = (name: string): string => `urn:iso:std:iso:20022:tech:xsd:${name}`
+export const messageNamespace = (name: string): string => `urn:iso:std:iso:20022:tech:xsd:${name}`
 
 /** Also matches `pain.001.003.03` of the German banks and the Swiss `.../pain.001.001.03.ch.02.xsd`. */
-const inNamespace = /\b((?:pain|camt)\.\d{3})\.\d{3}\.(\d{2})\b/
+const namespaceForm = /\b((?:pain|camt)\.\d{3})\.\d{3}\.(\d{2})\b/
 
 /** Identifies a message by its element. Undefined if the element is unknown or the namespace names another message. */
-export function nameOf(namespace: string, element: string): MessageName | undefined {
+export function messageName(namespace: string, element: string): MessageName | undefined {
   const kind = kinds.find((candidate) => messageElements[candidate] === element)
-  const [, named, version = ''] = inNamespace.exec(namespace) ?? []
+  const [, named, version = ''] = namespaceForm.exec(namespace) ?? []
   return kind === undefined || (named !== undefined && named !== kind) ? undefined : { kind, version }
 }
 
 /** Returns the name of a message at its beginning. Refuses unexpected messages. */
 export function expectMessage(
   namespace: string,
-  message: Node,
+  message: XmlNode,
   expected: readonly MessageKind[],
 ): { readonly kind: MessageKind; readonly version: string } {
-  const name = nameOf(namespace, message.name)
+  const name = messageName(namespace, message.name)
   if (name && expected.includes(name.kind)) return name
   const found = `${message.name} of ${namespace === '' ? 'no namespace' : namespace.slice(0, 80)}`
   throw new MessageProblem('unknown_message', `expected ${expected.join(' or ')}, not ${found}`, {
-    path: pathOf(message),
+    path: nodePath(message),
     line: message.line,
   })
 }
@@ -64,7 +64,7 @@ export async function recognise(source: Source, limits?: Partial<Limits>): Promi
   let begun: { readonly name: MessageName | undefined } | undefined
   const reader = {
     began: (namespace: string, { name }: { readonly name: string }) => {
-      begun = { name: nameOf(namespace, name) }
+      begun = { name: messageName(namespace, name) }
     },
     ended: () => 'released' as const,
   }

@@ -9,7 +9,7 @@ import type { ErrorKey } from '@partner-payments/wire'
  * The error key and a sentence for partners. `retry`: a refused instant payment may be sent as a credit transfer.
  * `duplicate`: the bank already has the payment and does not say whether it executes the first submission.
  */
-type Row = readonly [errorKey: ErrorKey, details: string, more?: 'retry' | 'duplicate']
+type ReasonRow = readonly [errorKey: ErrorKey, details: string, more?: 'retry' | 'duplicate']
 
 /** The accounts, names and addresses of payer and recipient. */
 const parties = {
@@ -64,7 +64,7 @@ const parties = {
   RC11: ['BankRejection', 'A bank between the two banks is missing or wrong.'],
   RC12: ['BankRejection', 'The identifier of the creditor in its scheme is missing or wrong.'],
   UCRD: ['InvalidAccountDetails', 'The bank does not know the recipient.'],
-} as const satisfies Record<string, Row>
+} as const satisfies Record<string, ReasonRow>
 
 /** The amount, its currency, and the two schemes. */
 const amounts = {
@@ -105,7 +105,7 @@ const amounts = {
   AG12: ['BankRejection', 'The bank does not permit payments between accounts of the same bank.'],
   AG13: ['BankRejection', 'A returned payment cannot be returned again.'],
   AGNT: ['InvalidAccountDetails', 'A bank of the payment is wrong.'],
-} as const satisfies Record<string, Row>
+} as const satisfies Record<string, ReasonRow>
 
 /** Time limits and availability. A refusal is final: the payment was not executed. */
 const availability = {
@@ -139,9 +139,9 @@ const availability = {
   CH03: ['BankRejection', 'The date of the payment is too far in the future.'],
   CH04: ['BankRejection', 'The date of the payment is too far in the past.'],
   CH19: ['BankRejection', 'The bank moves the payment to the next business day.'],
-} as const satisfies Record<string, Row>
+} as const satisfies Record<string, ReasonRow>
 
-const paymentReasons: Readonly<Record<string, Row>> = { ...parties, ...amounts, ...availability }
+const paymentReasons: Readonly<Record<string, ReasonRow>> = { ...parties, ...amounts, ...availability }
 
 /** The format of the message. A bank may refuse an instant payment because of its service level or local instrument. */
 const forms = {
@@ -191,7 +191,7 @@ const forms = {
   TD01: ['BankRejection', 'The bank has no data for the request.'],
   TD02: ['BankRejection', 'The bank cannot read the file with the payment.'],
   TD03: ['BankRejection', 'The structure of the file with the payment is wrong.'],
-} as const satisfies Record<string, Row>
+} as const satisfies Record<string, ReasonRow>
 
 /** Signatures and EBICS transmission: faults of the operator's set-up, not of the payment. */
 const signatures = {
@@ -229,7 +229,7 @@ const signatures = {
   DS27: ['BankRejection', 'The user who sent the file is not activated.'],
   ID01: ['BankRejection', 'The bank received a signature without the file with the payment.'],
   TA01: ['BankRejection', 'The transmission of the file with the payment was aborted.'],
-} as const satisfies Record<string, Row>
+} as const satisfies Record<string, ReasonRow>
 
 /** Decisions of people and banks, recalls and their refusals, and returns. */
 const decisions = {
@@ -264,9 +264,9 @@ const decisions = {
   SL14: ['BankRejection', 'The amount is larger than the payer permits.'],
   SVNR: ['BankRejection', 'The service for which the payment was made was not rendered.'],
   UPAY: ['BankRejection', 'The payment was not due.'],
-} as const satisfies Record<string, Row>
+} as const satisfies Record<string, ReasonRow>
 
-const messageReasons: Readonly<Record<string, Row>> = { ...forms, ...signatures, ...decisions }
+const messageReasons: Readonly<Record<string, ReasonRow>> = { ...forms, ...signatures, ...decisions }
 
 export type BankReason = {
   readonly errorKey: ErrorKey
@@ -278,12 +278,12 @@ export type BankReason = {
   readonly isDuplicate: boolean
 }
 
-export const reasons: Readonly<Record<string, Row>> = { ...paymentReasons, ...messageReasons }
-const unlisted: Row = ['BankRejection', 'The bank refused the payment.']
+export const reasons: Readonly<Record<string, ReasonRow>> = { ...paymentReasons, ...messageReasons }
+const unlistedReason: ReasonRow = ['BankRejection', 'The bank refused the payment.']
 
 /** Explains a reason code. An unlisted or proprietary code is a rejection by the bank. */
 export function reasonOf(code: string): BankReason {
-  const [errorKey, details, more] = (Object.hasOwn(reasons, code) ? reasons[code] : undefined) ?? unlisted
+  const [errorKey, details, more] = (Object.hasOwn(reasons, code) ? reasons[code] : undefined) ?? unlistedReason
   return { errorKey, details, retryAsCreditTransfer: more === 'retry', isDuplicate: more === 'duplicate' }
 }
 
@@ -341,5 +341,5 @@ export const statuses: Readonly<Record<string, BankStatus>> = {
 }
 
 /** Finds a status; undefined if the code is unknown. */
-export const statusOf = (code: string): BankStatus | undefined =>
+export const findStatus = (code: string): BankStatus | undefined =>
   Object.hasOwn(statuses, code) ? statuses[code] : undefined

@@ -26,14 +26,14 @@ const charsMax: Readonly<Record<string, number>> = {
 const references: ReadonlySet<string> = new Set(['endToEndId'])
 
 /** Transliterates every text of a message to the SEPA characters, and cuts it to the length of its element. */
-export const inSepaCharacters = <Message>(message: Message): Message => converted('', message) as Message
+export const toSepaCharacters = <Message>(message: Message): Message => convertTexts('', message) as Message
 
-function converted(name: string, value: unknown): unknown {
+function convertTexts(name: string, value: unknown): unknown {
   if (typeof value === 'string')
     return references.has(name) ? sepaReference(value) : sepaText(value, charsMax[name] ?? Infinity)
-  if (Array.isArray(value)) return value.map((one: unknown) => converted(name, one))
+  if (Array.isArray(value)) return value.map((one: unknown) => convertTexts(name, one))
   if (value === null || typeof value !== 'object' || value instanceof Date) return value
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, converted(key, one)]))
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, convertTexts(key, one)]))
 }
 
 // Texts in the characters that every SEPA bank accepts (EPC217-08): letters and digits of ASCII, space, and `/ - ? : (
@@ -95,7 +95,7 @@ const isPlain = /^[A-Za-z0-9/\-?:().,'+]+(?: [A-Za-z0-9/\-?:().,'+]+)*$/
 const empty = 'NOTPROVIDED'
 
 /** Replaces letters and signs: `MÜLLER` becomes `MUELLER`, `Ünal` becomes `Uenal`. */
-const withOwn = (text: string): string =>
+const replaceOwn = (text: string): string =>
   text.replace(ownCharacters, (sign, at: number) => {
     const isUpper = /[A-ZÄÖÜ]/.test(text[at - 1] ?? '') || /[A-ZÄÖÜ]/.test(text[at + 1] ?? '')
     const found = own[sign] ?? ' '
@@ -103,8 +103,8 @@ const withOwn = (text: string): string =>
   })
 
 /** Transliterates a text. Composes letters and combining marks first, so that both forms of `ä` become `ae`. */
-const latin = (text: string): string =>
-  withOwn(anyAscii(withOwn(text.toWellFormed().normalize('NFC'))))
+const transliterate = (text: string): string =>
+  replaceOwn(anyAscii(replaceOwn(text.toWellFormed().normalize('NFC'))))
     .replace(outside, ' ')
     .replace(/ +/g, ' ')
     .trim()
@@ -114,7 +114,7 @@ const latin = (text: string): string =>
  * adjacent spaces are joined.
  */
 export function sepaText(text: string, charsMax: number): string {
-  const found = isPlain.test(text) ? text : latin(text)
+  const found = isPlain.test(text) ? text : transliterate(text)
   const cut = found.slice(0, charsMax).trim()
   return cut === '' ? empty.slice(0, charsMax) : cut
 }

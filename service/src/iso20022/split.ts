@@ -13,7 +13,7 @@ export type DocumentPart = { readonly number: number; readonly text: string }
 
 const root = 'Document'
 
-function startOf(tag: Tag, outside: string | undefined): string {
+function startTag(tag: Tag, outside: string | undefined): string {
   const attributes = [...(tag.attributes ?? [])].filter(([name]) => !name.includes(':') && name !== 'xmlns')
   const namespace = tag.namespace === outside ? '' : ` xmlns="${xmlText(tag.namespace)}"`
   const written = attributes.map(([name, value]) => ` ${name}="${xmlText(value).replaceAll('"', '&quot;')}"`)
@@ -45,7 +45,7 @@ export async function* splitDocuments(source: Source, limits?: Partial<Limits>):
           number += 1
           add(declaration)
         }
-        if (depth > 0) add(startOf(tag, open.length === depth ? undefined : open.at(-2)?.namespace))
+        if (depth > 0) add(startTag(tag, open.length === depth ? undefined : open.at(-2)?.namespace))
       },
       text: (text) => {
         if (depth > 0) add(xmlText(text))

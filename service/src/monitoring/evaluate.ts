@@ -24,7 +24,7 @@ import type { Cases } from '../cases/index.ts'
 import type { RuleRow } from './store.ts'
 
 /** The pattern of a hit. Amounts are in minor units of the rule's currency. */
-export type Evidence = {
+export type HitEvidence = {
   readonly count: number
   readonly sum: Minor
   /** References of the transactions of the pattern, at most 20. */
@@ -36,14 +36,18 @@ export type Evidence = {
   readonly ratesOn?: string
 }
 /** A match. `subjectId`: the customer, the partner itself, or the oldest beneficiary with an account that many customers pay. */
-export type Hit = { readonly movement: Movement; readonly evidence: Evidence; readonly subjectId: string }
+export type RuleHit = { readonly movement: Movement; readonly evidence: HitEvidence; readonly subjectId: string }
 
 /** A movement in the measure of a rule. */
-type Counted = Omit<Movement, 'direction'> & { readonly direction: Direction; readonly isConversion: boolean }
-type Asked = { readonly tx: Tx; readonly partnerId: string; readonly measure: Measure }
+type MeasuredMovement = Omit<Movement, 'direction'> & { readonly direction: Direction; readonly isConversion: boolean }
+type EvaluationContext = { readonly tx: Tx; readonly partnerId: string; readonly measure: Measure }
 
 /** Replaces sessions that are paid in parts by their parts, in the order of time. */
-export async function withParts(tx: Tx, partnerId: string, page: readonly Movement[]): Promise<readonly Movement[]> {
+export async function replaceSessions(
+  tx: Tx,
+  partnerId: string,
+  page: readonly Movement[],
+): Promise<readonly Movement[]> {
   const sessions = page.filter(({ isSession }) => isSession)
   const found = await partMovements(
     tx,
@@ -61,28 +65,28 @@ export async function withParts(tx: Tx, partnerId: string, page: readonly Moveme
  * Returns at most one hit for each transaction, in the order of the page. Refuses: fx_rates_unavailable (a rule over all
  * currencies, without a recent rate for a currency of the page).
  */
-export async function evaluate(
+export async function evaluateRule(
   { rates }: Pick<MonitoringDeps, 'rates'>,
   tx: Tx,
   partnerId: string,
   rule: RuleSettings,
   page: readonly Movement[],
-): Promise<readonly Hit[]> {
+): Promise<readonly RuleHit[]> {
   if (rule.partners !== null && !rule.partners.includes(partnerId)) return []
   const counting = page.filter(({ counts }) => counts)
   const { measure, kept } =
     rule.counts === 'AllCurrencies'
-      ? await overAll(rates, tx, rule.currency)
+      ? await measureAllCurrencies(rates, tx, rule.currency)
       : { measure: { currency: rule.currency }, kept: {} }
-  const fitting = counting.flatMap((movement) => sideIn(movement, measure) ?? [])
+  const fitting = counting.flatMap((movement) => measureMovement(movement, measure) ?? [])
   const asked = { tx, partnerId, measure }
-  const found = new Map<string, readonly [evidence: Evidence, subjectId?: string]>()
+  const found = new Map<string, readonly [evidence: HitEvidence, subjectId?: string]>()
   const own = fitting.filter(({ customerId }) => customerId === null)
   const customers = fitting.filter(({ customerId }) => customerId !== null)
   for (const party of rule.kind === 'many_customers' ? [fitting] : [own, customers])
     if (party.length > 0)
-      for (const [id, ...hit] of await ofKind(asked, rule, party)) if (!found.has(id)) found.set(id, hit)
-  const hits = page.flatMap((movement): readonly Hit[] => {
+      for (const [id, ...hit] of await evaluateKind(asked, rule, party)) if (!found.has(id)) found.set(id, hit)
+  const hits = page.flatMap((movement): readonly RuleHit[] => {
     const [evidence, subjectId = movement.customerId ?? partnerId] = found.get(movement.id) ?? []
     return evidence === undefined ? [] : [{ movement, evidence: { ...evidence, ...kept }, subjectId }]
   })
@@ -91,11 +95,11 @@ export async function evaluate(
 }
 
 /** Reads the rates of all currencies, as a measure and as evidence. */
-async function overAll(
+async function measureAllCurrencies(
   rates: MonitoringDeps['rates'],
   tx: Tx,
   reference: Currency,
-): Promise<{ readonly measure: Measure; readonly kept: Pick<Evidence, 'rates' | 'ratesOn'> }> {
+): Promise<{ readonly measure: Measure; readonly kept: Pick<HitEvidence, 'rates' | 'ratesOn'> }> {
   const convert = await rates.converter(tx)
   const known = (Object.keys(currencies) as Currency[]).flatMap((currency) => {
     const found = convert({ amount: 1n, currency }, reference)
@@ -122,7 +126,10 @@ async function overAll(
  * counts with its debited amount, and conversions do not count. Undefined: it does not count. `patterns` does the same in
  * SQL.
  */
-function sideIn({ direction, ...movement }: Movement, { currency, rates }: Measure): Counted | undefined {
+function measureMovement(
+  { direction, ...movement }: Movement,
+  { currency, rates }: Measure,
+): MeasuredMovement | undefined {
   const isConversion = direction === 'Internal'
   if (rates !== undefined) {
     if (isConversion) return undefined
@@ -145,34 +152,39 @@ function sideIn({ direction, ...movement }: Movement, { currency, rates }: Measu
   return { ...movement, isConversion, amount: movement.userAmount, direction: isConversion ? 'Inward' : direction }
 }
 
-type Found = readonly (readonly [id: string, evidence: Evidence, subjectId?: string])[]
+type KindHits = readonly (readonly [id: string, evidence: HitEvidence, subjectId?: string])[]
 
-async function ofKind(asked: Asked, rule: RuleSettings, page: readonly Counted[]): Promise<Found> {
+async function evaluateKind(
+  asked: EvaluationContext,
+  rule: RuleSettings,
+  page: readonly MeasuredMovement[],
+): Promise<KindHits> {
   switch (rule.kind) {
     case 'velocity':
     case 'structuring':
-      return windows(asked, rule, page)
+      return findWindows(asked, rule, page)
     case 'new_payee':
-      return newPayees(asked, rule, page)
+      return findNewPayees(asked, rule, page)
     case 'dormant':
-      return dormant(asked, rule, page)
+      return findDormant(asked, rule, page)
     case 'round_trip':
-      return [...(await roundTrips(asked, rule, page)), ...(await circles(asked, rule, page))]
+      return [...(await findRoundTrips(asked, rule, page)), ...(await findCircles(asked, rule, page))]
     case 'country':
-      return countries(rule, page)
+      return findCountries(rule, page)
     case 'many_payers':
-      return manyPayers(asked, rule, page)
+      return findManyPayers(asked, rule, page)
     case 'many_customers':
-      return manyCustomers(asked, rule, page)
+      return findManyCustomers(asked, rule, page)
     case 'failures':
-      return failures(asked, rule, page)
+      return findFailures(asked, rule, page)
   }
 }
 
-type Rule<Kind extends RuleSettings['kind']> = Extract<RuleSettings, { readonly kind: Kind }>
+type RuleOfKind<Kind extends RuleSettings['kind']> = Extract<RuleSettings, { readonly kind: Kind }>
 
-const towards = (page: readonly Counted[], direction: Direction) => page.filter((each) => each.direction === direction)
-const wholeOf = ({ measure }: Asked, direction: Direction) => ({
+const inDirection = (page: readonly MeasuredMovement[], direction: Direction) =>
+  page.filter((each) => each.direction === direction)
+const allMovements = ({ measure }: EvaluationContext, direction: Direction) => ({
   direction,
   measure,
   amountMin: null,
@@ -181,7 +193,7 @@ const wholeOf = ({ measure }: Asked, direction: Direction) => ({
 })
 
 /** Computes the range of ids of every window of this length around a movement: ids are ordered by time. */
-const aroundOf = ({ id, customerId }: Counted, ms: number) => ({
+const idRange = ({ id, customerId }: MeasuredMovement, ms: number) => ({
   id,
   customerId,
   from: firstIdOf(after(momentOfId(id), -ms - clockDifferenceMs)),
@@ -193,46 +205,54 @@ const sessionMsMax = 2 * checkout.checkoutExpiry.secondsMax * secondMs
 /** The clock is read for the id and, a moment later, for the row. */
 const clockDifferenceMs = 60_000
 
-const evidenceOf = ({ count, sum, references }: Omit<patterns.Window, 'id'>): Evidence => ({
+const toEvidence = ({ count, sum, references }: Omit<patterns.Window, 'id'>): HitEvidence => ({
   count: Number(count),
   sum,
   references,
 })
 
 /** Returns the bounds of amounts just under a threshold: from `percent` of it to below it. */
-const justUnder = ({ threshold, percent }: Rule<'structuring'>) => ({
+const justUnder = ({ threshold, percent }: RuleOfKind<'structuring'>) => ({
   amountMin: (threshold * BigInt(percent) + 99n) / 100n,
   amountMax: threshold,
 })
 
-async function windows(asked: Asked, rule: Rule<'velocity' | 'structuring'>, page: readonly Counted[]): Promise<Found> {
+async function findWindows(
+  asked: EvaluationContext,
+  rule: RuleOfKind<'velocity' | 'structuring'>,
+  page: readonly MeasuredMovement[],
+): Promise<KindHits> {
   const { tx, partnerId, measure } = asked
   const { direction, ms, count: countMin } = rule
   const bounds = rule.kind === 'structuring' ? justUnder(rule) : { amountMin: null, amountMax: null }
   const sumMin = rule.kind === 'structuring' ? 0n : rule.sum
-  const inBounds = ({ amount }: Counted) =>
+  const inBounds = ({ amount }: MeasuredMovement) =>
     (bounds.amountMin === null || amount >= bounds.amountMin) &&
     (bounds.amountMax === null || amount < bounds.amountMax)
-  const around = towards(page, direction)
+  const around = inDirection(page, direction)
     .filter(inBounds)
-    .map((movement) => aroundOf(movement, ms))
+    .map((movement) => idRange(movement, ms))
   if (around.length === 0) return []
   const what = { direction, measure, ...bounds, parts }
   const rows = await patterns.windowsOf(tx, partnerId, around, { what, ms, countMin, sumMin })
-  return rows.map((row) => [row.id, evidenceOf(row)])
+  return rows.map((row) => [row.id, toEvidence(row)])
 }
 
-async function newPayees(asked: Asked, rule: Rule<'new_payee'>, page: readonly Counted[]): Promise<Found> {
+async function findNewPayees(
+  asked: EvaluationContext,
+  rule: RuleOfKind<'new_payee'>,
+  page: readonly MeasuredMovement[],
+): Promise<KindHits> {
   const { tx, partnerId, measure } = asked
   const { ms, sum } = rule
-  const payouts = towards(page, 'Outward').filter(({ beneficiaryId }) => beneficiaryId !== null)
+  const payouts = inDirection(page, 'Outward').filter(({ beneficiaryId }) => beneficiaryId !== null)
   if (payouts.length === 0) return []
   const beneficiaries = [...Map.groupBy(payouts, ({ beneficiaryId }) => beneficiaryId ?? '')].map(([id, own]) => ({
     id,
     at: new Date(Math.min(...own.map(({ createdAt }) => createdAt.getTime()))),
     to:
       own
-        .map((movement) => aroundOf(movement, ms).to)
+        .map((movement) => idRange(movement, ms).to)
         .toSorted()
         .at(-1) ?? '',
   }))
@@ -242,12 +262,18 @@ async function newPayees(asked: Asked, rule: Rule<'new_payee'>, page: readonly C
     const first = byBeneficiary.get(beneficiaryId ?? '')
     const ageMs = createdAt.getTime() - (first?.firstAt.getTime() ?? 0)
     if (first === undefined || ageMs > ms || first.sum < sum) return []
-    return [[id, { ...evidenceOf(first), fact: Math.round(ageMs / 60_000) }]]
+    return [[id, { ...toEvidence(first), fact: Math.round(ageMs / 60_000) }]]
   })
 }
 
-async function dormant({ tx, partnerId }: Asked, rule: Rule<'dormant'>, page: readonly Counted[]): Promise<Found> {
-  const large = towards(page, rule.direction).filter(({ amount, isConversion }) => amount >= rule.sum && !isConversion)
+async function findDormant(
+  { tx, partnerId }: EvaluationContext,
+  rule: RuleOfKind<'dormant'>,
+  page: readonly MeasuredMovement[],
+): Promise<KindHits> {
+  const large = inDirection(page, rule.direction).filter(
+    ({ amount, isConversion }) => amount >= rule.sum && !isConversion,
+  )
   if (large.length === 0) return []
   const rows = await patterns.previousOf(tx, partnerId, large)
   const byId = new Map(large.map((movement) => [movement.id, movement]))
@@ -260,12 +286,16 @@ async function dormant({ tx, partnerId }: Asked, rule: Rule<'dormant'>, page: re
   })
 }
 
-async function roundTrips(asked: Asked, rule: Rule<'round_trip'>, page: readonly Counted[]): Promise<Found> {
+async function findRoundTrips(
+  asked: EvaluationContext,
+  rule: RuleOfKind<'round_trip'>,
+  page: readonly MeasuredMovement[],
+): Promise<KindHits> {
   const { tx, partnerId, measure } = asked
   const { percent } = rule
   const known = page.filter(({ account, amount, isUndone }) => account !== null && amount >= rule.sum && !isUndone)
   if (known.length === 0) return []
-  const around = known.map((movement) => ({ ...movement, ...aroundOf(movement, rule.ms) }))
+  const around = known.map((movement) => ({ ...movement, ...idRange(movement, rule.ms) }))
   const rows = await patterns.returnsOf(tx, partnerId, around, { measure, percent, ms: rule.ms, parts })
   const byId = new Map(known.map((movement) => [movement.id, movement]))
   return rows.flatMap(({ id, reference, amount }) => {
@@ -276,66 +306,77 @@ async function roundTrips(asked: Asked, rule: Rule<'round_trip'>, page: readonly
 }
 
 /** Finds money that came back through other customers. */
-async function circles(
-  { tx, partnerId, measure }: Asked,
-  rule: Rule<'round_trip'>,
-  page: readonly Counted[],
-): Promise<Found> {
-  const got = towards(page, 'Inward').filter(
+async function findCircles(
+  { tx, partnerId, measure }: EvaluationContext,
+  rule: RuleOfKind<'round_trip'>,
+  page: readonly MeasuredMovement[],
+): Promise<KindHits> {
+  const got = inDirection(page, 'Inward').filter(
     ({ customerId, amount, isUndone }) => customerId !== null && amount >= rule.sum && !isUndone,
   )
   if (got.length === 0) return []
-  const around = got.map((movement) => ({ ...movement, ...aroundOf(movement, rule.ms) }))
+  const around = got.map((movement) => ({ ...movement, ...idRange(movement, rule.ms) }))
   const rows = await patterns.circlesOf(tx, partnerId, around, { measure, percent: rule.percent, ms: rule.ms })
   return rows.map(({ id, sum, references }) => [id, { count: references.length, sum, references }])
 }
 
 /** The rules with a window that does not count movements. */
-type ManyRule = Rule<'many_payers' | 'many_customers' | 'failures'>
+type CountRule = RuleOfKind<'many_payers' | 'many_customers' | 'failures'>
 
-async function manyPayers(asked: Asked, { ms, count: countMin }: ManyRule, page: readonly Counted[]): Promise<Found> {
-  const around = towards(page, 'Inward')
+async function findManyPayers(
+  asked: EvaluationContext,
+  { ms, count: countMin }: CountRule,
+  page: readonly MeasuredMovement[],
+): Promise<KindHits> {
+  const around = inDirection(page, 'Inward')
     .filter(({ isBack }) => !isBack)
-    .map((movement) => aroundOf(movement, ms))
+    .map((movement) => idRange(movement, ms))
   if (around.length === 0) return []
-  const reach = { what: wholeOf(asked, 'Inward'), by: 'account', ms, countMin } as const
+  const reach = { what: allMovements(asked, 'Inward'), by: 'account', ms, countMin } as const
   const rows = await patterns.distinctOf(asked.tx, asked.partnerId, around, reach)
-  return rows.map((row) => [row.id, evidenceOf(row)])
+  return rows.map((row) => [row.id, toEvidence(row)])
 }
 
 /** Finds accounts that many customers pay. Each customer has its own beneficiary, so that an account has several. */
-async function manyCustomers(
-  asked: Asked,
-  { ms, count: countMin }: ManyRule,
-  page: readonly Counted[],
-): Promise<Found> {
+async function findManyCustomers(
+  asked: EvaluationContext,
+  { ms, count: countMin }: CountRule,
+  page: readonly MeasuredMovement[],
+): Promise<KindHits> {
   const { tx, partnerId } = asked
-  const payouts = towards(page, 'Outward')
+  const payouts = inDirection(page, 'Outward')
   const paid = [...new Set(payouts.flatMap(({ beneficiaryId }) => beneficiaryId ?? []))]
   if (paid.length === 0) return []
   const same = new Map((await withSameAccounts(tx, partnerId, paid)).map(({ id, sameIds }) => [id, sameIds]))
   const around = payouts.flatMap((movement) => {
     const [first, ...others] = same.get(movement.beneficiaryId ?? '') ?? []
     if (first === undefined) return []
-    return [{ ...aroundOf(movement, ms), customerId: first, payees: `{${[first, ...others].join(',')}}` }]
+    return [{ ...idRange(movement, ms), customerId: first, payees: `{${[first, ...others].join(',')}}` }]
   })
   if (around.length === 0) return []
-  const reach = { what: wholeOf(asked, 'Outward'), by: 'customer', ms, countMin } as const
+  const reach = { what: allMovements(asked, 'Outward'), by: 'customer', ms, countMin } as const
   const rows = await patterns.distinctOf(tx, partnerId, around, reach)
   const subjects = new Map(around.map(({ id, customerId }) => [id, customerId]))
-  return rows.map((row) => [row.id, evidenceOf(row), subjects.get(row.id) ?? partnerId])
+  return rows.map((row) => [row.id, toEvidence(row), subjects.get(row.id) ?? partnerId])
 }
 
-async function failures(asked: Asked, { ms, count: countMin }: ManyRule, page: readonly Counted[]): Promise<Found> {
-  const around = page.filter(({ isFailed }) => isFailed).map((movement) => aroundOf(movement, ms))
+async function findFailures(
+  asked: EvaluationContext,
+  { ms, count: countMin }: CountRule,
+  page: readonly MeasuredMovement[],
+): Promise<KindHits> {
+  const around = page.filter(({ isFailed }) => isFailed).map((movement) => idRange(movement, ms))
   if (around.length === 0) return []
-  const what = { ...wholeOf(asked, 'Outward'), areFailed: true }
+  const what = { ...allMovements(asked, 'Outward'), areFailed: true }
   const rows = await patterns.windowsOf(asked.tx, asked.partnerId, around, { what, ms, countMin, sumMin: 0n })
-  return rows.map((row) => [row.id, evidenceOf(row)])
+  return rows.map((row) => [row.id, toEvidence(row)])
 }
 
-function countries({ direction, countries: listed, sum }: Rule<'country'>, page: readonly Counted[]): Found {
-  return towards(page, direction).flatMap(({ id, account, bic, amount, reference }) => {
+function findCountries(
+  { direction, countries: listed, sum }: RuleOfKind<'country'>,
+  page: readonly MeasuredMovement[],
+): KindHits {
+  return inDirection(page, direction).flatMap(({ id, account, bic, amount, reference }) => {
     const country = countryOf(account, bic)
     if (country === null || !listed.includes(country) || amount < sum) return []
     return [[id, { count: 1, sum: amount, references: [reference], fact: country }]]
@@ -356,7 +397,7 @@ export type MonitoringDeps = {
 }
 
 /** A version of a rule that is on. */
-export type Active = Pick<RuleRow, 'id' | 'version' | 'name'> & {
+export type ActiveRule = Pick<RuleRow, 'id' | 'version' | 'name'> & {
   readonly settings: RuleSettings
   readonly onSince: Date
 }

@@ -8,7 +8,7 @@
  * payout that an open or refused alert holds. Without active rules, monitoring does not read transactions.
  */
 export {
-  type MonitoringHoldsOf,
+  type FindMonitoringHolds,
   createMonitoring,
   type Monitoring,
   type Rule,

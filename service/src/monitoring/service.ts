@@ -13,22 +13,38 @@ import {
 } from '../kernel/index.ts'
 import { oldestTransactionStart, type Tx } from '../postgres/index.ts'
 import { type Movement, patterns, type Place, type Standing } from '../transactions/index.ts'
-import { type AskedRun, askRun, type Counted, daysOf, dayText, pageRows, stepRuns, tryRule } from './runs.ts'
-import { type Active, evaluate, type Evidence, type Hit, type MonitoringDeps, withParts } from './evaluate.ts'
-import { type Draft, settingsOfText } from './rules.ts'
+import {
+  type BacktestRequest,
+  requestBacktest,
+  type BacktestResult,
+  readDays,
+  formatDay,
+  pageRows,
+  runDueBacktest,
+  backtestRule,
+} from './runs.ts'
+import {
+  type ActiveRule,
+  evaluateRule,
+  type HitEvidence,
+  type RuleHit,
+  type MonitoringDeps,
+  replaceSessions,
+} from './evaluate.ts'
+import { type RuleDraft, parseSettings } from './rules.ts'
 import * as store from './store.ts'
-import { runsDue, runsOf } from './store.ts'
+import { runsDue, listRuns } from './store.ts'
 import type { NewCase } from '../cases/index.ts'
 import { defineJob, type Job } from '../postgres/jobs/index.ts'
 
 export type RuleState = 'Draft' | 'Proposed' | 'On' | 'OffProposed' | 'Off'
 export type Rule = store.RuleRow & { readonly state: RuleState }
 
-type Backtest = store.BacktestRow & Pick<Counted, 'examples'>
+type Backtest = store.BacktestRow & Pick<BacktestResult, 'examples'>
 
 /** The version that the person has read. Absent: any version. */
-type Seen = { readonly seen?: number }
-type Turn = Seen & { readonly id: string; readonly staff: string }
+type SeenVersion = { readonly seen?: number }
+type RuleSwitch = SeenVersion & { readonly id: string; readonly staff: string }
 
 export type Monitoring = {
   /**
@@ -37,11 +53,11 @@ export type Monitoring = {
    */
   readonly set: (
     tx: Tx,
-    given: { readonly id?: string; readonly draft: Draft; readonly staff: string } & Seen,
+    given: { readonly id?: string; readonly draft: RuleDraft; readonly staff: string } & SeenVersion,
   ) => Promise<Rule>
   /** Lists all versions of all rules, the last version of each first. */
   readonly rules: (tx: Tx) => Promise<readonly Rule[]>
-  readonly backtests: typeof store.backtestsOf
+  readonly backtests: typeof store.listBacktests
   /**
    * Backtests the last version of a rule over some days and stores the result, without opening alerts. Refuses:
    * not_found, validation_failed (days).
@@ -58,10 +74,10 @@ export type Monitoring = {
    */
   readonly askBacktest: (
     tx: Tx,
-    given: Seen & { readonly id: string } & Pick<AskedRun, 'from' | 'until' | 'staff'>,
+    given: SeenVersion & { readonly id: string } & Pick<BacktestRequest, 'from' | 'until' | 'staff'>,
   ) => Promise<Rule>
   /** Lists the backtest runs of a rule, newest first. */
-  readonly runs: typeof runsOf
+  readonly runs: typeof listRuns
   /** Runs a due backtest, and returns the number of claimed runs. */
   readonly runStep: () => Promise<number>
   /**
@@ -69,34 +85,34 @@ export type Monitoring = {
    * not_found, validation_failed (no backtest of this version, no person named, the same person, already on, `seen` is
    * another version).
    */
-  readonly turnOn: (tx: Tx, given: Turn) => Promise<Rule>
+  readonly turnOn: (tx: Tx, given: RuleSwitch) => Promise<Rule>
   /**
    * Turns off the active version: one person proposes, another confirms. Refuses: not_found, validation_failed (not on, no
    * person named, the same person, `seen` is another version).
    */
-  readonly turnOff: (tx: Tx, given: Turn) => Promise<Rule>
+  readonly turnOff: (tx: Tx, given: RuleSwitch) => Promise<Rule>
   /** Lists alerts of a partner after the cursor, oldest first. The cases with the same ids have their decisions. */
   readonly alerts: typeof store.alertsAfter
   /** Lists alerts of a partner, newest first. */
   readonly newestAlerts: typeof store.newestAlerts
   readonly rulesOfAlerts: typeof store.rulesOfAlerts
   /** Lists transactions of an alert after the cursor. */
-  readonly hits: typeof store.hitsOf
+  readonly hits: typeof store.listHits
   /** Finds payments by reference, for a report to an authority. */
   readonly payments: typeof patterns.paymentsOf
   /** Counts payouts of an alert: those that wait for its decision, those already sent or held otherwise (`left`), and ended ones. */
   readonly standingOf: (tx: Tx, partnerId: string, alertId: string) => Promise<Standing>
   /** Lists payouts that wait for the decision about an alert, oldest first, and sums all of them. */
-  readonly waitingOf: (tx: Tx, partnerId: string, alertId: string, rowsMax: number) => Promise<Waiting>
+  readonly waitingOf: (tx: Tx, partnerId: string, alertId: string, rowsMax: number) => Promise<WaitingPayouts>
   /** Lists the alerts that hold or held transactions. */
-  readonly holding: typeof store.holding
+  readonly holding: typeof store.holdingAlerts
   /** Evaluates `before` rules, opens their alerts, and returns which payouts alerts hold. */
-  readonly holdsOf: MonitoringHoldsOf
+  readonly holdsOf: FindMonitoringHolds
   /** Reads changed transactions. Returns the number of partners with more to read. */
   readonly step: () => Promise<number>
 }
 
-type Waiting = {
+type WaitingPayouts = {
   readonly payments: Awaited<ReturnType<typeof patterns.waitingOf>>
   readonly sums: Awaited<ReturnType<typeof patterns.waitingSums>>
 }
@@ -107,41 +123,41 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
   const { db, clockDifferenceMsMax, partnerIds } = deps
   let waiting: string[] = []
   const rulesEverOn = async () =>
-    (await store.rules(db)).flatMap((row) =>
+    (await store.allRules(db)).flatMap((row) =>
       row.onSince === null ? [] : [{ ...toActive(row), isOn: row.offSince === null }],
     )
   return {
     set: (tx, given) => setRule(deps, tx, given),
-    rules: async (tx) => (await store.rules(tx)).map(withState),
-    backtests: store.backtestsOf,
+    rules: async (tx) => (await store.allRules(tx)).map(withState),
+    backtests: store.listBacktests,
     backtest: (given) => backtest(deps, given),
     askBacktest: async (tx, { id, seen, ...asked }) => {
       const [last] = await lockRule(tx, id)
       refuseUnseen(last, seen)
-      await askRun(deps, tx, { ...asked, ruleId: id, version: last.version })
+      await requestBacktest(deps, tx, { ...asked, ruleId: id, version: last.version })
       return withState(last)
     },
-    runs: runsOf,
-    runStep: () => stepRuns(deps),
+    runs: listRuns,
+    runStep: () => runDueBacktest(deps),
     turnOn: (tx, given) => turnOn(deps, tx, given),
     turnOff: (tx, given) => turnOff(deps, tx, given),
     alerts: store.alertsAfter,
     newestAlerts: store.newestAlerts,
     rulesOfAlerts: store.rulesOfAlerts,
-    hits: store.hitsOf,
+    hits: store.listHits,
     payments: patterns.paymentsOf,
-    standingOf: (tx, partnerId, alertId) => patterns.standingOf(tx, partnerId, store.holdsOf(partnerId, alertId)),
+    standingOf: (tx, partnerId, alertId) => patterns.standingOf(tx, partnerId, store.alertHits(partnerId, alertId)),
     waitingOf: async (tx, partnerId, alertId, rowsMax) => {
-      const held = store.holdsOf(partnerId, alertId)
+      const held = store.alertHits(partnerId, alertId)
       return {
         payments: await patterns.waitingOf(tx, partnerId, held, rowsMax),
         sums: await patterns.waitingSums(tx, partnerId, held),
       }
     },
-    holding: store.holding,
-    holdsOf: createHoldsOf(deps, rulesEverOn),
+    holding: store.holdingAlerts,
+    holdsOf: createFindHolds(deps, rulesEverOn),
     step: async () => {
-      const on = (await store.rulesOn(db)).map(toActive)
+      const on = (await store.activeRules(db)).map(toActive)
       if (on.length === 0) return 0
       const horizon = after(await oldestTransactionStart(db), -clockDifferenceMsMax)
       if (waiting.length === 0) waiting = [...(await partnerIds(db))]
@@ -149,7 +165,7 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
       const failures: unknown[] = []
       for (const partnerId of waiting.splice(0, partnersPerStepMax))
         try {
-          if (await visit(deps, partnerId, on, horizon)) behind += 1
+          if (await readPartner(deps, partnerId, on, horizon)) behind += 1
         } catch (error) {
           failures.push(error)
         }
@@ -177,7 +193,7 @@ async function lockRule(tx: Tx, id: string): Promise<readonly [store.RuleRow, ..
   return [last, ...others]
 }
 
-async function change(tx: Tx, row: store.RuleRow): Promise<Rule> {
+async function saveRule(tx: Tx, row: store.RuleRow): Promise<Rule> {
   await store.changeRule(tx, row)
   return withState(row)
 }
@@ -221,34 +237,34 @@ async function setRule(
   })
 }
 
-async function turnOn({ clock, judgeTwo }: MonitoringDeps, tx: Tx, { id, staff, seen }: Turn): Promise<Rule> {
+async function turnOn({ clock, judgeTwo }: MonitoringDeps, tx: Tx, { id, staff, seen }: RuleSwitch): Promise<Rule> {
   if (isNoName(staff)) throw refuse('State who turns it on.')
   const [last, ...others] = await lockRule(tx, id)
   refuseUnseen(last, seen)
   if (last.onSince !== null) throw refuse(`Version ${last.version} was already turned on. Create a new version.`)
-  const tests = await store.backtestsOf(tx, id)
+  const tests = await store.listBacktests(tx, id)
   if (!tests.some(({ version }) => version === last.version))
     throw refuse(`Version ${last.version} does not have a backtest. Run "monitoring rule backtest" first.`)
   const now = clock.now()
   const { proposedBy } = last
   const not = proposedBy === null ? undefined : await judgeTwo(tx, { name: proposedBy }, { name: staff })
   // If the proposer may no longer propose, this person proposes it again.
-  if (proposedBy === null || not?.who === 'author') return change(tx, { ...last, proposedBy: staff, proposedAt: now })
+  if (proposedBy === null || not?.who === 'author') return saveRule(tx, { ...last, proposedBy: staff, proposedAt: now })
   if (not !== undefined) throw refuse(not.why)
   for (const other of others)
-    if (other.onSince !== null && other.offSince === null) await change(tx, { ...other, offBy: staff, offSince: now })
-  return change(tx, { ...last, onBy: staff, onSince: now })
+    if (other.onSince !== null && other.offSince === null) await saveRule(tx, { ...other, offBy: staff, offSince: now })
+  return saveRule(tx, { ...last, onBy: staff, onSince: now })
 }
 
-const toActive = ({ id, version, name, settings, onSince }: store.RuleRow): Active => ({
+const toActive = ({ id, version, name, settings, onSince }: store.RuleRow): ActiveRule => ({
   id,
   version,
   name,
-  settings: settingsOfText(settings),
+  settings: parseSettings(settings),
   onSince: onSince ?? new Date(0),
 })
 
-async function turnOff({ clock, judgeTwo }: MonitoringDeps, tx: Tx, { id, staff, seen }: Turn): Promise<Rule> {
+async function turnOff({ clock, judgeTwo }: MonitoringDeps, tx: Tx, { id, staff, seen }: RuleSwitch): Promise<Rule> {
   if (isNoName(staff)) throw refuse('State who turns it off.')
   const row = (await lockRule(tx, id)).find(({ onSince, offSince }) => onSince !== null && offSince === null)
   if (row === undefined) throw refuse('The rule is not on.')
@@ -257,34 +273,39 @@ async function turnOff({ clock, judgeTwo }: MonitoringDeps, tx: Tx, { id, staff,
   const { offProposedBy } = row
   const not = offProposedBy === null ? undefined : await judgeTwo(tx, { name: offProposedBy }, { name: staff })
   if (offProposedBy === null || not?.who === 'author')
-    return change(tx, { ...row, offProposedBy: staff, offProposedAt: now })
+    return saveRule(tx, { ...row, offProposedBy: staff, offProposedAt: now })
   if (not !== undefined) throw refuse(not.why)
-  return change(tx, { ...row, offBy: staff, offSince: now })
+  return saveRule(tx, { ...row, offBy: staff, offSince: now })
 }
 
 /** Reads a page of a partner's changes before `horizon`, before which all database transactions have ended. True: there are more. */
-async function visit(deps: MonitoringDeps, partnerId: string, on: readonly Active[], horizon: Date): Promise<boolean> {
+async function readPartner(
+  deps: MonitoringDeps,
+  partnerId: string,
+  on: readonly ActiveRule[],
+  horizon: Date,
+): Promise<boolean> {
   const since = new Date(Math.min(...on.map(({ onSince }) => onSince.getTime())))
   const start: Place = { changedAt: after(since, -1), transactionId: nilId }
   const placeIn = async (tx: Tx): Promise<Place> => {
-    const place = await store.progressOf(tx, partnerId)
+    const place = await store.readProgress(tx, partnerId)
     return place === undefined || place.changedAt < start.changedAt ? start : place
   }
   // Most reads find nothing and do not need a transaction.
   const first = await patterns.changedAfter(deps.db, partnerId, await placeIn(deps.db), horizon, 1)
   if (first.length === 0) return false
   return deps.db.transaction(async (tx) => {
-    if (!(await store.claim(tx, partnerId, start))) return false
+    if (!(await store.claimPartner(tx, partnerId, start))) return false
     const page = await patterns.changedAfter(tx, partnerId, await placeIn(tx), horizon, pageRows)
     const last = page.at(-1)
     if (last === undefined) return false
-    const movements = await withParts(tx, partnerId, page)
+    const movements = await replaceSessions(tx, partnerId, page)
     for (const rule of on) {
       // `findHolds` evaluates payouts that have not begun. A payout that begins now changes, and is read again.
       const isLeftToGate = ({ isUnbegun }: Movement) => isUnbegun && rule.settings.when === 'before'
       const own = movements.filter((movement) => movement.changedAt >= rule.onSince && !isLeftToGate(movement))
-      const hits = await evaluate(deps, tx, partnerId, rule.settings, own)
-      if (hits.length > 0) await record(deps, tx, partnerId, rule, hits, false)
+      const hits = await evaluateRule(deps, tx, partnerId, rule.settings, own)
+      if (hits.length > 0) await recordHits(deps, tx, partnerId, rule, hits, false)
     }
     store.setProgress(tx, partnerId, { changedAt: last.changedAt, transactionId: last.id })
     return page.length === pageRows
@@ -296,11 +317,11 @@ async function backtest(
   { id, from, until, staff }: Parameters<Monitoring['backtest']>[0],
 ): Promise<Backtest> {
   const { db, clock } = deps
-  const [last] = (await store.rules(db)).filter((row) => row.id === id)
+  const [last] = (await store.allRules(db)).filter((row) => row.id === id)
   if (last === undefined) throw new Refusal('not_found', 'No such rule.')
-  const days = daysOf(from, until)
-  const { examples, ...counted } = await tryRule(deps, settingsOfText(last.settings), days, () => Promise.resolve())
-  const named = { ruleId: id, version: last.version, id: newId(), fromDay: from, untilDay: dayText(days.before) }
+  const days = readDays(from, until)
+  const { examples, ...counted } = await backtestRule(deps, parseSettings(last.settings), days, () => Promise.resolve())
+  const named = { ruleId: id, version: last.version, id: newId(), fromDay: from, untilDay: formatDay(days.before) }
   const row = { ...named, ...counted, ranBy: staff, ranAt: clock.now() }
   await store.insertBacktest(db, row)
   return { ...row, examples }
@@ -317,7 +338,7 @@ type BeginningPayout = {
 }
 /** `open`: two persons have yet to decide. `refused`: they have refused the payout. */
 type MonitoringHold = 'open' | 'refused'
-export type MonitoringHoldsOf = (
+export type FindMonitoringHolds = (
   payouts: readonly BeginningPayout[],
 ) => Promise<(payout: BeginningPayout) => MonitoringHold | undefined>
 
@@ -325,12 +346,15 @@ export type MonitoringHoldsOf = (
 const rulesAgeMsMax = 5 * secondMs
 
 /** A version that is or was on: payouts that it found still wait after it was turned off. */
-type EverOn = Active & { readonly isOn: boolean }
+type EverActiveRule = ActiveRule & { readonly isOn: boolean }
 
-function createHoldsOf(deps: MonitoringDeps, rulesEverOn: () => Promise<readonly EverOn[]>): MonitoringHoldsOf {
+function createFindHolds(
+  deps: MonitoringDeps,
+  rulesEverOn: () => Promise<readonly EverActiveRule[]>,
+): FindMonitoringHolds {
   const { clock } = deps
-  let known: { readonly rules: readonly EverOn[]; readonly until: Date } | undefined
-  const rulesBefore = async (): Promise<readonly EverOn[]> => {
+  let known: { readonly rules: readonly EverActiveRule[]; readonly until: Date } | undefined
+  const rulesBefore = async (): Promise<readonly EverActiveRule[]> => {
     const now = clock.now()
     if (known === undefined || now >= known.until)
       known = {
@@ -346,29 +370,29 @@ function createHoldsOf(deps: MonitoringDeps, rulesEverOn: () => Promise<readonly
       isHeld || rules.some(({ settings: { partners } }) => partners === null || partners.includes(partnerId))
     for (const [partnerId, own] of Map.groupBy(payouts.filter(isAsked), (payout) => payout.partnerId)) {
       const ids = own.map(({ transactionId }) => transactionId)
-      for (const [id, hold] of await holdsOfPartner(deps, rules, partnerId, ids))
+      for (const [id, hold] of await findPartnerHolds(deps, rules, partnerId, ids))
         found.set(partnerKey(partnerId, id), hold)
     }
     return ({ partnerId, transactionId }) => found.get(partnerKey(partnerId, transactionId))
   }
 }
 
-type Holds = ReadonlyMap<string, MonitoringHold>
+type PartnerHolds = ReadonlyMap<string, MonitoringHold>
 
-async function holdsOfPartner(
+async function findPartnerHolds(
   deps: MonitoringDeps,
-  rules: readonly EverOn[],
+  rules: readonly EverActiveRule[],
   partnerId: string,
   ids: readonly string[],
-): Promise<Holds> {
+): Promise<PartnerHolds> {
   const standing = await standingHolds(deps, deps.db, partnerId, ids)
   const free = ids.filter((id) => !standing.has(id))
   const on = rules.filter(({ isOn }) => isOn)
   if (free.length === 0 || on.length === 0) return standing
   const page = await patterns.byIds(deps.db, partnerId, free)
-  const hits: { readonly rule: Active; readonly own: readonly Hit[] }[] = []
+  const hits: { readonly rule: ActiveRule; readonly own: readonly RuleHit[] }[] = []
   for (const rule of on) {
-    const own = await evaluate(deps, deps.db, partnerId, rule.settings, page).catch((error: unknown) => {
+    const own = await evaluateRule(deps, deps.db, partnerId, rule.settings, page).catch((error: unknown) => {
       if (error instanceof Refusal && error.code === 'fx_rates_unavailable') return undefined
       throw error
     })
@@ -378,11 +402,11 @@ async function holdsOfPartner(
   }
   if (hits.length === 0) return standing
   const matching = [...new Set(hits.flatMap(({ own }) => own.map(({ movement }) => movement.id)))]
-  const opened = await deps.db.transaction(async (tx): Promise<Holds> => {
+  const opened = await deps.db.transaction(async (tx): Promise<PartnerHolds> => {
     // Another process opens alerts of this partner: the payouts wait and are evaluated again later.
-    const isClaimed = await store.claim(tx, partnerId, { changedAt: new Date(0), transactionId: nilId })
+    const isClaimed = await store.claimPartner(tx, partnerId, { changedAt: new Date(0), transactionId: nilId })
     if (!isClaimed) return new Map(matching.map((id) => [id, 'open']))
-    for (const { rule, own } of hits) await record(deps, tx, partnerId, rule, own, true)
+    for (const { rule, own } of hits) await recordHits(deps, tx, partnerId, rule, own, true)
     return standingHolds(deps, tx, partnerId, matching)
   })
   return new Map([...standing, ...opened])
@@ -394,8 +418,8 @@ async function standingHolds(
   tx: Tx,
   partnerId: string,
   ids: readonly string[],
-): Promise<Holds> {
-  const rows = await store.holding(tx, partnerId, ids)
+): Promise<PartnerHolds> {
+  const rows = await store.holdingAlerts(tx, partnerId, ids)
   if (rows.length === 0) return new Map()
   const resolutions = await cases.resolutionsOf(tx, partnerId, [...new Set(rows.map(({ alertId }) => alertId))])
   const holds = new Map<string, MonitoringHold>()
@@ -410,15 +434,15 @@ async function standingHolds(
 // Alerts: one open case for each rule and subject. Further transactions join it until two persons decide it.
 
 /** Stores new hits of a rule, each with its alert. `holds`: the hits are payouts that wait for the decision. */
-async function record(
+async function recordHits(
   { cases, clock }: Pick<MonitoringDeps, 'cases' | 'clock'>,
   tx: Tx,
   partnerId: string,
-  rule: Active,
-  hits: readonly Hit[],
+  rule: ActiveRule,
+  hits: readonly RuleHit[],
   holds: boolean,
 ): Promise<void> {
-  const known = await store.foundBefore(
+  const known = await store.alreadyFound(
     tx,
     partnerId,
     rule.id,
@@ -428,7 +452,7 @@ async function record(
   if (fresh.length === 0) return
   const now = clock.now()
   const bySubject = Map.groupBy(fresh, ({ subjectId }) => subjectId)
-  const open = await openAlerts({ cases }, tx, partnerId, rule.id, [...bySubject.keys()], holds)
+  const open = await findOpenAlerts({ cases }, tx, partnerId, rule.id, [...bySubject.keys()], holds)
   const opened = [...bySubject].flatMap(([subjectId, [first]]) =>
     open.has(subjectId) || first === undefined
       ? []
@@ -441,7 +465,7 @@ async function record(
     )
     await cases.record(
       tx,
-      opened.map(({ row, first }) => caseOf(rule, row, first)),
+      opened.map(({ row, first }) => alertCase(rule, row, first)),
     )
   }
   const alertOf = new Map([...open, ...opened.map(({ row }) => [row.subjectId, row.id] as const)])
@@ -454,7 +478,7 @@ async function record(
         transactionId,
         alertId: alertOf.get(subjectId) ?? '',
         reference,
-        evidence: JSON.stringify(shown(evidence, rule.settings.currency)),
+        evidence: JSON.stringify(evidenceJson(evidence, rule.settings.currency)),
         foundAt: now,
         holds,
       })),
@@ -463,7 +487,7 @@ async function record(
 }
 
 /** Finds undecided alerts by subject. A held payout does not join an alert with a proposal, because the proposer has not seen it. */
-async function openAlerts(
+async function findOpenAlerts(
   { cases }: Pick<MonitoringDeps, 'cases'>,
   tx: Tx,
   partnerId: string,
@@ -472,7 +496,7 @@ async function openAlerts(
   holds: boolean,
 ): Promise<ReadonlyMap<string, string>> {
   const open = new Map<string, string>()
-  for (const { id, subjectId } of await store.lastAlerts(tx, partnerId, ruleId, subjectIds)) {
+  for (const { id, subjectId } of await store.newestAlertsBySubject(tx, partnerId, ruleId, subjectIds)) {
     // The lock prevents a decision by a person who has not seen the transactions that join now.
     const found = await cases.hold(tx, partnerId, id)
     const isOpen = found !== undefined && found.resolution === null
@@ -481,7 +505,7 @@ async function openAlerts(
   return open
 }
 
-const shown = ({ sum, ...evidence }: Evidence, currency: Currency) => ({
+const evidenceJson = ({ sum, ...evidence }: HitEvidence, currency: Currency) => ({
   ...evidence,
   sum: amountText(sum, currency),
   currency,
@@ -492,10 +516,10 @@ const subjectText = (partnerId: string, subjectId: string, kind: string): string
   `${subjectId === partnerId ? 'partner' : kind === 'many_customers' ? 'payee' : 'customer'} ${subjectId}`
 
 /** Makes the case of an alert, with the same id. It has ids and references, without names. */
-function caseOf(
-  { id: ruleId, version, name, settings }: Active,
+function alertCase(
+  { id: ruleId, version, name, settings }: ActiveRule,
   { partnerId, id, subjectId }: store.AlertRow,
-  { movement, evidence }: Hit,
+  { movement, evidence }: RuleHit,
 ): NewCase {
   return {
     id,
@@ -509,7 +533,7 @@ function caseOf(
       rule: { id: ruleId, version, name, kind: settings.kind, severity: settings.severity, when: settings.when },
       ...(movement.customerId === null ? {} : { customerId: movement.customerId }),
       reference: movement.reference,
-      ...shown(evidence, settings.currency),
+      ...evidenceJson(evidence, settings.currency),
     },
     booked: null,
   }

@@ -31,7 +31,7 @@ function readCodes(value: string | undefined): FiuCodes {
 }
 
 /** Reads the parts of a text between semicolons; null without a text. */
-const partsOf =
+const readParts =
   (names: readonly string[]) =>
   (value: string | undefined): readonly string[] | null => {
     const parts = value?.split(';').map((part) => part.trim()) ?? null
@@ -49,14 +49,15 @@ export const monitoringSettings = {
   },
   FIU_REPORTING_PERSON: {
     default: 'none',
-    description: 'The reporting person: first names and last name, separated by a semicolon, for example `Ada;Lovelace`',
-    read: partsOf(['FIRST NAMES', 'LAST NAME']),
+    description:
+      'The reporting person: first names and last name, separated by a semicolon, for example `Ada;Lovelace`',
+    read: readParts(['FIRST NAMES', 'LAST NAME']),
   },
   FIU_LOCATION: {
     default: 'none',
     description:
       'Your address: street, city and country, separated by semicolons, for example `Main Street 1;Vilnius;LT`',
-    read: partsOf(['STREET', 'CITY', 'COUNTRY']),
+    read: readParts(['STREET', 'CITY', 'COUNTRY']),
   },
   FIU_CODES: {
     default: 'report=STR,submission=E, and - for the others',

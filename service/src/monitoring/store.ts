@@ -34,14 +34,14 @@ const ruleColumns = sql`id, version, name, kind, settings, made_by, made_at, pro
   off_proposed_by, off_proposed_at, off_by, off_since`
 
 /** Lists all versions, the last version of each rule first. */
-export function rules(tx: Tx): Promise<readonly RuleRow[]> {
-  return tx.rows<RuleRow>(sql`/* monitoring.rules */
+export function allRules(tx: Tx): Promise<readonly RuleRow[]> {
+  return tx.rows<RuleRow>(sql`/* monitoring.allRules */
     select ${ruleColumns} from monitoring.rules order by id, version desc`)
 }
 
 /** Lists the versions that are on: at most one of each rule. */
-export function rulesOn(tx: Tx): Promise<readonly RuleRow[]> {
-  return tx.rows<RuleRow>(sql`/* monitoring.rulesOn */
+export function activeRules(tx: Tx): Promise<readonly RuleRow[]> {
+  return tx.rows<RuleRow>(sql`/* monitoring.activeRules */
     select ${ruleColumns} from monitoring.rules where on_since is not null and off_since is null order by id`)
 }
 
@@ -82,8 +82,8 @@ export type BacktestRow = {
 }
 
 /** Lists backtests of a rule, newest first. */
-export function backtestsOf(tx: Tx, ruleId: string): Promise<readonly BacktestRow[]> {
-  return tx.rows<BacktestRow>(sql`/* monitoring.backtestsOf */
+export function listBacktests(tx: Tx, ruleId: string): Promise<readonly BacktestRow[]> {
+  return tx.rows<BacktestRow>(sql`/* monitoring.listBacktests */
     select rule_id, version, id, from_day, until_day, transactions, hits, subjects, ran_by, ran_at
     from monitoring.backtests where rule_id = ${ruleId} order by id desc`)
 }
@@ -96,17 +96,17 @@ export async function insertBacktest(tx: Tx, row: BacktestRow): Promise<void> {
 }
 
 /** Reads the position up to which a partner was read; undefined if it was not read yet. */
-export function progressOf(tx: Tx, partnerId: string): Promise<Place | undefined> {
-  return tx.row<Place>(sql`/* monitoring.progressOf */
+export function readProgress(tx: Tx, partnerId: string): Promise<Place | undefined> {
+  return tx.row<Place>(sql`/* monitoring.readProgress */
     select changed_at, transaction_id from monitoring.progress where partner_id = ${partnerId}`)
 }
 
 /** Locks the position of a partner. Returns false if another process reads the partner. */
-export async function claim(tx: Tx, partnerId: string, start: Place): Promise<boolean> {
-  await tx.run(sql`/* monitoring.claim */
+export async function claimPartner(tx: Tx, partnerId: string, start: Place): Promise<boolean> {
+  await tx.run(sql`/* monitoring.claimPartner */
     insert into monitoring.progress (partner_id, changed_at, transaction_id)
     values (${partnerId}, ${start.changedAt}, ${start.transactionId}) on conflict (partner_id) do nothing`)
-  const locked = await tx.row(sql`/* monitoring.claim */
+  const locked = await tx.row(sql`/* monitoring.claimPartner */
     select 1 as one from monitoring.progress where partner_id = ${partnerId} for update skip locked`)
   return locked !== undefined
 }
@@ -128,13 +128,13 @@ export type AlertRow = {
 }
 
 /** Finds the newest alert of a rule about each of these subjects. */
-export function lastAlerts(
+export function newestAlertsBySubject(
   tx: Tx,
   partnerId: string,
   ruleId: string,
   subjectIds: readonly string[],
 ): Promise<readonly AlertRow[]> {
-  return tx.rows<AlertRow>(sql`/* monitoring.lastAlerts */
+  return tx.rows<AlertRow>(sql`/* monitoring.newestAlertsBySubject */
     select distinct on (subject_id) partner_id, id, rule_id, version, subject_id, opened_at from monitoring.alerts
     where partner_id = ${partnerId} and rule_id = ${ruleId} and subject_id = any(${[...subjectIds]}::uuid[])
     order by subject_id, id desc`)
@@ -164,13 +164,13 @@ export type HitRow = {
 }
 
 /** Finds the transactions that the rule has already found. */
-export async function foundBefore(
+export async function alreadyFound(
   tx: Tx,
   partnerId: string,
   ruleId: string,
   transactionIds: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  const rows = await tx.rows<{ readonly transactionId: string }>(sql`/* monitoring.foundBefore */
+  const rows = await tx.rows<{ readonly transactionId: string }>(sql`/* monitoring.alreadyFound */
     select transaction_id from monitoring.hits
     where partner_id = ${partnerId} and rule_id = ${ruleId} and transaction_id = any(${[...transactionIds]}::uuid[])`)
   return new Set(rows.map(({ transactionId }) => transactionId))
@@ -196,12 +196,12 @@ export async function insertHits(tx: Tx, rows: readonly HitRow[]): Promise<void>
 }
 
 /** Lists the alerts that hold or held these transactions. */
-export function holding(
+export function holdingAlerts(
   tx: Tx,
   partnerId: string,
   transactionIds: readonly string[],
 ): Promise<readonly Pick<HitRow, 'transactionId' | 'alertId'>[]> {
-  return tx.rows(sql`/* monitoring.holding */
+  return tx.rows(sql`/* monitoring.holdingAlerts */
     select transaction_id, alert_id from monitoring.hits
     where partner_id = ${partnerId} and transaction_id = any(${[...transactionIds]}::uuid[]) and holds`)
 }
@@ -244,25 +244,25 @@ export function rulesOfAlerts(
 }
 
 /** Makes the query of the transactions of an alert, and whether it holds each. */
-export const holdsOf = (partnerId: string, alertId: string): Sql => sql`/* monitoring.holdsOf */
+export const alertHits = (partnerId: string, alertId: string): Sql => sql`/* monitoring.alertHits */
   select transaction_id, holds from monitoring.hits where partner_id = ${partnerId} and alert_id = ${alertId}`
 
 /** Lists transactions of an alert after the cursor, oldest first. */
-export function hitsOf(
+export function listHits(
   tx: Tx,
   partnerId: string,
   alertId: string,
   afterId: string,
   rowsMax: number,
 ): Promise<readonly HitRow[]> {
-  return tx.rows<HitRow>(sql`/* monitoring.hitsOf */
+  return tx.rows<HitRow>(sql`/* monitoring.listHits */
     select partner_id, rule_id, transaction_id, alert_id, reference, evidence, found_at, holds from monitoring.hits
     where partner_id = ${partnerId} and alert_id = ${alertId} and transaction_id > ${afterId} order by transaction_id limit ${rowsMax}`)
 }
 
 // Personal columns of monitoring: hits link payments of a person. The alert and the ids stay.
 
-const foundBy = (by: 'alert_id' | 'transaction_id'): PersonalColumns => ({
+const personalHits = (by: 'alert_id' | 'transaction_id'): PersonalColumns => ({
   table: 'monitoring.hits',
   by,
   erased: { reference: '', evidence: '{}' },
@@ -273,17 +273,17 @@ export const keptAlerts: KeptTable = {
   table: 'monitoring.alerts',
   isOver: ({ partnerId, endedBefore }) => sql`opened_at < ${endedBefore} and not exists (
     select from monitoring.hits hit where hit.partner_id = ${partnerId} and hit.alert_id = kept.id and hit.found_at >= ${endedBefore})`,
-  personal: [foundBy('alert_id')],
+  personal: [personalHits('alert_id')],
 }
 
 /** Erases the hits of the payments of an erased customer. */
 export async function eraseHits(tx: Tx, partnerId: string, transactionIds: readonly string[]): Promise<void> {
-  await erasePersonal(tx, foundBy('transaction_id'), partnerId, transactionIds)
+  await erasePersonal(tx, personalHits('transaction_id'), partnerId, transactionIds)
 }
 
 // The SQL of backtest runs. They belong to the operator.
 
-export type RunRow = {
+export type BacktestRunRow = {
   readonly id: string
   readonly ruleId: string
   readonly version: number
@@ -300,19 +300,19 @@ export type RunRow = {
   readonly problem: 'too_many' | 'failed' | null
   readonly endedAt: Date | null
 }
-type Key = { readonly id: string; readonly leaseId: string }
+type LeasedRun = { readonly id: string; readonly leaseId: string }
 
 const columns = sql`id, rule_id, version, from_day, until_day, asked_by, asked_at, transactions,
   attempts, due_at, lease_id, problem, ended_at`
 const runsShown = 20
 
 /** Lists the runs of a rule, newest first. */
-export function runsOf(tx: Tx, ruleId: string): Promise<readonly RunRow[]> {
-  return tx.rows<RunRow>(sql`/* monitoring.runsOf */
+export function listRuns(tx: Tx, ruleId: string): Promise<readonly BacktestRunRow[]> {
+  return tx.rows<BacktestRunRow>(sql`/* monitoring.listRuns */
     select ${columns} from monitoring.backtest_runs where rule_id = ${ruleId} order by id desc limit ${runsShown}`)
 }
 
-export async function insertRun(tx: Tx, row: RunRow): Promise<void> {
+export async function insertRun(tx: Tx, row: BacktestRunRow): Promise<void> {
   await tx.run(sql`/* monitoring.insertRun */
     insert into monitoring.backtest_runs (id, rule_id, version, from_day, until_day, asked_by, asked_at, transactions, attempts, due_at)
     values (${row.id}, ${row.ruleId}, ${row.version}, ${row.fromDay}::date, ${row.untilDay}::date, ${row.askedBy}, ${row.askedAt},
@@ -328,8 +328,8 @@ export function claimRun(
   tx: Tx,
   lease: { readonly id: string; readonly until: Date },
   now: Date,
-): Promise<RunRow | undefined> {
-  return tx.row<RunRow>(sql`/* monitoring.claimRun */
+): Promise<BacktestRunRow | undefined> {
+  return tx.row<BacktestRunRow>(sql`/* monitoring.claimRun */
     update monitoring.backtest_runs set lease_id = ${lease.id}, due_at = ${lease.until}, attempts = attempts + 1, transactions = 0
     where id = any(array(
       select id from monitoring.backtest_runs where due_at <= ${now} order by due_at, id for update skip locked limit 1))
@@ -337,14 +337,19 @@ export function claimRun(
 }
 
 /** Renews the lease of a run. Returns 0 if it was lost. */
-export function renewRun(tx: Tx, { id, leaseId }: Key, transactions: bigint, until: Date): Promise<number> {
+export function renewRun(tx: Tx, { id, leaseId }: LeasedRun, transactions: bigint, until: Date): Promise<number> {
   return tx.run(sql`/* monitoring.renewRun */
     update monitoring.backtest_runs set due_at = ${until}, transactions = ${transactions}
     where id = ${id} and lease_id = ${leaseId}`)
 }
 
 /** Ends a run. Returns 0 if its lease was lost. */
-export function endRun(tx: Tx, { id, leaseId }: Key, problem: RunRow['problem'], now: Date): Promise<number> {
+export function endRun(
+  tx: Tx,
+  { id, leaseId }: LeasedRun,
+  problem: BacktestRunRow['problem'],
+  now: Date,
+): Promise<number> {
   return tx.run(sql`/* monitoring.endRun */
     update monitoring.backtest_runs set due_at = null, lease_id = null, problem = ${problem}, ended_at = ${now}
     where id = ${id} and lease_id = ${leaseId}`)

@@ -37,7 +37,7 @@ export type BankFileFacts = BankFile & {
 }
 
 export const bankFileFilters = ['all', 'received', 'aside', 'sent', 'unsent'] as const
-export type BankFilesWanted = {
+export type BankFilesQuery = {
   /** Undefined: all banks. */
   readonly connector: string | undefined
   readonly show: (typeof bankFileFilters)[number]
@@ -105,7 +105,7 @@ export type BankFiles = {
   /** The configured banks. */
   readonly connectorIds: readonly string[]
   /** Lists files, newest first. */
-  readonly page: (tx: Tx, wanted: BankFilesWanted) => Promise<readonly BankFile[]>
+  readonly page: (tx: Tx, wanted: BankFilesQuery) => Promise<readonly BankFile[]>
   /** Lists the files with this name or message id, newest first. */
   readonly named: (tx: Tx, text: string, rowsMax: number) => Promise<readonly BankFile[]>
   readonly byId: (tx: Tx, id: string) => Promise<BankFileFacts | undefined>

@@ -5,25 +5,25 @@ export const bankTextCharsMax = 500
 /** Limits the characters that are cleaned, so that the text of a hostile file costs little. */
 const readCharsMax = 8 * bankTextCharsMax
 
-const ends = /[\p{Cc}\p{Zl}\p{Zp}]/gu
+const lineEnds = /[\p{Cc}\p{Zl}\p{Zp}]/gu
 /** Direction marks, zero-width characters, private use characters and lone surrogates. */
 const invisible = /[\p{Cf}\p{Co}\p{Cn}\p{Cs}]/gu
-const tags = /<(?:[/!?]?[a-z]|!--)[^<>]*>/gi
+const markupTags = /<(?:[/!?]?[a-z]|!--)[^<>]*>/gi
 const placeholder = /^(?:NOT ?PROVIDED|N\/?A|NONE|UNKNOWN|[-.0\s]*)$/i
 
 /**
  * Joins texts to one line of limited length without control characters, direction marks and markup; null if the result is
  * empty or a placeholder. Idempotent.
  */
-export function bankTextOf(texts: readonly string[]): string | null {
+export function joinBankTexts(texts: readonly string[]): string | null {
   const plain = texts
     .join(' ')
     .slice(0, readCharsMax)
     .toWellFormed()
-    .replaceAll(ends, ' ')
+    .replaceAll(lineEnds, ' ')
     .replaceAll(invisible, '')
     .normalize('NFC')
-    .replaceAll(tags, ' ')
+    .replaceAll(markupTags, ' ')
     .replaceAll('<', '‹')
     .replaceAll('>', '›')
     .replaceAll(/\s+/gu, ' ')

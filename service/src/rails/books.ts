@@ -23,7 +23,7 @@ export type BankStatement = {
   /** True if all its entries are stored. */
   readonly taken: boolean
   /** What the numbers of the bank's statements prove. */
-  readonly numbering: Numbering
+  readonly numbering: StatementNumbering
 }
 
 export type EntrySums = {
@@ -85,14 +85,19 @@ export type PendingReport = {
   /** The payment of the report, if there is one. */
   readonly instruction: BankInstruction | undefined
 }
-export type Pending = {
+export type PendingReports = {
   readonly reports: readonly PendingReport[]
   /** The entries of the reports and their payments. */
   readonly entries: ReadonlyMap<string, BankEntry>
 }
 
-type Position = { readonly createdAt: Date; readonly id: string } | undefined
-type ReadEntries = (tx: Tx, account: BooksAccount, after: Position, rowsMax: number) => Promise<readonly BankEntry[]>
+type EntryPosition = { readonly createdAt: Date; readonly id: string } | undefined
+type ReadEntries = (
+  tx: Tx,
+  account: BooksAccount,
+  after: EntryPosition,
+  rowsMax: number,
+) => Promise<readonly BankEntry[]>
 type ReadInstructions = (
   tx: Tx,
   connector: string,
@@ -129,7 +134,7 @@ export type BankBooks = {
     connector: string,
     currency: Currency,
   ) => Promise<readonly (Sums & { readonly status: 'queued' | 'at_bank' | 'missing' })[]>
-  readonly pending: (tx: Tx, connector: string) => Promise<Pending>
+  readonly pending: (tx: Tx, connector: string) => Promise<PendingReports>
   /** Lists entries that are not on a statement yet, oldest first. */
   readonly entriesNotOnStatement: ReadEntries
   /** Lists entries that the ledger does not have yet, oldest first. */
@@ -205,30 +210,33 @@ export type Versions<S> = ReadonlyMap<S, readonly S[]>
 
 const pageForm = / page (\d+)$/
 /** Formats the id of a page of a statement. */
-export const pageIdOf = (id: string, page: string): string => `${id} page ${page}`
-export const pageNumberOf = ({ statementId }: Pick<Statement, 'statementId'>): number =>
+export const formatPageId = (id: string, page: string): string => `${id} page ${page}`
+export const readPageNumber = ({ statementId }: Pick<Statement, 'statementId'>): number =>
   Number(pageForm.exec(statementId)?.[1] ?? 0)
 
 /**
  * Makes a key that all versions of a statement share: number, day and opening balance, because other parts of a day begin
  * with another balance. Without a balance, only identical figures count as the same statement.
  */
-function keyOf(statement: Known): string {
+function statementKey(statement: StatementFigures): string {
   const { statementId, sequence, opening, closing, closingOn, credits, debits } = statement
   const isDated = isDatedStatement(statement)
   const what = isDated
-    ? [sequence === null ? statementId : [sequence, pageNumberOf(statement)].join(' page '), opening, closingOn]
+    ? [sequence === null ? statementId : [sequence, readPageNumber(statement)].join(' page '), opening, closingOn]
     : [statementId, sequence, opening, closing, closingOn, credits, debits]
   return what.map(String).join('\n')
 }
 
-type Known = Pick<Statement, 'statementId' | 'sequence' | 'opening' | 'closing' | 'closingOn' | 'credits' | 'debits'>
+type StatementFigures = Pick<
+  Statement,
+  'statementId' | 'sequence' | 'opening' | 'closing' | 'closingOn' | 'credits' | 'debits'
+>
 
-const isDatedStatement = ({ opening, closingOn }: Known): boolean => opening !== null && closingOn !== null
+const isDatedStatement = ({ opening, closingOn }: StatementFigures): boolean => opening !== null && closingOn !== null
 
 /** Reports whether two messages have the same statement, so that the later one replaces the earlier one. */
-export const isSameStatement = (one: Known, other: Known): boolean =>
-  isDatedStatement(one) && isDatedStatement(other) && keyOf(one) === keyOf(other)
+export const isSameStatement = (one: StatementFigures, other: StatementFigures): boolean =>
+  isDatedStatement(one) && isDatedStatement(other) && statementKey(one) === statementKey(other)
 
 export const isRepetition = (one: Statement, other: Statement): boolean =>
   one.closing === other.closing && one.credits === other.credits && one.debits === other.debits
@@ -238,32 +246,32 @@ const isNewer = (one: Statement, other: Statement): boolean =>
 
 /** Orders statements, which are sorted by day and number. Parts of a day are ordered by page, or else by balance. */
 export function inOrder<S extends Statement>(statements: readonly S[]): Versions<S> {
-  const versions = Map.groupBy(statements, keyOf)
+  const versions = Map.groupBy(statements, statementKey)
   const left = [...versions.values()].map((all) => all.reduce((last, one) => (isNewer(one, last) ? one : last)))
   const ordered = new Map<S, readonly S[]>()
   let before: S | undefined
   while (left.length > 0) {
     const first = left[0] as S
     const ofDay = left.filter((one) => one.closingOn === first.closingOn)
-    const next = nextOf(ofDay, first, before) ?? first
+    const next = nextStatement(ofDay, first, before) ?? first
     left.splice(left.indexOf(next), 1)
-    ordered.set(next, versions.get(keyOf(next)) ?? [next])
+    ordered.set(next, versions.get(statementKey(next)) ?? [next])
     before = next
   }
   return ordered
 }
 
-function nextOf<S extends Statement>(ofDay: readonly S[], first: S, before: S | undefined): S | undefined {
+function nextStatement<S extends Statement>(ofDay: readonly S[], first: S, before: S | undefined): S | undefined {
   const alike = ofDay.filter((one) => one.sequence === first.sequence)
-  const paged = alike.filter((one) => pageNumberOf(one) > 0).toSorted((a, b) => pageNumberOf(a) - pageNumberOf(b))
+  const paged = alike.filter((one) => readPageNumber(one) > 0).toSorted((a, b) => readPageNumber(a) - readPageNumber(b))
   if (paged.length > 0) return paged[0]
   // Some banks do not number consecutively, so that numbers do not order a day.
-  const whole = ofDay.filter((one) => pageNumberOf(one) === 0)
-  return whole.find((one) => one.opening !== null && one.opening === before?.closing) ?? beginning(whole)
+  const whole = ofDay.filter((one) => readPageNumber(one) === 0)
+  return whole.find((one) => one.opening !== null && one.opening === before?.closing) ?? firstPart(whole)
 }
 
 /** Finds the first part of a day: the one whose opening balance is not the closing balance of another. */
-const beginning = <S extends Statement>(parts: readonly S[]): S | undefined =>
+const firstPart = <S extends Statement>(parts: readonly S[]): S | undefined =>
   parts.find(
     (part) => !parts.some((other) => other !== part && other.closing !== null && other.closing === part.opening),
   )
@@ -285,16 +293,16 @@ export function* balancesAlong<S extends Statement>(
  * `consecutive`: always, so that a statement whose entries sum to zero is missed too. `ignored`: never, for numbers that
  * are not counts, such as times.
  */
-export const numberings = ['evidence', 'consecutive', 'ignored'] as const
-export type Numbering = (typeof numberings)[number]
+export const statementNumberings = ['evidence', 'consecutive', 'ignored'] as const
+export type StatementNumbering = (typeof statementNumberings)[number]
 
-type Joint = Pick<Statement, 'sequence' | 'closing' | 'closingOn' | 'opening'>
+type JoinedStatement = Pick<Statement, 'sequence' | 'closing' | 'closingOn' | 'opening'>
 
-export const isJoined = (before: Joint, after: Joint): boolean =>
+export const isJoined = (before: JoinedStatement, after: JoinedStatement): boolean =>
   before.closing !== null && before.closing === after.opening
 
 /** Computes the step between two statement numbers; undefined if one is missing. Some banks restart them each year. */
-export function numberStep(before: Joint, after: Joint): bigint | undefined {
+export function numberStep(before: JoinedStatement, after: JoinedStatement): bigint | undefined {
   if (before.sequence === null || after.sequence === null) return undefined
   const step = after.sequence - before.sequence
   const isNewYear = (before.closingOn ?? '').slice(0, 4) < (after.closingOn ?? '').slice(0, 4)
@@ -302,7 +310,11 @@ export function numberStep(before: Joint, after: Joint): bigint | undefined {
 }
 
 /** Counts the statements missing between two, by their numbers. */
-export function missingByNumber(before: Joint, after: Joint, numbering: Numbering): bigint {
+export function missingByNumber(
+  before: JoinedStatement,
+  after: JoinedStatement,
+  numbering: StatementNumbering,
+): bigint {
   const isProved = before.closing !== null && after.opening !== null
   if (numbering === 'ignored' || (numbering === 'evidence' && isProved)) return 0n
   const step = numberStep(before, after) ?? 1n

@@ -11,13 +11,13 @@ export type Calendar = {
 }
 
 /** The bank executes payments received before `cutOffAt` on `date`, `YYYY-MM-DD`. */
-export type Window = { readonly opensAt: Date; readonly cutOffAt: Date; readonly date: string }
+export type BankWindow = { readonly opensAt: Date; readonly cutOffAt: Date; readonly date: string }
 
 /** Ends the search if the configured closed days never end. */
 const closedDaysMax = 1000
 
 /** Computes Easter Sunday in the Gregorian calendar (Meeus, Astronomical Algorithms, chapter 8). */
-export function easterOf(year: number): Temporal.PlainDate {
+export function easterSunday(year: number): Temporal.PlainDate {
   const golden = year % 19
   const century = Math.floor(year / 100)
   const ofCentury = year % 100
@@ -30,7 +30,8 @@ export function easterOf(year: number): Temporal.PlainDate {
 }
 
 /** Counts the days from Easter Sunday. */
-const fromEaster = (day: Temporal.PlainDate): number => easterOf(day.year).until(day, { largestUnit: 'days' }).days
+const daysFromEaster = (day: Temporal.PlainDate): number =>
+  easterSunday(day.year).until(day, { largestUnit: 'days' }).days
 
 /** TARGET is closed on New Year's Day, Labour Day, Christmas Day and the day after. */
 const fixedClosings: ReadonlySet<string> = new Set(['01-01', '05-01', '12-25', '12-26'])
@@ -38,7 +39,7 @@ const fixedClosings: ReadonlySet<string> = new Set(['01-01', '05-01', '12-25', '
 /** Guideline ECB/2022/8, annex I: Saturdays, Sundays, the fixed days, Good Friday and Easter Monday. */
 export function isTargetDay(day: Temporal.PlainDate): boolean {
   if (day.dayOfWeek >= 6 || fixedClosings.has(day.toString().slice(5))) return false
-  const easter = fromEaster(day)
+  const easter = daysFromEaster(day)
   return easter !== -2 && easter !== 1
 }
 
@@ -59,7 +60,7 @@ function isUkDay(day: Temporal.PlainDate): boolean {
   const { dayOfWeek, day: date, month } = day
   if (dayOfWeek >= 6 || ukExceptions.closed.has(day.toString())) return false
   if (ukExceptions.open.has(day.toString())) return true
-  const easter = fromEaster(day)
+  const easter = daysFromEaster(day)
   if (easter === -2 || easter === 1) return false
   if (month === 1) return !(date === 1 || (dayOfWeek === 1 && date <= 3))
   // Boxing Day gives way to Christmas Day: both on a weekend are Monday 27 and Tuesday 28.
@@ -112,12 +113,12 @@ export function nextWindow(
   at: Date,
   { timeZone, opensAt, cutOffAt, closedDays }: Calendar,
   currency: Currency,
-): Window {
+): BankWindow {
   let day = localDay(at, timeZone)
   for (let days = 0; ; days += 1, day = day.add({ days: 1 })) {
     assert(days < closedDaysMax, 'the bank is open on some day')
     if (!isOpenFor(currency, day) || closedDays.has(day.toString())) continue
-    const window = { opensAt: momentOf(day, opensAt, timeZone), cutOffAt: momentOf(day, cutOffAt, timeZone) }
+    const window = { opensAt: localTime(day, opensAt, timeZone), cutOffAt: localTime(day, cutOffAt, timeZone) }
     // A clock change can leave a window empty.
     if (window.opensAt < window.cutOffAt && at < window.cutOffAt) return { ...window, date: day.toString() }
   }
@@ -132,19 +133,19 @@ export function lastListedOn(day: string, { closedDays }: Pick<Calendar, 'closed
 }
 
 /** Computes the earliest time, from `at` on, at which the bank accepts a credit transfer in a currency. */
-export function openFrom(at: Date, calendar: Calendar, currency: Currency): Date {
+export function earliestSubmission(at: Date, calendar: Calendar, currency: Currency): Date {
   const { opensAt } = nextWindow(at, calendar, currency)
   return opensAt <= at ? at : opensAt
 }
 
 /** Returns the day in the bank's time zone, `YYYY-MM-DD`. */
-export const dayOf = (at: Date, { timeZone }: Pick<Calendar, 'timeZone'>): string => localDay(at, timeZone).toString()
+export const bankDay = (at: Date, { timeZone }: Pick<Calendar, 'timeZone'>): string => localDay(at, timeZone).toString()
 
 const localDay = (at: Date, timeZone: string): Temporal.PlainDate =>
   Temporal.Instant.fromEpochMilliseconds(at.getTime()).toZonedDateTimeISO(timeZone).toPlainDate()
 
 /** Converts a local time. 24:00 begins the next day; a skipped time is one hour later; a repeated time is its first occurrence. */
-function momentOf(day: Temporal.PlainDate, minutes: number, timeZone: string): Date {
+function localTime(day: Temporal.PlainDate, minutes: number, timeZone: string): Date {
   const isNext = minutes === 24 * 60
   const plainTime = new Temporal.PlainTime(isNext ? 0 : Math.floor(minutes / 60), minutes % 60)
   const { epochMilliseconds } = (isNext ? day.add({ days: 1 }) : day).toZonedDateTime({ timeZone, plainTime })

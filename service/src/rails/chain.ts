@@ -16,7 +16,7 @@ export type ChainNetwork = {
 }
 
 /** The amount that an address has received in a token, without reversed credits. */
-export type Received = { readonly account: string; readonly currency: Currency; readonly amount: Minor }
+export type WalletView = { readonly account: string; readonly currency: Currency; readonly amount: Minor }
 
 export type SimulatedTransferIn = {
   /** The partner that simulates the transfer. */
@@ -47,13 +47,13 @@ type Reorganised = { readonly head: number; readonly vanished: readonly string[]
 
 // Addresses of EVM chains, and their checksum (EIP-55).
 
-const form = /^0x[0-9a-fA-F]{40}$/
+const addressForm = /^0x[0-9a-fA-F]{40}$/
 export const zeroAddress = `0x${'0'.repeat(40)}`
 
 const keccak256 = (text: string): string => createHash('keccak-256').update(text).digest('hex')
 
 /** Adds the checksum: a letter becomes a capital if the digit of the hash is 8 or more (EIP-55). */
-export function checksummed(address: string): string {
+export function checksumAddress(address: string): string {
   const digits = address.slice(2).toLowerCase()
   const marks = keccak256(digits)
   const letters = Array.from(digits, (digit, index) =>
@@ -64,8 +64,8 @@ export function checksummed(address: string): string {
 
 /** Finds the problem of an address; undefined if it is valid. Letters of one case do not have a checksum. */
 export function addressProblem(text: string): 'form' | 'checksum' | undefined {
-  if (!form.test(text)) return 'form'
+  if (!addressForm.test(text)) return 'form'
   const letters = text.slice(2)
   if (letters === letters.toLowerCase() || letters === letters.toUpperCase()) return undefined
-  return checksummed(text) === text ? undefined : 'checksum'
+  return checksumAddress(text) === text ? undefined : 'checksum'
 }

@@ -15,12 +15,12 @@ export const domesticText = (account: DomesticAccount): string =>
     ? `GBDSC${account.sortCode}/${account.accountNumber}`
     : `USABA${account.routingNumber}/${account.accountNumber}`
 
-const form =
+const domesticForm =
   /^(?:GBDSC(?<sortCode>\d{6})\/(?<british>\d{8})|USABA(?<routingNumber>\d{9})\/(?<american>[0-9A-Z-]{1,17}))$/
 
 /** Reads the text of a domestic account; undefined for any other text. */
 export function readDomestic(text: string): DomesticAccount | undefined {
-  const { sortCode, british, routingNumber, american } = form.exec(text)?.groups ?? {}
+  const { sortCode, british, routingNumber, american } = domesticForm.exec(text)?.groups ?? {}
   if (sortCode !== undefined && british !== undefined) return { system: 'GBDSC', sortCode, accountNumber: british }
   if (routingNumber !== undefined && american !== undefined)
     return { system: 'USABA', routingNumber, accountNumber: american }
@@ -57,7 +57,7 @@ export function readAmericanNumber(text: string): string | undefined {
 }
 
 /** Checks the first two digits of a routing number: Federal Reserve, thrift institutions, electronic use, travellers' cheques. */
-const routingPrefixes = (prefix: number) =>
+const isRoutingPrefix = (prefix: number) =>
   prefix <= 12 || (prefix >= 21 && prefix <= 32) || (prefix >= 61 && prefix <= 72) || prefix === 80
 
 export type RoutingProblem = 'form' | 'prefix' | 'checkDigit'
@@ -65,7 +65,7 @@ export type RoutingProblem = 'form' | 'prefix' | 'checkDigit'
 /** Finds the problem of a routing number; undefined if it is valid (ABA Key to Routing Numbers: weights 3, 7 and 1, modulus 10). */
 export function routingProblem(text: string): RoutingProblem | undefined {
   if (!/^\d{9}$/.test(text)) return 'form'
-  if (text === '000000000' || !routingPrefixes(Number(text.slice(0, 2)))) return 'prefix'
+  if (text === '000000000' || !isRoutingPrefix(Number(text.slice(0, 2)))) return 'prefix'
   const sum = Array.from(text).reduce((total, digit, at) => total + Number(digit) * ([3, 7, 1][at % 3] ?? 1), 0)
   return sum % 10 === 0 ? undefined : 'checkDigit'
 }

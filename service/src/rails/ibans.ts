@@ -9,7 +9,7 @@ import { type Currency, isFiat } from '../kernel/index.ts'
 // The countries of SEPA: 41 by EPC409-09, "EPC list of SEPA scheme countries", the last of which is Serbia (22 May 2025; its
 // banks take credit transfers since May 2026). Compared on 24 November 2026 (docs/decisions/0067-ibans-and-sepa.md).
 
-const countries: ReadonlySet<string> = new Set([
+const sepaCountries: ReadonlySet<string> = new Set([
   // Member states of the European Union.
   ...['AT', 'BE', 'BG', 'CY', 'CZ', 'DE', 'DK', 'EE', 'ES', 'FI', 'FR', 'GR', 'HR', 'HU'],
   ...['IE', 'IT', 'LT', 'LU', 'LV', 'MT', 'NL', 'PL', 'PT', 'RO', 'SE', 'SI', 'SK'],
@@ -17,41 +17,41 @@ const countries: ReadonlySet<string> = new Set([
   ...['AD', 'AL', 'CH', 'GB', 'GI', 'IS', 'LI', 'MC', 'MD', 'ME', 'MK', 'NO', 'RS', 'SM', 'VA'],
 ])
 
-type Territory = { readonly ibansOf: string; readonly inSepa: boolean }
-const of = (ibansOf: string, inSepa: boolean, codes: readonly string[]) =>
-  codes.map((code) => [code, { ibansOf, inSepa }] as const)
+type Territory = { readonly ibanCountry: string; readonly inSepa: boolean }
+const territoriesOf = (ibanCountry: string, inSepa: boolean, codes: readonly string[]) =>
+  codes.map((code) => [code, { ibanCountry, inSepa }] as const)
 
 /**
  * Territories whose banks use the IBANs of another country, and their own country in the BIC (SWIFT, IBAN Registry;
  * EPC409-09).
  */
 const territories: ReadonlyMap<string, Territory> = new Map([
-  ...of('FI', true, ['AX']),
-  ...of('FR', true, ['BL', 'GF', 'GP', 'MF', 'MQ', 'PM', 'RE', 'YT']),
-  ...of('FR', false, ['NC', 'PF', 'TF', 'WF']),
-  ...of('GB', true, ['GG', 'IM', 'JE']),
+  ...territoriesOf('FI', true, ['AX']),
+  ...territoriesOf('FR', true, ['BL', 'GF', 'GP', 'MF', 'MQ', 'PM', 'RE', 'YT']),
+  ...territoriesOf('FR', false, ['NC', 'PF', 'TF', 'WF']),
+  ...territoriesOf('GB', true, ['GG', 'IM', 'JE']),
 ])
 
 export const territoriesWithIbansOf = (country: string): readonly string[] =>
-  [...territories].flatMap(([code, { ibansOf }]) => (ibansOf === country ? [code] : []))
+  [...territories].flatMap(([code, { ibanCountry }]) => (ibanCountry === country ? [code] : []))
 
 /** The location of an account. `account` is an IBAN; `country` is used without a BIC. */
-type Place = { readonly account: string; readonly bic: string | null; readonly country?: string }
+type AccountLocation = { readonly account: string; readonly bic: string | null; readonly country?: string }
 
 /** Decides by the countries of IBAN and bank, because a French IBAN may belong to a territory outside SEPA. */
-function isInSepa({ account, bic, country = account.slice(0, 2) }: Place): boolean {
+function isInSepa({ account, bic, country = account.slice(0, 2) }: AccountLocation): boolean {
   const bank = bic?.slice(4, 6) ?? country
-  return countries.has(account.slice(0, 2)) && (countries.has(bank) || territories.get(bank)?.inSepa === true)
+  return sepaCountries.has(account.slice(0, 2)) && (sepaCountries.has(bank) || territories.get(bank)?.inSepa === true)
 }
 
 /** Chooses the rail: SEPA for euro within its area, SWIFT for other bank money, wallets for tokens. Without a location, euro uses SEPA. */
-export function railOf(currency: Currency, place: Place | undefined): Rail {
+export function railOf(currency: Currency, place: AccountLocation | undefined): Rail {
   if (!isFiat(currency)) return 'Wallet'
   return currency === 'EUR' && (place === undefined || isInSepa(place)) ? 'Sepa' : 'Swift'
 }
 
-type Spec = (typeof countrySpecs)['DE']
-const specs: Readonly<Record<string, Spec | undefined>> = countrySpecs
+type CountrySpec = (typeof countrySpecs)['DE']
+const specs: Readonly<Record<string, CountrySpec | undefined>> = countrySpecs
 
 /** Registered countries that ibantools does not mark as such: Burundi, Djibouti, the Falkland Islands, Honduras. */
 const furtherCountries = ['BI', 'DJ', 'FK', 'HN']
@@ -63,7 +63,7 @@ export const ibanCountries: ReadonlySet<string> = new Set([
 ])
 
 /** Structures that differ from ibantools: some of its bank codes accept digits, others refuse them. */
-const corrected: Readonly<Record<string, RegExp>> = {
+const correctedStructures: Readonly<Record<string, RegExp>> = {
   BY: /^[A-Z0-9]{4}\d{4}[A-Z0-9]{16}$/,
   DO: /^[A-Z0-9]{4}\d{20}$/,
   GE: /^[A-Z]{2}\d{16}$/,
@@ -74,7 +74,10 @@ const corrected: Readonly<Record<string, RegExp>> = {
   VG: /^[A-Z]{4}\d{16}$/,
 }
 const structures: ReadonlyMap<string, RegExp> = new Map(
-  [...ibanCountries].map((country) => [country, corrected[country] ?? new RegExp(specs[country]?.bban_regexp ?? '')]),
+  [...ibanCountries].map((country) => [
+    country,
+    correctedStructures[country] ?? new RegExp(specs[country]?.bban_regexp ?? ''),
+  ]),
 )
 
 /** The values of `0` to `9`, and of `A` to `Z`, at odd positions of an Italian account (ABI, codice BBAN). */
@@ -156,14 +159,14 @@ export function isBic(text: string): boolean {
 }
 
 const example = 'for example DE89370400440532013000'
-const digitsOf = (text: string): string =>
+const describeCharacters = (text: string): string =>
   /[0-9]/.test(text) ? (/[A-Z]/.test(text) ? 'letters or digits' : 'digits') : 'letters'
 
 /** Describes a structure such as `^[A-Z]{4}[0-9]{14}$` in words. */
-const inWords = (structure: RegExp): string =>
+const describeStructure = (structure: RegExp): string =>
   Array.from(
     structure.source.matchAll(/(\\d|\[[^\]]+\])\{(\d+)\}/g),
-    ([, chars = '', count = '']) => [chars === '\\d' ? 'digits' : digitsOf(chars), Number(count)] as const,
+    ([, chars = '', count = '']) => [chars === '\\d' ? 'digits' : describeCharacters(chars), Number(count)] as const,
   )
     .reduce<(readonly [string, number])[]>((parts, [kind, count]) => {
       const last = parts.at(-1)
@@ -189,7 +192,7 @@ export function ibanMistake(text: string): string | undefined {
       return `has ${text.length} characters; an IBAN of ${country} has ${chars}`
     case 'structure':
       return /^\d\d$/.test(text.slice(2, 4))
-        ? `has letters or digits in the wrong places; after ${country} and two check digits an IBAN has ${inWords(structures.get(country) ?? /^/)}`
+        ? `has letters or digits in the wrong places; after ${country} and two check digits an IBAN has ${describeStructure(structures.get(country) ?? /^/)}`
         : `does not have check digits; after ${country} an IBAN has two digits, ${example}`
     case 'checkDigits':
       return hasCheckDigits(text)
@@ -206,21 +209,21 @@ export function ibanMistake(text: string): string | undefined {
 export const isQrIban = (iban: string): boolean => /^(?:CH|LI)\d{2}3[01]\d{3}/.test(iban)
 
 /** Reads a QR reference: 26 digits and a check digit (modulo 10, recursive). Undefined: the text is not one. */
-export function qrReferenceOf(text: string | null): string | undefined {
+export function readQrReference(text: string | null): string | undefined {
   const digits = (text ?? '').replaceAll(/\s/g, '')
   if (!/^\d{27}$/.test(digits)) return undefined
   let carry = 0
-  for (const digit of digits.slice(0, -1)) carry = carries[(carry + Number(digit)) % carries.length] ?? 0
-  return String((carries.length - carry) % carries.length) === digits.at(-1) ? digits : undefined
+  for (const digit of digits.slice(0, -1)) carry = qrCheckTable[(carry + Number(digit)) % qrCheckTable.length] ?? 0
+  return String((qrCheckTable.length - carry) % qrCheckTable.length) === digits.at(-1) ? digits : undefined
 }
-const carries = [0, 9, 4, 6, 8, 2, 7, 1, 3, 5] as const
+const qrCheckTable = [0, 9, 4, 6, 8, 2, 7, 1, 3, 5] as const
 
 /**
  * Finds the mistake in the reference of a payment. Banks return a bill without a QR reference, and a QR reference to an
  * account of Switzerland or Liechtenstein that is not a QR-IBAN. Elsewhere 27 digits are ordinary text.
  */
 export function qrMistake(account: string, reference: string | null): 'missing' | 'misplaced' | undefined {
-  const isReference = qrReferenceOf(reference) !== undefined
+  const isReference = readQrReference(reference) !== undefined
   if (isQrIban(account)) return isReference ? undefined : 'missing'
   return isReference && /^(?:CH|LI)\d{2}/.test(account) ? 'misplaced' : undefined
 }

@@ -11,11 +11,11 @@
  */
 export {
   addressProblem,
-  checksummed,
+  checksumAddress,
   zeroAddress,
   type ChainNetwork,
   type ChainSimulator,
-  type Received,
+  type WalletView,
   type Tokens,
 } from './chain.ts'
 export {
@@ -23,7 +23,7 @@ export {
   type BankFileFacts,
   type BankFiles,
   bankFileFilters,
-  type BankFilesWanted,
+  type BankFilesQuery,
   type FileEntry,
   type FilePayment,
   type FileRecall,
@@ -32,7 +32,7 @@ export {
 export {
   type BankSimulator,
   type BankStep,
-  type PayerFacts,
+  type SimulatedPayer,
   type Acknowledgement,
   type BankNotification,
   type CallOptions,
@@ -49,7 +49,7 @@ export {
   type InstructionKey,
   type InstructionOutcome,
   type Money,
-  type Oddity,
+  type BankOddity,
   type PayeeResult,
   type PayerOrigin,
   type RecallOutcome,
@@ -60,7 +60,7 @@ export {
   type ConnectorState,
   createConnectorHealth,
 } from './port.ts'
-export { bankTextCharsMax, bankTextOf, withBankText } from './bank-text.ts'
+export { bankTextCharsMax, joinBankTexts, withBankText } from './bank-text.ts'
 export {
   type BankBooks,
   type BankEntry,
@@ -77,21 +77,21 @@ export {
   isRepetition,
   isSameStatement,
   missingByNumber,
-  type Numbering,
-  numberings,
+  type StatementNumbering,
+  statementNumberings,
   numberStep,
-  pageIdOf,
-  pageNumberOf,
+  formatPageId,
+  readPageNumber,
   type Versions,
 } from './books.ts'
 export {
   type Calendar,
-  dayOf,
+  bankDay,
   isOpenFor,
   isTargetDay,
   lastListedOn,
   nextWindow,
-  openFrom,
+  earliestSubmission,
   valueDateOf,
 } from './calendar.ts'
 
@@ -140,7 +140,7 @@ export {
   isQrIban,
   qrMistake,
   qrMistakes,
-  qrReferenceOf,
+  readQrReference,
   railOf,
   territoriesWithIbansOf,
 } from './ibans.ts'

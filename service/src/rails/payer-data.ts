@@ -27,7 +27,7 @@ export type PayerData = {
 }
 
 /** The European Economic Area, in which the regulation applies. */
-const area: ReadonlySet<string> = new Set([
+const eeaCountries: ReadonlySet<string> = new Set([
   ...['AT', 'BE', 'BG', 'CY', 'CZ', 'DE', 'DK', 'EE', 'ES', 'FI', 'FR', 'GR', 'HR', 'HU'],
   ...['IE', 'IT', 'LT', 'LU', 'LV', 'MT', 'NL', 'PL', 'PT', 'RO', 'SE', 'SI', 'SK'],
   ...['IS', 'LI', 'NO'],
@@ -36,7 +36,7 @@ const area: ReadonlySet<string> = new Set([
 ])
 
 /** Returns the country of a bank, by its BIC or else the account; undefined if both are unknown. */
-const bankCountryOf = (account: string, bic: string | null): string | undefined => {
+const bankCountry = (account: string, bic: string | null): string | undefined => {
   const domestic = readDomestic(account)
   const code = bic?.slice(4, 6) || (domestic === undefined ? account.slice(0, 2) : domesticCountryOf(domestic))
   return /^[A-Z]{2}$/.test(code) ? code : undefined
@@ -46,12 +46,12 @@ export type PayerRegion = 'inside' | 'outside'
 
 /** Returns whether a bank is in the EEA. An unknown bank counts as outside. */
 export const payerRegionOf = (account: string, bic: string | null): PayerRegion =>
-  area.has(bankCountryOf(account, bic) ?? '') ? 'inside' : 'outside'
+  eeaCountries.has(bankCountry(account, bic) ?? '') ? 'inside' : 'outside'
 
 /** Up to this amount a transfer only needs names and accounts (article 6(2)). Other currencies than euro count as above it. */
 const smallMax: Minor = 1_000n * 10n ** BigInt(currencies.EUR.digits)
 type Transfer = { readonly region: PayerRegion; readonly currency: Currency; readonly amount: Minor }
-const isWhole = ({ region, currency, amount }: Transfer): boolean =>
+const needsFullData = ({ region, currency, amount }: Transfer): boolean =>
   region === 'outside' && (currency !== 'EUR' || amount > smallMax)
 
 type PayerField = 'name' | 'account' | 'address' | 'document'
@@ -66,14 +66,14 @@ export function payerLacks(payer: PayerData, transfer: Transfer): readonly Payer
   const isAddressed = address.town !== null && address.country !== null
   const lacks: readonly (PayerField | false)[] = [
     name === null && 'name',
-    isWhole(transfer) && !isAddressed && 'address',
-    isWhole(transfer) && isPerson && documentNumber === null && 'document',
+    needsFullData(transfer) && !isAddressed && 'address',
+    needsFullData(transfer) && isPerson && documentNumber === null && 'document',
   ]
   return lacks.filter((field) => field !== false)
 }
 
 /** Placeholders instead of a name. Obviously meaningless information counts as missing (EBA/GL/2024/11). */
-const fillers =
+const placeholderName =
   /^(?:not ?(?:provided|available|applicable|given|known)|n ?\/? ?a|none|null|nil|no ?name|unknown|unbekannt|inconnu|desconocido|sconosciuto|onbekend|(?:our |a |the |my |one of our )?(?:customer|client|kunde|auftraggeber|payer|sender|remitter|ordering customer)s?|test|tbd|anonymous)$/
 
 /** Reports whether a name is meaningless: fewer than two letters, one repeated letter, a keyboard row, or a placeholder. */
@@ -91,7 +91,7 @@ function isMeaninglessName(name: string): boolean {
     ['qwertyuiop', 'qwertzuiop', 'azertyuiop', 'asdfghjkl'].some(
       (row) => letters.length > 3 && row.startsWith(letters),
     ) ||
-    fillers.test(plain)
+    placeholderName.test(plain)
   )
 }
 
@@ -108,7 +108,7 @@ export function debtorLacks(
   const lacks: readonly (PayerField | false)[] = [
     isMeaninglessName(name) && 'name',
     account.trim() === '' && 'account',
-    isWhole({ region, currency, amount }) && !isIdentified && 'address',
+    needsFullData({ region, currency, amount }) && !isIdentified && 'address',
   ]
   return lacks.filter((field) => field !== false)
 }

@@ -89,11 +89,11 @@ export type PayerOrigin = { readonly ipAddress: string; readonly countryCode: st
 /** The result of a bank's verification of payee. `unchecked`: the payee's bank did not return a result. */
 export type PayeeResult = 'match' | 'close_match' | 'no_match' | 'unchecked'
 
-/** The bank's text about a reason, in its language, cleaned by `bankTextOf`. Absent or null if there is none. */
+/** The bank's text about a reason, in its language, cleaned by `joinBankTexts`. Absent or null if there is none. */
 type BankText = { readonly bankText?: string | null }
 
 /** The money that the bank booked. Absent: the instructed money is assumed. */
-type Reported = { readonly money?: Money }
+type ReportedMoney = { readonly money?: Money }
 export type Money = { readonly currency: Currency; readonly amount: Minor }
 
 /**
@@ -126,19 +126,19 @@ export type Credit = {
  * the owner of the money is unknown.
  */
 export type BankNotification = { readonly partnerId: string; readonly id: string; readonly subjectId: string } & (
-  | ({ readonly kind: 'payout.settled'; readonly transactionHash?: string } & Reported)
+  | ({ readonly kind: 'payout.settled'; readonly transactionHash?: string } & ReportedMoney)
   | ({
       readonly kind: 'payout.rejected' | 'payout.returned'
       readonly errorKey: ErrorKey
       readonly details: string
       readonly reasonCode: string | null
-    } & Reported &
+    } & ReportedMoney &
       BankText)
   /** The bank has compared the payee's name with the account. The payment continues unless another report ends it. */
   | ({ readonly kind: 'payout.payee_checked'; readonly payee: PayeeResult } & BankText)
   | { readonly kind: 'deposit.initiated'; readonly payer?: PayerOrigin }
   | { readonly kind: 'deposit.submitted' }
-  | ({ readonly kind: 'deposit.settled' } & Reported)
+  | ({ readonly kind: 'deposit.settled' } & ReportedMoney)
   | { readonly kind: 'deposit.accepted'; readonly debtor: IncomingDebtor }
   | ({ readonly kind: 'deposit.failed'; readonly details: string; readonly reasonCode: string | null } & BankText)
   | ({ readonly kind: 'credit.booked' } & Credit)
@@ -153,7 +153,7 @@ export type BankNotification = { readonly partnerId: string; readonly id: string
       readonly reasonCode: string | null
     } & BankText)
   /** An inconsistency in the bank's messages, which did not move money. `details`: a sentence for the operator. */
-  | { readonly kind: 'oddity'; readonly what: Oddity; readonly details: string }
+  | { readonly kind: 'oddity'; readonly what: BankOddity; readonly details: string }
 )
 
 /** A recall: a request to return a settled payment (camt.055). */
@@ -194,7 +194,7 @@ export type DebitReason = 'bank_fee' | 'doubled' | 'unknown_debit'
  * `entry_unclear`: an entry that cannot be split or matched. `announced_missing`: the statement omits an announced entry.
  * `payee_mismatch`: names of payees do not match. `recall_letter`: a recall to be sent by letter.
  */
-export type Oddity =
+export type BankOddity =
   | 'file_unreadable'
   | 'file_refused'
   | 'message_differs'
@@ -286,7 +286,7 @@ export async function untilAborted<T>(work: Promise<T>, options?: CallOptions): 
 /** A step of a payer at the bank, which the bank reports. */
 export type BankStep = 'initiate' | 'submit' | 'accept' | 'settle' | 'fail'
 
-export type PayerFacts = {
+export type SimulatedPayer = {
   readonly name: string
   readonly ipAddress: string
   /** The country of the bank. */
@@ -300,14 +300,14 @@ export type BankSimulator = {
   /** The countries whose banks a payer can choose. */
   readonly countries: readonly string[]
   /** Returns an account in the payer's name at a bank of the country. */
-  readonly debtorOf: (payer: Pick<PayerFacts, 'name' | 'countryCode'>) => IncomingDebtor
+  readonly debtorOf: (payer: Pick<SimulatedPayer, 'name' | 'countryCode'>) => IncomingDebtor
   /** Schedules the notifications of a simulated deposit, in the transaction that opens it. */
   readonly scheduleDeposit: (
     tx: Tx,
     deposit: InstructionKey & { readonly money: Money; readonly outcome: DepositOutcome },
   ) => Promise<void>
   /** Schedules the notifications of a payer's steps in the transaction that records the action. The first is due at once. */
-  readonly scheduleSteps: (tx: Tx, deposit: InstructionKey, steps: readonly BankStep[], payer: PayerFacts) => void
+  readonly scheduleSteps: (tx: Tx, deposit: InstructionKey, steps: readonly BankStep[], payer: SimulatedPayer) => void
   /** Credits an account at this bank, which reports the credit one step later. `creditId`: the bank's id, a UUID. */
   readonly sendCredit: (tx: Tx, partnerId: string, creditId: string, credit: Credit) => void
   /** Reverses a credit. */

@@ -26,7 +26,7 @@ export type Requirement = {
 }
 
 /** A kind of payments. Without `profile`, the bank is unknown and requirements of single banks do not apply. */
-export type Corridor = {
+export type PaymentCorridor = {
   readonly currency: Currency
   readonly rail: Rail
   readonly country: string
@@ -50,21 +50,21 @@ const american =
 const transfers = 'Regulation (EU) 2023/1113, articles 4 and 6: the payer of a transfer out of the Union'
 
 const [epcDay, swiftDay] = ['2026-11-15', '2026-11-14']
-const ofPayee = { party: 'Payee', rule: 'Required' } as const
-const ofAmericans = { party: 'Payee', rule: 'Recommended', rail: 'Swift', source: american } as const
+const requiredOfPayee = { party: 'Payee', rule: 'Required' } as const
+const recommendedForUs = { party: 'Payee', rule: 'Recommended', rail: 'Swift', source: american } as const
 
 export const requirements: readonly Requirement[] = [
-  { ...ofPayee, field: 'address.city', rail: 'Swift', from: swiftDay, source: swift },
-  { ...ofPayee, field: 'address.country', rail: 'Swift', from: swiftDay, source: swift },
+  { ...requiredOfPayee, field: 'address.city', rail: 'Swift', from: swiftDay, source: swift },
+  { ...requiredOfPayee, field: 'address.country', rail: 'Swift', from: swiftDay, source: swift },
   {
-    ...ofPayee,
+    ...requiredOfPayee,
     field: 'bic',
     rail: 'Swift',
     currencies: ['EUR'],
     source: 'SWIFT CBPR+: an account outside SEPA is found by the BIC of its bank',
   },
   {
-    ...ofPayee,
+    ...requiredOfPayee,
     field: 'bic',
     rail: 'Swift',
     profiles: ['sps-09'],
@@ -72,7 +72,7 @@ export const requirements: readonly Requirement[] = [
     source: 'Swiss Payment Standards 2025, Implementation Guidelines for Credit Transfers, table 13, type X',
   },
   {
-    ...ofPayee,
+    ...requiredOfPayee,
     field: 'bic',
     rail: 'Swift',
     profiles: ['cgi-09'],
@@ -85,16 +85,16 @@ export const requirements: readonly Requirement[] = [
     source: 'Komerční banka, addresses in payments: compulsory for SEPA payments outside the EEA; ABN AMRO: optional',
   })),
   {
-    ...ofAmericans,
+    ...recommendedForUs,
     field: 'address.streetName',
     source: 'Komerční banka, addresses in payments: compulsory for payments abroad',
   },
   ...['address.buildingNumber', 'address.postalCode', 'address.state'].flatMap((field) => [
-    { ...ofAmericans, field, currencies: ['USD'] as const },
-    { ...ofAmericans, field, countries: isUnitedStates },
+    { ...recommendedForUs, field, currencies: ['USD'] as const },
+    { ...recommendedForUs, field, countries: isUnitedStates },
   ]),
   {
-    ...ofAmericans,
+    ...recommendedForUs,
     field: 'accountType',
     currencies: ['USD'],
     countries: isUnitedStates,
@@ -115,7 +115,10 @@ export const requirements: readonly Requirement[] = [
 ]
 
 /** Lists the requirements of a corridor that apply on the execution day or later, without duplicates. */
-export function requirementsOf({ currency, rail, country, profile }: Corridor, day: string): readonly Requirement[] {
+export function requirementsOf(
+  { currency, rail, country, profile }: PaymentCorridor,
+  day: string,
+): readonly Requirement[] {
   const found = requirements.filter(
     (one) =>
       one.rail === rail &&

@@ -17,7 +17,7 @@ export type RoutedPayment = { readonly partnerId: string; readonly rail: Rail; r
 export type ChooseConnector = (payment: RoutedPayment) => string | undefined
 
 /** Chains only support tokens, and banks do not: a rule that names a bank does not apply to tokens. */
-const carries = (connector: string | null, { rail }: RoutedPayment): boolean =>
+const canCarry = (connector: string | null, { rail }: RoutedPayment): boolean =>
   connector === null || isChainConnectorId(connector) === (rail === 'Wallet')
 
 /** Chooses the connector of the first matching rule, or else `fallback`, or for tokens `chainFallback`. */
@@ -33,7 +33,7 @@ export const createChooseConnector =
         (partnerId ?? payment.partnerId) === payment.partnerId &&
         (rail ?? payment.rail) === payment.rail &&
         (currency ?? payment.currency) === payment.currency &&
-        carries(connector, payment),
+        canCarry(connector, payment),
     )
     const otherwise = payment.rail === 'Wallet' ? chainFallback(payment.currency) : fallback
     return (rule === undefined ? otherwise : rule.connector) ?? undefined

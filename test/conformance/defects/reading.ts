@@ -1,9 +1,9 @@
-/** Defects of `find` and of the notifications, each as a wrapper of a connector that has none. */
+/** Defects of `find` and of notifications, each as a wrapper of a correct connector. */
 import { newId } from '../../../service/src/kernel/index.ts'
 import type { BankNotification, Connector } from '../../../service/src/rails/index.ts'
 import type { Defect } from './defect.ts'
 
-/** Changes what the service reads. */
+/** Changes the notifications that the service reads. */
 const reading =
   (change: (notifications: readonly BankNotification[]) => readonly BankNotification[]) =>
   (connector: Connector): Connector => ({
@@ -69,7 +69,7 @@ const notificationDefects: readonly Defect[] = [
     title: 'repeat with the same ids',
     defect: 'makes a new id for each reading',
     wrap: reading((notifications) => notifications.map((each) => ({ ...each, id: `${each.id}0${newId()}` }))),
-    says: /a second reading is the same|still there/,
+    says: /a second read returns the same|do not come again/,
   },
   {
     title: 'an acknowledgement removes only',
@@ -95,7 +95,7 @@ const notificationDefects: readonly Defect[] = [
     title: 'sends each notification twice',
     defect: 'passes on what the bank sends twice',
     wrap: reading((notifications) => notifications.flatMap((each) => [each, each])),
-    says: /its ids are unique/,
+    says: /have unique ids/,
   },
   {
     title: 'sends the newest notification first',
@@ -106,7 +106,7 @@ const notificationDefects: readonly Defect[] = [
         ...connector,
         notifications: async (max, options) => {
           const read = await connector.notifications(max, options)
-          // The bank changes its order after the readings without disorder.
+          // The order changes only after the reads that expect order.
           readings += read.length > 0 ? 1 : 0
           return readings > 2 ? read.toReversed() : read
         },

@@ -1,11 +1,11 @@
-/** Defects of `instruct`, and of calls to a bank that is away, each as a wrapper of a connector that has none. */
+/** Defects of `instruct`, and of calls to an unreachable bank, each as a wrapper of a correct connector. */
 import { newId } from '../../../service/src/kernel/index.ts'
 import type { Connector, Instruction } from '../../../service/src/rails/index.ts'
 import type { Defect } from './defect.ts'
 
 const accepted = { accepted: true } as const
 
-/** Changes what the bank receives. */
+/** Changes the instructions that the bank receives. */
 const sending =
   (change: (instruction: Instruction) => Instruction) =>
   (connector: Connector): Connector => ({
@@ -13,7 +13,7 @@ const sending =
     instruct: (instructions, options) => connector.instruct(instructions.map(change), options),
   })
 
-/** The bank gets another reference the second time, and takes the instruction for a new one. */
+/** The bank gets another reference the second time, and treats the instruction as new. */
 const forgetful = (connector: Connector, sent = new Set<string>()): Connector => ({
   ...connector,
   instruct: (instructions, options) =>
@@ -26,7 +26,7 @@ const forgetful = (connector: Connector, sent = new Set<string>()): Connector =>
       options,
     ),
 })
-/** What was sent before a restart as well. */
+/** Instructions sent so far, also before a restart. */
 const sentEver = new Set<string>()
 
 const cents = (amount: bigint) => Math.trunc((Number(amount) / 100) * 100)
@@ -137,7 +137,7 @@ const submissionDefects: readonly Defect[] = [
   },
 ]
 
-/** Answers `answer` where the connector throws. */
+/** Returns `answer` where the connector throws. */
 const hiding = (hidden: Partial<Record<'instruct' | 'find' | 'notifications' | 'acknowledge', true>>) =>
   function wrap(connector: Connector): Connector {
     return {
@@ -226,13 +226,13 @@ const outageDefects: readonly Defect[] = [
     title: 'find throws if the bank does not answer',
     defect: 'answers that the bank has nothing when it did not ask it',
     wrap: hiding({ find: true }),
-    says: /an enquiry without an answer throws/,
+    says: /find throws without an answer/,
   },
   {
     title: 'a read or acknowledgement without an answer',
     defect: 'reads nothing when the bank does not answer',
     wrap: hiding({ notifications: true }),
-    says: /a reading without an answer throws/,
+    says: /a read without an answer throws/,
   },
   {
     title: 'a read or acknowledgement without an answer',

@@ -10,7 +10,7 @@ import { newId, present, secondMs } from '../../kernel/index.ts'
 import {
   type Acknowledgement,
   type BankNotification,
-  bankTextOf,
+  joinBankTexts,
   type CallOptions,
   type Connector,
   type Instruction,
@@ -103,24 +103,24 @@ type Calls = Pick<Context, 'instruct' | 'find' | 'read' | 'acknowledge'>
 
 function createCalls(connector: () => Connector): Calls {
   /** Calls the connector with a signal that ends the call, as the settlement worker does. */
-  const inTime = <T>(what: string, call: (options: CallOptions) => Promise<T>): Promise<T> => {
+  const callInTime = <T>(what: string, call: (options: CallOptions) => Promise<T>): Promise<T> => {
     const { callTimeoutMs } = connector().limits
-    return ended(what, call({ signal: AbortSignal.timeout(callTimeoutMs) }), callTimeoutMs + afterTimeoutMs)
+    return withTimeLimit(what, call({ signal: AbortSignal.timeout(callTimeoutMs) }), callTimeoutMs + afterTimeoutMs)
   }
   return {
     instruct: async (instructions, by = connector()) => {
-      const outcomes = await unlessUnreachable(inTime('instruct', (options) => by.instruct(instructions, options)))
+      const outcomes = await unlessUnreachable(callInTime('instruct', (options) => by.instruct(instructions, options)))
       if (outcomes === 'unreachable') return instructions.map(() => 'unknown')
       assert.equal(outcomes.length, instructions.length, 'instruct returns one outcome for each instruction')
-      return outcomes.map((outcome) => (outcome === 'unknown' ? outcome : checkedAcknowledgement(outcome)))
+      return outcomes.map((outcome) => (outcome === 'unknown' ? outcome : checkAcknowledgement(outcome)))
     },
     find: async (keys) => {
-      const found = await inTime('find', (options) => connector().find(keys, options))
+      const found = await callInTime('find', (options) => connector().find(keys, options))
       assert.equal(found.length, keys.length, 'find returns one answer for each key')
-      return found.map((acknowledgement) => acknowledgement && checkedAcknowledgement(acknowledgement))
+      return found.map((acknowledgement) => acknowledgement && checkAcknowledgement(acknowledgement))
     },
     read: async (notificationsMax = manyNotifications) => {
-      const read = await inTime('notifications', (options) => connector().notifications(notificationsMax, options))
+      const read = await callInTime('notifications', (options) => connector().notifications(notificationsMax, options))
       assert.ok(
         read.length <= notificationsMax,
         `notifications returns at most ${notificationsMax}, not ${read.length}`,
@@ -130,7 +130,8 @@ function createCalls(connector: () => Connector): Calls {
       for (const notification of read) if ('errorKey' in notification) checkReason(notification)
       return read
     },
-    acknowledge: (notifications) => inTime('acknowledge', (options) => connector().acknowledge(notifications, options)),
+    acknowledge: (notifications) =>
+      callInTime('acknowledge', (options) => connector().acknowledge(notifications, options)),
   }
 }
 
@@ -164,7 +165,7 @@ function createNotifications(
 }
 
 /** Checks an acknowledgement and drops `notBefore`: for the checks, an instruction that waits is accepted. */
-function checkedAcknowledgement(acknowledgement: Acknowledgement): Acknowledgement {
+function checkAcknowledgement(acknowledgement: Acknowledgement): Acknowledgement {
   if (!acknowledgement.accepted) {
     checkReason(acknowledgement)
     return acknowledgement
@@ -182,12 +183,12 @@ function checkReason({ errorKey, details, reasonCode, bankText }: Reason): void 
   )
   assert.match(details, /^[A-Z][^\n]*[a-z][^\n]* [^\n]*\.$/, `the details are a sentence: ${details}`)
   assert.ok(reasonCode === null || /^\S{1,35}$/.test(reasonCode), `the reason code is a code or null: ${reasonCode}`)
-  const plain = typeof bankText === 'string' ? bankTextOf([bankText]) : null
+  const plain = typeof bankText === 'string' ? joinBankTexts([bankText]) : null
   assert.equal(bankText ?? null, plain, 'bankText is plain text of limited length')
 }
 
 /** Fails if `work` does not end in time. */
-export async function ended<T>(what: string, work: Promise<T>, msMax: number): Promise<T> {
+export async function withTimeLimit<T>(what: string, work: Promise<T>, msMax: number): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => reject(new Error(`${what} did not end within ${msMax} ms`)), msMax)
   try {
@@ -228,7 +229,7 @@ export async function checkExecuted({ harness }: Context, instruction: Instructi
  * Acts as the settlement worker after a broken call: asks for unknown outcomes and resubmits instructions that the bank
  * does not have. Checks that the answers agree with the bank's records and that the bank executed each instruction once.
  */
-export async function resolve(
+export async function resolveOutcomes(
   context: Context,
   instructions: readonly Instruction[],
   outcomes: readonly InstructionOutcome[],

@@ -35,7 +35,7 @@ const repeated: Check = {
   title: 'notifications repeat with the same ids until they are acknowledged, also after a restart',
   needs: ['settle'],
   run: async (context) => {
-    const notifications = await someNotifications(context)
+    const notifications = await sixNotifications(context)
     assert.deepEqual(await context.read(), notifications, 'a second read returns the same')
     await context.restart()
     assert.deepEqual(await context.read(), notifications, 'a read after a restart returns the same')
@@ -47,11 +47,11 @@ const repeated: Check = {
   },
 }
 
-const partly: Check = {
+const partialAcknowledgement: Check = {
   title: 'an acknowledgement removes only its notifications; repeated or unknown ones are ignored',
   needs: ['settle'],
   run: async (context) => {
-    const notifications = await someNotifications(context)
+    const notifications = await sixNotifications(context)
     const [first, second, third, ...others] = notifications
     assert.ok(first && second && third)
     await context.acknowledge([second])
@@ -64,11 +64,11 @@ const partly: Check = {
   },
 }
 
-const parts: Check = {
+const limitedRead: Check = {
   title: 'a read returns the oldest notifications, up to the limit',
   needs: ['settle'],
   run: async (context) => {
-    const all = await someNotifications(context)
+    const all = await sixNotifications(context)
     const most = all.length - 2
     assert.deepEqual(await context.read(most), all.slice(0, most))
     assert.deepEqual(await context.read(1), all.slice(0, 1))
@@ -87,7 +87,7 @@ const duplicated: Check = {
   needs: ['settle', 'repeat'],
   run: async (context) => {
     context.harness.disturb('repeat')
-    const notifications = await someNotifications(context)
+    const notifications = await sixNotifications(context)
     await context.acknowledge(notifications)
     assert.deepEqual(await context.read(), [])
     context.harness.mend()
@@ -99,7 +99,7 @@ const reversed: Check = {
   title: 'if the bank sends the newest notification first, a read still returns the oldest first',
   needs: ['settle', 'reverse'],
   run: async (context) => {
-    const notifications = await someNotifications(context)
+    const notifications = await sixNotifications(context)
     context.harness.disturb('reverse')
     assert.deepEqual(await context.read(), notifications)
     assert.deepEqual(await context.read(3), notifications.slice(0, 3))
@@ -123,14 +123,14 @@ const delayed: Check = {
   },
 }
 
-const oldest: Check = {
+const oldestTime: Check = {
   title: 'the time of the oldest notification is null once all are acknowledged',
   needs: ['settle'],
   run: async (context) => {
     const { clock = systemClock } = context.harness
     const oldestNotification = () => context.connector().oldestNotification(clock.now())
     assert.equal(await oldestNotification(), null)
-    const notifications = await someNotifications(context)
+    const notifications = await sixNotifications(context)
     const since = await oldestNotification()
     assert.ok(since instanceof Date && since <= clock.now(), `a time that has passed: ${since?.toISOString()}`)
     await context.acknowledge(notifications)
@@ -139,7 +139,7 @@ const oldest: Check = {
 }
 
 /** Reads six notifications, the only ones at the bank. A blockchain does not return a settled payment. */
-async function someNotifications(context: Context): Promise<readonly BankNotification[]> {
+async function sixNotifications(context: Context): Promise<readonly BankNotification[]> {
   const returns = context.harness.cannot?.includes('return') !== true
   const behaviours: readonly Behaviour[] = returns
     ? ['settle', 'return', 'settle', 'return']
@@ -155,10 +155,10 @@ async function someNotifications(context: Context): Promise<readonly BankNotific
 export const notificationChecks: readonly Check[] = [
   content,
   repeated,
-  partly,
-  parts,
+  partialAcknowledgement,
+  limitedRead,
   duplicated,
   reversed,
   delayed,
-  oldest,
+  oldestTime,
 ]

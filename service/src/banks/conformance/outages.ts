@@ -6,9 +6,9 @@ import {
   type Check,
   checkExecuted,
   type Context,
-  ended,
+  withTimeLimit,
   eventually,
-  resolve,
+  resolveOutcomes,
   unlessUnreachable,
 } from './context.ts'
 import type { Fault, Harness } from './harness.ts'
@@ -17,7 +17,7 @@ import type { Fault, Harness } from './harness.ts'
 const reachedMs = 200
 
 /** Breaks a call with several instructions, then handles it as the settlement worker does. */
-const broken = (fault: Fault, title: string): Check => ({
+const brokenCall = (fault: Fault, title: string): Check => ({
   title,
   needs: ['settle', 'refuse', fault],
   run: async (context) => {
@@ -26,7 +26,7 @@ const broken = (fault: Fault, title: string): Check => ({
     )
     context.harness.breakNext(fault)
     const outcomes = await context.instruct(instructions)
-    const acknowledgements = await resolve(context, instructions, outcomes)
+    const acknowledgements = await resolveOutcomes(context, instructions, outcomes)
     assert.deepEqual(
       acknowledgements.map((acknowledgement) => acknowledgement.accepted),
       [true, false, true, false],
@@ -35,29 +35,29 @@ const broken = (fault: Fault, title: string): Check => ({
   },
 })
 
-const lostCall = broken(
+const lostCall = brokenCall(
   'lose call',
   'after a lost call the outcome is unknown, and the next submission is executed once',
 )
-const lostAnswer = broken(
+const lostAnswer = brokenCall(
   'lose answer',
   'after a lost answer find returns the outcome, and nothing is executed twice',
 )
-const lostHalf = broken(
+const lostHalf = brokenCall(
   'lose half',
   'after half of a call find tells which half, and each instruction is executed once',
 )
-const errorBefore = broken(
+const errorBefore = brokenCall(
   'error before',
   'after an error of the bank the outcome is unknown, and the next submission is executed once',
 )
-const errorAfter = broken(
+const errorAfter = brokenCall(
   'error after',
   'after an error of a bank that executed the call find returns the outcome, and nothing is executed twice',
 )
 
 /** The faults of one call that this bank can produce. */
-const faultsOf = ({ cannot = [] }: Harness): readonly Fault[] =>
+const possibleFaults = ({ cannot = [] }: Harness): readonly Fault[] =>
   (['lose call', 'lose answer', 'error before', 'error after'] as const).filter((fault) => !cannot.includes(fault))
 
 const lostEnquiry: Check = {
@@ -66,26 +66,25 @@ const lostEnquiry: Check = {
   run: async (context) => {
     const one = context.instruction()
     await context.instruct([one])
-    for (const fault of faultsOf(context.harness)) {
+    for (const fault of possibleFaults(context.harness)) {
       context.harness.breakNext(fault)
       const answer = await unlessUnreachable(context.find([one]))
       // A connector may retry by itself.
-      if (answer !== 'unreachable')
-        assert.deepEqual(answer, [{ accepted: true }], 'find throws without an answer')
+      if (answer !== 'unreachable') assert.deepEqual(answer, [{ accepted: true }], 'find throws without an answer')
       context.harness.mend()
     }
     assert.deepEqual(await context.find([one]), [{ accepted: true }])
   },
 }
 
-const lostReading: Check = {
+const lostRead: Check = {
   title: 'a read or acknowledgement without an answer throws, and the notifications repeat',
   needs: ['settle', 'lose call', 'lose answer'],
   run: async (context) => {
     const one = context.instruction()
     await context.instruct([one])
     const notifications = await context.notificationsOf([one], 1)
-    for (const fault of faultsOf(context.harness)) {
+    for (const fault of possibleFaults(context.harness)) {
       context.harness.breakNext(fault)
       const answer = await unlessUnreachable(context.read())
       if (answer !== 'unreachable') assert.deepEqual(answer, notifications, 'a read without an answer throws')
@@ -136,7 +135,7 @@ async function checkHang({ harness, connector }: Context, [name, call]: Call, is
     answer.catch(() => undefined)
     if (!isLate) await eventually(reachedMs, () => openCalls() > 0)
     controller.abort()
-    const ending = await ended(`${name}, after its signal aborted,`, answer, afterTimeoutMs)
+    const ending = await withTimeLimit(`${name}, after its signal aborted,`, answer, afterTimeoutMs)
     const isUnknown = name === 'instruct' && Array.isArray(ending) && ending[0] === 'unknown'
     assert.ok(isUnknown || ending === 'unreachable', `${name} throws Unreachable when its signal aborts`)
     const isClosed = await eventually(afterTimeoutMs, () => openCalls() === 0)
@@ -153,6 +152,6 @@ export const outageChecks: readonly Check[] = [
   errorBefore,
   errorAfter,
   lostEnquiry,
-  lostReading,
+  lostRead,
   hangs,
 ]

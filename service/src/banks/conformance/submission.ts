@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { amountMajorMax, currencies, type Currency, newId, systemClock } from '../../kernel/index.ts'
 import { callTimeoutMsMax, type Instruction, type RecallOutcome, type RecallRequest } from '../../rails/index.ts'
-import { type Check, checkExecuted, type Context, ended, resolve } from './context.ts'
+import { type Check, checkExecuted, type Context, withTimeLimit, resolveOutcomes } from './context.ts'
 import type { BankRecord } from './harness.ts'
 
 const accepted = { accepted: true } as const
@@ -63,7 +63,7 @@ const concurrent: Check = {
       )
       const known = answers.filter((answer) => !answer.includes('unknown'))
       for (const answer of known) assert.deepEqual(answer, known[0], 'each call has the same outcomes')
-      const [first, second] = await resolve(context, pair, known[0] ?? [])
+      const [first, second] = await resolveOutcomes(context, pair, known[0] ?? [])
       assert.deepEqual([first?.accepted, second?.accepted], [true, false])
       await context.notificationsOf(pair, 1)
     } finally {
@@ -80,7 +80,7 @@ const afterRestart: Check = {
     const before = await context.instruct(pair)
     await context.restart()
     assert.deepEqual(await context.instruct(pair), before, 'the outcomes are the same')
-    await resolve(context, pair, before)
+    await resolveOutcomes(context, pair, before)
     await context.notificationsOf(pair, 1)
   },
 }
@@ -109,7 +109,7 @@ const batch: Check = {
       behaviours,
       'the outcomes stand in the order of the instructions',
     )
-    const acknowledgements = await resolve(context, instructions, outcomes)
+    const acknowledgements = await resolveOutcomes(context, instructions, outcomes)
     assert.deepEqual(
       acknowledgements.map((acknowledgement) => acknowledgement.accepted),
       behaviours.map((behaviour) => behaviour !== 'refuse'),
@@ -143,7 +143,7 @@ const fullCalls: Check = {
 }
 
 /** The first two are inexact in floating point: 4.35 * 100 is below 435, and 1.15 * 100 below 115. */
-const amountsOf = (currency: Currency): readonly bigint[] => {
+const amountsIn = (currency: Currency): readonly bigint[] => {
   const max = amountMajorMax * 10n ** BigInt(currencies[currency].digits)
   return [435n, 115n, 1n, 10n, max, max - 1n]
 }
@@ -153,7 +153,7 @@ const amounts: Check = {
   needs: ['settle'],
   run: async (context) => {
     const instructions = context.harness.currencies.flatMap((currency) =>
-      amountsOf(currency).map((amount) => context.instruction('settle', { amount, currency })),
+      amountsIn(currency).map((amount) => context.instruction('settle', { amount, currency })),
     )
     await instructAll(context, instructions)
     for (const instruction of instructions) {
@@ -250,7 +250,7 @@ const many: Check = {
   },
 }
 
-const ofAnotherPartner: Check = {
+const otherPartner: Check = {
   title: 'find does not return the instruction of another partner',
   needs: ['settle'],
   run: async (context) => {
@@ -281,7 +281,7 @@ const empty: Check = {
   },
 }
 
-export const enquiryChecks: readonly Check[] = [many, ofAnotherPartner, empty]
+export const enquiryChecks: readonly Check[] = [many, otherPartner, empty]
 
 // Checks of `forecast`: it computes without calling the bank.
 
@@ -314,12 +314,12 @@ export const forecastChecks: readonly Check[] = [forecasts]
 const unknown: Promise<RecallOutcome> = Promise.resolve('unknown')
 
 /** Requests a recall, again while its outcome is unknown, as the worker does. Returns the outcome without `notBefore`. */
-async function ask(context: Context, request: RecallRequest): Promise<RecallOutcome> {
+async function requestRecall(context: Context, request: RecallRequest): Promise<RecallOutcome> {
   const connector = context.connector()
   const { callTimeoutMs } = connector.limits
   for (let attempt = 0; attempt < 5; attempt += 1) {
     const calling = connector.recall?.(request, { signal: AbortSignal.timeout(callTimeoutMs) })
-    const outcome = await ended('recall', calling ?? unknown, callTimeoutMs)
+    const outcome = await withTimeLimit('recall', calling ?? unknown, callTimeoutMs)
     if (outcome !== 'unknown') return outcome.taken ? { taken: true } : outcome
   }
   return 'unknown'
@@ -335,11 +335,15 @@ const recalls: Check = {
     await context.acknowledge(await context.notificationsOf([payment], 1))
     const asked = { partnerId: payment.partnerId, reason: 'DUPL', details: null, requestedBy: 'Grace Hopper' }
     const request: RecallRequest = { ...asked, id: newId(), instructionId: payment.id }
-    const outcome = await ask(context, request)
-    assert.deepEqual(await ask(context, request), outcome, 'a repeated request has the same outcome')
+    const outcome = await requestRecall(context, request)
+    assert.deepEqual(await requestRecall(context, request), outcome, 'a repeated request has the same outcome')
     await context.restart()
-    assert.deepEqual(await ask(context, request), outcome, 'a request repeated after a restart has the same outcome')
-    const other = await ask(context, { ...asked, id: newId(), instructionId: newId() })
+    assert.deepEqual(
+      await requestRecall(context, request),
+      outcome,
+      'a request repeated after a restart has the same outcome',
+    )
+    const other = await requestRecall(context, { ...asked, id: newId(), instructionId: newId() })
     assert.ok(other !== 'unknown' && !other.taken, 'a recall of an unknown payment is not taken')
     await context.harness.letTimePass()
     const notifications = await context.read()

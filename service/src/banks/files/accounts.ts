@@ -10,7 +10,7 @@ const ownNumberCharsMin = 7
  * Finds our account that a statement is about. A bank may report the national account number, which is the end of the
  * IBAN. `account`: it is not ours. `currency`: we do not have the account in this currency.
  */
-export function accountOf(
+export function findStatementAccount(
   accounts: readonly BankAccount[],
   { account: { id, currency }, balances }: StatementHead,
 ): BankAccount | 'account' | 'currency' {
@@ -25,49 +25,50 @@ export function accountOf(
 
 export const accountText = ({ account: { id } }: StatementHead): string => ('iban' in id ? id.iban : id.other)
 
-const codeOf = ({ type }: Balance): string => ('code' in type ? type.code : type.proprietary)
+const balanceCode = ({ type }: Balance): string => ('code' in type ? type.code : type.proprietary)
 
 export type DatedBalance = { readonly minor: Minor; readonly on: string }
 
-type Stated = DatedBalance & { readonly code: string; readonly place: number }
-type Pair = { readonly opening: Stated | undefined; readonly closing: Stated | undefined }
+type StatedBalance = DatedBalance & { readonly code: string; readonly place: number }
+type BalancePair = { readonly opening: StatedBalance | undefined; readonly closing: StatedBalance | undefined }
 
 /**
  * Finds the opening balance of the first day and the closing balance of the last: a statement of several days may state
  * both for each day, in any order. Available and forward balances are ignored. `explains` tells whether the entries can
  * sum to a difference; of several pairs, the first that fits counts. `isPage`: the entries are only a part of the statement.
  */
-export function balancesOf(
+export function findBalances(
   { balances, from, to }: StatementHead,
   currency: Currency,
   { explains, isPage }: { readonly explains: (moved: Minor) => boolean; readonly isPage: boolean },
 ): { readonly opening: DatedBalance | null; readonly closing: DatedBalance | null } {
-  const stated = balances.flatMap((balance): readonly Stated[] => {
-    const [code, minor] = [codeOf(balance), minorOf(balance.amount, currency)]
+  const stated = balances.flatMap((balance): readonly StatedBalance[] => {
+    const [code, minor] = [balanceCode(balance), amountIn(balance.amount, currency)]
     const on = balance.date ?? (openingCodes.includes(code) ? from : to)
     if (minor === undefined || on === undefined) return []
-    return [{ code, minor: balance.isCredit ? minor : -minor, on, place: placeOf(balance) }]
+    return [{ code, minor: balance.isCredit ? minor : -minor, on, place: balanceRank(balance) }]
   })
-  const usual = pairOf(stated)
-  const opened = pairOf(stated.filter(({ code }) => code !== 'PRCD'))
-  const inPeriod = pairOf(stated.filter(({ code, on }) => !isOutside(code, on, stated, from, to)))
+  const usual = pairBalances(stated)
+  const opened = pairBalances(stated.filter(({ code }) => code !== 'PRCD'))
+  const inPeriod = pairBalances(stated.filter(({ code, on }) => !isOutside(code, on, stated, from, to)))
   const turned =
     isInterim(usual.opening) && isInterim(usual.closing) ? [{ opening: usual.closing, closing: usual.opening }] : []
-  const isOfLaterDay = (pair: Pair) => stated.some(({ code, on }) => code === 'CLBD' && on < (pair.opening?.on ?? ''))
+  const isOfLaterDay = (pair: BalancePair) =>
+    stated.some(({ code, on }) => code === 'CLBD' && on < (pair.opening?.on ?? ''))
   const pairs = [usual, opened, inPeriod, ...turned].filter((pair) => !isPage || !isOfLaterDay(pair))
   const { opening, closing } = pairs.find((pair) => fits(pair, explains)) ?? usual
   return { opening: toDated(opening), closing: toDated(closing) }
 }
 
-const fits = ({ opening, closing }: Pair, explains: (moved: Minor) => boolean): boolean =>
+const fits = ({ opening, closing }: BalancePair, explains: (moved: Minor) => boolean): boolean =>
   opening !== undefined && closing !== undefined && explains(closing.minor - opening.minor)
 
 /** Codes of the balance before the first entry: the opening balance of the day, or the closing balance of the day before. */
 const openingCodes: readonly string[] = ['OPBD', 'PRCD']
-const isInterim = (stated: Stated | undefined): boolean => stated?.code === 'ITBD'
+const isInterim = (stated: StatedBalance | undefined): boolean => stated?.code === 'ITBD'
 
 /** Pairs an opening with a closing balance. A page in the middle of a statement has an interim balance before and after it. */
-function pairOf(stated: readonly Stated[]): Pair {
+function pairBalances(stated: readonly StatedBalance[]): BalancePair {
   const interim = stated.filter(isInterim)
   const closings = stated.filter(({ code }) => code === 'CLBD')
   const [named] = stated
@@ -80,7 +81,7 @@ function pairOf(stated: readonly Stated[]): Pair {
 }
 
 /** Tells whether a balance is of a day outside the period while another of its kind is within. */
-function isOutside(code: string, on: string, stated: readonly Stated[], from = '', to = '9999'): boolean {
+function isOutside(code: string, on: string, stated: readonly StatedBalance[], from = '', to = '9999'): boolean {
   if (code === 'CLBD') return on > to && stated.some((other) => other.code === code && other.on <= to)
   return (
     openingCodes.includes(code) &&
@@ -89,25 +90,25 @@ function isOutside(code: string, on: string, stated: readonly Stated[], from = '
 }
 
 /** Ranks balances of one kind and day: the account's own, then that of a page, then those that include a credit line. */
-const placeOf = ({ creditLines, subType }: Balance): number =>
+const balanceRank = ({ creditLines, subType }: Balance): number =>
   Number(creditLines.some(({ isIncluded }) => isIncluded)) * 2 +
   Number(subType !== undefined && 'code' in subType && subType.code === 'INTM')
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-const toDated = (balance: Stated | undefined): DatedBalance | null =>
+const toDated = (balance: StatedBalance | undefined): DatedBalance | null =>
   balance === undefined ? null : { minor: balance.minor, on: balance.on }
 
 export const absolute = (minor: Minor): Minor => (minor < 0n ? -minor : minor)
 
 /** Returns the minor units; undefined if the amount is in another currency or inexact. */
-export const minorOf = (amount: Amount, currency: Currency): Minor | undefined =>
+export const amountIn = (amount: Amount, currency: Currency): Minor | undefined =>
   amount.currency === currency && amount.minor !== null ? amount.minor : undefined
 
 const decimal = /^[+-]?(\d*)(?:\.(\d*?)0*)?$/
 
 /** Reads a sum as minor units, without its sign; undefined if it is not an amount of the currency. */
-export function minorOfText(text: string, currency: Currency): Minor | undefined {
+export function parseAmount(text: string, currency: Currency): Minor | undefined {
   const [, whole, fraction = ''] = decimal.exec(text.trim()) ?? []
   if (whole === undefined || !/\d/.test(text) || !isCurrency(currency)) return undefined
   const { digits } = currencies[currency]
@@ -116,7 +117,7 @@ export function minorOfText(text: string, currency: Currency): Minor | undefined
 }
 
 /** Rounds a decimal down and up to minor units; undefined if the text is not a decimal. */
-export function neighboursOf(text: string, currency: Currency): readonly [Minor, Minor] | undefined {
+export function roundedBothWays(text: string, currency: Currency): readonly [Minor, Minor] | undefined {
   const [, whole = '', fraction = ''] = /^\+?(\d{0,18})(?:\.(\d{0,40}))?$/.exec(text) ?? []
   if (whole === '' && fraction === '') return undefined
   const { digits } = currencies[currency]
@@ -125,14 +126,14 @@ export function neighboursOf(text: string, currency: Currency): readonly [Minor,
 }
 
 /** Counts and sums, in minor units, of the entries read from a statement. */
-export type Counted = {
+export type EntryCounts = {
   entries: number
   credits: Minor
   debits: Minor
   creditEntries: number
   debitEntries: number
 }
-export const nothingCounted = (): Counted => ({
+export const noEntryCounts = (): EntryCounts => ({
   entries: 0,
   credits: 0n,
   debits: 0n,
@@ -141,14 +142,18 @@ export const nothingCounted = (): Counted => ({
 })
 
 /** Describes the first mismatch with the totals of a statement. Banks count all entries, or only booked ones. */
-export function totalsProblem(totals: EntryTotals, counts: readonly Counted[], currency: Currency): string | undefined {
-  const check = (name: string, told: number | undefined, of: (counted: Counted) => number) =>
+export function totalsProblem(
+  totals: EntryTotals,
+  counts: readonly EntryCounts[],
+  currency: Currency,
+): string | undefined {
+  const check = (name: string, told: number | undefined, of: (counted: EntryCounts) => number) =>
     told === undefined || counts.some((counted) => of(counted) === told)
       ? []
       : [`${name} says ${told}, and there are ${counts.map(of).join(' or ')}`]
-  const checkSum = (name: string, told: string | undefined, of: (counted: Counted) => Minor) => {
+  const checkSum = (name: string, told: string | undefined, of: (counted: EntryCounts) => Minor) => {
     if (told === undefined) return []
-    const minor = minorOfText(told, currency)
+    const minor = parseAmount(told, currency)
     // A sum that is not an amount is ignored: the balances are checked too.
     return minor === undefined || counts.some((counted) => of(counted) === minor)
       ? []

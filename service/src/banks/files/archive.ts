@@ -45,17 +45,18 @@ async function changeFolder(folder: string, change: () => Promise<void>): Promis
 }
 
 const publishedSuffix = '.published'
-const markOf = (folder: string, day: string, name: string): string => join(folder, 'out', day, name + publishedSuffix)
+const publishedMarkPath = (folder: string, day: string, name: string): string =>
+  join(folder, 'out', day, name + publishedSuffix)
 
 /** Records, before the bank gets a file, that it gets it: a restored database may not know the file (`createAdopt`). */
 export async function markPublished(folder: string, day: string, name: string): Promise<void> {
-  const path = markOf(folder, day, name)
+  const path = publishedMarkPath(folder, day, name)
   await changeFolder(dirname(path), () => write(path, Buffer.alloc(0)))
 }
 
 /** Removes the record of a file that the bank did not get. */
 export async function unmarkPublished(folder: string, day: string, name: string): Promise<void> {
-  await unlink(markOf(folder, day, name)).catch(ignoreAbsent)
+  await unlink(publishedMarkPath(folder, day, name)).catch(ignoreAbsent)
 }
 
 export type PublishedFile = { readonly name: string; readonly path: string }
@@ -104,7 +105,7 @@ export async function flush(path: string): Promise<void> {
 const daysMax = 90
 const filesPerLook = 500
 
-type Named = PublishedFile & NonNullable<ReturnType<typeof readFileName>>
+type NamedFile = PublishedFile & NonNullable<ReturnType<typeof readFileName>>
 
 export function createAdopt(deps: BankDeps) {
   const { db, log, rules } = deps
@@ -112,7 +113,7 @@ export function createAdopt(deps: BankDeps) {
   return async (): Promise<void> => {
     if (isCompared) return
     for await (const day of publishedFiles(rules.archive, daysMax)) {
-      const named = day.flatMap((file): readonly Named[] => {
+      const named = day.flatMap((file): readonly NamedFile[] => {
         const read = readFileName(file.name)
         return read === undefined ? [] : [{ ...file, ...read }]
       })
@@ -123,7 +124,7 @@ export function createAdopt(deps: BankDeps) {
           page.map(({ id }) => id),
         )
         for (const file of page) {
-          const count = await compare(deps, file, known.get(file.id))
+          const count = await compareFile(deps, file, known.get(file.id))
           if (count > 0)
             log.error(
               { connector: rules.id, file: file.name },
@@ -137,7 +138,7 @@ export function createAdopt(deps: BankDeps) {
 }
 
 /** Returns 1 if the database did not know that the bank has the file. */
-async function compare(deps: BankDeps, file: Named, known: OutgoingFile | undefined): Promise<number> {
+async function compareFile(deps: BankDeps, file: NamedFile, known: OutgoingFile | undefined): Promise<number> {
   const { db, clock } = deps
   if (known?.state === 'Delivered') return 0
   // If the file is staged, the next attempt sees whether it was renamed.
@@ -145,7 +146,7 @@ async function compare(deps: BankDeps, file: Named, known: OutgoingFile | undefi
   return file.kind === 'pain.001' ? adoptFile(deps, file) : 0
 }
 
-async function adoptFile({ db, clock, rules }: BankDeps, { id, name, path }: Named): Promise<number> {
+async function adoptFile({ db, clock, rules }: BankDeps, { id, name, path }: NamedFile): Promise<number> {
   const initiation = await readPain001(createReadStream(path))
   const { version = '' } = (await recognise(createReadStream(path))) ?? {}
   const bytes = await readFile(path)
@@ -175,7 +176,7 @@ async function adoptFile({ db, clock, rules }: BankDeps, { id, name, path }: Nam
   }
   return db.transaction(async (tx) => {
     const inserted = await adopted.insertAdoptedFile(tx, rules.id, file, clock.now())
-    if (inserted > 0) await adopted.insertAdopted(tx, rules.id, rows)
+    if (inserted > 0) await adopted.insertAdoptedInstructions(tx, rules.id, rows)
     return inserted
   })
 }

@@ -8,7 +8,7 @@ import {
   callTimeoutMsMax,
   type Connector,
   type ConnectorHealth,
-  dayOf,
+  bankDay,
   type Forecast,
   type ForecastPayment,
   type InstructionKey,
@@ -28,19 +28,19 @@ import {
 import {
   createLetterAnswered,
   createLetterSent,
-  createMakeRecalls,
+  createRecallFileMaker,
   createRecallLetter,
   createRequestRecall,
-  createTakeRecall,
-  createTellLetters,
+  createRecallIntake,
+  createLetterCases,
   type RecallRequest,
 } from './recalls.ts'
 import { createIncoming, createReleaseFile } from './incoming.ts'
 import type { BankConfig } from './settings.ts'
-import { createShownFiles } from './shown.ts'
+import { createFilesView } from './shown.ts'
 import * as files from './store-instructions.ts'
 import * as recalls from './store-recalls.ts'
-import { type FolderConfig, isFinishedName, type TransportConfig, within } from './transport/settings.ts'
+import { type FolderConfig, isFinishedName, type TransportConfig, pathIn } from './transport/settings.ts'
 import { createSftpTransport } from './transport/sftp.ts'
 import { createAdopt, flush, ignoreAbsent } from './archive.ts'
 import { createDeliverFiles, createFileMaker, createRecentBytes } from './deliver.ts'
@@ -53,7 +53,7 @@ import { constants, createReadStream } from 'node:fs'
 import { type FileHandle, lstat, open, readdir, rename, stat, unlink } from 'node:fs/promises'
 import { Refusal, Unreachable } from '../../kernel/api/index.ts'
 import { chooseScheme, isRefused, isSepa } from './schemes.ts'
-import { applyWord } from './statuses.ts'
+import { applyStatus } from './statuses.ts'
 import { lockSent } from './store-incoming.ts'
 
 /** A payment, its file, and its recall. */
@@ -96,7 +96,7 @@ export type BanksObserver = BankObserver & {
   readonly queued: (connector: string, scheme: Scheme, payments: number) => void
 }
 
-type Deps = {
+type IsoBanksDeps = {
   readonly banks: readonly BankConfig[]
   readonly db: Database
   readonly clock: Clock
@@ -112,7 +112,7 @@ const countEveryMs = 10 * secondMs
 const makeEveryMs = 5 * secondMs
 const filesListedMax = 200
 
-export function createIsoBanks(deps: Deps): IsoBanks {
+export function createIsoBanks(deps: IsoBanksDeps): IsoBanks {
   const { banks: configured, db, observe, health } = deps
   const banks = configured.map(({ transport: config, ...rules }) => {
     const transport = createTransport(config)
@@ -130,7 +130,7 @@ export function createIsoBanks(deps: Deps): IsoBanks {
     letterSent: createLetterSent(deps),
     letterAnswered: createLetterAnswered(deps),
     files: (connector) => files.newestFiles(db, connector, filesListedMax),
-    shown: createShownFiles(
+    shown: createFilesView(
       banks.map(({ id }) => id),
       deps.operatorId,
     ),
@@ -140,20 +140,20 @@ export function createIsoBanks(deps: Deps): IsoBanks {
       const { fileId } = payment
       const file = fileId === null ? undefined : (await files.filesByIds(db, [fileId])).get(fileId)
       const { messageId = '', name = '', state = 'Made', madeAt = payment.createdAt } = file ?? {}
-      const recall = (await recalls.recallOf(db, key)) ?? null
+      const recall = (await recalls.newestRecall(db, key)) ?? null
       return { ...payment, file: file === undefined ? null : { messageId, name, state, madeAt }, recall }
     },
   }
 }
 
-type Running = {
+type RunningBank = {
   readonly id: string
   readonly pollMs: number
   readonly transport: Transport
   readonly bank: IsoBank
 }
 
-function bankJobs({ db, observe }: Deps, { id, pollMs, transport, bank }: Running): readonly Job[] {
+function bankJobs({ db, observe }: IsoBanksDeps, { id, pollMs, transport, bank }: RunningBank): readonly Job[] {
   const { make, deliver, take } = bank.steps
   const count = async () => {
     const counts = await files.countQueued(db, id)
@@ -220,14 +220,14 @@ const limits = { instructionsPerCallMax: 256, callsMax: 4, callTimeoutMs: callTi
 export function createIsoBank(deps: BankDeps, observe?: BankObserver, health?: BankHealth): IsoBank {
   const { id } = deps.rules
   const submit = createSubmit(deps)
-  const takeRecall = createTakeRecall(deps)
+  const takeRecall = createRecallIntake(deps)
   const recent = createRecentBytes()
   const makePayments = createFileMaker(deps, recent, (payments) => observe?.fileMade(id, 'pain.001', payments))
   const { recalls: form = 'camt.055' } = deps.rules
   const makeRecalls =
     form === 'letter'
-      ? createTellLetters(deps)
-      : createMakeRecalls(deps, form, (recalls) => observe?.fileMade(id, form, recalls))
+      ? createLetterCases(deps)
+      : createRecallFileMaker(deps, form, (recalls) => observe?.fileMade(id, form, recalls))
   const watch = { answered: () => health?.answered(id), failed: (error: unknown) => health?.failed(id, error) }
   const onDelivered = ({ kind }: { readonly kind: FileKind }) => {
     watch.answered()
@@ -292,10 +292,10 @@ export function createNotificationsOf({
   }
 }
 
-type Stored = { readonly money?: { readonly currency: string; readonly amount: string } }
+type StoredPayload = { readonly money?: { readonly currency: string; readonly amount: string } }
 
 function toNotification({ payload, ...row }: store.NotificationRow): BankNotification {
-  const { money, ...facts } = ownJson<Stored>(payload)
+  const { money, ...facts } = ownJson<StoredPayload>(payload)
   const counted = money === undefined ? {} : { money: { ...money, amount: BigInt(money.amount) } }
   return { ...row, ...facts, ...counted } as BankNotification
 }
@@ -305,7 +305,7 @@ function toNotification({ payload, ...row }: store.NotificationRow): BankNotific
 // Publishes by rename(2), not by link(2) and unlink(2): a kill between these two leaves both names, and once the bank has
 // processed one file, the other would be sent again. Names contain our id, so that a check before the rename suffices.
 
-type Config = Omit<FolderConfig, 'kind'>
+type FolderPaths = Omit<FolderConfig, 'kind'>
 
 const { O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_TRUNC, O_WRONLY } = constants
 const readBytes = 256 * 1024
@@ -315,7 +315,7 @@ const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code
 const isAbsent = (error: unknown): boolean => codeOf(error) === 'ENOENT'
 
 /** Stops waiting when the signal aborts, because a mount may hang. The next attempt finds the outcome. */
-async function reached<T>(what: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+async function inTime<T>(what: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   signal.throwIfAborted()
   const { promise: aborted, reject } = Promise.withResolvers<never>()
   const abort = () => reject(new Unreachable('downstream_timeout', `${what}: the folder does not answer in time`))
@@ -330,27 +330,27 @@ async function reached<T>(what: string, signal: AbortSignal, work: () => Promise
   }
 }
 
-export function createFolderTransport({ toBank, fromBank, taken }: Config): Transport {
+export function createFolderTransport({ toBank, fromBank, taken }: FolderPaths): Transport {
   return {
-    list: (signal) => reached('list', signal, () => listFiles(fromBank)),
+    list: (signal) => inTime('list', signal, () => listFiles(fromBank)),
     read: (name, offset, signal) => readFrom(fromBank, name, offset, signal),
     finish: (name, signal) =>
-      reached('finish', signal, async () => {
-        const source = within(fromBank, name)
+      inTime('finish', signal, async () => {
+        const source = pathIn(fromBank, name)
         if (taken === undefined) await unlink(source).catch(ignoreAbsent)
         else await moveInto(taken, name, source)
         await flush(fromBank)
       }),
     stage: (temporary, bytes, signal) =>
-      reached('stage', signal, async () => {
-        await writeWhole(within(toBank, temporary), bytes)
+      inTime('stage', signal, async () => {
+        await writeWhole(pathIn(toBank, temporary), bytes)
         // A process that does not find this name later assumes that the file was published, so that the name must survive
         // a power cut.
         await flush(toBank)
       }),
-    publish: (temporary, name, signal) => reached('publish', signal, () => publishIn(toBank, temporary, name)),
+    publish: (temporary, name, signal) => inTime('publish', signal, () => publishIn(toBank, temporary, name)),
     discard: (temporary, signal) =>
-      reached('discard', signal, () => unlink(within(toBank, temporary)).catch(ignoreAbsent)),
+      inTime('discard', signal, () => unlink(pathIn(toBank, temporary)).catch(ignoreAbsent)),
     close: () => Promise.resolve(),
   }
 }
@@ -370,7 +370,7 @@ async function listFiles(folder: string): Promise<readonly RemoteFile[]> {
 /** Returns an empty list if the file was removed since it was listed. */
 async function describe(folder: string, name: string): Promise<readonly RemoteFile[]> {
   try {
-    const { size, mtime } = await lstat(within(folder, name))
+    const { size, mtime } = await lstat(pathIn(folder, name))
     return [{ name, bytes: size, modifiedAt: mtime }]
   } catch (error) {
     if (isAbsent(error)) return []
@@ -384,14 +384,14 @@ async function* readFrom(
   offset: number,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
-  const path = within(folder, name)
+  const path = pathIn(folder, name)
   // O_NONBLOCK: opening a named pipe would block for ever.
-  const file = await reached('read', signal, () => open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK))
+  const file = await inTime('read', signal, () => open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK))
   try {
     const stream = createReadStream(path, { fd: file, start: offset, highWaterMark: readBytes, autoClose: false })
     const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>
     for (;;) {
-      const next = await reached('read', signal, () => chunks.next())
+      const next = await inTime('read', signal, () => chunks.next())
       if (next.done) return
       yield next.value
     }
@@ -411,9 +411,9 @@ async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
 }
 
 async function publishIn(folder: string, temporary: string, name: string): Promise<'published' | 'absent'> {
-  const source = within(folder, temporary)
-  const target = within(folder, name)
-  if (!(await exists(source))) return absentFrom(folder)
+  const source = pathIn(folder, temporary)
+  const target = pathIn(folder, name)
+  if (!(await exists(source))) return confirmAbsent(folder)
   if (await exists(target))
     throw new Unreachable('downstream_unreachable', `publish: ${name} exists in the folder of the bank`)
   // A share may rename the file and still report a failure: the next attempt sees it.
@@ -423,7 +423,7 @@ async function publishIn(folder: string, temporary: string, name: string): Promi
 }
 
 /** Throws if the folder is missing as well, such as an unmounted share: then a missing file proves nothing. */
-async function absentFrom(folder: string): Promise<'absent'> {
+async function confirmAbsent(folder: string): Promise<'absent'> {
   await stat(folder)
   return 'absent'
 }
@@ -439,8 +439,8 @@ const exists = (path: string): Promise<boolean> =>
 
 /** Banks reuse names: an earlier file keeps its name, and this one gets a number. */
 async function moveInto(folder: string, name: string, source: string): Promise<void> {
-  let target = within(folder, name)
-  for (let number = 2; await exists(target); number += 1) target = within(folder, `${name}.${number}`)
+  let target = pathIn(folder, name)
+  for (let number = 2; await exists(target); number += 1) target = pathIn(folder, `${name}.${number}`)
   await rename(source, target).catch(ignoreAbsent)
   await flush(folder)
 }
@@ -456,7 +456,7 @@ export function forecastOf(payment: ForecastPayment, at: Date, rules: BankRules)
   if (isRefused(choice)) return { possible: false, errorKey: choice.errorKey, details: choice.details }
   if (choice.applied === 'Instant') {
     const arrivesAt = after(at, rules.instantWindowMs + instantMs)
-    const days = { valueDate: dayOf(at, rules), arrivesOn: dayOf(arrivesAt, rules) }
+    const days = { valueDate: bankDay(at, rules), arrivesOn: bankDay(arrivesAt, rules) }
     return { possible: true, method: 'SepaInstant', cutOffAt: null, submitsAt: at, ...days }
   }
   const goesBySepa = isSepa(payment)
@@ -502,8 +502,11 @@ const createEndPayment =
       )
     const file = fileId === null ? undefined : (await files.filesByIds(tx, [fileId])).get(fileId)
     if (file?.state !== 'Delivered')
-      throw new Refusal('validation_failed', 'The bank does not have the file of the payment yet. Wait until it is delivered.')
-    await applyWord(
+      throw new Refusal(
+        'validation_failed',
+        'The bank does not have the file of the payment yet. Wait until it is delivered.',
+      )
+    await applyStatus(
       tx,
       { clock, operatorId, rules: { id: payment.connector } },
       sent,

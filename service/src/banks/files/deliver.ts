@@ -4,18 +4,18 @@
  */
 import { after, type Currency, newId, present, secondMs } from '../../kernel/index.ts'
 import { archiveFile, markPublished, unmarkPublished } from './archive.ts'
-import { dayOf, nextWindow } from '../../rails/index.ts'
+import { bankDay, nextWindow } from '../../rails/index.ts'
 import { type BankDeps, type Scheme, schemes } from './deps.ts'
 import * as store from './store-instructions.ts'
 import { createHash } from 'node:crypto'
-import { batchIdsOf, fileNameOf, messageIdOf } from './ids.ts'
-import { executionDateOf, groupedByFile, inBatch, type Message, paymentsMessage } from './message.ts'
+import { formatBatchIds, formatFileName, formatMessageId } from './ids.ts'
+import { executionDateOf, groupByFile, assignBatch, type FileMessage, paymentsMessage } from './message.ts'
 import { openPayers } from './payer.ts'
 import { recallMessage } from './recalls.ts'
 import { recallsOfFile } from './store-recalls.ts'
 import { byShard, type Tx } from '../../postgres/index.ts'
-import { kindOf } from './schemes.ts'
-import { adoptedOf } from './store-books.ts'
+import { paymentKind } from './schemes.ts'
+import { adoptedInstructions } from './store-books.ts'
 
 /** A delivery mostly waits for the disks of the bank and of this process. */
 const filesAtOnceMax = 4
@@ -25,7 +25,7 @@ const attemptMsMax = 40 * secondMs
 const retryMs = 5 * secondMs
 const problemCharsMax = 500
 
-type Held = store.OutgoingFile & { readonly leaseId: string }
+type LeasedFile = store.OutgoingFile & { readonly leaseId: string }
 
 /** Delivers due files and returns their number. A file that cannot be delivered is retried later. */
 export function createDeliverFiles(
@@ -56,22 +56,22 @@ export function createDeliverFiles(
       if (!isFailing) log.error(facts, 'file not delivered; will retry')
       isFailing = true
       const problem = error instanceof Error ? error.message : String(error)
-      await store.postpone(db, held, after(clock.now(), retryMs), problem.slice(0, problemCharsMax))
+      await store.postponeFile(db, held, after(clock.now(), retryMs), problem.slice(0, problemCharsMax))
       return 0
     }
   }
 
   return async (): Promise<number> => {
-    const due = await store.undelivered(db, rules.id, clock.now(), filesAtOnceMax)
+    const due = await store.undeliveredFiles(db, rules.id, clock.now(), filesAtOnceMax)
     const delivered = await Promise.all(due.map(attempt))
     return delivered.reduce((sum, count) => sum + count, 0)
   }
 }
 
-type Staged = { readonly temporary: string; readonly day: string }
+type StagedFile = { readonly temporary: string; readonly day: string }
 
-const earlierStage = ({ stagedName, madeAt }: Held, rules: BankDeps['rules']): Staged | undefined =>
-  stagedName === null ? undefined : { temporary: stagedName, day: dayOf(madeAt, rules) }
+const earlierStagedFile = ({ stagedName, madeAt }: LeasedFile, rules: BankDeps['rules']): StagedFile | undefined =>
+  stagedName === null ? undefined : { temporary: stagedName, day: bankDay(madeAt, rules) }
 
 /** Delivers one file: returns 1, or 0 if another process has the file now. Throws if the delivery fails. */
 function createDelivery(deps: BankDeps, recent: RecentBytes) {
@@ -79,12 +79,12 @@ function createDelivery(deps: BankDeps, recent: RecentBytes) {
   const contentsOf = createContents(deps, recent)
 
   /** Writes the file under the temporary name of this attempt. Undefined: the lease was lost. */
-  const stage = async (file: Held, signal: AbortSignal): Promise<Staged | undefined> => {
+  const stage = async (file: LeasedFile, signal: AbortSignal): Promise<StagedFile | undefined> => {
     const made = await contentsOf(file)
     if (made === undefined) return undefined
     const temporary = `.${file.name}.${file.leaseId}.tmp`
     // Archived first, so that the archive has every file that the bank has.
-    const day = dayOf(made.madeAt, rules)
+    const day = bankDay(made.madeAt, rules)
     await archiveFile(rules.archive, day, file.name, file.leaseId, made.bytes)
     await transport.stage(temporary, made.bytes, signal)
     if ((await store.markStaged(db, file, temporary)) === 1) return { temporary, day }
@@ -92,12 +92,12 @@ function createDelivery(deps: BankDeps, recent: RecentBytes) {
     return undefined
   }
 
-  return async (file: Held, earlierLease: string | null): Promise<number> => {
+  return async (file: LeasedFile, earlierLease: string | null): Promise<number> => {
     const signal = AbortSignal.timeout(attemptMsMax)
     const isStaging = file.state === 'Made'
     // An attempt that ended before its temporary name was committed has not published its file, and never will.
     if (isStaging && earlierLease !== null) await transport.discard(`.${file.name}.${earlierLease}.tmp`, signal)
-    const staged = isStaging ? await stage(file, signal) : earlierStage(file, rules)
+    const staged = isStaging ? await stage(file, signal) : earlierStagedFile(file, rules)
     if (staged === undefined) return 0
     const { temporary, day } = staged
     await markPublished(rules.archive, day, file.name)
@@ -114,25 +114,25 @@ function createDelivery(deps: BankDeps, recent: RecentBytes) {
 
 // Builds the bytes of a file from rows, and checks them against the hash in the row of the file.
 
-type Made = { readonly bytes: Buffer; readonly madeAt: Date }
+type FileContents = { readonly bytes: Buffer; readonly madeAt: Date }
 
 /** Returns the contents of a file; undefined if the lease was lost. */
 function createContents(deps: BankDeps, recent: RecentBytes) {
   const { db, log, rules } = deps
-  return async (file: Held): Promise<Made | undefined> => {
+  return async (file: LeasedFile): Promise<FileContents | undefined> => {
     const kept = recent.take(file.id)
     const isKept = kept !== undefined && createHash('sha256').update(kept).digest('hex') === file.sha256
     const payments =
-      isKept || file.kind !== 'pain.001' ? [] : await store.paymentsOfBatches(db, rules.id, batchIdsOf(file.id))
-    const madeAt = dateIsOver(deps, file, payments[0]) ? deps.clock.now() : file.madeAt
+      isKept || file.kind !== 'pain.001' ? [] : await store.paymentsOfBatches(db, rules.id, formatBatchIds(file.id))
+    const madeAt = isDatePassed(deps, file, payments[0]) ? deps.clock.now() : file.madeAt
     if (isKept && madeAt === file.madeAt) return { bytes: kept, madeAt }
-    const message = await messageOf(deps, { ...file, madeAt }, payments)
+    const message = await buildMessage(deps, { ...file, madeAt }, payments)
     const { sha256 } = message.contents
     if (sha256 !== file.sha256) {
       const facts = { connector: rules.id, file: file.name, sha256, earlier: file.sha256 }
       log.warn(facts, 'rebuilt a file before delivery because its day is over or the configuration has changed')
       const messageName = file.kind === 'pain.001' ? rules.profile.message : file.messageName
-      if ((await store.remake(db, { ...file, messageName }, madeAt, message.contents)) === 0) return undefined
+      if ((await store.rebuildFile(db, { ...file, messageName }, madeAt, message.contents)) === 0) return undefined
     }
     return { bytes: message.bytes, madeAt }
   }
@@ -141,16 +141,16 @@ function createContents(deps: BankDeps, recent: RecentBytes) {
 type Payments = Awaited<ReturnType<typeof store.paymentsOfBatches>>
 
 /** Tells whether the execution date of a file that was not delivered for days has passed. */
-function dateIsOver(
+function isDatePassed(
   { clock, rules }: BankDeps,
-  { madeAt }: Held,
+  { madeAt }: LeasedFile,
   payment: Payments[number] | undefined,
 ): boolean {
   if (payment === undefined) return false
   return executionDateOf(payment, madeAt, rules) < executionDateOf(payment, clock.now(), rules)
 }
 
-async function messageOf(deps: BankDeps, file: Held, payments: Payments): Promise<Message> {
+async function buildMessage(deps: BankDeps, file: LeasedFile, payments: Payments): Promise<FileMessage> {
   const { db, rules } = deps
   const { kind } = file
   if (kind === 'pain.001') return paymentsMessage(file, openPayers(deps, payments), rules)
@@ -199,26 +199,26 @@ async function makeFile(deps: BankDeps, recent: RecentBytes, scheme: Scheme): Pr
     const groups = byShard(tx, queued)
     const locked = await Promise.all(groups.map((group) => store.lockQueued(tx, rules.id, scheme, group)))
     const found = await withoutAdopted(deps, tx, locked.flat(), now)
-    return groupedByFile(openPayers(deps, found), rules).flatMap((payments) => makeOne(deps, tx, payments, now) ?? [])
+    return groupByFile(openPayers(deps, found), rules).flatMap((payments) => makeFileRow(deps, tx, payments, now) ?? [])
   })
   for (const { id, bytes } of files) recent.keep(id, bytes)
   return files.reduce((sum, { payments }) => sum + payments, 0)
 }
 
 /** Inserts a file of these payments. Undefined: the bank's profile no longer supports them, and they stay in the queue. */
-function makeOne({ log, rules }: BankDeps, tx: Tx, payments: readonly store.Payment[], madeAt: Date) {
+function makeFileRow({ log, rules }: BankDeps, tx: Tx, payments: readonly store.OutgoingPayment[], madeAt: Date) {
   const [first] = payments
-  const kind = first && kindOf(first, rules)
+  const kind = first && paymentKind(first, rules)
   if (kind === undefined || rules.profile.kinds[kind] === undefined) {
     const facts = { connector: rules.id, profile: rules.profile.id, kind, payments: payments.length }
     log.error(facts, "payments stay in the queue because the bank's profile does not support them")
     return undefined
   }
   const id = newId()
-  const messageId = messageIdOf('pain.001', id)
-  const name = fileNameOf('pain.001', messageId)
+  const messageId = formatMessageId('pain.001', id)
+  const name = formatFileName('pain.001', messageId)
   const file = { id, kind: 'pain.001' as const, messageId, messageName: rules.profile.message, name, madeAt }
-  const filed = inBatch(id, payments)
+  const filed = assignBatch(id, payments)
   const { contents, bytes } = paymentsMessage(file, filed, rules)
   store.insertFile(tx, rules.id, { ...file, ...contents, state: 'Made', stagedName: null, leaseId: null })
   for (const group of byShard(tx, filed)) store.fileInstructions(tx, group, id, madeAt)
@@ -229,14 +229,14 @@ function makeOne({ log, rules }: BankDeps, tx: Tx, payments: readonly store.Paym
 async function withoutAdopted(
   { rules }: BankDeps,
   tx: Tx,
-  payments: readonly store.Stored[],
+  payments: readonly store.SealedPayment[],
   now: Date,
-): Promise<readonly store.Stored[]> {
+): Promise<readonly store.SealedPayment[]> {
   const ids = payments.map(({ id }) => id)
-  const found = ids.length === 0 ? [] : await adoptedOf(tx, rules.id, ids)
+  const found = ids.length === 0 ? [] : await adoptedInstructions(tx, rules.id, ids)
   if (found.length === 0) return payments
   const adopted = new Map(found.map((one) => [`${one.id} ${one.attempt}`, one]))
-  const fileOf = ({ id, attempt }: store.Stored) => adopted.get(`${id} ${attempt}`)
+  const fileOf = ({ id, attempt }: store.SealedPayment) => adopted.get(`${id} ${attempt}`)
   for (const [fileId, ofFile] of Map.groupBy(payments, (payment) => fileOf(payment)?.fileId)) {
     if (fileId === undefined) continue
     const rows = ofFile.map((payment) => ({ ...payment, batchId: fileOf(payment)?.batchId ?? '' }))

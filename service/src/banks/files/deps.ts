@@ -2,7 +2,7 @@
 import type { Pain001Profile, PostalAddress } from '../../iso20022/index.ts'
 import type { Clock, Currency, Log, Minor, Sealer } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
-import type { Calendar, Numbering, PayerData } from '../../rails/index.ts'
+import type { Calendar, StatementNumbering, PayerData } from '../../rails/index.ts'
 import type { RecallKind } from './ids.ts'
 
 export const schemes = ['Instant', 'CreditTransfer'] as const
@@ -14,7 +14,7 @@ export const payerDataModes = ['send', 'require'] as const
 export const chargeBearers = ['SHAR', 'DEBT', 'CRED'] as const
 
 /** The banks that a scheme reaches. The set has BICs of eight characters. */
-export type Reach = 'all' | 'none' | ReadonlySet<string>
+export type BankReach = 'all' | 'none' | ReadonlySet<string>
 
 /** Our account at the bank, for outgoing and incoming payments. */
 export type BankAccount = {
@@ -38,7 +38,7 @@ export type BankRules = Calendar & {
   readonly preferred: Scheme
   /** The bank's limit for an instant payment, in cents. Null: unlimited. */
   readonly instantMax: Minor | null
-  readonly reach: Readonly<Record<Scheme, Reach>>
+  readonly reach: Readonly<Record<Scheme, BankReach>>
   /** Whether a payee's bank without a known BIC counts as reachable if `reach` is a list. */
   readonly unknownBankReachable: boolean
   /** A file is made when this many payments wait, or the oldest has waited this long. */
@@ -74,7 +74,7 @@ export type BankRules = Calendar & {
   readonly archive: string
   readonly pollMs: number
   /** What the statement numbers prove. */
-  readonly statementNumbers?: Numbering
+  readonly statementNumbers?: StatementNumbering
 }
 
 export type RemoteFile = { readonly name: string; readonly bytes: number; readonly modifiedAt: Date }

@@ -5,7 +5,7 @@ import type { Counterparty, References, Unit } from './units.ts'
 import { readInstructionId } from './ids.ts'
 
 /** What a report says about a payment. Names and texts are normalised: `Müller`, `MUELLER` and `Muller` are equal. */
-export type Facts = {
+export type PaymentEvidence = {
   readonly bookedOn: string
   readonly references: Partial<References>
   readonly account: string | null
@@ -13,22 +13,27 @@ export type Facts = {
   readonly text: string
 }
 
-type Said = Pick<Unit, 'bookedOn' | 'remittance'> & {
+type PaymentReport = Pick<Unit, 'bookedOn' | 'remittance'> & {
   readonly references: Partial<References>
   readonly counterparty: Pick<Counterparty, 'name' | 'account'>
 }
 
-export const factsOf = ({ bookedOn, references, counterparty, remittance }: Said): Facts => ({
+export const paymentEvidence = ({
+  bookedOn,
+  references,
+  counterparty,
+  remittance,
+}: PaymentReport): PaymentEvidence => ({
   bookedOn,
   references,
   account: counterparty.account,
-  name: plain(counterparty.name),
-  text: plain(remittance),
+  name: plainText(counterparty.name),
+  text: plainText(remittance),
 })
 
 /** Longer than any text of a message. */
 const plainCharsMax = 1000
-function plain(text: string | null): string {
+function plainText(text: string | null): string {
   if (text === null || text === '') return ''
   const found = sepaText(text, plainCharsMax)
     .toLowerCase()
@@ -41,14 +46,14 @@ function plain(text: string | null): string {
  * How two reports are related. `days`: from the announcement to the statement, or between two announcements. `isNamed`:
  * one report says that its details are in the message of the other (AddtlInfInd).
  */
-export type Place = { readonly days: number; readonly isStatement: boolean; readonly isNamed: boolean }
+export type ReportRelation = { readonly days: number; readonly isStatement: boolean; readonly isNamed: boolean }
 
 /**
  * `strong`: a reference of the payer or the scheme agrees, and none contradicts. `same`: account, name, text and day agree
  * enough. `maybe`: a person decides. `other`: they are two entries.
  */
 export type Verdict = 'strong' | 'same' | 'maybe' | 'other'
-export type Evidence = { readonly points: number; readonly verdict: Verdict }
+export type MatchRating = { readonly points: number; readonly verdict: Verdict }
 
 /** A long weekend (Easter) and a late posting may lie between the announcement and the statement. */
 export const statementDaysMax = 5
@@ -64,7 +69,11 @@ const differs = -30
 /** Ids of the payer and the scheme, which differ between payments. */
 const ids = ['endToEnd', 'transaction', 'uetr'] as const
 
-export function compare(one: Facts, other: Facts, { days, isStatement, isNamed }: Place): Evidence {
+export function comparePayments(
+  one: PaymentEvidence,
+  other: PaymentEvidence,
+  { days, isStatement, isNamed }: ReportRelation,
+): MatchRating {
   if (isOtherInstruction(one, other)) return { points: 0, verdict: 'other' }
   const found = agreement(one, other)
   const agreed = found.reduce((sum, part) => sum + part, days === 0 ? points.day : 0)
@@ -79,39 +88,39 @@ export function compare(one: Facts, other: Facts, { days, isStatement, isNamed }
 }
 
 /** Tells whether the reports agree more than they differ, without the reference of the bank. */
-export const agreesBesidesReference = (one: Facts, other: Facts): boolean =>
+export const agreesBesidesReference = (one: PaymentEvidence, other: PaymentEvidence): boolean =>
   evidencePoints(one, { ...other, references: { ...other.references, bank: null } }) > 0
 
 /** Sums the agreement of two reports, without their days. */
-export const evidencePoints = (one: Facts, other: Facts): number =>
+export const evidencePoints = (one: PaymentEvidence, other: PaymentEvidence): number =>
   agreement(one, other).reduce((sum, part) => sum + part, sharesReference(one, other) ? points.reference : 0)
 
 /** Tells whether two reports could be confused by a report without references. */
-export const looksAlike = (one: Facts, other: Facts): boolean =>
+export const looksAlike = (one: PaymentEvidence, other: PaymentEvidence): boolean =>
   evidencePoints({ ...one, references: {} }, { ...other, references: {} }) >= 0
 
 export const daysBetween = (from: string, to: string): number => Math.round((Date.parse(to) - Date.parse(from)) / dayMs)
 
-function sharesReference(one: Facts, other: Facts): boolean {
-  const names = namesOf(other)
-  return namesOf(one).some((name) => names.includes(name))
+function sharesReference(one: PaymentEvidence, other: PaymentEvidence): boolean {
+  const names = paymentReferences(other)
+  return paymentReferences(one).some((name) => names.includes(name))
 }
 
 /** Lists the references that identify a payment with certainty. */
-export const namesOf = ({ references }: Facts): readonly string[] =>
+export const paymentReferences = ({ references }: PaymentEvidence): readonly string[] =>
   [...ids, 'instruction' as const].flatMap((name) => {
     const id = references[name]
     return id === undefined || id === null ? [] : [`${name} ${id}`]
   })
 
 /** Tells whether the reports name two of our payments, which may agree in everything else. */
-function isOtherInstruction({ references: one }: Facts, { references: other }: Facts): boolean {
+function isOtherInstruction({ references: one }: PaymentEvidence, { references: other }: PaymentEvidence): boolean {
   const [own, others] = [one, other].map(({ instruction }) => readInstructionId(instruction ?? '')?.id)
   return own !== undefined && others !== undefined && own !== others
 }
 
 /** Tells whether the payments have different ids or different payers. */
-function contradicts(one: Facts, other: Facts): boolean {
+function contradicts(one: PaymentEvidence, other: PaymentEvidence): boolean {
   const isOtherId = ids.some(
     (name) => isBoth(one.references[name], other.references[name]) && one.references[name] !== other.references[name],
   )
@@ -124,7 +133,7 @@ const isBoth = (one: string | null | undefined, other: string | null | undefined
   typeof one === 'string' && one !== '' && typeof other === 'string' && other !== ''
 
 /** Compares the reference of the creditor, the reference of the bank, account, name and text. */
-function agreement(one: Facts, other: Facts): readonly number[] {
+function agreement(one: PaymentEvidence, other: PaymentEvidence): readonly number[] {
   const [own, others] = [one.references, other.references]
   const creditor = isBoth(own.creditor, others.creditor)
     ? own.creditor === others.creditor
@@ -133,8 +142,8 @@ function agreement(one: Facts, other: Facts): readonly number[] {
     : 0
   const bank = isBoth(own.bank, others.bank) && own.bank === others.bank ? points.bank : 0
   const account = isBoth(one.account, other.account) && one.account === other.account ? points.account : 0
-  const name = alike(one.name, other.name, points.name, nameCharsMin)
-  return [creditor, bank, account, name, alike(one.text, other.text, points.text, textCharsMin)]
+  const name = textPoints(one.name, other.name, points.name, nameCharsMin)
+  return [creditor, bank, account, name, textPoints(one.text, other.text, points.text, textCharsMin)]
 }
 
 /** A shorter name is part of many others. */
@@ -142,7 +151,7 @@ const nameCharsMin = 5
 const textCharsMin = 8
 
 /** Rates two texts. Banks cut texts (at 140, 70 or 35 characters) and put references before them. */
-function alike(one: string, other: string, agreed: number, charsMin: number): number {
+function textPoints(one: string, other: string, agreed: number, charsMin: number): number {
   if (one === '' || other === '') return 0
   const [short, long] = one.length < other.length ? [one, other] : [other, one]
   return short === long || (short.length >= charsMin && long.includes(short)) ? agreed : differs
@@ -151,7 +160,7 @@ function alike(one: string, other: string, agreed: number, charsMin: number): nu
 // Assigns bookings to entries that another message has reported, if several fit.
 
 /** A booking and an entry that it may be. */
-export type Pair<Booking, Row> = {
+export type MatchPair<Booking, Row> = {
   readonly booking: Booking
   readonly row: Row
   readonly points: number
@@ -159,12 +168,12 @@ export type Pair<Booking, Row> = {
 }
 
 /** `open`: entries without a booking. */
-type Assigned<Booking, Row> = { readonly payments: Map<Booking, Row>; readonly open: Set<Row> }
+type Assignment<Booking, Row> = { readonly payments: Map<Booking, Row>; readonly open: Set<Row> }
 
 /** Assigns each entry to one booking, in the order of the pairs. */
-export function assign<Booking, Row>(
-  pairs: readonly Pair<Booking, Row>[],
-  { payments, open }: Assigned<Booking, Row>,
+export function assignEntries<Booking, Row>(
+  pairs: readonly MatchPair<Booking, Row>[],
+  { payments, open }: Assignment<Booking, Row>,
   verdicts: readonly Verdict[],
 ): void {
   for (const { booking, row, verdict } of pairs)
@@ -176,9 +185,9 @@ export function assign<Booking, Row>(
  * augmenting paths, 1955). Otherwise that booking would count as a second payment. Returns the possible entries of
  * bookings that still have none.
  */
-export function makeRoom<Booking, Row>(
-  pairs: readonly Pair<Booking, Row>[],
-  { payments, open }: Assigned<Booking, Row>,
+export function reassignEntries<Booking, Row>(
+  pairs: readonly MatchPair<Booking, Row>[],
+  { payments, open }: Assignment<Booking, Row>,
 ): ReadonlyMap<Booking, Row> {
   const byBooking = Map.groupBy(pairs, ({ booking }) => booking)
   const sameOf = (booking: Booking) => (byBooking.get(booking) ?? []).filter(({ verdict }) => verdict === 'same')

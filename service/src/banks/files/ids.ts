@@ -1,20 +1,20 @@
 /** Ids of our messages. Banks accept 35 characters, and accept a message id only once. */
 import type { InstructionKey } from '../../rails/index.ts'
 
-const hexOf = (uuid: string): string => uuid.replaceAll('-', '')
+const uuidHex = (uuid: string): string => uuid.replaceAll('-', '')
 const idForm = /^([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})(?:-([2-9]))?$/
 
 /** Formats the InstrId of a payment. A second attempt, by another scheme, is another instruction for the bank. */
 export const bankInstructionId = ({ id, attempt }: { readonly id: string; readonly attempt: number }): string =>
-  attempt === 1 ? hexOf(id) : `${hexOf(id)}-${attempt}`
+  attempt === 1 ? uuidHex(id) : `${uuidHex(id)}-${attempt}`
 
 /** Reports whether we made the end-to-end id, so that it is unique. An id from the partner is any text and may repeat. */
 export const isOwnEndToEndId = ({ id, endToEndId }: { readonly id: string; readonly endToEndId: string }): boolean =>
-  endToEndId === hexOf(id)
+  endToEndId === uuidHex(id)
 
 /** Names a payment in texts for people: by its end-to-end id, and also its InstrId if the partner chose the former. */
 export const paymentName = (payment: { readonly id: string; readonly endToEndId: string }): string =>
-  isOwnEndToEndId(payment) ? payment.endToEndId : `${payment.endToEndId} (InstrId ${hexOf(payment.id)})`
+  isOwnEndToEndId(payment) ? payment.endToEndId : `${payment.endToEndId} (InstrId ${uuidHex(payment.id)})`
 
 /** Parses an InstrId; undefined if it is not ours. */
 export function readInstructionId(
@@ -32,13 +32,13 @@ export type RecallKind = Exclude<FileKind, 'pain.001'>
 export const isRecallFile = (file: { readonly kind: FileKind } | undefined): boolean =>
   file !== undefined && file.kind !== 'pain.001'
 
-export const messageIdOf = (kind: FileKind, fileId: string): string => `${messagePrefixes[kind]}${hexOf(fileId)}`
+export const formatMessageId = (kind: FileKind, fileId: string): string => `${messagePrefixes[kind]}${uuidHex(fileId)}`
 /** Formats a PmtInfId. A file has one batch for each debited account. */
-export const batchIdOf = (fileId: string, number: number): string => `${hexOf(fileId)}-${number}`
+export const formatBatchId = (fileId: string, number: number): string => `${uuidHex(fileId)}-${number}`
 const batchesMax = 9
-export const batchIdsOf = (fileId: string): readonly string[] =>
-  Array.from({ length: batchesMax }, (_none, index) => batchIdOf(fileId, index + 1))
-export const fileNameOf = (kind: FileKind, messageId: string): string => `${kind}-${messageId}.xml`
+export const formatBatchIds = (fileId: string): readonly string[] =>
+  Array.from({ length: batchesMax }, (_none, index) => formatBatchId(fileId, index + 1))
+export const formatFileName = (kind: FileKind, messageId: string): string => `${kind}-${messageId}.xml`
 const fileNameForm =
   /^(pain\.001-P|camt\.055-R|camt\.056-B)([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})\.xml$/
 

@@ -6,7 +6,7 @@ import { Refusal, Unreachable } from '../../kernel/api/index.ts'
 import type { BankDeps, RemoteFile } from './deps.ts'
 import { createLeases, type Lease, LeaseLost } from './lease.ts'
 import { createSpool, type Spool } from './spool.ts'
-import { type Answers, createAnswers, createTake, createWatch, type Later } from './take.ts'
+import { type ProcessMessage, createProcessMessage, createTake, createUnfinishedFiles, type RunLater } from './take.ts'
 import { amountText, type Clock, type Currency, derivedTimeId, minuteMs, secondMs } from '../../kernel/index.ts'
 import {
   balancesAlong,
@@ -14,20 +14,27 @@ import {
   isJoined,
   lastListedOn,
   missingByNumber,
-  type Numbering,
+  type StatementNumbering,
   numberStep,
-  pageNumberOf,
+  readPageNumber,
 } from '../../rails/index.ts'
-import { oddity, type Report, writeReports } from './reports.ts'
-import { type Absent, absentOf, endWaiting, markAbsent, overdueWaiting, type Waiting } from './store-entries.ts'
+import { oddityReport, type Report, writeReports } from './reports.ts'
+import {
+  type AbsentEntry,
+  absentEntries,
+  endWaiting,
+  markAbsent,
+  overdueWaiting,
+  type WaitingEntry,
+} from './store-entries.ts'
 import { latestStatements, type Statement } from './store-books.ts'
 import { paymentName } from './ids.ts'
 import { matchWaitingReversals } from './reversals.ts'
 import { absolute } from './accounts.ts'
-import { matchText } from './scores.ts'
+import { formatMatch } from './scores.ts'
 import { markMissing, silentSince } from './store-incoming.ts'
 import { byShard, type Tx } from '../../postgres/index.ts'
-import { inspect } from './inspect.ts'
+import { inspectFile } from './inspect.ts'
 import * as store from './store-incoming.ts'
 
 export type Incoming = {
@@ -42,15 +49,15 @@ const unreachableMax = 3
 const finishingMax = 8
 
 /** Records whether the bank answers. */
-type Watched = { readonly answered: () => void; readonly failed: (error: unknown) => void }
+type BankWatch = { readonly answered: () => void; readonly failed: (error: unknown) => void }
 
-export function createIncoming(deps: BankDeps, told?: Watched): Incoming {
+export function createIncoming(deps: BankDeps, told?: BankWatch): Incoming {
   const { db, clock, log, rules, transport } = deps
   const connector = rules.id
   const underLease = createLeases({ db, clock, connector })
   const spool = createSpool(rules.archive)
-  const watch = createWatch(clock)
-  const answers = createAnswers(deps)
+  const watch = createUnfinishedFiles(clock)
+  const answers = createProcessMessage(deps)
   const take = createTake(deps, spool, watch, answers)
   const takeReleased = createTakeReleased(deps, spool, answers)
   const overdue = createOverdue(deps)
@@ -99,7 +106,7 @@ export function createIncoming(deps: BankDeps, told?: Watched): Incoming {
     isUnchecked ||= taken > 0
     if (isUnchecked) {
       await continuity(lease)
-      await tellAbsent(deps, lease)
+      await reportAbsent(deps, lease)
     }
     isUnchecked = false
     return taken + (await overdue(lease))
@@ -113,7 +120,7 @@ export function createIncoming(deps: BankDeps, told?: Watched): Incoming {
  * repeated when its file is listed again.
  */
 function createFinishing(failed: (file: RemoteFile, error: unknown) => void): {
-  readonly later: Later
+  readonly later: RunLater
   /** Waits for all steps and returns the number of failures. */
   readonly ended: () => Promise<number>
 } {
@@ -145,7 +152,7 @@ const rowsPerPage = 1000
  * Opens one case for each omitted entry; the case ends when a later statement has the entry. Entries announced after the
  * statement may be on the next one of that day, and entries in a gap on the missing statement.
  */
-async function tellAbsent(deps: BankDeps, lease: Lease): Promise<void> {
+async function reportAbsent(deps: BankDeps, lease: Lease): Promise<void> {
   const { db, rules, operatorId, clock } = deps
   const of = { operatorId, connector: rules.id }
   for (const { iban: account, currency } of rules.accounts) {
@@ -155,11 +162,11 @@ async function tellAbsent(deps: BankDeps, lease: Lease): Promise<void> {
     const listed = {
       until: lastListedOn(last.closingOn, rules, currency),
       takenAt: last.createdAt,
-      missing: gapDaysOf(newestFirst.toReversed(), currency, rules.statementNumbers),
+      missing: listGapDays(newestFirst.toReversed(), currency, rules.statementNumbers),
     }
     for (let rows = rowsPerPage; rows === rowsPerPage;)
       rows = await lease.transaction(async (tx) => {
-        const absent = await absentOf(tx, { ...of, account, currency }, listed, rowsPerPage)
+        const absent = await absentEntries(tx, { ...of, account, currency }, listed, rowsPerPage)
         if (absent.length === 0) return 0
         const now = clock.now()
         const ids = absent.map(({ id }) => id)
@@ -167,7 +174,7 @@ async function tellAbsent(deps: BankDeps, lease: Lease): Promise<void> {
         writeReports(
           tx,
           rules.id,
-          absent.map((entry): Report => oddity(of, 'announced_missing', textOf(entry), [entry.id], entry.id)),
+          absent.map((entry): Report => oddityReport(of, 'announced_missing', absentText(entry), [entry.id], entry.id)),
           now,
         )
         return absent.length
@@ -175,7 +182,7 @@ async function tellAbsent(deps: BankDeps, lease: Lease): Promise<void> {
   }
 }
 
-const textOf = ({ id, account, currency, amount, bookedOn, announced }: Absent): string => {
+const absentText = ({ id, account, currency, amount, bookedOn, announced }: AbsentEntry): string => {
   const told =
     announced === 0
       ? `is of an earlier message about ${bookedOn}, and the last statement of that day omits it.`
@@ -195,22 +202,22 @@ function createOverdue(deps: BankDeps) {
   return async (lease: Lease): Promise<number> => {
     const now = clock.now()
     let done = await matchWaitingReversals(deps, lease)
-    done += await endOverdue(deps, lease, new Date(now.getTime() - rules.detailsWithinMs))
+    done += await reportOverdue(deps, lease, new Date(now.getTime() - rules.detailsWithinMs))
     if (Math.abs(now.getTime() - lookedAtMs) < scansEveryMs) return done
     const before = new Date(now.getTime() - rules.missingAfterMs)
     const silent = await silentSince(db, rules.id, before, overdueRowsPerPage)
     if (silent.length < overdueRowsPerPage) lookedAtMs = now.getTime()
-    if (silent.length > 0) done += await tellMissing(deps, lease, silent, before)
+    if (silent.length > 0) done += await reportMissing(deps, lease, silent, before)
     return done
   }
 }
 
-function endOverdue({ rules, operatorId, clock }: BankDeps, lease: Lease, before: Date): Promise<number> {
+function reportOverdue({ rules, operatorId, clock }: BankDeps, lease: Lease, before: Date): Promise<number> {
   return lease.transaction(async (tx) => {
     const rows = await overdueWaiting(tx, operatorId, rules.id, before, overdueRowsPerPage)
     if (rows.length === 0) return 0
     const within = `within ${rules.detailsWithinMs / secondMs} seconds`
-    const [reversals, sums] = [rows.filter(isTakingBack), rows.filter((row) => !isTakingBack(row))]
+    const [reversals, sums] = [rows.filter(isCreditReversal), rows.filter((row) => !isCreditReversal(row))]
     for (const [ended, missed] of [
       [reversals, `no message reported the credit ${within}`],
       [sums, `no message listed the payments ${within}`],
@@ -220,7 +227,7 @@ function endOverdue({ rules, operatorId, clock }: BankDeps, lease: Lease, before
           tx,
           operatorId,
           ended.map(({ id }) => id),
-          matchText([], [missed]),
+          formatMatch([], [missed]),
         )
     writeReports(
       tx,
@@ -232,26 +239,26 @@ function endOverdue({ rules, operatorId, clock }: BankDeps, lease: Lease, before
   })
 }
 
-const isTakingBack = ({ isReversal, amount }: Waiting): boolean => isReversal && amount < 0n
+const isCreditReversal = ({ isReversal, amount }: WaitingEntry): boolean => isReversal && amount < 0n
 
 /** Reports a booking whose owner is unknown: its money goes to suspense with a case. */
-function toReport(row: Waiting, operatorId: string): Report {
+function toReport(row: WaitingEntry, operatorId: string): Report {
   const { id, account, currency, amount } = row
   const named = { partnerId: operatorId, id, subjectId: id, entryId: id }
   const money = { currency: currency as Currency, amount: absolute(amount) }
-  const details = isTakingBack(row) ? 'The bank reversed an unknown credit.' : unnamed(row)
+  const details = isCreditReversal(row) ? 'The bank reversed an unknown credit.' : overdueText(row)
   if (amount < 0n) return { ...named, kind: 'debit.booked', facts: { why: 'unknown_debit', account, money, details } }
   const debtor = { account: '', bic: '', name: '', countryCode: '', address: null }
   const facts = { account, money, debtor, remittance: details, endToEndId: null, creditorReferences: [] }
   return { ...named, kind: 'credit.booked', facts }
 }
 
-function unnamed({ payments, codes, bookedOn }: Waiting): string {
+function overdueText({ payments, codes, bookedOn }: WaitingEntry): string {
   const of = payments === 1n ? 'a booking' : `a sum of ${payments} payments`
   return `No message has named what is in ${of} of ${bookedOn}${codes === '' ? '' : ` (${codes})`}.`
 }
 
-function tellMissing(
+function reportMissing(
   { rules, operatorId, clock }: BankDeps,
   lease: Lease,
   silent: Awaited<ReturnType<typeof silentSince>>,
@@ -268,7 +275,7 @@ function tellMissing(
       const reports = keys.map(({ partnerId, id }): Report => {
         const sent = named.get(id)
         const text = `The bank has said nothing about the payment ${sent === undefined ? id : paymentName(sent)} for ${Math.round(rules.missingAfterMs / minuteMs)} minutes.`
-        return { ...oddity(of, 'payment_missing', text, [id, String(sent?.attempt ?? 1)], id), partnerId }
+        return { ...oddityReport(of, 'payment_missing', text, [id, String(sent?.attempt ?? 1)], id), partnerId }
       })
       if (reports.length > 0) writeReports(tx, rules.id, reports, now)
     }
@@ -290,9 +297,9 @@ function createContinuity(deps: BankDeps) {
     const found: Report[] = []
     for (const { iban, currency } of rules.accounts) {
       const newestFirst = await latestStatements(db, rules.id, iban, currency, statementsReadMax)
-      const findings = findingsOf(newestFirst.toReversed(), currency, rules.statementNumbers)
+      const findings = findDiscontinuities(newestFirst.toReversed(), currency, rules.statementNumbers)
       for (const { what, text, statement } of findings)
-        found.push(oddity(of, what, `Account ${iban}: ${text}`, [iban, currency, statement.id], statement.id))
+        found.push(oddityReport(of, what, `Account ${iban}: ${text}`, [iban, currency, statement.id], statement.id))
     }
     const fresh = found.filter(({ id }) => !told.has(id))
     if (fresh.length === 0) return
@@ -316,64 +323,65 @@ type Finding = {
 type Days = { readonly first: string; readonly last: string }
 
 /** Lists the days that a missing statement may cover. `statements`: oldest first. */
-const gapDaysOf = (
+const listGapDays = (
   statements: readonly Statement[],
   currency: Currency,
-  numbering: Numbering | undefined,
+  numbering: StatementNumbering | undefined,
 ): readonly Days[] =>
-  findingsOf(statements, currency, numbering).flatMap(({ statement: { closingOn: last }, before }) => {
+  findDiscontinuities(statements, currency, numbering).flatMap(({ statement: { closingOn: last }, before }) => {
     const first = before?.closingOn
     return typeof first === 'string' && last !== null ? [{ first, last }] : []
   })
 
 /** Finds gaps between statements, and statements that came twice. `statements`: oldest first. */
-function findingsOf(
+function findDiscontinuities(
   statements: readonly Statement[],
   currency: Currency,
-  numbering: Numbering = 'evidence',
+  numbering: StatementNumbering = 'evidence',
 ): readonly Finding[] {
   const versions = inOrder(statements)
   const again = [...versions].flatMap(([statement, { length }]): readonly Finding[] =>
-    length === 1 ? [] : [cameAgain(statement)],
+    length === 1 ? [] : [duplicateFinding(statement)],
   )
   let before: Statement | undefined
   const joints: Finding[] = []
   for (const { statement, before: balance } of balancesAlong(versions.keys())) {
-    if (before !== undefined) joints.push(...between({ ...before, closing: balance }, statement, currency, numbering))
+    if (before !== undefined)
+      joints.push(...compareNeighbours({ ...before, closing: balance }, statement, currency, numbering))
     before = statement
   }
   return [...again, ...joints]
 }
 
-const cameAgain = (statement: Statement): Finding => ({
+const duplicateFinding = (statement: Statement): Finding => ({
   what: 'statement_overlap',
-  text: `the statement ${nameOf(statement)} was sent again in another message.`,
+  text: `the statement ${statementName(statement)} was sent again in another message.`,
   statement,
 })
 
-function between(
+function compareNeighbours(
   before: Statement,
   statement: Statement,
   currency: Currency,
-  numbering: Numbering,
+  numbering: StatementNumbering,
 ): readonly Finding[] {
   const isWhole = isJoined(before, statement)
   const isAgain = before.closingOn === statement.closingOn && numberStep(before, statement) === 0n
-  if (isAgain && !isWhole && pageNumberOf(before) === 0)
-    return [cameAgain(before.createdAt > statement.createdAt ? before : statement)]
+  if (isAgain && !isWhole && readPageNumber(before) === 0)
+    return [duplicateFinding(before.createdAt > statement.createdAt ? before : statement)]
   const missing = missingByNumber(before, statement, numbering)
   if (missing > 0n) {
     const are = missing === 1n ? '1 statement is' : `${missing} statements are`
-    const text = `${are} missing between ${nameOf(before)} and ${nameOf(statement)}.`
+    const text = `${are} missing between ${statementName(before)} and ${statementName(statement)}.`
     return [{ what: 'statement_gap', text, statement, before }]
   }
   if (isWhole || before.closing === null || statement.opening === null) return []
   const [closing, opening] = [before.closing, statement.opening].map((minor) => amountText(minor, currency))
-  const text = `the statement ${nameOf(before)} ends with ${closing}, and ${nameOf(statement)} begins with ${opening}.`
+  const text = `the statement ${statementName(before)} ends with ${closing}, and ${statementName(statement)} begins with ${opening}.`
   return [{ what: 'statement_gap', text, statement, before }]
 }
 
-const nameOf = ({ sequence, statementId }: Statement) =>
+const statementName = ({ sequence, statementId }: Statement) =>
   sequence === null ? statementId : `${sequence} (${statementId})`
 
 // Processes quarantined files that two persons have released, such as files with a reused message id or wrong sums. As in
@@ -392,7 +400,7 @@ export const createReleaseFile =
   }
 
 /** Processes the released files and returns their number. After a kill at any step the next process continues. */
-function createTakeReleased(deps: BankDeps, spool: Spool, answers: Answers) {
+function createTakeReleased(deps: BankDeps, spool: Spool, answers: ProcessMessage) {
   const { db, rules, clock, log } = deps
   return async (lease: Lease): Promise<number> => {
     const rows = await store.releasedFiles(db, rules.id)
@@ -404,11 +412,11 @@ function createTakeReleased(deps: BankDeps, spool: Spool, answers: Answers) {
     return rows.length
   }
 
-  async function takeOne(lease: Lease, row: store.AsideRow): Promise<void> {
+  async function takeOne(lease: Lease, row: store.QuarantinedFile): Promise<void> {
     const spooled = await spool.again(row)
     if (spooled === undefined) return failed(row, 'the archive does not have it')
     try {
-      const verdict = await inspect(spooled, rules, lease.keep, true)
+      const verdict = await inspectFile(spooled, rules, lease.keep, true)
       if (!('message' in verdict)) return await failed(row, verdict.refused.problem)
       const { message } = verdict
       const { fileName, sha256, receivedAt } = row
@@ -439,9 +447,9 @@ function createTakeReleased(deps: BankDeps, spool: Spool, answers: Answers) {
   }
 
   /** Opens another case: the one about the file is already decided. */
-  async function failed({ id, fileName }: store.AsideRow, why: string): Promise<void> {
+  async function failed({ id, fileName }: store.QuarantinedFile, why: string): Promise<void> {
     const text = `The file ${fileName} was released but cannot be processed: ${why}`
-    const report = oddity(
+    const report = oddityReport(
       { operatorId: deps.operatorId, connector: rules.id },
       'file_unreadable',
       text,

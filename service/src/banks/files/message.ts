@@ -4,7 +4,7 @@ import { ownJson, type PayeeAddress } from '@partner-payments/wire'
 import {
   type CreditTransfer,
   type CreditTransferInitiation,
-  inSepaCharacters,
+  toSepaCharacters,
   isCreditorReference,
   pain001Xml,
   type PaymentBatch,
@@ -12,58 +12,58 @@ import {
   type Remittance,
 } from '../../iso20022/index.ts'
 import { amountText, assert, present } from '../../kernel/index.ts'
-import { accountTypeCodes, dayOf, nextWindow, qrReferenceOf, readDomestic } from '../../rails/index.ts'
+import { accountTypeCodes, bankDay, nextWindow, readQrReference, readDomestic } from '../../rails/index.ts'
 import type { BankRules } from './deps.ts'
-import { bankInstructionId, batchIdOf } from './ids.ts'
-import { ultimateDebtorOf } from './payer.ts'
-import { kindOf } from './schemes.ts'
-import type { Contents, OutgoingFile, Payment } from './store-instructions.ts'
+import { bankInstructionId, formatBatchId } from './ids.ts'
+import { ultimateDebtor } from './payer.ts'
+import { paymentKind } from './schemes.ts'
+import type { FileFigures, OutgoingFile, OutgoingPayment } from './store-instructions.ts'
 
 type File = Pick<OutgoingFile, 'id' | 'messageId' | 'madeAt'>
-export type Message = { readonly contents: Contents; readonly bytes: Buffer }
+export type FileMessage = { readonly contents: FileFigures; readonly bytes: Buffer }
 
 /** A payment in a file. Its batch names the debited account. */
-export type FiledPayment = Payment & { readonly batchId: string }
+export type FiledPayment = OutgoingPayment & { readonly batchId: string }
 
 /** Groups payments by kind and currency, one group a file, so that a bank that refuses one kind does not refuse others. */
-export const groupedByFile = (
-  payments: readonly Payment[],
+export const groupByFile = (
+  payments: readonly OutgoingPayment[],
   rules: Pick<BankRules, 'profile'>,
-): readonly (readonly Payment[])[] =>
-  [...Map.groupBy(payments, (payment) => `${payment.currency} ${kindOf(payment, rules)}`)]
+): readonly (readonly OutgoingPayment[])[] =>
+  [...Map.groupBy(payments, (payment) => `${payment.currency} ${paymentKind(payment, rules)}`)]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([, group]) => group)
 
 /** Puts the payments of a file into one batch. Files of earlier versions have several. */
-export const inBatch = (fileId: string, payments: readonly Payment[]): readonly FiledPayment[] =>
-  payments.map((payment) => ({ ...payment, batchId: batchIdOf(fileId, 1) }))
+export const assignBatch = (fileId: string, payments: readonly OutgoingPayment[]): readonly FiledPayment[] =>
+  payments.map((payment) => ({ ...payment, batchId: formatBatchId(fileId, 1) }))
 
 /** Writes the message for payments of one scheme. */
-export function paymentsMessage(file: File, payments: readonly FiledPayment[], rules: BankRules): Message {
+export function paymentsMessage(file: File, payments: readonly FiledPayment[], rules: BankRules): FileMessage {
   const [first] = payments
   assert(first !== undefined, 'a file has payments')
   const executionDate = executionDateOf(first, file.madeAt, rules)
   const initiation: CreditTransferInitiation = {
     messageId: file.messageId,
     createdAt: file.madeAt,
-    initiator: initiatorOf(rules),
+    initiator: initiatingParty(rules),
     batches: [...Map.groupBy(payments, ({ batchId }) => batchId)]
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([batchId, ofBatch]) => batchOf(batchId, executionDate, ofBatch, rules)),
+      .map(([batchId, ofBatch]) => buildBatch(batchId, executionDate, ofBatch, rules)),
   }
-  return messageOf((message) => pain001Xml(message, rules.profile), initiation, payments)
+  return buildContents((message) => pain001Xml(message, rules.profile), initiation, payments)
 }
 
 /**
  * Writes the bytes of a file and the columns of its row. All our files are written here, so that every text is converted
  * to the permitted characters.
  */
-export function messageOf<Value>(
+export function buildContents<Value>(
   write: (message: Value) => Iterable<string>,
   message: Value,
-  payments: readonly Pick<Payment, 'amount' | 'currency'>[],
-): Message {
-  const bytes = Buffer.from([...write(inSepaCharacters(message))].join(''))
+  payments: readonly Pick<OutgoingPayment, 'amount' | 'currency'>[],
+): FileMessage {
+  const bytes = Buffer.from([...write(toSepaCharacters(message))].join(''))
   const minor = payments.reduce((sum, { amount }) => sum + amount, 0n)
   return {
     bytes,
@@ -79,12 +79,12 @@ export function messageOf<Value>(
 
 /** Computes the execution date: for an instant payment the day of its file, for a credit transfer that of its window. */
 export const executionDateOf = (
-  { schemeApplied, currency }: Pick<Payment, 'schemeApplied' | 'currency'>,
+  { schemeApplied, currency }: Pick<OutgoingPayment, 'schemeApplied' | 'currency'>,
   madeAt: Date,
   rules: BankRules,
-): string => (schemeApplied === 'Instant' ? dayOf(madeAt, rules) : nextWindow(madeAt, rules, currency).date)
+): string => (schemeApplied === 'Instant' ? bankDay(madeAt, rules) : nextWindow(madeAt, rules, currency).date)
 
-export function initiatorOf({
+export function initiatingParty({
   initiator: { name, id },
   profile: { initiatorIdScheme: code },
 }: BankRules): CreditTransferInitiation['initiator'] {
@@ -93,7 +93,12 @@ export function initiatorOf({
   return { name, id: { kind: 'organisation', others: [other] } }
 }
 
-function batchOf(id: string, executionDate: string, payments: readonly Payment[], rules: BankRules): PaymentBatch {
+function buildBatch(
+  id: string,
+  executionDate: string,
+  payments: readonly OutgoingPayment[],
+  rules: BankRules,
+): PaymentBatch {
   const [first] = payments
   assert(first !== undefined, 'a batch has payments')
   const account = present(
@@ -102,7 +107,7 @@ function batchOf(id: string, executionDate: string, payments: readonly Payment[]
   )
   const { profile } = rules
   const form = present(
-    profile.kinds[kindOf(first, rules)],
+    profile.kinds[paymentKind(first, rules)],
     `profile ${profile.id} cannot carry payment ${first.id} of batch ${id}`,
   )
   const chargeBearer = form.chargeBearer === 'configured' ? rules.chargeBearer : form.chargeBearer
@@ -121,31 +126,31 @@ function batchOf(id: string, executionDate: string, payments: readonly Payment[]
     ...ifGiven('debtorAgentInstruction', payeeCheck),
     ...ifGiven('chargeBearer', chargeBearer),
     // Sorted by id, because the database returns rows in any order.
-    transfers: payments.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map((payment) => transferOf(payment, rules)),
+    transfers: payments.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map((payment) => buildTransfer(payment, rules)),
   }
 }
 
 const ifGiven = <Key extends string, Value>(key: Key, value: Value | undefined) =>
   (value === undefined ? {} : { [key]: value }) as Partial<Record<Key, Value>>
 
-const transferOf = (payment: Payment, rules: BankRules): CreditTransfer => ({
+const buildTransfer = (payment: OutgoingPayment, rules: BankRules): CreditTransfer => ({
   instructionId: bankInstructionId(payment),
   endToEndId: payment.endToEndId,
   money: { currency: payment.currency, minor: payment.amount },
-  ...ifGiven('ultimateDebtor', ultimateDebtorOf(payment, rules)),
-  ...creditorOf(payment),
-  ...ifGiven('creditorAccountType', typeOf(payment, rules)),
-  creditor: { name: payment.creditorName, ...ifGiven('address', addressOf(payment)) },
+  ...ifGiven('ultimateDebtor', ultimateDebtor(payment, rules)),
+  ...payeeAccount(payment),
+  ...ifGiven('creditorAccountType', payeeAccountType(payment, rules)),
+  creditor: { name: payment.creditorName, ...ifGiven('address', payeeAddress(payment)) },
   ...ifGiven('purpose', rules.purpose),
-  ...((kindOf(payment, rules) === 'QrBill' ? billOf(payment.remittance) : undefined) ??
-    remittanceOf(payment.remittance)),
+  ...((paymentKind(payment, rules) === 'QrBill' ? qrBillRemittance(payment.remittance) : undefined) ??
+    sepaRemittance(payment.remittance)),
 })
 
 /** Returns the payee's bank and account. The clearing system names the bank of an account without an IBAN. */
-function creditorOf({
+function payeeAccount({
   creditorAccount: text,
   creditorBic: bic,
-}: Payment): Pick<CreditTransfer, 'creditorAgent' | 'creditorAccount'> {
+}: OutgoingPayment): Pick<CreditTransfer, 'creditorAgent' | 'creditorAccount'> {
   const account = readDomestic(text)
   if (account === undefined)
     return { ...(bic === null ? {} : { creditorAgent: { bic } }), creditorAccount: { iban: text } }
@@ -155,7 +160,7 @@ function creditorOf({
 }
 
 /** Converts the address of the API to ISO 20022, structured in every profile. */
-function addressOf({ creditorAddressJson: text }: Payment): PostalAddress | undefined {
+function payeeAddress({ creditorAddressJson: text }: OutgoingPayment): PostalAddress | undefined {
   if (text === undefined || text === null) return undefined
   const { streetName, buildingNumber, postalCode, city, state, country } = ownJson<PayeeAddress>(text)
   return {
@@ -169,18 +174,18 @@ function addressOf({ creditorAddressJson: text }: Payment): PostalAddress | unde
 }
 
 /** Returns the type of an American account, if the market's format has an element for it. */
-const typeOf = ({ creditorAccountType: type }: Payment, { profile }: BankRules): string | undefined =>
+const payeeAccountType = ({ creditorAccountType: type }: OutgoingPayment, { profile }: BankRules): string | undefined =>
   type === null || type === undefined || !profile.hasAccountType ? undefined : accountTypeCodes[type]
 
 /** A bill has its QR reference and no text. Undefined: the payment was accepted before the bank's profile had bills. */
-function billOf(text: string | null): { readonly remittance: Remittance } | undefined {
-  const creditorReference = qrReferenceOf(text)
+function qrBillRemittance(text: string | null): { readonly remittance: Remittance } | undefined {
+  const creditorReference = readQrReference(text)
   if (creditorReference === undefined) return undefined
   return { remittance: { structured: [{ creditorReference, referenceType: { proprietary: 'QRR' } }] } }
 }
 
 /** SEPA carries a text or a reference, not both. A text that consists of an ISO 11649 reference is sent as one. */
-function remittanceOf(text: string | null): { readonly remittance?: Remittance } {
+function sepaRemittance(text: string | null): { readonly remittance?: Remittance } {
   if (text === null || text.trim() === '') return {}
   const compact = text.replaceAll(/\s/g, '').toUpperCase()
   const remittance: Remittance = isCreditorReference(compact)

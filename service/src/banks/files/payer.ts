@@ -4,8 +4,8 @@ import type { OtherId, Party } from '../../iso20022/index.ts'
 import type { SealedColumn } from '../../postgres/index.ts'
 import type { Instruction, InstructionKey, PayerData } from '../../rails/index.ts'
 import type { BankDeps, BankRules, PayerKey } from './deps.ts'
-import { kindOf } from './schemes.ts'
-import type { Payment } from './store-instructions.ts'
+import { paymentKind } from './schemes.ts'
+import type { OutgoingPayment } from './store-instructions.ts'
 
 const payerContext = (partnerId: string, id: string) => ['rails.payer', partnerId, id]
 
@@ -17,7 +17,7 @@ export const sealedPayers: SealedColumn = {
 }
 
 /** Chooses the payer that the bank's files name. Undefined: only the owner of the account. */
-function payerKeyOf(
+function payerKey(
   { partnerId, customerId }: Pick<Instruction, 'partnerId' | 'customerId'>,
   { payer = 'customer' }: Pick<BankRules, 'payer'>,
 ): PayerKey | undefined {
@@ -32,7 +32,7 @@ export async function sealPayers(
   instructions: readonly Instruction[],
 ): Promise<ReadonlyMap<string, Buffer>> {
   const asked = instructions.flatMap((instruction) => {
-    const key = payerKeyOf(instruction, rules)
+    const key = payerKey(instruction, rules)
     return key === undefined ? [] : [{ key, id: instruction.id }]
   })
   if (payers === undefined || asked.length === 0) return new Map()
@@ -46,10 +46,10 @@ export async function sealPayers(
   )
 }
 
-type Sealed = InstructionKey & { readonly payerSealed: Uint8Array | null }
+type SealedPayerRow = InstructionKey & { readonly payerSealed: Uint8Array | null }
 
 /** Opens the payers of stored payments. */
-export const openPayers = <Row extends Sealed>({ payers }: Pick<BankDeps, 'payers'>, rows: readonly Row[]) =>
+export const openPayers = <Row extends SealedPayerRow>({ payers }: Pick<BankDeps, 'payers'>, rows: readonly Row[]) =>
   rows.map(({ payerSealed, ...row }) => {
     if (payerSealed === null || payers === undefined) return row
     return { ...row, payer: ownJson<PayerData>(payers.sealer.open(payerSealed, payerContext(row.partnerId, row.id))) }
@@ -62,13 +62,13 @@ const leiForm = /^[A-Z0-9]{18}\d{2}$/
  * Writes UltmtDbtr. The account is in `Othr`, because the message has no account element for the party; without an IBAN,
  * the customer number is there (docs/decisions/0137-the-payer-stands-in-the-file.md).
  */
-export function ultimateDebtorOf(payment: Payment, rules: Pick<BankRules, 'profile'>): Party | undefined {
+export function ultimateDebtor(payment: OutgoingPayment, rules: Pick<BankRules, 'profile'>): Party | undefined {
   const { payer } = payment
   // The guidelines require the name of every party in the message.
   if (payer === undefined || payer.name === null) return undefined
   const { profile } = rules
   const { isPerson, name, account, customerNumber, documentNumber, address, lei } = payer
-  const { payerIdsMax = 1, hasPayerAddress = false } = profile.kinds[kindOf(payment, rules)] ?? {}
+  const { payerIdsMax = 1, hasPayerAddress = false } = profile.kinds[paymentKind(payment, rules)] ?? {}
   const documentCode = isPerson ? 'NIDN' : 'COID'
   const others: readonly OtherId[] = [
     ...(account === null ? [] : [{ id: account, scheme: { proprietary: 'IBAN' } }]),

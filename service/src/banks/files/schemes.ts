@@ -17,7 +17,7 @@ import {
   readDomestic,
   type Requirement,
 } from '../../rails/index.ts'
-import type { BankRules, Reach, Scheme } from './deps.ts'
+import type { BankRules, BankReach, Scheme } from './deps.ts'
 
 export type SchemeChoice = {
   readonly requested: Scheme
@@ -27,36 +27,45 @@ export type SchemeChoice = {
 }
 export type SchemeRefusal = { readonly errorKey: ErrorKey; readonly details: string; readonly reasonCode: string }
 
-type Place = Pick<Instruction, 'currency' | 'creditorAccount' | 'creditorBic'>
+type PaymentRoute = Pick<Instruction, 'currency' | 'creditorAccount' | 'creditorBic'>
 /** `remittance` is absent in a preview. */
-type Payment = Place & Pick<Instruction, 'amount' | 'creditorAddress'> & Partial<Pick<Instruction, 'remittance'>>
-type Rules = Pick<BankRules, 'accounts' | 'preferred' | 'instantMax' | 'reach' | 'unknownBankReachable' | 'profile'>
+type SchemePayment = PaymentRoute &
+  Pick<Instruction, 'amount' | 'creditorAddress'> &
+  Partial<Pick<Instruction, 'remittance'>>
+type SchemeRules = Pick<
+  BankRules,
+  'accounts' | 'preferred' | 'instantMax' | 'reach' | 'unknownBankReachable' | 'profile'
+>
 
 export const isRefused = (choice: SchemeChoice | SchemeRefusal): choice is SchemeRefusal => 'errorKey' in choice
 
 /** Reports whether a payment goes by SEPA. All others go by SWIFT. */
-export const isSepa = ({ currency, creditorAccount: account, creditorBic: bic }: Place): boolean =>
+export const isSepa = ({ currency, creditorAccount: account, creditorBic: bic }: PaymentRoute): boolean =>
   railOf(currency, { account, bic }) === 'Sepa'
 
 /** Returns the kind of a payment in a profile. A payment to a QR-IBAN is a bill only if the profile has bills. */
-export function kindOf(
-  payment: Place & { readonly schemeApplied: Scheme },
-  { profile }: Pick<Rules, 'profile'>,
+export function paymentKind(
+  payment: PaymentRoute & { readonly schemeApplied: Scheme },
+  { profile }: Pick<SchemeRules, 'profile'>,
 ): PaymentKind {
   if (isBill(payment, profile)) return 'QrBill'
   if (!isSepa(payment)) return 'Other'
   return payment.schemeApplied === 'Instant' ? 'Instant' : 'Sepa'
 }
 
-const isBill = ({ currency, creditorAccount }: Place, { kinds }: Rules['profile']): boolean =>
+const isBill = ({ currency, creditorAccount }: PaymentRoute, { kinds }: SchemeRules['profile']): boolean =>
   kinds.QrBill !== undefined && currency === 'EUR' && isQrIban(creditorAccount)
 
 /**
  * Chooses the scheme of a payment. `executionDay` is that of a credit transfer, `YYYY-MM-DD`: the bank applies the
  * requirements of that day.
  */
-export function chooseScheme(payment: Payment, rules: Rules, executionDay: string): SchemeChoice | SchemeRefusal {
-  const refusal = refusalOf(payment, rules)
+export function chooseScheme(
+  payment: SchemePayment,
+  rules: SchemeRules,
+  executionDay: string,
+): SchemeChoice | SchemeRefusal {
+  const refusal = checkPayment(payment, rules)
   if (refusal !== undefined) return refusal
   const requested = rules.preferred
   const { profile } = rules
@@ -67,8 +76,8 @@ export function chooseScheme(payment: Payment, rules: Rules, executionDay: strin
       reason: requested === 'Instant' ? 'a QR-bill is a domestic payment' : null,
     }
   if (!isSepa(payment)) {
-    if (profile.kinds.Other === undefined) return unreached
-    const lacking = whatIsLacking(payment, profile, executionDay)
+    if (profile.kinds.Other === undefined) return bankUnreachable
+    const lacking = missingFields(payment, profile, executionDay)
     if (lacking.some(({ field }) => field === 'bic')) return bankUnknown
     if (lacking.length > 0) return addressMissing(lacking)
   }
@@ -79,19 +88,19 @@ export function chooseScheme(payment: Payment, rules: Rules, executionDay: strin
       applied: 'CreditTransfer',
       reason: requested === 'Instant' ? 'the account is outside SEPA' : null,
     }
-  const notInstant = whyNotInstant(payment, rules)
-  const notTransfer = whyNotReached('CreditTransfer', payment, rules)
+  const notInstant = instantObstacle(payment, rules)
+  const notTransfer = reachObstacle('CreditTransfer', payment, rules)
   if (requested === 'Instant' && notInstant === null) return { requested, applied: 'Instant', reason: null }
   if (notTransfer === null)
     return { requested, applied: 'CreditTransfer', reason: requested === 'Instant' ? notInstant : null }
   if (notInstant === null) return { requested, applied: 'Instant', reason: notTransfer }
-  return payment.creditorBic === null ? bankUnknown : unreached
+  return payment.creditorBic === null ? bankUnknown : bankUnreachable
 }
 
 /** Lists the required fields that a payment by SWIFT lacks on its execution day. */
-function whatIsLacking(
-  { currency, creditorAccount: account, creditorBic: bic, creditorAddress }: Payment,
-  { id }: Rules['profile'],
+function missingFields(
+  { currency, creditorAccount: account, creditorBic: bic, creditorAddress }: SchemePayment,
+  { id }: SchemeRules['profile'],
   day: string,
 ): readonly Requirement[] {
   const domestic = readDomestic(account)
@@ -108,7 +117,7 @@ const addressMissing = (lacking: readonly Requirement[]): SchemeRefusal => ({
   reasonCode: 'BE04',
 })
 
-const unreached: SchemeRefusal = {
+const bankUnreachable: SchemeRefusal = {
   errorKey: 'BankRejection',
   details: 'No payment scheme reaches the bank of the recipient.',
   reasonCode: 'CNOR',
@@ -122,9 +131,9 @@ const bankUnknown: SchemeRefusal = {
   reasonCode: 'RC07',
 }
 
-function refusalOf(
-  { currency, creditorAccount, creditorBic, remittance }: Payment,
-  { accounts }: Rules,
+function checkPayment(
+  { currency, creditorAccount, creditorBic, remittance }: SchemePayment,
+  { accounts }: SchemeRules,
 ): SchemeRefusal | undefined {
   if (!accounts.some((account) => account.currency === currency))
     return {
@@ -151,12 +160,12 @@ function refusalOf(
   )
 }
 
-function whyNotInstant(payment: Payment, rules: Rules): string | null {
+function instantObstacle(payment: SchemePayment, rules: SchemeRules): string | null {
   if (payment.currency !== 'EUR') return 'instant payments are in EUR'
   if (rules.profile.kinds.Instant === undefined) return "the bank's files do not support instant payments"
   if (rules.instantMax !== null && payment.amount > rules.instantMax)
     return 'the amount is above the limit of instant payments'
-  return whyNotReached('Instant', payment, rules)
+  return reachObstacle('Instant', payment, rules)
 }
 
 const schemeWords = { Instant: 'instant payments', CreditTransfer: 'credit transfers' } as const satisfies Record<
@@ -164,12 +173,12 @@ const schemeWords = { Instant: 'instant payments', CreditTransfer: 'credit trans
   string
 >
 
-export function whyNotReached(
+export function reachObstacle(
   scheme: Scheme,
-  { creditorBic }: Pick<Payment, 'creditorBic'>,
-  { reach, unknownBankReachable }: Pick<Rules, 'reach' | 'unknownBankReachable'>,
+  { creditorBic }: Pick<SchemePayment, 'creditorBic'>,
+  { reach, unknownBankReachable }: Pick<SchemeRules, 'reach' | 'unknownBankReachable'>,
 ): string | null {
-  const within: Reach = reach[scheme]
+  const within: BankReach = reach[scheme]
   if (within === 'all') return null
   if (within === 'none') return `${schemeWords[scheme]} are not offered`
   if (creditorBic === null) return unknownBankReachable ? null : 'the bank of the recipient is not known'

@@ -1,4 +1,4 @@
-/** How a bank is configured, and what is refused, each by one line that names the field. */
+/** The configuration of banks. Each refusal is one line that names the field. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -45,7 +45,7 @@ const readOne = (change: object) => {
   return config
 }
 
-test('a bank is read from the text or from a file, with what is not given by default', () => {
+test('a bank is read from the text or a file, with defaults for absent fields', () => {
   const config = readOne({})
   assert.deepEqual(
     [config.id, config.preferred, config.instantMax, config.opensAt, config.cutOffAt, config.timeZone],
@@ -59,12 +59,12 @@ test('a bank is read from the text or from a file, with what is not given by def
   assert.deepEqual([read(undefined), read(' ')], [[], []])
 })
 
-test('several banks stand beside each other by their names', () => {
+test('several banks are configured by name', () => {
   const ids = readBanks(bank, { ...bank, name: 'second', archive: at('second') }).map(({ id }) => id)
   assert.deepEqual(ids, ['iso20022', 'iso20022-second'])
 })
 
-test('a reach is read from its file: BICs of eight characters', () => {
+test('reachable banks are read from a file of eight-character BICs', () => {
   const { reach } = readOne({ reach: { Instant: at('reach.txt') } })
   assert.deepEqual(reach, { Instant: new Set(['COBADEFF', 'DEUTDEFF']), CreditTransfer: 'all' })
 })
@@ -100,7 +100,7 @@ const refusals: Readonly<Record<string, readonly [change: object, reason: RegExp
   'an amount with three digits': [{ instantMax: '1.001' }, /\[0\]\.instantMax: euros as text/],
   'a reach without its file': [
     { reach: { Instant: at('none.txt') } },
-    /\[0\]\.reach\.Instant: a file that can be read/,
+    /\[0\]\.reach\.Instant: a path of a readable file/,
   ],
   'a reach with a line that is no BIC': [
     { reach: { Instant: at('wrong-reach.txt') } },
@@ -134,7 +134,7 @@ const refusals: Readonly<Record<string, readonly [change: object, reason: RegExp
   'a fingerprint of another form': [serverWith({ hostKey: 'MD5:aa:bb' }), /transport\.hostKey: the fingerprint/],
   'a key file that is not there': [
     serverWith({ privateKeyFile: at('none') }),
-    /transport\.privateKeyFile: a file that can be read/,
+    /transport\.privateKeyFile: a path of a readable file/,
   ],
   'a key file without a key': [
     serverWith({ privateKeyFile: at('no-key') }),
@@ -154,12 +154,12 @@ suite('refused', () => {
         (error: Error) => reason.test(error.message) && !error.message.includes('\n'),
       ),
     )
-  test('a bank twice, one archive for two, no list, no JSON, no file', () => {
+  test('a repeated bank, a shared archive, a non-list, invalid JSON and a missing file are refused', () => {
     assert.throws(() => readBanks(bank, bank), /name each bank once: two are iso20022/)
     assert.throws(() => readBanks(bank, { ...bank, name: 'second' }), /an archive of its own/)
-    assert.throws(() => read('{}'), /file that can be read/)
+    assert.throws(() => read('{}'), /path of a readable file/)
     assert.throws(() => read('[{'), /must be JSON/)
-    assert.throws(() => read(at('none.json')), /file that can be read/)
+    assert.throws(() => read(at('none.json')), /path of a readable file/)
   })
 })
 
@@ -198,12 +198,12 @@ test('folders that cannot be used are refused at the start of a process that exc
     problem({ transport: { ...inFolder, fromBank: at('link') } }) ?? '',
     /fromBank is the same folder as transport\.toBank/,
   )
-  assert.match(problem({ archive: at('key') }) ?? '', /archive cannot be used: .* is no folder/)
+  assert.match(problem({ archive: at('key') }) ?? '', /archive cannot be used: .* is not a folder/)
   assert.match(problem({ archive: at('none/archive') }) ?? '', /archive cannot be used: ENOENT/)
 })
 
 suite('the profile of the files', () => {
-  test('is that of SEPA by default, and another one is chosen by its id', () => {
+  test('is SEPA by default, or chosen by id', () => {
     const { profile, chargeBearer, payeeCheck } = readOne({})
     assert.deepEqual([profile.id, chargeBearer, payeeCheck], ['epc-09', 'SHAR', undefined])
     const chosen = readOne({ profile: 'psa-09', payeeCheck: 'out', categoryPurpose: 'SUPP', chargeBearer: 'DEBT' })

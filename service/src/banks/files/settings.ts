@@ -26,8 +26,16 @@ import {
   textOf,
   timeOfDay,
 } from '../../kernel/index.ts'
-import { isBic, isIban, isoConnectorId, numberings } from '../../rails/index.ts'
-import { type BankAccount, type BankRules, chargeBearers, payerDataModes, payers, type Reach, schemes } from './deps.ts'
+import { isBic, isIban, isoConnectorId, statementNumberings } from '../../rails/index.ts'
+import {
+  type BankAccount,
+  type BankRules,
+  chargeBearers,
+  payerDataModes,
+  payers,
+  type BankReach,
+  schemes,
+} from './deps.ts'
 import { readTransport, type TransportConfig } from './transport/settings.ts'
 
 /** The rules of a bank and the transport of its files. */
@@ -88,7 +96,7 @@ const dayForm = /^\d{4}-\d\d-\d\d$/
 const paymentsPerFileMaxMax = 20_000
 const gigabyte = 1024 ** 3
 
-function accountOf(value: unknown, path: string): BankAccount {
+function readAccount(value: unknown, path: string): BankAccount {
   const fields = fieldsOf(value, path, ['iban', 'bic', 'currency', 'ownerName', 'ownerAddress'])
   const iban = textOf(fields, 'iban').replaceAll(' ', '')
   const bic = textOf(fields, 'bic')
@@ -97,11 +105,11 @@ function accountOf(value: unknown, path: string): BankAccount {
   if (!isBic(bic)) return refuseSettingField(fields, 'bic', 'a BIC of 8 or 11 capital letters and digits')
   if (typeof currency !== 'string' || !isCurrency(currency) || !isFiat(currency))
     return refuseSettingField(fields, 'currency', 'a currency of banks, such as EUR')
-  return { iban, bic, currency, ownerName: textOf(fields, 'ownerName', 70), ownerAddress: addressOf(fields) }
+  return { iban, bic, currency, ownerName: textOf(fields, 'ownerName', 70), ownerAddress: readAddress(fields) }
 }
 
 /** Reads a structured or hybrid address. Since 15 November 2026 banks refuse addresses without town and country. */
-function addressOf(account: Fields): PostalAddress {
+function readAddress(account: Fields): PostalAddress {
   const fields = nested(account, 'ownerAddress', addressFields)
   const country = textOf(fields, 'country', 2)
   if (!/^[A-Z]{2}$/.test(country))
@@ -126,22 +134,22 @@ function addressOf(account: Fields): PostalAddress {
   return lines.length === 0 ? address : { ...address, lines }
 }
 
-function accountsOf(fields: Fields): readonly BankAccount[] {
-  const accounts = listOf(fields, 'accounts').map(([value, path]) => accountOf(value, path))
+function readAccounts(fields: Fields): readonly BankAccount[] {
+  const accounts = listOf(fields, 'accounts').map(([value, path]) => readAccount(value, path))
   const paid = new Set<Currency>(accounts.map(({ currency }) => currency))
   if (accounts.length === 0) return refuseSettingField(fields, 'accounts', 'at least one account of yours at the bank')
   if (paid.size < accounts.length) return refuseSettingField(fields, 'accounts', 'one account for each currency')
   return accounts
 }
 
-function initiatorOf(fields: Fields): BankRules['initiator'] {
+function readInitiator(fields: Fields): BankRules['initiator'] {
   const initiator = nested(fields, 'initiator', ['name', 'id'])
   const id = optionalText(initiator, 'id', 35)
   return { name: textOf(initiator, 'name', 70), ...(id === undefined ? {} : { id }) }
 }
 
 /** Reads an amount in euros; null if it is absent. */
-function minorOf(fields: Fields, key: string): Minor | null {
+function readEuros(fields: Fields, key: string): Minor | null {
   const value = fields.given[key]
   if (value === undefined) return null
   const { digits } = currencies.EUR
@@ -152,7 +160,7 @@ function minorOf(fields: Fields, key: string): Minor | null {
 }
 
 /** Reads `all`, `none`, or a file with one BIC per line. Text after the BIC, and lines that begin with #, are comments. */
-function reachOf(fields: Fields, key: string, missing: 'all' | 'none'): Reach {
+function readReach(fields: Fields, key: string, missing: 'all' | 'none'): BankReach {
   const value = fields.given[key] ?? missing
   if (value === 'all' || value === 'none') return value
   if (typeof value !== 'string')
@@ -169,7 +177,7 @@ function reachOf(fields: Fields, key: string, missing: 'all' | 'none'): Reach {
   return new Set(bics.map((bic) => bic.slice(0, 8)))
 }
 
-function calendarOf(fields: Fields) {
+function readCalendar(fields: Fields) {
   const timeZone = optionalText(fields, 'timeZone') ?? 'Europe/Berlin'
   if (!isTimeZone(timeZone))
     return refuseSettingField(fields, 'timeZone', 'the name of a time zone, such as Europe/Berlin')
@@ -192,7 +200,7 @@ function isTimeZone(name: string): boolean {
   }
 }
 
-const limitsOf = (fields: Fields) => ({
+const readLimits = (fields: Fields) => ({
   paymentsPerFileMax: integerOf(fields, 'paymentsPerFileMax', [1, paymentsPerFileMaxMax], 5_000),
   fileWindowMs: integerOf(fields, 'fileWindowMs', [0, dayMs], minuteMs),
   instantWindowMs: integerOf(fields, 'instantWindowMs', [0, minuteMs], 200),
@@ -204,7 +212,7 @@ const limitsOf = (fields: Fields) => ({
 })
 
 /** Reads the external code of a purpose (ISO 20022). */
-function purposeOf(fields: Fields, key: 'categoryPurpose' | 'purpose'): { readonly [Key in typeof key]?: string } {
+function readPurpose(fields: Fields, key: 'categoryPurpose' | 'purpose'): { readonly [Key in typeof key]?: string } {
   const code = optionalText(fields, key, 4)
   if (code === undefined) return {}
   return /^[A-Z]{4}$/.test(code)
@@ -214,7 +222,7 @@ function purposeOf(fields: Fields, key: 'categoryPurpose' | 'purpose'): { readon
 
 const recallForms = ['camt.055', 'camt.056', 'letter'] as const
 
-function profileSettings(fields: Fields) {
+function readProfile(fields: Fields) {
   const profile = profileOf(choiceOf(fields, 'profile', profileIds, usualProfile.id)) ?? usualProfile
   if (fields.given['payeeCheck'] !== undefined && profile.payeeCheck === undefined)
     return refuseSettingField(fields, 'payeeCheck', `absent: files of the profile ${profile.id} do not support it`)
@@ -225,8 +233,8 @@ function profileSettings(fields: Fields) {
     payer: choiceOf(fields, 'payer', payers, 'customer'),
     payerData: choiceOf(fields, 'payerData', payerDataModes, 'send'),
     recalls: choiceOf(fields, 'recalls', recallForms, 'camt.055'),
-    ...purposeOf(fields, 'categoryPurpose'),
-    ...purposeOf(fields, 'purpose'),
+    ...readPurpose(fields, 'categoryPurpose'),
+    ...readPurpose(fields, 'purpose'),
     ...(payeeCheck === undefined ? {} : { payeeCheck: choiceOf(fields, 'payeeCheck', ['in', 'out']) }),
   }
 }
@@ -235,7 +243,11 @@ function profileSettings(fields: Fields) {
 function checkProfile(fields: Fields, bank: BankConfig): BankConfig {
   const { id, kinds, debtorAddress } = bank.profile
   if (kinds.Other === undefined && bank.accounts.some(({ currency }) => currency !== 'EUR'))
-    return refuseSettingField(fields, 'accounts', `accounts in EUR only: the profile ${id} does not support other currencies`)
+    return refuseSettingField(
+      fields,
+      'accounts',
+      `accounts in EUR only: the profile ${id} does not support other currencies`,
+    )
   if (kinds.Instant === undefined && (bank.preferred === 'Instant' || bank.reach.Instant !== 'none'))
     return refuseSettingField(
       fields,
@@ -243,11 +255,15 @@ function checkProfile(fields: Fields, bank: BankConfig): BankConfig {
       `a profile with instant payments, or "none" as the reach of Instant: ${id} does not support them`,
     )
   if (debtorAddress === 'structured' && bank.accounts.some(({ ownerAddress }) => ownerAddress.lines !== undefined))
-    return refuseSettingField(fields, 'accounts', `addresses without lines: the profile ${id} requires structured addresses`)
+    return refuseSettingField(
+      fields,
+      'accounts',
+      `addresses without lines: the profile ${id} requires structured addresses`,
+    )
   return bank
 }
 
-function bankOf(value: unknown, path: string): BankConfig {
+function readBank(value: unknown, path: string): BankConfig {
   const fields = fieldsOf(value, path, bankFields)
   const name = optionalText(fields, 'name')
   if (name !== undefined && !nameForm.test(name))
@@ -255,17 +271,17 @@ function bankOf(value: unknown, path: string): BankConfig {
   const reach = nested({ ...fields, given: { reach: fields.given['reach'] ?? {} } }, 'reach', schemes)
   return checkProfile(fields, {
     id: isoConnectorId(name),
-    initiator: initiatorOf(fields),
-    accounts: accountsOf(fields),
+    initiator: readInitiator(fields),
+    accounts: readAccounts(fields),
     preferred: choiceOf(fields, 'preferredScheme', schemes, 'CreditTransfer'),
-    instantMax: minorOf(fields, 'instantMax'),
-    reach: { Instant: reachOf(reach, 'Instant', 'none'), CreditTransfer: reachOf(reach, 'CreditTransfer', 'all') },
+    instantMax: readEuros(fields, 'instantMax'),
+    reach: { Instant: readReach(reach, 'Instant', 'none'), CreditTransfer: readReach(reach, 'CreditTransfer', 'all') },
     unknownBankReachable: booleanOf(fields, 'unknownBankReachable', true),
-    ...calendarOf(fields),
-    ...limitsOf(fields),
+    ...readCalendar(fields),
+    ...readLimits(fields),
     batchBooking: booleanOf(fields, 'batchBooking', false),
-    ...profileSettings(fields),
-    statementNumbers: choiceOf(fields, 'statementNumbers', numberings, 'evidence'),
+    ...readProfile(fields),
+    statementNumbers: choiceOf(fields, 'statementNumbers', statementNumberings, 'evidence'),
     archive: resolve(textOf(fields, 'archive', 1000)),
     transport: readTransport(fields),
   })
@@ -276,7 +292,7 @@ function readBanks(value: string | undefined): readonly BankConfig[] {
   if (trimmed === '') return []
   const banks = readJsonOrFile(trimmed, '[')
   if (!Array.isArray(banks)) return refuseSetting('must be a list of banks')
-  const read = banks.map((bank, index) => bankOf(bank, `[${index}]`))
+  const read = banks.map((bank, index) => readBank(bank, `[${index}]`))
   const twice = (values: readonly string[]) => values.find((each, index) => values.indexOf(each) < index)
   const name = twice(read.map(({ id }) => id))
   if (name !== undefined) return refuseSetting(`must name each bank once: two are ${name}`)
@@ -316,16 +332,16 @@ export function readJsonOrFile(text: string, opening: '[' | '{'): unknown {
   }
 }
 
-type Folders = { readonly id: string; readonly archive: string; readonly transport: TransportConfig }
+type BankFolders = { readonly id: string; readonly archive: string; readonly transport: TransportConfig }
 
 /**
  * Checks the folders of a bank before the first payment needs them. Returns one line that names the wrong field, or
  * undefined. Folders of an SFTP server are checked at the first connection.
  */
-export function bankProblem({ id, archive, transport }: Folders): string | undefined {
+export function bankProblem({ id, archive, transport }: BankFolders): string | undefined {
   const problem = (field: string, what: string) => `${id}: ${field} ${what}`
   const found = new Map<string, string>()
-  const given = { archive, ...(transport.kind === 'folder' ? foldersOf(transport) : {}) }
+  const given = { archive, ...(transport.kind === 'folder' ? transportFolders(transport) : {}) }
   for (const [field, path] of Object.entries(given)) {
     const usable = usableFolder(path, field === 'archive')
     if ('reason' in usable) return problem(field, `cannot be used: ${usable.reason}`)
@@ -340,7 +356,7 @@ export function bankProblem({ id, archive, transport }: Folders): string | undef
   return undefined
 }
 
-const foldersOf = ({ toBank, fromBank, taken }: Extract<TransportConfig, { readonly kind: 'folder' }>) => ({
+const transportFolders = ({ toBank, fromBank, taken }: Extract<TransportConfig, { readonly kind: 'folder' }>) => ({
   'transport.toBank': toBank,
   'transport.fromBank': fromBank,
   ...(taken === undefined ? {} : { 'transport.taken': taken }),

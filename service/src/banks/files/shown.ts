@@ -4,7 +4,7 @@ import type {
   BankFile,
   BankFileFacts,
   BankFiles,
-  BankFilesWanted,
+  BankFilesQuery,
   FileEntry,
   FilePayment,
   FileRecall,
@@ -16,10 +16,10 @@ import { acrossPartners, noSql, sql, type Tx } from '../../postgres/index.ts'
 /** The clocks of two processes differ by less. */
 const clocksDifferMs = hourMs
 
-export const createShownFiles = (connectorIds: readonly string[], operatorId: string): BankFiles => ({
+export const createFilesView = (connectorIds: readonly string[], operatorId: string): BankFiles => ({
   connectorIds,
   page: (tx, wanted) => filesPage(tx, connectorIds, wanted),
-  named: filesNamed,
+  named: filesByName,
   byId: fileById,
   oldestUnsent: oldestUndelivered,
   statements: statementsOfFile,
@@ -52,7 +52,7 @@ const never = new Date('9999-12-31T00:00:00Z')
 function filesPage(
   tx: Tx,
   configured: readonly string[],
-  { connector, show, after = { at: never, id: lastId }, rowsMax }: BankFilesWanted,
+  { connector, show, after = { at: never, id: lastId }, rowsMax }: BankFilesQuery,
 ): Promise<readonly BankFile[]> {
   const aside = show === 'aside' ? sql`and state = 'Aside'` : noSql
   const unsent = show === 'unsent' ? sql`and state <> 'Delivered'` : noSql
@@ -77,8 +77,8 @@ function filesPage(
 }
 
 /** Lists files by name or message id. Each part uses its own index: a bank may give a million files the same name. */
-function filesNamed(tx: Tx, text: string, rowsMax: number): Promise<readonly BankFile[]> {
-  return tx.rows<BankFile>(sql`/* rails.filesNamed */
+function filesByName(tx: Tx, text: string, rowsMax: number): Promise<readonly BankFile[]> {
+  return tx.rows<BankFile>(sql`/* rails.filesByName */
     with received as (
       (select id, received_at from rails.iso_messages where file_name = ${text} order by received_at desc limit ${rowsMax})
       union
@@ -95,7 +95,7 @@ function filesNamed(tx: Tx, text: string, rowsMax: number): Promise<readonly Ban
     order by "at" desc, id desc limit ${rowsMax}`)
 }
 
-type FactsRow = Omit<BankFileFacts, 'sent'> & {
+type BankFileRow = Omit<BankFileFacts, 'sent'> & {
   readonly payments: bigint | null
   readonly controlSum: string | null
   readonly attempts: number | null
@@ -103,7 +103,7 @@ type FactsRow = Omit<BankFileFacts, 'sent'> & {
 }
 
 async function fileById(tx: Tx, id: string): Promise<BankFileFacts | undefined> {
-  const row = await tx.row<FactsRow>(sql`/* rails.fileById */
+  const row = await tx.row<BankFileRow>(sql`/* rails.fileById */
     select 'received' as direction, id, connector, file_name as name, kind, message_id, state, problem, received_at as "at", sha256,
       bytes, taken_at as ended_at, released_at, null::bigint as payments, null as control_sum, null::integer as attempts,
       null as bank_status
@@ -147,7 +147,7 @@ function entriesOfStatement(
     order by position, id limit ${rowsMax}`)
 }
 
-type Announced = {
+type AnnouncedFile = {
   readonly operatorId: string
   readonly connector: string
   readonly account: string
@@ -164,7 +164,7 @@ type Announced = {
  */
 function entriesAnnounced(
   tx: Tx,
-  { operatorId, connector, account, currency, fileId, from, to }: Announced,
+  { operatorId, connector, account, currency, fileId, from, to }: AnnouncedFile,
   { after = start, rowsMax }: EntriesPage,
 ): Promise<readonly FileEntry[]> {
   return tx.rows<FileEntry>(sql`/* rails.entriesAnnounced */

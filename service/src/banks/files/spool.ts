@@ -9,7 +9,7 @@ import type { RemoteFile, Transport } from './deps.ts'
 import { deserialize, serialize } from 'node:v8'
 import type { ReportPart } from '../../iso20022/index.ts'
 
-export type Spooled = {
+export type SpooledFile = {
   readonly path: string
   readonly bytes: number
   readonly sha256: string
@@ -19,7 +19,8 @@ export type Spooled = {
 const leftAfterMs = dayMs
 const nameCharsMax = 100
 
-export const sourceOf = (path: string): AsyncIterable<Uint8Array> => createReadStream(path, { highWaterMark: 1 << 18 })
+export const readFileStream = (path: string): AsyncIterable<Uint8Array> =>
+  createReadStream(path, { highWaterMark: 1 << 18 })
 
 /** Formats the archive name of a bank's file: safe characters, and the hash of its bytes so that it is unique. */
 const archiveName = (fileName: string, sha256: string): string =>
@@ -39,27 +40,27 @@ export function createSpool(archive: string) {
       file: RemoteFile,
       signal: AbortSignal,
       keep: () => Promise<void>,
-    ): Promise<Spooled | undefined> => {
+    ): Promise<SpooledFile | undefined> => {
       await mkdir(folder, { recursive: true })
       const path = pathOf(file)
-      const bytes = await append(path, transport, file, signal, keep)
-      if (bytes === file.bytes) return describe(path, bytes)
+      const bytes = await appendRest(path, transport, file, signal, keep)
+      if (bytes === file.bytes) return hashFile(path, bytes)
       // The next call fetches the missing rest. A grown file is copied from the beginning, under another spool name.
       if (bytes > file.bytes) await rm(path, { force: true })
       return undefined
     },
-    drop: async ({ path }: Pick<Spooled, 'path'>): Promise<void> => {
+    drop: async ({ path }: Pick<SpooledFile, 'path'>): Promise<void> => {
       await rm(path, { force: true })
-      await rm(parsedPathOf(path), { force: true })
+      await rm(parsedPath(path), { force: true })
     },
     /** Archives a file atomically, even in a power cut: the bank's copy is removed afterwards. */
-    keep: async (spooled: Spooled, state: 'taken' | 'aside', receivedAt: Date, fileName: string): Promise<void> => {
+    keep: async (spooled: SpooledFile, state: 'taken' | 'aside', receivedAt: Date, fileName: string): Promise<void> => {
       const to = join(archive, state, receivedAt.toISOString().slice(0, 10))
       await mkdir(to, { recursive: true })
       await flush(spooled.path)
       await rename(spooled.path, join(to, archiveName(fileName, spooled.sha256)))
       await flush(to)
-      await rm(parsedPathOf(spooled.path), { force: true })
+      await rm(parsedPath(spooled.path), { force: true })
     },
     /** Copies a quarantined file from the archive. Undefined: the archive of this process does not have it. */
     again: async (row: { readonly receivedAt: Date; readonly fileName: string; readonly sha256: string }) => {
@@ -76,7 +77,7 @@ export function createSpool(archive: string) {
       } catch (error) {
         return ignoreAbsent(error)
       }
-      return describe(path, (await stat(path)).size)
+      return hashFile(path, (await stat(path)).size)
     },
     /** Removes the files that killed processes have left. */
     clean: async (): Promise<void> => {
@@ -90,7 +91,7 @@ export function createSpool(archive: string) {
 }
 export type Spool = ReturnType<typeof createSpool>
 
-async function append(
+async function appendRest(
   path: string,
   transport: Transport,
   file: RemoteFile,
@@ -117,9 +118,9 @@ async function append(
   }
 }
 
-async function describe(path: string, bytes: number): Promise<Spooled> {
+async function hashFile(path: string, bytes: number): Promise<SpooledFile> {
   const digest = createHash('sha256')
-  for await (const chunk of sourceOf(path)) digest.update(chunk)
+  for await (const chunk of readFileStream(path)) digest.update(chunk)
   return { path, bytes, sha256: digest.digest('hex') }
 }
 
@@ -130,15 +131,15 @@ async function isOld(path: string, now: Date): Promise<boolean> {
 
 // Stores the parsed parts of a report beside the message, so that its XML is parsed once and in constant memory.
 
-type Parts = AsyncIterable<readonly ReportPart[]>
+type ParsedParts = AsyncIterable<readonly ReportPart[]>
 
 const lengthBytes = 4
 
-const parsedPathOf = (path: string): string => `${path}.parsed`
+const parsedPath = (path: string): string => `${path}.parsed`
 
 /** Yields the parts of a message, and writes each group to a file, preceded by its length. */
-export async function* keepParsed(path: string, groups: Parts): Parts {
-  const handle = await open(parsedPathOf(path), 'w')
+export async function* keepParsed(path: string, groups: ParsedParts): ParsedParts {
+  const handle = await open(parsedPath(path), 'w')
   try {
     for await (const parts of groups) {
       const bytes = serialize(parts)
@@ -153,8 +154,8 @@ export async function* keepParsed(path: string, groups: Parts): Parts {
 }
 
 /** Reads the stored parts of a message, in the same groups. */
-export async function* readParsed(path: string): Parts {
-  const handle = await open(parsedPathOf(path), 'r')
+export async function* readParsed(path: string): ParsedParts {
+  const handle = await open(parsedPath(path), 'r')
   try {
     for (;;) {
       const length = await readExactly(handle, lengthBytes)

@@ -25,11 +25,11 @@ import type {
 import type { OutgoingFile } from './store-instructions.ts'
 
 /** Lists the statements (camt.053) of an account, ordered by date and number. */
-export function statementsOf(
+export function accountStatements(
   tx: Tx,
   { connector, account, currency }: BooksAccount,
 ): Promise<readonly Omit<BankStatement, 'numbering'>[]> {
-  return tx.rows<Omit<BankStatement, 'numbering'>>(sql`/* rails.statementsOf */
+  return tx.rows<Omit<BankStatement, 'numbering'>>(sql`/* rails.accountStatements */
     select statement.id, statement.statement_id, sequence, opening, closing, opening_on::text as opening_on,
       closing_on::text as closing_on, statement.entries, credits, debits, by_value_date,
       created_at, message.state = 'Taken' as taken
@@ -63,7 +63,7 @@ export function sumsOfStatements(
     group by statement_id, kind, status`)
 }
 
-const nothing: Sums = { count: 0n, amount: 0n, oldest: null }
+const noSums: Sums = { count: 0n, amount: 0n, oldest: null }
 
 /** Sums payments that are reported as paid and not booked yet. */
 export async function sumSettledNotBooked(tx: Tx, connector: string, currency: Currency): Promise<Sums> {
@@ -76,7 +76,7 @@ export async function sumSettledNotBooked(tx: Tx, connector: string, currency: C
         where connector = ${connector} and status = 'Settled' and entry_id is null and currency = ${currency}`,
     ),
   )
-  return row ?? nothing
+  return row ?? noSums
 }
 
 /** Sums payments whose return is booked and whose execution is not. */
@@ -90,7 +90,7 @@ export async function sumReturnedNotBooked(tx: Tx, connector: string, currency: 
         where connector = ${connector} and status = 'Returned' and entry_id is null and currency = ${currency}`,
     ),
   )
-  return row ?? nothing
+  return row ?? noSums
 }
 
 /** Sums unfinished payments: queued, at the bank, or missing because the bank has not reported them in time. */
@@ -124,11 +124,11 @@ export type PendingRow = {
 }
 
 /** Lists pending reports, oldest first, as settlement reads them. */
-export function pendingOf(tx: Tx, connector: string, rowsMax: number): Promise<readonly PendingRow[]> {
+export function pendingReports(tx: Tx, connector: string, rowsMax: number): Promise<readonly PendingRow[]> {
   return tx.rows<PendingRow>(
     acrossPartners(
       'reads what a bank reports and what may be in the ledger already, by an index',
-      sql`/* rails.pendingOf */
+      sql`/* rails.pendingReports */
         select partner_id, id, subject_id, kind, payload, entry_id from rails.iso_notifications
         where connector = ${connector} order by due_at, id limit ${rowsMax}`,
     ),
@@ -143,7 +143,10 @@ export function entriesByIds(tx: Tx, operatorId: string, ids: readonly string[])
     select ${entryColumns} from rails.iso_entries where partner_id = ${operatorId} and id = any(${ids}::uuid[])`)
 }
 
-type Page = { readonly after: { readonly createdAt: Date; readonly id: string } | undefined; readonly rowsMax: number }
+type EntriesPage = {
+  readonly after: { readonly createdAt: Date; readonly id: string } | undefined
+  readonly rowsMax: number
+}
 const start = { createdAt: new Date(0), id: '00000000-0000-0000-0000-000000000000' }
 
 /** Lists entries that are not on a statement yet, oldest first. */
@@ -151,7 +154,7 @@ export function entriesNotOnStatement(
   tx: Tx,
   operatorId: string,
   { connector, account, currency }: BooksAccount,
-  { after = start, rowsMax }: Page,
+  { after = start, rowsMax }: EntriesPage,
 ): Promise<readonly BankEntry[]> {
   return tx.rows<BankEntry>(sql`/* rails.entriesNotOnStatement */
     select ${entryColumns} from rails.iso_entries
@@ -165,7 +168,7 @@ export function entriesNew(
   tx: Tx,
   operatorId: string,
   { connector, account, currency }: BooksAccount,
-  { after = start, rowsMax }: Page,
+  { after = start, rowsMax }: EntriesPage,
 ): Promise<readonly BankEntry[]> {
   return tx.rows<BankEntry>(sql`/* rails.entriesNew */
     select ${entryColumns} from rails.iso_entries
@@ -188,7 +191,7 @@ export async function sumInScope(tx: Tx, operatorId: string, account: BooksAccou
   const row = await tx.row<Sums>(sql`/* rails.sumInScope */
     select count(*) as count, coalesce(sum(amount), 0)::bigint as amount, min(created_at) as oldest
     from rails.iso_entries where ${inScope(operatorId, account, scope)}`)
-  return row ?? nothing
+  return row ?? noSums
 }
 
 export function entriesInScope(
@@ -354,7 +357,7 @@ export async function deleteMerged(tx: Tx, operatorId: string, entryId: string):
 
 // The SQL of statements: the balances that a bank reports for an account. Statements do not belong to partners.
 
-const types = {
+const statementTypes = {
   id: 'uuid',
   connector: 'text',
   messageId: 'uuid',
@@ -373,9 +376,9 @@ const types = {
   byValueDate: 'bigint?',
   createdAt: 'timestamptz',
 } as const
-export type StatementRow = RowOf<typeof types, { kind: 'camt.052' | 'camt.053' | 'camt.054'; entries: number }>
+export type StatementRow = RowOf<typeof statementTypes, { kind: 'camt.052' | 'camt.053' | 'camt.054'; entries: number }>
 
-const newStatements = insertBy<StatementRow>(types, [['connector', 'messageId', 'kind', 'createdAt']])
+const newStatements = insertBy<StatementRow>(statementTypes, [['connector', 'messageId', 'kind', 'createdAt']])
 
 export function insertStatements(tx: Tx, rows: readonly StatementRow[]): void {
   tx.later(sql`/* rails.insertStatements */
@@ -413,7 +416,7 @@ export function statementsOfDay(tx: Tx, row: StatementRow): Promise<readonly Sta
       and closing_on = ${row.closingOn}::date`)
 }
 
-type AccountKey = {
+type StatementAccount = {
   readonly operatorId: string
   readonly connector: string
   readonly account: string
@@ -423,7 +426,7 @@ type AccountKey = {
 /** Finds the day of the last closing balance before a day. */
 export async function closingBefore(
   tx: Tx,
-  { connector, account, currency }: AccountKey,
+  { connector, account, currency }: StatementAccount,
   day: string,
 ): Promise<string | null> {
   const row = await tx.row<{ on: string | null }>(sql`/* rails.closingBefore */
@@ -436,7 +439,7 @@ export async function closingBefore(
 /** Sums entries of statements until `after` whose value date is after `after`, up to `to`. */
 export async function valuedBetween(
   tx: Tx,
-  { operatorId, connector, account, currency }: AccountKey,
+  { operatorId, connector, account, currency }: StatementAccount,
   after: string,
   to: string,
 ): Promise<Minor> {
@@ -452,8 +455,8 @@ export async function valuedBetween(
 // The SQL of adopted files: the bank has them, and a restored database did not know them. They do not name partners,
 // because their messages do not.
 
-type Key = { readonly id: string; readonly attempt: number }
-export type Adopted = Key & { readonly fileId: string; readonly batchId: string }
+type InstructionAttempt = { readonly id: string; readonly attempt: number }
+export type AdoptedInstruction = InstructionAttempt & { readonly fileId: string; readonly batchId: string }
 
 export function insertAdoptedFile(tx: Tx, connector: string, file: OutgoingFile, now: Date): Promise<number> {
   return tx.run(sql`/* rails.insertAdoptedFile */
@@ -464,26 +467,34 @@ export function insertAdoptedFile(tx: Tx, connector: string, file: OutgoingFile,
     on conflict do nothing`)
 }
 
-const newAdopted = insertBy<Adopted & { readonly connector: string }>(
+const newAdopted = insertBy<AdoptedInstruction & { readonly connector: string }>(
   { connector: 'text', id: 'uuid', attempt: 'integer', fileId: 'uuid', batchId: 'text' },
   [['connector']],
 )
 
-export async function insertAdopted(tx: Tx, connector: string, rows: readonly Adopted[]): Promise<void> {
+export async function insertAdoptedInstructions(
+  tx: Tx,
+  connector: string,
+  rows: readonly AdoptedInstruction[],
+): Promise<void> {
   const adopted = newAdopted(
     tx,
     rows.map((row) => ({ ...row, connector })),
   )
   await tx.run(
-    unprepared(sql`/* rails.insertAdopted */
+    unprepared(sql`/* rails.insertAdoptedInstructions */
     insert into rails.iso_adopted (connector, instruction_id, attempt, file_id, batch_id) ${adopted}
     on conflict do nothing`),
   )
 }
 
 /** Lists the payments that the bank has in adopted files. */
-export function adoptedOf(tx: Tx, connector: string, ids: readonly string[]): Promise<readonly Adopted[]> {
-  return tx.rows<Adopted>(sql`/* rails.adoptedOf */
+export function adoptedInstructions(
+  tx: Tx,
+  connector: string,
+  ids: readonly string[],
+): Promise<readonly AdoptedInstruction[]> {
+  return tx.rows<AdoptedInstruction>(sql`/* rails.adoptedInstructions */
     select instruction_id as id, attempt, file_id, batch_id from rails.iso_adopted
     where connector = ${connector} and instruction_id = any(${[...ids]}::uuid[])`)
 }

@@ -114,14 +114,14 @@ export function entriesByKeys(tx: Tx, of: AccountKey, keys: readonly string[]): 
 }
 
 /** Lists entries that an earlier message has announced under the bank's reference and that are not on a statement yet. */
-export function announcedOf(
+export function announcedEntries(
   tx: Tx,
   of: AccountKey,
   bookings: readonly string[],
   messageId: string,
 ): Promise<readonly KnownEntry[]> {
   return tx.rows(
-    unprepared(sql`/* rails.announcedOf */
+    unprepared(sql`/* rails.announcedEntries */
     select ${knownColumns} from rails.iso_entries entry
     where partner_id = ${of.operatorId} and connector = ${of.connector} and account = ${of.account}
       and currency = ${of.currency} and booking = any(${[...bookings]}::text[]) and statement_id is null
@@ -149,9 +149,14 @@ export function sumsOfBookings(
 }
 
 /** What another message adds to a known entry: its statement, if it has none, and the kind of the announcement. */
-export type Seen = { readonly statementId: string | null; readonly announced: number }
+export type SeenMark = { readonly statementId: string | null; readonly announced: number }
 
-export function seeEntries(tx: Tx, operatorId: string, ids: readonly string[], { statementId, announced }: Seen): void {
+export function seeEntries(
+  tx: Tx,
+  operatorId: string,
+  ids: readonly string[],
+  { statementId, announced }: SeenMark,
+): void {
   tx.later(sql`/* rails.seeEntries */
     update rails.iso_entries set statement_id = coalesce(statement_id, ${statementId}::uuid),
       announced = announced | ${announced}::smallint
@@ -162,7 +167,7 @@ export function seeBookings(
   tx: Tx,
   of: AccountKey,
   days: readonly DayOfBooking[],
-  { statementId, announced }: Seen,
+  { statementId, announced }: SeenMark,
 ): void {
   const column = columnOf(days)
   tx.later(
@@ -186,7 +191,7 @@ export function deleteWaiting(tx: Tx, operatorId: string, ids: readonly string[]
   )
 }
 
-export type Waiting = {
+export type WaitingEntry = {
   readonly id: string
   readonly account: string
   readonly currency: string
@@ -203,7 +208,7 @@ export function overdueWaiting(
   connector: string,
   before: Date,
   rowsMax: number,
-): Promise<readonly Waiting[]> {
+): Promise<readonly WaitingEntry[]> {
   return tx.rows(sql`/* rails.overdueWaiting */
     select id, account, currency, amount, payments, codes, booked_on, is_reversal from rails.iso_entries
     where partner_id = ${operatorId} and connector = ${connector} and kind = 'waiting' and created_at <= ${before}
@@ -237,7 +242,7 @@ export function waitingReversals(
     order by created_at, id limit ${rowsMax} for update`)
 }
 
-export type Original = {
+export type ReversibleCredit = {
   readonly id: string
   readonly booking: string | null
   readonly endToEndId: string | null
@@ -246,15 +251,19 @@ export type Original = {
   readonly isReversed: boolean
 }
 
-const originalOf = (operatorId: string) => sql`id, booking, end_to_end_id, amount, exists (
+const creditColumns = (operatorId: string) => sql`id, booking, end_to_end_id, amount, exists (
       select 1 from rails.iso_entries reversal
       where reversal.partner_id = ${operatorId} and reversal.subject_id = credit.id and reversal.kind = 'reversal') as is_reversed`
 
 /** Lists credits that a reversal may be about, by the bank's reference. */
-export function creditsByBooking(tx: Tx, of: AccountKey, bookings: readonly string[]): Promise<readonly Original[]> {
+export function creditsByBooking(
+  tx: Tx,
+  of: AccountKey,
+  bookings: readonly string[],
+): Promise<readonly ReversibleCredit[]> {
   return tx.rows(
     unprepared(sql`/* rails.creditsByBooking */
-    select ${originalOf(of.operatorId)} from rails.iso_entries credit
+    select ${creditColumns(of.operatorId)} from rails.iso_entries credit
     where partner_id = ${of.operatorId} and connector = ${of.connector} and account = ${of.account}
       and currency = ${of.currency} and booking = any(${[...bookings]}::text[]) and amount > 0
       and kind in ('credit', 'unknown')
@@ -262,10 +271,14 @@ export function creditsByBooking(tx: Tx, of: AccountKey, bookings: readonly stri
   )
 }
 
-export function creditsByEndToEnd(tx: Tx, of: AccountKey, ids: readonly string[]): Promise<readonly Original[]> {
+export function creditsByEndToEnd(
+  tx: Tx,
+  of: AccountKey,
+  ids: readonly string[],
+): Promise<readonly ReversibleCredit[]> {
   return tx.rows(
     unprepared(sql`/* rails.creditsByEndToEnd */
-    select ${originalOf(of.operatorId)} from rails.iso_entries credit
+    select ${creditColumns(of.operatorId)} from rails.iso_entries credit
     where partner_id = ${of.operatorId} and connector = ${of.connector} and end_to_end_id = any(${[...ids]}::text[])
       and account = ${of.account} and currency = ${of.currency} and amount > 0 and kind in ('credit', 'unknown')
     order by created_at, id`),
@@ -315,14 +328,14 @@ export function replaceWaiting(
 // The SQL of entries that several messages report with different references.
 
 /** The message that is read. */
-export type Reading = Pick<Seen, 'announced'> & {
+export type MessageReading = Pick<SeenMark, 'announced'> & {
   /** The id in rails.iso_messages; `messageId` is that of the bank. */
   readonly id: string
   readonly messageId: string
   readonly kind: 'camt.052' | 'camt.053' | 'camt.054'
 }
 
-export type Candidate = KnownEntry & {
+export type EntryCandidate = KnownEntry & {
   readonly isReversal: boolean
   /** The bank's id of the message that first reported the entry, and the entry's position in it. */
   readonly messageName: string
@@ -332,7 +345,7 @@ export type Candidate = KnownEntry & {
 }
 
 /** The amounts, ids and days to search. `amounts` are those of payments or whole entries. Excludes entries of the message itself. */
-export type Wanted = {
+export type SearchBounds = {
   readonly amounts: readonly Minor[]
   readonly endToEndIds: readonly string[]
   readonly from: string
@@ -346,7 +359,11 @@ const candidateColumns = sql`entry.id, entry.entry_key, entry.booking, entry.amo
   entry.payments, entry.message_id, entry.statement_id, entry.announced, entry.refs, entry.counterparty, entry.remittance,
   entry.is_reversal, false as is_alias, message.message_id as message_name, entry.position`
 
-const wantedEntries = (of: AccountKey, { id }: Reading, { amounts, from, to }: Wanted) => sql`rails.iso_entries entry
+const wantedEntries = (
+  of: AccountKey,
+  { id }: MessageReading,
+  { amounts, from, to }: SearchBounds,
+) => sql`rails.iso_entries entry
   join rails.iso_messages message on message.id = entry.message_id
   where entry.partner_id = ${of.operatorId} and entry.connector = ${of.connector} and entry.account = ${of.account}
     and entry.currency = ${of.currency} and entry.amount = any(${[...amounts]}::bigint[])
@@ -356,9 +373,9 @@ const wantedEntries = (of: AccountKey, { id }: Reading, { amounts, from, to }: W
 export function announcedUnlisted(
   tx: Tx,
   of: AccountKey,
-  reading: Reading,
-  wanted: Wanted,
-): Promise<readonly Candidate[]> {
+  reading: MessageReading,
+  wanted: SearchBounds,
+): Promise<readonly EntryCandidate[]> {
   return tx.rows(
     unprepared(sql`/* rails.announcedUnlisted */
     select ${candidateColumns}, false as is_repeated from ${wantedEntries(of, reading, wanted)} and entry.statement_id is null`),
@@ -369,7 +386,12 @@ export function announcedUnlisted(
  * Lists entries of these amounts that this kind of message has not reported, and reported ones with the same end-to-end
  * id. Entries of the previous version do not record the kinds of their messages.
  */
-export function unannounced(tx: Tx, of: AccountKey, reading: Reading, wanted: Wanted): Promise<readonly Candidate[]> {
+export function unannounced(
+  tx: Tx,
+  of: AccountKey,
+  reading: MessageReading,
+  wanted: SearchBounds,
+): Promise<readonly EntryCandidate[]> {
   const kinds = kindsWithout(reading.announced)
   const entries = wantedEntries(of, reading, wanted)
   return tx.rows(
@@ -386,7 +408,12 @@ export function unannounced(tx: Tx, of: AccountKey, reading: Reading, wanted: Wa
 }
 
 /** Lists entries of these amounts that messages of this and of another kind have reported. */
-export function reportedTwice(tx: Tx, of: AccountKey, reading: Reading, wanted: Wanted): Promise<readonly Candidate[]> {
+export function reportedTwice(
+  tx: Tx,
+  of: AccountKey,
+  reading: MessageReading,
+  wanted: SearchBounds,
+): Promise<readonly EntryCandidate[]> {
   const reported =
     reading.kind === 'camt.053'
       ? sql`entry.statement_id is not null and entry.announced <> 0`
@@ -398,7 +425,7 @@ export function reportedTwice(tx: Tx, of: AccountKey, reading: Reading, wanted: 
 }
 
 /** The payments of an entry that another message has reported one by one. */
-export type Group = {
+export type EntryGroup = {
   readonly messageName: string
   readonly bookedOn: string
   readonly amount: Minor
@@ -408,18 +435,18 @@ export type Group = {
   readonly refs: string
 }
 
-export function groupsOf(
+export function entryGroups(
   tx: Tx,
   of: AccountKey,
-  reading: Reading,
-  { amounts, from, to }: Wanted,
-): Promise<readonly Group[]> {
+  reading: MessageReading,
+  { amounts, from, to }: SearchBounds,
+): Promise<readonly EntryGroup[]> {
   const unseen =
     reading.kind === 'camt.053'
       ? sql`entry.statement_id is null`
       : sql`entry.announced = any(${kindsWithout(reading.announced)}::smallint[])`
   return tx.rows(
-    unprepared(sql`/* rails.groupsOf */
+    unprepared(sql`/* rails.entryGroups */
     select message.message_id as message_name, entry.booked_on::text as booked_on, sum(entry.amount)::bigint as amount,
       entry.is_reversal, array_agg(entry.id) as ids, min(entry.refs) as refs
     from rails.iso_entries entry join rails.iso_messages message on message.id = entry.message_id
@@ -431,16 +458,16 @@ export function groupsOf(
   )
 }
 
-export type Alias = { readonly entryKey: string; readonly entryId: string }
+export type EntryAlias = { readonly entryKey: string; readonly entryId: string }
 
 const newAliases = insertBy<AliasRow>(
   { partnerId: 'uuid', connector: 'text', account: 'text', currency: 'text', entryKey: 'text', entryId: 'uuid' },
   [['partnerId', 'connector', 'account', 'currency']],
 )
-type AliasRow = Alias & Pick<AccountKey, 'connector' | 'account' | 'currency'> & { readonly partnerId: string }
+type AliasRow = EntryAlias & Pick<AccountKey, 'connector' | 'account' | 'currency'> & { readonly partnerId: string }
 
 /** Stores further keys of known entries. */
-export function insertAliases(tx: Tx, of: AccountKey, aliases: readonly Alias[]): void {
+export function insertAliases(tx: Tx, of: AccountKey, aliases: readonly EntryAlias[]): void {
   const { operatorId: partnerId, connector, account, currency } = of
   const rows = aliases.map((alias) => ({ ...alias, partnerId, connector, account, currency }))
   tx.later(sql`/* rails.insertAliases */
@@ -448,7 +475,7 @@ export function insertAliases(tx: Tx, of: AccountKey, aliases: readonly Alias[])
     ${newAliases(tx, rows)} on conflict (partner_id, connector, account, currency, entry_key) do nothing`)
 }
 
-export type Absent = {
+export type AbsentEntry = {
   readonly id: string
   readonly account: string
   readonly currency: string
@@ -458,7 +485,7 @@ export type Absent = {
   readonly announced: number
 }
 
-export type Listed = {
+export type StatementCoverage = {
   /** The last day that the statements cover. */
   readonly until: string
   /** When the last statement was received. */
@@ -468,13 +495,13 @@ export type Listed = {
 }
 
 /** Lists and locks entries that a statement should have and does not, and that do not have a case yet. */
-export function absentOf(
+export function absentEntries(
   tx: Tx,
   of: AccountKey,
-  { until, takenAt, missing }: Listed,
+  { until, takenAt, missing }: StatementCoverage,
   rowsMax: number,
-): Promise<readonly Absent[]> {
-  return tx.rows(sql`/* rails.absentOf */
+): Promise<readonly AbsentEntry[]> {
+  return tx.rows(sql`/* rails.absentEntries */
     select id, account, currency, amount, booked_on::text as booked_on, announced from rails.iso_entries
     where partner_id = ${of.operatorId} and connector = ${of.connector} and account = ${of.account}
       and currency = ${of.currency} and statement_id is null and absent_since is null and kind <> 'waiting'
@@ -505,14 +532,17 @@ export function takeOffStatements(
 }
 
 /** An entry that can be cancelled. */
-export type Absentee = Pick<Absent, 'amount' | 'bookedOn'> & { readonly connector: string; readonly currency: Currency }
+export type CancellableEntry = Pick<AbsentEntry, 'amount' | 'bookedOn'> & {
+  readonly connector: string
+  readonly currency: Currency
+}
 
 /**
  * Locks an applied entry that its statement omits. Undefined: there is none, or it was already cancelled. An earlier
  * version cancelled the debit of a payment under another key.
  */
-export function lockAbsent(tx: Tx, operatorId: string, id: string): Promise<Absentee | undefined> {
-  return tx.row<Absentee>(sql`/* rails.lockAbsent */
+export function lockAbsent(tx: Tx, operatorId: string, id: string): Promise<CancellableEntry | undefined> {
+  return tx.row<CancellableEntry>(sql`/* rails.lockAbsent */
     select connector, currency, amount, booked_on::text as booked_on from rails.iso_entries counted
     where partner_id = ${operatorId} and id = ${id} and statement_id is null and absent_since is not null
       and status = 'Applied' and (kind in ('credit', 'unknown') or amount < 0 and kind in ('payout', 'fee', 'reversal'))

@@ -102,8 +102,8 @@ export function messageById(
 }
 
 /** Reads the position up to which a message is written; undefined unless it is being processed. */
-export async function positionOf(tx: Tx, id: string): Promise<number | undefined> {
-  const row = await tx.row<{ entries: bigint }>(sql`/* rails.positionOf */
+export async function messagePosition(tx: Tx, id: string): Promise<number | undefined> {
+  const row = await tx.row<{ entries: bigint }>(sql`/* rails.messagePosition */
     select entries from rails.iso_messages where id = ${id} and state = 'Taking'`)
   return row && Number(row.entries)
 }
@@ -124,7 +124,7 @@ export function endMessage(tx: Tx, id: string, now: Date): void {
   )
 }
 
-export type AsideRow = Pick<
+export type QuarantinedFile = Pick<
   MessageRow,
   'id' | 'connector' | 'kind' | 'messageId' | 'fileName' | 'sha256' | 'receivedAt'
 > & {
@@ -132,8 +132,8 @@ export type AsideRow = Pick<
 }
 
 /** Locks a quarantined file. */
-export function lockAside(tx: Tx, id: string): Promise<AsideRow | undefined> {
-  return tx.row<AsideRow>(sql`/* rails.lockAside */
+export function lockAside(tx: Tx, id: string): Promise<QuarantinedFile | undefined> {
+  return tx.row<QuarantinedFile>(sql`/* rails.lockAside */
     select id, connector, kind, message_id, file_name, sha256, received_at, released_at from rails.iso_messages
     where id = ${id} and state = 'Aside' for update`)
 }
@@ -143,8 +143,8 @@ export async function releaseAside(tx: Tx, id: string, now: Date): Promise<void>
 }
 
 /** Lists released files that are not processed yet. */
-export function releasedFiles(tx: Tx, connector: string): Promise<readonly AsideRow[]> {
-  return tx.rows<AsideRow>(sql`/* rails.releasedFiles */
+export function releasedFiles(tx: Tx, connector: string): Promise<readonly QuarantinedFile[]> {
+  return tx.rows<QuarantinedFile>(sql`/* rails.releasedFiles */
     select id, connector, kind, message_id, file_name, sha256, received_at, released_at from rails.iso_messages
     where connector = ${connector} and released_at is not null and state = 'Aside' and taken_at is null
     order by received_at, id limit 100`)
@@ -164,7 +164,7 @@ export async function finishMessage(tx: Tx, id: string, now: Date): Promise<void
 // The SQL of a bank's reports about our instructions, files and recalls.
 
 export type InstructionStatus = 'Refused' | 'Queued' | 'Filed' | 'Accepted' | 'Settled' | 'Rejected' | 'Returned'
-export type Sent = InstructionKey & {
+export type SentPayment = InstructionKey & {
   readonly endToEndId: string
   readonly currency: Currency
   readonly amount: Minor
@@ -187,10 +187,14 @@ const columns = sql`partner_id, id, end_to_end_id, currency, amount, creditor_na
   attempt, batch_id, file_id, entry_id, created_at, settled_at, missing_since, payee_check`
 
 /** The references of a payment in a message. `id`: of the instruction, if the InstrId is ours. */
-export type Named = { readonly id: string | undefined; readonly endToEndId: string | null | undefined }
+export type PaymentReferences = { readonly id: string | undefined; readonly endToEndId: string | null | undefined }
 
 /** Finds payments by their InstrIds, or else all with the end-to-end id. */
-export async function sentByReferences(tx: Tx, connector: string, names: readonly Named[]): Promise<readonly Sent[]> {
+export async function sentByReferences(
+  tx: Tx,
+  connector: string,
+  names: readonly PaymentReferences[],
+): Promise<readonly SentPayment[]> {
   const byId = await sentWith(tx, connector, 'id', new Set(names.flatMap(({ id }) => id ?? [])))
   const known = new Set(byId.map(({ id }) => id))
   const others = names.filter(({ id = '' }) => !known.has(id)).flatMap(({ endToEndId }) => endToEndId ?? [])
@@ -203,7 +207,7 @@ async function sentWith(
   connector: string,
   name: 'id' | 'endToEndId',
   texts: ReadonlySet<string>,
-): Promise<readonly Sent[]> {
+): Promise<readonly SentPayment[]> {
   if (texts.size === 0) return []
   const list = [...texts]
   return tx.rows(
@@ -217,7 +221,7 @@ async function sentWith(
   )
 }
 
-export function sentByBatches(tx: Tx, connector: string, batchIds: readonly string[]): Promise<readonly Sent[]> {
+export function sentByBatches(tx: Tx, connector: string, batchIds: readonly string[]): Promise<readonly SentPayment[]> {
   return tx.rows(
     acrossPartners(
       'a bank books the payments of a batch as one sum, and a batch has payments of many partners',
@@ -227,7 +231,7 @@ export function sentByBatches(tx: Tx, connector: string, batchIds: readonly stri
   )
 }
 
-export function sentByFiles(tx: Tx, connector: string, fileIds: readonly string[]): Promise<readonly Sent[]> {
+export function sentByFiles(tx: Tx, connector: string, fileIds: readonly string[]): Promise<readonly SentPayment[]> {
   return tx.rows(
     acrossPartners(
       'a bank books the payments of a message as one sum, and a message has payments of many partners',
@@ -245,7 +249,7 @@ export function sentOfFile(
   batchId: string | null,
   after: string,
   rowsMax: number,
-): Promise<readonly Sent[]> {
+): Promise<readonly SentPayment[]> {
   return tx.rows(
     acrossPartners(
       'a bank answers a whole file, which has payments of many partners',
@@ -258,7 +262,7 @@ export function sentOfFile(
 }
 
 /** Locks payments in the order of their ids and reads them. */
-export function lockSent(tx: Tx, connector: string, keys: readonly InstructionKey[]): Promise<readonly Sent[]> {
+export function lockSent(tx: Tx, connector: string, keys: readonly InstructionKey[]): Promise<readonly SentPayment[]> {
   return tx.rows(
     unprepared(sql`/* rails.lockSent */
     select ${columns} from rails.iso_instructions
@@ -267,7 +271,7 @@ export function lockSent(tx: Tx, connector: string, keys: readonly InstructionKe
   )
 }
 
-export type SentChange = InstructionKey & {
+export type PaymentChange = InstructionKey & {
   readonly status: InstructionStatus
   readonly entryId: string | null
   readonly settledAt: Date | null
@@ -277,7 +281,7 @@ export type SentChange = InstructionKey & {
 }
 
 /** Records a report of the bank: the payment is no longer missing. */
-export function updateSent(tx: Tx, rows: readonly SentChange[], now: Date): void {
+export function updateSent(tx: Tx, rows: readonly PaymentChange[], now: Date): void {
   const column = columnOf(rows)
   tx.later(
     unprepared(sql`/* rails.updateSent */
@@ -294,10 +298,10 @@ export function updateSent(tx: Tx, rows: readonly SentChange[], now: Date): void
   )
 }
 
-export type PayeeChecked = InstructionKey & { readonly payee: PayeeResult }
+export type PayeeCheckResult = InstructionKey & { readonly payee: PayeeResult }
 
 /** Records results of payee checks. They are reports of the bank, so that the payments are not missing. */
-export function notePayees(tx: Tx, rows: readonly PayeeChecked[], now: Date): void {
+export function notePayees(tx: Tx, rows: readonly PayeeCheckResult[], now: Date): void {
   const column = columnOf(rows)
   tx.later(
     unprepared(sql`/* rails.notePayees */
@@ -332,7 +336,7 @@ export function openByAmounts(
   connector: string,
   amounts: readonly Minor[],
   rowsMax: number,
-): Promise<readonly Sent[]> {
+): Promise<readonly SentPayment[]> {
   return tx.rows(
     acrossPartners(
       'a debit without references may be a payment of any partner that has no end',
@@ -345,7 +349,7 @@ export function openByAmounts(
 }
 
 /** Lists payments that the bank has not reported since `before`. */
-export function silentSince(tx: Tx, connector: string, before: Date, rowsMax: number): Promise<readonly Sent[]> {
+export function silentSince(tx: Tx, connector: string, before: Date, rowsMax: number): Promise<readonly SentPayment[]> {
   return tx.rows(
     dueWork(
       'finds payments about which a bank keeps silent, by the index of those without an end',
@@ -399,7 +403,7 @@ export function recallsByIds(
   )
 }
 
-export type RecallAnswered = InstructionKey & {
+export type RecallAnswerChange = InstructionKey & {
   readonly status: 'Pending' | 'Accepted' | 'Refused'
   readonly answerCode: string | null
   readonly answerDetails: string | null
@@ -408,7 +412,7 @@ export type RecallAnswered = InstructionKey & {
 /** Stores answers and returns the changed recalls. A late answer does not change the recall of a returned payment. */
 export function answerRecalls(
   tx: Tx,
-  rows: readonly RecallAnswered[],
+  rows: readonly RecallAnswerChange[],
   now: Date,
 ): Promise<readonly (InstructionKey & Pick<RecallRow, 'instructionId'>)[]> {
   const column = columnOf(rows)

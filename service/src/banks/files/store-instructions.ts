@@ -102,12 +102,12 @@ export function insertInstructions(tx: Tx, rows: readonly NewInstruction[]): Pro
   )
 }
 
-export function answersOf(
+export function listAnswers(
   tx: Tx,
   connector: string,
   keys: readonly InstructionKey[],
 ): Promise<readonly StoredAnswer[]> {
-  return tx.rows(sql`/* rails.answersOf */
+  return tx.rows(sql`/* rails.listAnswers */
     select instruction.partner_id, instruction.id, instruction.status, instruction.scheme_applied, instruction.due_at,
       instruction.created_at, coalesce(file.state = 'Delivered', false) as is_delivered, instruction.error_key,
       instruction.error_details, instruction.reason_code
@@ -157,7 +157,7 @@ export async function requeueAsCreditTransfer(
 
 // The SQL of instructions that wait for a file.
 
-export type Payment = InstructionKey & {
+export type OutgoingPayment = InstructionKey & {
   readonly endToEndId: string
   readonly currency: Currency
   readonly amount: Minor
@@ -175,11 +175,11 @@ export type Payment = InstructionKey & {
   readonly attempt: number
 }
 /** A stored payment, with its payer sealed. */
-export type Stored = Omit<Payment, 'payer'> & { readonly payerSealed: Uint8Array | null }
-const facts = sql`partner_id, id, end_to_end_id, currency, amount, creditor_name, creditor_account, creditor_bic, creditor_account_type,
+export type SealedPayment = Omit<OutgoingPayment, 'payer'> & { readonly payerSealed: Uint8Array | null }
+const paymentColumns = sql`partner_id, id, end_to_end_id, currency, amount, creditor_name, creditor_account, creditor_bic, creditor_account_type,
   creditor_address as creditor_address_json, remittance, payer_sealed, scheme_applied, attempt`
 
-export type Queued = InstructionKey & { readonly dueAt: Date }
+export type DuePayment = InstructionKey & { readonly dueAt: Date }
 
 /** Lists payments of all partners that wait for a file of a scheme, oldest first. */
 export function queuedPayments(
@@ -191,8 +191,8 @@ export function queuedPayments(
   }: { readonly connector: string; readonly scheme: Scheme; readonly currencies: readonly Currency[] },
   now: Date,
   paymentsMax: number,
-): Promise<readonly Queued[]> {
-  return tx.rows<Queued>(
+): Promise<readonly DuePayment[]> {
+  return tx.rows<DuePayment>(
     dueWork('finds payments that wait for a file of a bank, without a lock', (whose) =>
       unprepared(sql`/* rails.queuedPayments */
         select partner_id, id, due_at from rails.iso_instructions
@@ -218,20 +218,20 @@ export function lockQueued(
   connector: string,
   scheme: Scheme,
   keys: readonly InstructionKey[],
-): Promise<readonly Stored[]> {
+): Promise<readonly SealedPayment[]> {
   const column = columnOf(keys)
-  return tx.rows<Stored>(
+  return tx.rows<SealedPayment>(
     unprepared(sql`/* rails.lockQueued */
-    select ${facts} from rails.iso_instructions
+    select ${paymentColumns} from rails.iso_instructions
     where ${ofPartners(column('partnerId'))} and id = any(${column('id')}::uuid[]) and connector = ${connector}
       and scheme_applied = ${scheme} and status = 'Queued'
     order by id for update skip locked`),
   )
 }
 
-export type Filing = InstructionKey & { readonly batchId: string }
+export type BatchAssignment = InstructionKey & { readonly batchId: string }
 
-export function fileInstructions(tx: Tx, rows: readonly Filing[], fileId: string, now: Date): void {
+export function fileInstructions(tx: Tx, rows: readonly BatchAssignment[], fileId: string, now: Date): void {
   const column = columnOf(rows)
   tx.later(
     unprepared(sql`/* rails.fileInstructions */
@@ -249,11 +249,11 @@ export function paymentsOfBatches(
   tx: Tx,
   connector: string,
   batchIds: readonly string[],
-): Promise<readonly (Stored & { readonly batchId: string })[]> {
+): Promise<readonly (SealedPayment & { readonly batchId: string })[]> {
   return tx.rows(
     dueWork('reads the payments of a file of a bank, by the index of its batches', (whose) =>
       unprepared(sql`/* rails.paymentsOfBatches */
-        select ${facts}, batch_id from rails.iso_instructions
+        select ${paymentColumns}, batch_id from rails.iso_instructions
         where connector = ${connector} and batch_id = any(${[...batchIds]}::text[]) and ${whose()}`),
     ),
   )
@@ -281,13 +281,13 @@ export async function countQueued(tx: Tx, connector: string): Promise<ReadonlyMa
 export type FileState = 'Made' | 'Staged' | 'Delivered'
 
 /** Figures computed from the payments of a file. */
-export type Contents = {
+export type FileFigures = {
   readonly sha256: string
   readonly bytes: bigint
   readonly payments: bigint
   readonly controlSum: string
 }
-export type OutgoingFile = Contents & {
+export type OutgoingFile = FileFigures & {
   readonly id: string
   readonly kind: FileKind
   readonly messageId: string
@@ -301,7 +301,7 @@ export type OutgoingFile = Contents & {
   readonly madeAt: Date
 }
 
-const fileFacts = sql`id, kind, message_id, message_name, name, sha256, bytes, payments, control_sum, state, staged_name, lease_id, made_at`
+const fileColumns = sql`id, kind, message_id, message_name, name, sha256, bytes, payments, control_sum, state, staged_name, lease_id, made_at`
 
 export function insertFile(tx: Tx, connector: string, file: OutgoingFile): void {
   tx.later(sql`/* rails.insertFile */
@@ -313,14 +313,19 @@ export function insertFile(tx: Tx, connector: string, file: OutgoingFile): void 
 export async function filesByIds(tx: Tx, ids: readonly string[]): Promise<ReadonlyMap<string, OutgoingFile>> {
   if (ids.length === 0) return new Map()
   const rows = await tx.rows<OutgoingFile>(sql`/* rails.filesByIds */
-    select ${fileFacts} from rails.iso_files where id = any(${[...ids]}::uuid[])`)
+    select ${fileColumns} from rails.iso_files where id = any(${[...ids]}::uuid[])`)
   return new Map(rows.map((row) => [row.id, row]))
 }
 
 /** Lists files that are not delivered or leased, oldest first, without a lock. */
-export function undelivered(tx: Tx, connector: string, now: Date, filesMax: number): Promise<readonly OutgoingFile[]> {
-  return tx.rows<OutgoingFile>(sql`/* rails.undelivered */
-    select ${fileFacts} from rails.iso_files
+export function undeliveredFiles(
+  tx: Tx,
+  connector: string,
+  now: Date,
+  filesMax: number,
+): Promise<readonly OutgoingFile[]> {
+  return tx.rows<OutgoingFile>(sql`/* rails.undeliveredFiles */
+    select ${fileColumns} from rails.iso_files
     where connector = ${connector} and state <> 'Delivered' and (leased_until is null or leased_until <= ${now})
     order by made_at, id limit ${filesMax}`)
 }
@@ -330,40 +335,44 @@ export const deliveriesDue = (connector: string, after: Date): Sql => sql`/* rai
   select min(coalesce(leased_until, made_at)) as due_at from rails.iso_files
   where connector = ${connector} and state <> 'Delivered' and coalesce(leased_until, made_at) > ${after}`
 
-export type Lease = { readonly leaseId: string; readonly leasedUntil: Date; readonly now: Date }
+export type FileLease = { readonly leaseId: string; readonly leasedUntil: Date; readonly now: Date }
 
 /** Leases a file; undefined if another process has it. */
-export function claimFile(tx: Tx, id: string, { leaseId, leasedUntil, now }: Lease): Promise<OutgoingFile | undefined> {
+export function claimFile(
+  tx: Tx,
+  id: string,
+  { leaseId, leasedUntil, now }: FileLease,
+): Promise<OutgoingFile | undefined> {
   return tx.row<OutgoingFile>(sql`/* rails.claimFile */
     update rails.iso_files set lease_id = ${leaseId}, leased_until = ${leasedUntil}, attempts = attempts + 1
     where id = ${id} and state <> 'Delivered' and (leased_until is null or leased_until <= ${now})
-    returning ${fileFacts}`)
+    returning ${fileColumns}`)
 }
 
-type Held = { readonly id: string; readonly leaseId: string }
+type LeasedFileKey = { readonly id: string; readonly leaseId: string }
 
 /** Stores new contents of a file that the bank does not have. Returns 1, or 0 if the lease was lost. */
-export function remake(
+export function rebuildFile(
   tx: Tx,
-  { id, leaseId, messageName }: Held & Pick<OutgoingFile, 'messageName'>,
+  { id, leaseId, messageName }: LeasedFileKey & Pick<OutgoingFile, 'messageName'>,
   madeAt: Date,
-  contents: Contents,
+  contents: FileFigures,
 ): Promise<number> {
-  return tx.run(sql`/* rails.remake */
+  return tx.run(sql`/* rails.rebuildFile */
     update rails.iso_files set made_at = ${madeAt}, message_name = ${messageName}, sha256 = ${contents.sha256}, bytes = ${contents.bytes},
       payments = ${contents.payments}, control_sum = ${contents.controlSum}
     where id = ${id} and lease_id = ${leaseId} and state = 'Made'`)
 }
 
 /** Marks a file as staged. Returns 1, or 0 if the lease was lost. */
-export function markStaged(tx: Tx, { id, leaseId }: Held, stagedName: string): Promise<number> {
+export function markStaged(tx: Tx, { id, leaseId }: LeasedFileKey, stagedName: string): Promise<number> {
   return tx.run(sql`/* rails.markStaged */
     update rails.iso_files set state = 'Staged', staged_name = ${stagedName}
     where id = ${id} and lease_id = ${leaseId} and state = 'Made'`)
 }
 
 /** Marks a staged file as lost before its rename. Returns 1, or 0 if the lease was lost. */
-export function unmarkStaged(tx: Tx, { id, leaseId }: Held, stagedName: string): Promise<number> {
+export function unmarkStaged(tx: Tx, { id, leaseId }: LeasedFileKey, stagedName: string): Promise<number> {
   return tx.run(sql`/* rails.unmarkStaged */
     update rails.iso_files set state = 'Made', staged_name = null
     where id = ${id} and lease_id = ${leaseId} and state = 'Staged' and staged_name = ${stagedName}`)
@@ -377,8 +386,8 @@ export function markDelivered(tx: Tx, id: string, stagedName: string, now: Date)
 }
 
 /** Makes the file due again at `at`. */
-export async function postpone(tx: Tx, { id, leaseId }: Held, at: Date, problem: string): Promise<void> {
-  await tx.run(sql`/* rails.postpone */
+export async function postponeFile(tx: Tx, { id, leaseId }: LeasedFileKey, at: Date, problem: string): Promise<void> {
+  await tx.run(sql`/* rails.postponeFile */
     update rails.iso_files set leased_until = ${at}, problem = ${problem}
     where id = ${id} and lease_id = ${leaseId} and state <> 'Delivered'`)
 }

@@ -1,7 +1,7 @@
 /** All SQL of recalls until they are in a file or letter. */
 import { columnOf, dueWork, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
 import type { InstructionKey } from '../../rails/index.ts'
-import type { Payment } from './store-instructions.ts'
+import type { OutgoingPayment } from './store-instructions.ts'
 
 export type NewRecall = InstructionKey & {
   readonly connector: string
@@ -27,7 +27,7 @@ export function insertRecall(tx: Tx, row: NewRecall): Promise<number> {
 
 /** A recall with its payment. `fileId` and `batchId` are those of the payment. */
 export type RecalledPayment = Pick<
-  Payment,
+  OutgoingPayment,
   'partnerId' | 'id' | 'endToEndId' | 'currency' | 'amount' | 'schemeApplied' | 'attempt'
 > & {
   readonly recallId: string
@@ -37,7 +37,7 @@ export type RecalledPayment = Pick<
   readonly batchId: string
 }
 
-const facts = sql`recall.partner_id, instruction.id, recall.id as recall_id, recall.reason, recall.details, instruction.end_to_end_id,
+const recallColumns = sql`recall.partner_id, instruction.id, recall.id as recall_id, recall.reason, recall.details, instruction.end_to_end_id,
   instruction.currency, instruction.amount, instruction.scheme_applied, instruction.attempt, instruction.file_id,
   instruction.batch_id`
 
@@ -46,7 +46,7 @@ export function queuedRecalls(tx: Tx, connector: string, recallsMax: number): Pr
   return tx.rows<RecalledPayment>(
     dueWork('finds recalls that wait for a file of a bank, without a lock', (whose) =>
       unprepared(sql`/* rails.queuedRecalls */
-        select ${facts} from rails.iso_recalls recall
+        select ${recallColumns} from rails.iso_recalls recall
           join rails.iso_instructions instruction
             on instruction.partner_id = recall.partner_id and instruction.id = recall.instruction_id
         where recall.connector = ${connector} and recall.status = 'Queued' and instruction.file_id is not null
@@ -81,7 +81,7 @@ export function recallsOfFile(tx: Tx, fileId: string): Promise<readonly Recalled
   return tx.rows<RecalledPayment>(
     dueWork('reads the recalls of a file of a bank, by the index of its id', (whose) =>
       unprepared(sql`/* rails.recallsOfFile */
-        select ${facts} from rails.iso_recalls recall
+        select ${recallColumns} from rails.iso_recalls recall
           join rails.iso_instructions instruction
             on instruction.partner_id = recall.partner_id and instruction.id = recall.instruction_id
         where recall.file_id = ${fileId} and ${whose(sql`recall.partner_id`)}`),
@@ -90,14 +90,14 @@ export function recallsOfFile(tx: Tx, fileId: string): Promise<readonly Recalled
 }
 
 /** Lists recalls that wait for a letter and do not have a case yet. */
-export function recallsToTell(
+export function recallsWithoutCase(
   tx: Tx,
   connector: string,
   recallsMax: number,
 ): Promise<readonly (InstructionKey & { readonly instructionId: string; readonly reason: string })[]> {
   return tx.rows(
     dueWork('finds recalls that wait for a letter, by the index of waiting ones', (whose) =>
-      unprepared(sql`/* rails.recallsToTell */
+      unprepared(sql`/* rails.recallsWithoutCase */
         select partner_id, id, instruction_id, reason from rails.iso_recalls
         where connector = ${connector} and status = 'Queued' and told_at is null and ${whose()}
         order by created_at, id limit ${recallsMax}`),
@@ -105,10 +105,10 @@ export function recallsToTell(
   )
 }
 
-export function noteTold(tx: Tx, keys: readonly InstructionKey[], now: Date): void {
+export function markLetterCases(tx: Tx, keys: readonly InstructionKey[], now: Date): void {
   const column = columnOf(keys)
   tx.later(
-    unprepared(sql`/* rails.noteTold */
+    unprepared(sql`/* rails.markLetterCases */
     update rails.iso_recalls set told_at = ${now}
     where ${ofPartners(column('partnerId'))} and id = any(${column('id')}::uuid[]) and status = 'Queued'`),
   )
@@ -126,10 +126,10 @@ export async function sendByLetter(tx: Tx, { partnerId, id }: InstructionKey, no
 export type PaymentView = {
   readonly connector: string
   readonly endToEndId: string
-  readonly currency: Payment['currency']
-  readonly amount: Payment['amount']
-  readonly schemeRequested: Payment['schemeApplied']
-  readonly schemeApplied: Payment['schemeApplied']
+  readonly currency: OutgoingPayment['currency']
+  readonly amount: OutgoingPayment['amount']
+  readonly schemeRequested: OutgoingPayment['schemeApplied']
+  readonly schemeApplied: OutgoingPayment['schemeApplied']
   readonly schemeReason: string | null
   readonly status: string
   readonly attempt: number
@@ -167,16 +167,16 @@ export type RecallView = {
   readonly updatedAt: Date
 }
 
-const viewed = sql`id, reason, requested_by, status, file_id, answer_code, answer_details, created_at, updated_at`
+const viewColumns = sql`id, reason, requested_by, status, file_id, answer_code, answer_details, created_at, updated_at`
 
 /** Finds the newest recall of a payment. */
-export function recallOf(tx: Tx, { partnerId, id }: InstructionKey): Promise<RecallView | undefined> {
-  return tx.row<RecallView>(sql`/* rails.recallOf */
-    select ${viewed} from rails.iso_recalls where partner_id = ${partnerId} and instruction_id = ${id}
+export function newestRecall(tx: Tx, { partnerId, id }: InstructionKey): Promise<RecallView | undefined> {
+  return tx.row<RecallView>(sql`/* rails.newestRecall */
+    select ${viewColumns} from rails.iso_recalls where partner_id = ${partnerId} and instruction_id = ${id}
     order by created_at desc, id desc limit 1`)
 }
 
 export function recallById(tx: Tx, { partnerId, id }: InstructionKey): Promise<RecallView | undefined> {
   return tx.row<RecallView>(sql`/* rails.recallById */
-    select ${viewed} from rails.iso_recalls where partner_id = ${partnerId} and id = ${id}`)
+    select ${viewColumns} from rails.iso_recalls where partner_id = ${partnerId} and id = ${id}`)
 }

@@ -2,28 +2,28 @@
 import { derivedTimeId, newId } from '../../kernel/index.ts'
 import type { BankEntry, ReportPart } from '../../iso20022/index.ts'
 import type { BankDeps } from './deps.ts'
-import { type InspectedReport, isBooked, type StatementFacts } from './inspect.ts'
+import { type InspectedReport, isBooked, type InspectedStatement } from './inspect.ts'
 import { type Lease, LeaseLost } from './lease.ts'
 import { readParsed } from './spool.ts'
-import { oddity, type Report, writeReports } from './reports.ts'
-import { endMessage, moveMessage, positionOf } from './store-incoming.ts'
+import { oddityReport, type Report, writeReports } from './reports.ts'
+import { endMessage, moveMessage, messagePosition } from './store-incoming.ts'
 import { insertStatements, type StatementRow, statementsOfDay } from './store-books.ts'
-import { type Booking, undated, unfold, type Unit } from './units.ts'
-import { isSameStatement, type Oddity } from '../../rails/index.ts'
-import { type Reading, takeOffStatements } from './store-entries.ts'
+import { type Booking, withoutDay, unfoldEntry, type Unit } from './units.ts'
+import { isSameStatement, type BankOddity } from '../../rails/index.ts'
+import { type MessageReading, takeOffStatements } from './store-entries.ts'
 import { hash } from 'node:crypto'
 import { byShard, type Tx } from '../../postgres/index.ts'
 import { paymentName } from './ids.ts'
-import { type Fresh, known, type Known } from './known.ts'
-import { type Match, matchUnit, moneyOf, possiblyAnnounced, readWorld, type World } from './match.ts'
-import { matchText, scoreByLooks, type Scored, surestFirst } from './scores.ts'
+import { type NewBooking, findKnown, type KnownBookings } from './known.ts'
+import { type Match, matchUnit, unitMoney, suspendIfDoubtful, readCandidates, type MatchCandidates } from './match.ts'
+import { formatMatch, scoreBySimilarity, type ScoredPayment, compareScores } from './scores.ts'
 import * as entries from './store-entries.ts'
 import * as words from './store-incoming.ts'
 
 /** Larger pages hold their locks longer and save little. */
 const bookingsPerPage = 1000
 
-export type TakenReport = {
+export type ReportMessage = {
   /** Id in rails.iso_messages. */
   readonly id: string
   readonly kind: 'camt.052' | 'camt.053' | 'camt.054'
@@ -35,13 +35,13 @@ export type TakenReport = {
 }
 
 /** Derives the id of a statement, so that rows written before a restart name the same one. */
-const statementIdOf = ({ id }: Pick<TakenReport, 'id'>, index: number): string =>
+const statementRowId = ({ id }: Pick<ReportMessage, 'id'>, index: number): string =>
   derivedTimeId(id, 'statement', String(index))
 
-type Page = { readonly bookings: readonly Booking[]; readonly reports: readonly Report[]; readonly to: number }
+type ReportPage = { readonly bookings: readonly Booking[]; readonly reports: readonly Report[]; readonly to: number }
 
 /** The bits of message kinds in `rails.iso_entries.announced`. */
-const announcing = { 'camt.052': 1, 'camt.053': 0, 'camt.054': 2 } as const
+const announcedBits = { 'camt.052': 1, 'camt.053': 0, 'camt.054': 2 } as const
 
 /** Positions of the second reading begin here. Messages have fewer entries. */
 const secondReading = 2 ** 40
@@ -50,11 +50,11 @@ const secondReading = 2 ** 40
  * Books a message. Reads it a second time if bookings may be announced entries: by then the certain matches of all pages
  * are known.
  */
-export async function takeReport(deps: BankDeps, lease: Lease, taken: TakenReport): Promise<void> {
+export async function takeReport(deps: BankDeps, lease: Lease, taken: ReportMessage): Promise<void> {
   const { db, rules, clock } = deps
-  const begun = await positionOf(db, taken.id)
+  const begun = await messagePosition(db, taken.id)
   if (begun === undefined) return
-  const reading = { ...taken, announced: announcing[taken.kind], messageId: taken.report.messageId }
+  const reading = { ...taken, announced: announcedBits[taken.kind], messageId: taken.report.messageId }
   let position = begun
   // After a restart, the number of deferred bookings is unknown.
   let deferred = begun > 0 ? 1 : 0
@@ -62,7 +62,8 @@ export async function takeReport(deps: BankDeps, lease: Lease, taken: TakenRepor
     for await (const page of pagesOf(deps, taken, position - offset)) {
       const from = position
       await lease.transaction(async (tx) => {
-        if ((await positionOf(tx, taken.id)) !== from) throw new LeaseLost('another process has resumed this message')
+        if ((await messagePosition(tx, taken.id)) !== from)
+          throw new LeaseLost('another process has resumed this message')
         deferred += await bookPage(deps, tx, { reading, isSure, bookings: page.bookings })
         if (page.reports.length > 0) writeReports(tx, rules.id, page.reports, clock.now())
         moveMessage(tx, taken.id, offset + page.to)
@@ -71,7 +72,7 @@ export async function takeReport(deps: BankDeps, lease: Lease, taken: TakenRepor
     }
   }
   if (begun < secondReading) {
-    await replaceEarlier(deps, lease, statementRows(deps, taken))
+    await replaceEarlierVersions(deps, lease, statementRows(deps, taken))
     await read(true, 0)
   }
   if (deferred > 0) await read(false, secondReading)
@@ -79,7 +80,7 @@ export async function takeReport(deps: BankDeps, lease: Lease, taken: TakenRepor
     const now = clock.now()
     const rows = statementRows(deps, taken)
     if (rows.length > 0) insertStatements(tx, rows)
-    const skipped = skippedOf(deps, taken)
+    const skipped = skippedReports(deps, taken)
     if (skipped.length > 0) writeReports(tx, rules.id, skipped, now)
     moveMessage(tx, taken.id, position % secondReading)
     endMessage(tx, taken.id, now)
@@ -88,8 +89,8 @@ export async function takeReport(deps: BankDeps, lease: Lease, taken: TakenRepor
 }
 
 /** Reads the message in pages. A page ends after a whole entry, because its payments are written together. */
-async function* pagesOf(deps: BankDeps, taken: TakenReport, begun: number): AsyncGenerator<Page> {
-  const place = createPlace(deps, taken)
+async function* pagesOf(deps: BankDeps, taken: ReportMessage, begun: number): AsyncGenerator<ReportPage> {
+  const place = createPlacer(deps, taken)
   let bookings: Booking[] = []
   let reports: Report[] = []
   let to = begun
@@ -110,23 +111,23 @@ async function* pagesOf(deps: BankDeps, taken: TakenReport, begun: number): Asyn
 }
 
 /** Gives each entry its position in the message, counted from 1. */
-function createPlace(deps: BankDeps, taken: TakenReport) {
+function createPlacer(deps: BankDeps, taken: ReportMessage) {
   const numberOf = createCounter()
   const today = taken.receivedAt.toISOString().slice(0, 10)
   let statement = -1
   let position = 0
-  const placeEntry = (entry: BankEntry, { account, closing, unread }: StatementFacts) => {
+  const placeEntry = (entry: BankEntry, { account, closing, unread }: InspectedStatement) => {
     position += 1
     if (account === undefined || !isBooked(entry)) return { position, bookings: [], reports: [] }
     // The balances prove the amount only if a single entry is unreadable.
     const implied = unread?.count === 1 && unread.sum !== 0n ? unread.sum : undefined
-    const { units, oddity: odd } = unfold(entry, account, closing?.on ?? today, implied)
-    const statementId = taken.kind === 'camt.053' ? statementIdOf(taken, statement) : null
+    const { units, oddity: odd } = unfoldEntry(entry, account, closing?.on ?? today, implied)
+    const statementId = taken.kind === 'camt.053' ? statementRowId(taken, statement) : null
     const [first] = units
     const numbered = (key: string) => `${key}|${numberOf(`${account.iban}\n${key}`)}`
     /** Adds the key without a day, which the previous version wrote. */
     const both = (key: string, { bookedOn }: Pick<Unit, 'bookedOn'>) =>
-      [...new Set([key, undated(key, bookedOn)])].map(numbered)
+      [...new Set([key, withoutDay(key, bookedOn)])].map(numbered)
     const wholes = first === undefined || first.whole === null ? [] : both(first.whole, first)
     const bookings = units.map((unit): Booking => {
       const keys = both(unit.key, unit)
@@ -147,14 +148,14 @@ function createPlace(deps: BankDeps, taken: TakenReport) {
   }
 }
 
-function statementRows({ rules, clock }: BankDeps, taken: TakenReport): readonly StatementRow[] {
+function statementRows({ rules, clock }: BankDeps, taken: ReportMessage): readonly StatementRow[] {
   const createdAt = clock.now()
   return taken.report.statements.flatMap((facts, index) => {
     const { account, statementId, sequence, opening, closing, entries, credits, debits, difference } = facts
     if (account === undefined) return []
     return [
       {
-        id: statementIdOf(taken, index),
+        id: statementRowId(taken, index),
         connector: rules.id,
         messageId: taken.id,
         kind: taken.kind,
@@ -176,11 +177,11 @@ function statementRows({ rules, clock }: BankDeps, taken: TakenReport): readonly
   })
 }
 
-const skippedOf = ({ rules, operatorId }: BankDeps, taken: TakenReport): readonly Report[] =>
+const skippedReports = ({ rules, operatorId }: BankDeps, taken: ReportMessage): readonly Report[] =>
   taken.report.statements.flatMap(({ skipped }, index) =>
     skipped === undefined
       ? []
-      : [oddity({ operatorId, connector: rules.id }, skipped.what, skipped.text, [taken.sha256, String(index)])],
+      : [oddityReport({ operatorId, connector: rules.id }, skipped.what, skipped.text, [taken.sha256, String(index)])],
   )
 
 // Corrections of statements. If a bank sends a statement again, the entries of the earlier version count as announced
@@ -193,7 +194,7 @@ const rowsPerStep = 5000
  * Removes the entries of earlier versions from their statements. `rows`: the statements of a message before it is read.
  * Idempotent: after a restart, the entries that were already read belong to the new version.
  */
-async function replaceEarlier(
+async function replaceEarlierVersions(
   { db, operatorId }: BankDeps,
   lease: Lease,
   rows: readonly StatementRow[],
@@ -216,17 +217,17 @@ async function replaceEarlier(
 
 const slotsMin = 1 << 10
 /** Above this load a table with open addressing becomes slow. */
-const fullest = 0.7
+const loadMax = 0.7
 
-type Table = { readonly high: Uint32Array; readonly low: Uint32Array; readonly counts: Uint32Array }
-const tableOf = (slots: number): Table => ({
+type CounterTable = { readonly high: Uint32Array; readonly low: Uint32Array; readonly counts: Uint32Array }
+const createTable = (slots: number): CounterTable => ({
   high: new Uint32Array(slots),
   low: new Uint32Array(slots),
   counts: new Uint32Array(slots),
 })
 
 /** Finds the slot of a key, or the free slot for it. */
-function slotOf({ high, low, counts }: Table, first: number, second: number): number {
+function findSlot({ high, low, counts }: CounterTable, first: number, second: number): number {
   const mask = counts.length - 1
   let slot = second & mask
   while (counts[slot] !== 0 && (high[slot] !== first || low[slot] !== second)) slot = (slot + 1) & mask
@@ -234,14 +235,14 @@ function slotOf({ high, low, counts }: Table, first: number, second: number): nu
 }
 
 function createCounter(): (key: string) => number {
-  let table = tableOf(slotsMin)
+  let table = createTable(slotsMin)
   let held = 0
   const grow = () => {
     const { high, low, counts } = table
-    const larger = tableOf(counts.length * 2)
+    const larger = createTable(counts.length * 2)
     counts.forEach((count, at) => {
       if (count === 0) return
-      const slot = slotOf(larger, high[at] ?? 0, low[at] ?? 0)
+      const slot = findSlot(larger, high[at] ?? 0, low[at] ?? 0)
       larger.high[slot] = high[at] ?? 0
       larger.low[slot] = low[at] ?? 0
       larger.counts[slot] = count
@@ -253,8 +254,8 @@ function createCounter(): (key: string) => number {
     const digest = hash('sha1', key, 'buffer')
     const first = digest.readUInt32BE(0)
     const second = digest.readUInt32BE(4)
-    if (held > table.counts.length * fullest) grow()
-    const slot = slotOf(table, first, second)
+    if (held > table.counts.length * loadMax) grow()
+    const slot = findSlot(table, first, second)
     if (table.counts[slot] === 0) held += 1
     table.high[slot] = first
     table.low[slot] = second
@@ -267,14 +268,14 @@ function createCounter(): (key: string) => number {
 // Matches and writes a page of bookings, each once even if several messages report it.
 
 type BookingPage = {
-  readonly reading: Reading
+  readonly reading: MessageReading
   /** True in the first reading: only certain matches count. */
   readonly isSure: boolean
   readonly bookings: readonly Booking[]
 }
 
 const candidatesReadMax = 5000
-const candidatesToldMax = 5
+const candidatesListedMax = 5
 
 /** Books a page and returns the number of bookings left to the second reading. */
 async function bookPage(deps: BankDeps, tx: Tx, page: BookingPage): Promise<number> {
@@ -291,24 +292,24 @@ async function bookAccount(deps: BankDeps, tx: Tx, { bookings, ...page }: Bookin
   const { iban: account, currency } = first.unit.account
   const of = { operatorId, connector: rules.id, account, currency }
   const now = clock.now()
-  const { fresh, deferred, reports: found, corrections } = await known(tx, of, page, bookings)
+  const { fresh, deferred, reports: found, corrections } = await findKnown(tx, of, page, bookings)
   const units = fresh.map(({ booking: { unit } }) => unit)
-  const world = await readWorld(tx, of, units)
-  const context = { world, connector: of.connector, operatorId, now }
-  const made = fresh.map((one): Made => {
+  const candidates = await readCandidates(tx, of, units)
+  const context = { candidates, connector: of.connector, operatorId, now }
+  const made = fresh.map((one): MatchedBooking => {
     const entryId = one.waiting?.id ?? newId()
     const placed = { unit: one.booking.unit, entryId }
-    return { ...one, entryId, match: possiblyAnnounced(context, placed, matchUnit(context, placed), one.doubt) }
+    return { ...one, entryId, match: suspendIfDoubtful(context, placed, matchUnit(context, placed), one.doubt) }
   })
-  const matched = await withCandidates(tx, of.connector, made)
-  const untied = await tie(tx, matched)
+  const matched = await addCandidates(tx, of.connector, made)
+  const untied = await confirmReports(tx, matched)
   writeEntries(tx, of, page.reading, matched, untied, now)
   if (corrections.length > 0)
     entries.insertEntries(
       tx,
       corrections.map((row) => toCorrection(row, of, page.reading, now)),
     )
-  writeWords(tx, world, matched, now)
+  writePayments(tx, candidates, matched, now)
   const reports = [
     ...found,
     ...corrections.map(({ report }) => report),
@@ -318,13 +319,17 @@ async function bookAccount(deps: BankDeps, tx: Tx, { bookings, ...page }: Bookin
   return deferred
 }
 
-type Made = Fresh & { readonly entryId: string; readonly match: Match }
+type MatchedBooking = NewBooking & { readonly entryId: string; readonly match: Match }
 
 /** Adds the open payments that a debit may belong to, for the person who decides. */
-async function withCandidates(tx: Tx, connector: string, made: readonly Made[]): Promise<readonly Made[]> {
+async function addCandidates(
+  tx: Tx,
+  connector: string,
+  made: readonly MatchedBooking[],
+): Promise<readonly MatchedBooking[]> {
   const unexplained = made.filter(({ match }) => match.isUnexplained)
   if (unexplained.length === 0) return made
-  const amounts = new Set(unexplained.map(({ booking: { unit } }) => moneyOf(unit).amount))
+  const amounts = new Set(unexplained.map(({ booking: { unit } }) => unitMoney(unit).amount))
   const open = Map.groupBy(
     await words.openByAmounts(tx, connector, [...amounts], candidatesReadMax),
     ({ amount }) => amount,
@@ -332,28 +337,28 @@ async function withCandidates(tx: Tx, connector: string, made: readonly Made[]):
   return made.map((one) => {
     if (!one.match.isUnexplained) return one
     const { unit } = one.booking
-    const candidates = (open.get(moneyOf(unit).amount) ?? [])
-      .flatMap((sent) => scoreByLooks(unit, sent) ?? [])
-      .toSorted(surestFirst)
-    return candidates.length === 0 ? one : { ...one, match: told(one.match, candidates) }
+    const candidates = (open.get(unitMoney(unit).amount) ?? [])
+      .flatMap((sent) => scoreBySimilarity(unit, sent) ?? [])
+      .toSorted(compareScores)
+    return candidates.length === 0 ? one : { ...one, match: listCandidates(one.match, candidates) }
   })
 }
 
-function told(match: Match, candidates: readonly Scored[]): Match {
+function listCandidates(match: Match, candidates: readonly ScoredPayment[]): Match {
   const [best] = candidates
   const listed = candidates
-    .slice(0, candidatesToldMax)
+    .slice(0, candidatesListedMax)
     .map(({ sent, score, agreed }) => `${paymentName(sent)} (score ${score}: ${agreed.join(', ')})`)
   const reports = match.reports.map((report): Report => {
     if (report.kind !== 'debit.booked') return report
     const details = `${report.facts.details} It may be ${listed.join('; ')}.`
     return { ...report, facts: { ...report.facts, details } }
   })
-  return { ...match, score: best?.score ?? 0, matchedBy: matchText(best?.agreed ?? [], ['references']), reports }
+  return { ...match, score: best?.score ?? 0, matchedBy: formatMatch(best?.agreed ?? [], ['references']), reports }
 }
 
 /** Adds entries to the earlier reports that they confirm. Returns the entries whose reports were all acknowledged. */
-async function tie(tx: Tx, made: readonly Made[]): Promise<ReadonlySet<string>> {
+async function confirmReports(tx: Tx, made: readonly MatchedBooking[]): Promise<ReadonlySet<string>> {
   const ties = made.flatMap(({ entryId, match: { ties = [] } }) => ties.map((one) => ({ ...one, entryId })))
   const tied = new Set<string>()
   for (const group of byShard(tx, ties)) for (const { id } of await words.tieNotifications(tx, group)) tied.add(id)
@@ -371,8 +376,8 @@ async function tie(tx: Tx, made: readonly Made[]): Promise<ReadonlySet<string>> 
 function writeEntries(
   tx: Tx,
   of: entries.AccountKey,
-  reading: Reading,
-  made: readonly Made[],
+  reading: MessageReading,
+  made: readonly MatchedBooking[],
   applied: ReadonlySet<string>,
   now: Date,
 ): void {
@@ -384,9 +389,9 @@ function writeEntries(
 }
 
 function toEntry(
-  { booking: { unit, key, position }, statementId, entryId, match }: Made,
+  { booking: { unit, key, position }, statementId, entryId, match }: MatchedBooking,
   { operatorId, connector, account, currency }: entries.AccountKey,
-  reading: Reading,
+  reading: MessageReading,
   isApplied: boolean,
   now: Date,
 ): entries.NewEntry {
@@ -427,23 +432,23 @@ function toEntry(
 
 /** Makes an entry of the difference between a statement and an announced amount. The difference has no owner. */
 function toCorrection(
-  { booking, statementId, more, report }: Known['corrections'][number],
+  { booking, statementId, more, report }: KnownBookings['corrections'][number],
   of: entries.AccountKey,
-  reading: Reading,
+  reading: MessageReading,
   now: Date,
 ): entries.NewEntry {
   const match = {
     kind: 'unknown',
     subject: null,
     score: 0,
-    matchedBy: matchText(['bankReference'], ['amount']),
+    matchedBy: formatMatch(['bankReference'], ['amount']),
   } as const
   const made = { booking, statementId, entryId: report.id, match: { ...match, reports: [] } }
   return { ...toEntry(made, of, reading, false, now), amount: more, endToEndId: null }
 }
 
-function writeWords(tx: Tx, world: World, made: readonly Made[], now: Date): void {
-  const changes = [...world.changed.values()].map(({ partnerId, id, status, entryId, settledAt }) => ({
+function writePayments(tx: Tx, candidates: MatchCandidates, made: readonly MatchedBooking[], now: Date): void {
+  const changes = [...candidates.changed.values()].map(({ partnerId, id, status, entryId, settledAt }) => ({
     partnerId,
     id,
     status,
@@ -463,6 +468,6 @@ function writeWords(tx: Tx, world: World, made: readonly Made[], now: Date): voi
 /** Reports an entry that could not be fully processed. `names` identify the entry and its message. */
 const entryOddity = (
   deps: Pick<BankDeps, 'operatorId' | 'rules'>,
-  { what, text }: { readonly what: Oddity; readonly text: string },
+  { what, text }: { readonly what: BankOddity; readonly text: string },
   names: readonly string[],
-): Report => oddity({ operatorId: deps.operatorId, connector: deps.rules.id }, what, text, names)
+): Report => oddityReport({ operatorId: deps.operatorId, connector: deps.rules.id }, what, text, names)

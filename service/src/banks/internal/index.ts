@@ -27,16 +27,16 @@ export { eraseInternalTransfers } from './store.ts'
 /** Why an account cannot be credited. `reasonCode`: ISO 20022, ExternalStatusReason1Code. */
 export type PayeeProblem = { readonly errorKey: ErrorKey; readonly details: string; readonly reasonCode: string }
 
-type Payee = { readonly account: string; readonly currency: Currency }
-type Payer = { readonly partnerId: string; readonly customerId: string | null }
+type PayeeAccount = { readonly account: string; readonly currency: Currency }
+type PayerRef = { readonly partnerId: string; readonly customerId: string | null }
 
 type InternalConnectorDeps = {
   readonly db: Database
   readonly clock: Clock
   /** Returns for each account, in order, why it cannot be credited in the currency; undefined if it can. */
-  readonly problemsOf: (payees: readonly Payee[]) => Promise<readonly (PayeeProblem | undefined)[]>
+  readonly problemsOf: (payees: readonly PayeeAccount[]) => Promise<readonly (PayeeProblem | undefined)[]>
   /** Reads the payers, in order. */
-  readonly debtorsOf: (payers: readonly Payer[]) => Promise<readonly IncomingDebtor[]>
+  readonly debtorsOf: (payers: readonly PayerRef[]) => Promise<readonly IncomingDebtor[]>
 }
 
 const limits = { instructionsPerCallMax: 256, callsMax: 2, callTimeoutMs: callTimeoutMsMax } as const
@@ -47,7 +47,7 @@ export function createInternalConnector(deps: InternalConnectorDeps): Connector 
   return {
     id: internalConnectorId,
     limits,
-    forecast: (_payment, at) => forecastAt(at),
+    forecast: (_payment, at) => forecastToday(at),
     instruct: async (instructions, options) => {
       const received = await untilAborted(receive(instructions), options)
       return instructions.map((one) => present(received.get(keyOf(one)), `no answer for instruction ${one.id}`))
@@ -78,7 +78,7 @@ export function createInternalConnector(deps: InternalConnectorDeps): Connector 
 }
 
 /** Forecasts an internal transfer, which arrives on the same day. */
-function forecastAt(at: Date): Forecast {
+function forecastToday(at: Date): Forecast {
   const day = at.toISOString().slice(0, 10)
   return { possible: true, method: 'Internal', cutOffAt: null, submitsAt: at, valueDate: day, arrivesOn: day }
 }

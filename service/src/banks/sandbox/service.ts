@@ -25,11 +25,11 @@ import {
 import {
   type Behaviour,
   behaviourOf,
-  debtorOf,
-  notificationsOfDeposit,
-  notificationOf,
+  sandboxDebtorOf,
+  planDeposit,
+  planCredit,
   notificationsOfInstruction,
-  notificationsOfRecall,
+  planRecall,
   payerSteps,
   type PlannedNotification,
   sandboxBankCountries,
@@ -38,7 +38,7 @@ import * as store from './store.ts'
 
 export type SandboxBank = Connector & BankSimulator
 
-type Subject = {
+type PlannedSubject = {
   readonly partnerId: string
   readonly subjectId: string
   readonly planned: readonly PlannedNotification[]
@@ -53,7 +53,7 @@ type SandboxBankDeps = { readonly db: Database; readonly clock: Clock; readonly 
 
 export function createSandboxBank(deps: SandboxBankDeps): SandboxBank {
   const { db, clock, stepMs } = deps
-  const attemptsOf = new Map<string, number>()
+  const attemptCounts = new Map<string, number>()
 
   const schedule = createSchedule(deps)
   const receive = createReceive(deps, schedule)
@@ -64,23 +64,23 @@ export function createSandboxBank(deps: SandboxBankDeps): SandboxBank {
     const behaviour = behaviourOf(instruction)
     if (behaviour.kind === 'silent') return true
     if (behaviour.kind !== 'unreachable') return false
-    const attempts = (attemptsOf.get(instruction.id) ?? 0) + 1
-    if (attemptsOf.size >= countedInstructionsMax) attemptsOf.clear()
-    attemptsOf.set(instruction.id, attempts)
+    const attempts = (attemptCounts.get(instruction.id) ?? 0) + 1
+    if (attemptCounts.size >= countedInstructionsMax) attemptCounts.clear()
+    attemptCounts.set(instruction.id, attempts)
     return attempts <= behaviour.attempts
   }
 
   return {
     id: sandboxConnectorId,
     limits,
-    forecast: forecastOf,
+    forecast: forecastPayment,
     waitMsOf: (payment) => {
       const behaviour = behaviourOf(payment)
       return behaviour.kind === 'settle' ? (behaviour.waitMs ?? 0) : 0
     },
     stepMs,
     countries: sandboxBankCountries,
-    debtorOf,
+    debtorOf: sandboxDebtorOf,
     instruct: async (instructions, options) => {
       const reachable = instructions.filter((instruction) => !isUnreachable(instruction))
       const received = await untilAborted(receive(reachable), options)
@@ -105,25 +105,25 @@ export function createSandboxBank(deps: SandboxBankDeps): SandboxBank {
       await untilAborted(Promise.all(deletions), options)
     },
     scheduleDeposit: async (tx, { partnerId, id: subjectId, money, outcome }) =>
-      schedule(tx, [{ partnerId, subjectId, planned: notificationsOfDeposit(outcome, money) }]),
+      schedule(tx, [{ partnerId, subjectId, planned: planDeposit(outcome, money) }]),
     scheduleSteps: (tx, { partnerId, id: subjectId }, steps, payer) =>
       schedule(tx, [{ partnerId, subjectId, planned: payerSteps(steps, payer) }]),
     sendCredit: (tx, partnerId, subjectId, credit) =>
-      schedule(tx, [{ partnerId, subjectId, planned: [notificationOf('credit.booked', credit)] }]),
+      schedule(tx, [{ partnerId, subjectId, planned: [planCredit('credit.booked', credit)] }]),
     reverseCredit: (tx, partnerId, subjectId, reversed) =>
-      schedule(tx, [{ partnerId, subjectId, planned: [notificationOf('credit.reversed', reversed)] }]),
+      schedule(tx, [{ partnerId, subjectId, planned: [planCredit('credit.reversed', reversed)] }]),
   }
 }
 
 /** Forecasts a payment: the bank is always open and pays at once. */
-function forecastOf({ currency, creditorAccount, creditorBic }: ForecastPayment, at: Date): Forecast {
+function forecastPayment({ currency, creditorAccount, creditorBic }: ForecastPayment, at: Date): Forecast {
   const day = at.toISOString().slice(0, 10)
   const rail = railOf(currency, { account: creditorAccount, bic: creditorBic })
   const method = rail === 'Sepa' ? 'SepaCreditTransfer' : 'Swift'
   return { possible: true, method, cutOffAt: null, submitsAt: at, valueDate: day, arrivesOn: day }
 }
 
-type Schedule = (tx: Tx, subjects: readonly Subject[]) => void
+type Schedule = (tx: Tx, subjects: readonly PlannedSubject[]) => void
 
 const createSchedule =
   ({ clock, stepMs }: SandboxBankDeps): Schedule =>
@@ -142,17 +142,22 @@ const createSchedule =
     if (rows.length > 0) store.insertNotifications(tx, rows)
   }
 
-type Received = readonly (readonly [key: string, acknowledgement: Acknowledgement])[]
+type Acknowledgements = readonly (readonly [key: string, acknowledgement: Acknowledgement])[]
 
 /** Records instructions and schedules the notifications of those that are new, in one transaction. */
 function createReceive({ db, clock }: SandboxBankDeps, schedule: Schedule) {
   /** An instruction may occur several times: each is counted, and the first decides. */
-  const receiveAll = async (tx: Tx, instructions: readonly Instruction[]): Promise<Received> => {
+  const receiveAll = async (tx: Tx, instructions: readonly Instruction[]): Promise<Acknowledgements> => {
     const now = clock.now()
     const received = [...Map.groupBy(instructions, keyOf).values()].flatMap(([instruction, ...repeated]) => {
       if (instruction === undefined) return []
       const behaviour = behaviourOf(instruction)
-      const row = { ...instruction, ...answerOf(behaviour), timesReceived: 1 + repeated.length, receivedAt: now }
+      const row = {
+        ...instruction,
+        ...instructionAnswer(behaviour),
+        timesReceived: 1 + repeated.length,
+        receivedAt: now,
+      }
       return [{ row, planned: notificationsOfInstruction(behaviour, instruction) }]
     })
     const rows = await store.receiveInstructions(
@@ -183,12 +188,12 @@ const createReceiveRecall =
   (request: RecallRequest): Promise<RecallOutcome> =>
     db.transaction(async (tx) => {
       const { partnerId, id, instructionId, reason } = request
-      const payment = await store.paymentOf(tx, partnerId, instructionId)
+      const payment = await store.acceptedPayment(tx, partnerId, instructionId)
       if (payment === undefined)
         return { taken: false, details: 'The bank does not have the payment.', reasonCode: 'NOOR' }
       const row = { partnerId, id, instructionId, reason, receivedAt: clock.now() }
       if ((await store.receiveRecall(tx, row)) > 1) return { taken: true }
-      const planned = notificationsOfRecall(instructionId, payment)
+      const planned = planRecall(instructionId, payment)
       const about = (of: 'recall' | 'payment') => planned.filter((each) => each.of === of)
       schedule(tx, [
         { partnerId, subjectId: id, planned: about('recall') },
@@ -199,7 +204,7 @@ const createReceiveRecall =
 
 const keyOf = ({ partnerId, id }: InstructionKey) => partnerKey(partnerId, id)
 
-const answerOf = (
+const instructionAnswer = (
   behaviour: Behaviour,
 ): Pick<store.InstructionRow, 'accepted' | 'errorKey' | 'errorDetails' | 'reasonCode'> =>
   behaviour.kind === 'refuse'

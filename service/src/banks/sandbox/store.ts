@@ -71,8 +71,8 @@ export function instructionsByIds(
 }
 
 /** Finds the payment of an accepted instruction. */
-export function paymentOf(tx: Tx, partnerId: string, id: string): Promise<Money | undefined> {
-  return tx.row<Money>(sql`/* rails.paymentOf */
+export function acceptedPayment(tx: Tx, partnerId: string, id: string): Promise<Money | undefined> {
+  return tx.row<Money>(sql`/* rails.acceptedPayment */
     select amount, currency from rails.sandbox_instructions where partner_id = ${partnerId} and id = ${id} and accepted`)
 }
 
@@ -139,10 +139,7 @@ export function dueNotifications(tx: Tx, now: Date, notificationsMax: number): P
 }
 
 /** Deletes acknowledged notifications. The bank does not need them again. */
-export async function deleteNotifications(
-  tx: Tx,
-  notifications: readonly InstructionKey[],
-): Promise<void> {
+export async function deleteNotifications(tx: Tx, notifications: readonly InstructionKey[]): Promise<void> {
   await tx.run(sql`/* rails.deleteNotifications */
     delete from rails.sandbox_notifications
     where ${ofPartners(notifications.map((notification) => notification.partnerId))}

@@ -43,7 +43,7 @@ export function createCaseEffects({
     credit,
     charge: async (tx, moving) => {
       await requirePartner(tx, moving.partnerId)
-      await deposits.chargePartner(tx, chargeOf(moving))
+      await deposits.chargePartner(tx, partnerCharge(moving))
     },
     notNow: async (tx, { kind, partnerId, subject }) => {
       const awaited = awaitedDecisions[kind]
@@ -52,7 +52,9 @@ export function createCaseEffects({
     },
     announced: async (tx, { subject }) => {
       if (!isUuid(subject) || !(await books.merge(tx, subject)))
-        throw refuse('The case is not about an announced entry without a statement. Read the text of the case and choose another resolution.')
+        throw refuse(
+          'The case is not about an announced entry without a statement. Read the text of the case and choose another resolution.',
+        )
     },
     payout: async (tx, { case: found, partnerId, money, report: { details } }, payoutId) => {
       const { connector, id } = found
@@ -61,9 +63,10 @@ export function createCaseEffects({
       const returned = { errorKey: 'BankRejection', details: details ?? 'The payment came back.' } as const
       const failure = money.amount < 0n ? undefined : returned
       const applied = await payoutLife.matched(tx, { partnerId, payoutId, report, returned: failure })
-      if (applied === 'unknown') throw refuse('The partner has no such payout. Name the payout with --to-partner and --payout.')
+      if (applied === 'unknown')
+        throw refuse('The partner has no such payout. Name the payout with --to-partner and --payout.')
       if (applied === 'early') throw refuse('The payout was not sent to the bank yet. Wait until it is sent.')
-      if (applied !== true) throw refuse(`The payout does not match: ${unfit(money.amount < 0n)}`)
+      if (applied !== true) throw refuse(`The payout does not match: ${mismatchText(money.amount < 0n)}`)
       // The connector then counts the payment as booked, and a later report of the bank as a duplicate.
       const instructionId = await instructionOf(tx, partnerId, payoutId)
       await matchEntry(tx, books, found, { partnerId, id: instructionId }, money.amount < 0n)
@@ -113,18 +116,19 @@ export const createRefusal =
   }
 
 /** Makes the charge of a case. The partner reads the bank's reason. */
-function chargeOf({
+function partnerCharge({
   case: { connector },
   partnerId,
   money,
   report: { details },
 }: Parameters<CaseEffects['charge']>[1]) {
-  if (partnerId === operatorPartnerId) throw refuse('The case does not name the partner to charge. Name it with --to-partner.')
+  if (partnerId === operatorPartnerId)
+    throw refuse('The case does not name the partner to charge. Name it with --to-partner.')
   const description = `Charge: ${details ?? 'money that left our account at the bank'}`
   return { partnerId, connector, ...money, amount: -money.amount, description }
 }
 
-const unfit = (hasLeft: boolean) =>
+const mismatchText = (hasLeft: boolean) =>
   hasLeft
     ? 'it is not in progress at this connector in this currency.'
     : 'it is not sent or settled by this connector in this currency.'

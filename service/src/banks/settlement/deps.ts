@@ -4,7 +4,7 @@ import { assert, type Log } from '../../kernel/index.ts'
 import type { Deposits } from '../../deposits/index.ts'
 import type { PayoutAges, PayoutLife } from '../../payouts/index.ts'
 import type { Recalls } from '../../payouts/recalls/index.ts'
-import { bankTextOf, type CallOptions, callTimeoutMsMax, type Connector, withBankText } from '../../rails/index.ts'
+import { joinBankTexts, type CallOptions, callTimeoutMsMax, type Connector, withBankText } from '../../rails/index.ts'
 import { Unreachable } from '../../kernel/api/index.ts'
 
 export type SettlementDeps = {
@@ -42,26 +42,26 @@ export type NotificationOutcome = 'applied' | 'duplicate' | 'early' | 'case' | '
 export type InstructionOutcomes = Readonly<Record<'accepted' | 'refused' | 'unknown', number>>
 
 /** The connector whose notifications are processed. */
-export type Source = { readonly deps: SettlementDeps; readonly connector: Connector }
+export type NotificationSource = { readonly deps: SettlementDeps; readonly connector: Connector }
 
 // Calls to a bank. Each has a time limit.
 
 /** Returns the `performance.now()` at which a call that begins now is abandoned. */
-export function endOfCall({ limits: { callTimeoutMs } }: Connector): number {
+export function callDeadline({ limits: { callTimeoutMs } }: Connector): number {
   assert(callTimeoutMs <= callTimeoutMsMax, 'a call ends before the lease of its payouts')
   return performance.now() + callTimeoutMs
 }
 
-export const late = () => new Unreachable('downstream_timeout', 'the bank does not answer in time')
+export const lateError = () => new Unreachable('downstream_timeout', 'the bank does not answer in time')
 
 /** Makes a call with a signal that ends it. Throws Unreachable at the deadline: the outcome is then unknown. */
-export async function inTime<T>(endsAt: number, call: (options: CallOptions) => Promise<T>): Promise<T> {
+export async function callWithDeadline<T>(endsAt: number, call: (options: CallOptions) => Promise<T>): Promise<T> {
   const controller = new AbortController()
   const { promise: end, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(
     () => {
       controller.abort()
-      reject(late())
+      reject(lateError())
     },
     Math.max(0, endsAt - performance.now()),
   )
@@ -75,23 +75,23 @@ export async function inTime<T>(endsAt: number, call: (options: CallOptions) => 
 
 // The reasons of refusals, rejections and returns, as partners read them.
 
-type Reason = {
+type BankReason = {
   readonly details: string
   readonly reasonCode: string | null
   readonly bankText?: string | null | undefined
 }
 
 /** Cleans the text of a bank, which is untrusted in every connector. */
-export const plainText = (bankText: string | null | undefined): string | null =>
-  typeof bankText === 'string' ? bankTextOf([bankText]) : null
+export const plainBankText = (bankText: string | null | undefined): string | null =>
+  typeof bankText === 'string' ? joinBankTexts([bankText]) : null
 
 /**
  * Adds the bank's code, which a partner's support can quote to the bank, and its text to the details: `The account does
  * not exist. (AC01) The bank says: “Account unknown”`.
  */
-export function asReported<T extends Reason>(reason: T): T & { readonly bankText: string | null } {
+export function withReportedDetails<T extends BankReason>(reason: T): T & { readonly bankText: string | null } {
   const { details, reasonCode } = reason
-  const bankText = plainText(reason.bankText)
+  const bankText = plainBankText(reason.bankText)
   const coded = reasonCode === null ? details : `${details} (${reasonCode})`
   return { ...reason, details: withBankText(coded, bankText), bankText }
 }

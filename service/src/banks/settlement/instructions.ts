@@ -14,7 +14,14 @@ import type {
   InstructionOutcome,
   RecallOutcome,
 } from '../../rails/index.ts'
-import { asReported, endOfCall, type InstructionOutcomes, inTime, late, type SettlementDeps } from './deps.ts'
+import {
+  withReportedDetails,
+  callDeadline,
+  type InstructionOutcomes,
+  callWithDeadline,
+  lateError,
+  type SettlementDeps,
+} from './deps.ts'
 import type { RecallClaim } from '../../payouts/recalls/index.ts'
 import type { ReturnClaim } from '../../cases/index.ts'
 
@@ -26,27 +33,35 @@ const partnersPerClaimMax = 50
 const attemptsTogetherMax = 5
 
 /** The context in which a set of payouts is submitted. */
-type Bank = { readonly deps: SettlementDeps; readonly connector: Connector; readonly breaker?: Breaker | undefined }
+type BankContext = {
+  readonly deps: SettlementDeps
+  readonly connector: Connector
+  readonly breaker?: Breaker | undefined
+}
 
 /** The payouts of a worker. `begun` may be sent; `claims` are screened first. `lost`: how many due payouts another worker has. */
-type Taken = { readonly begun: readonly PayoutClaim[]; readonly claims: readonly PayoutClaim[]; readonly lost: number }
-const none: Taken = { begun: [], claims: [], lost: 0 }
+type PayoutSet = {
+  readonly begun: readonly PayoutClaim[]
+  readonly claims: readonly PayoutClaim[]
+  readonly lost: number
+}
+const emptySet: PayoutSet = { begun: [], claims: [], lost: 0 }
 
 /**
  * Takes at most `payoutsMax` due payouts of some partners, in equal shares. Begins payouts without a hold at once, with
  * one write, and claims the others, which then wait for the end of their lease. `isShared`: claims all, because other
  * workers take payouts of the connector, and a claim skips locked rows.
  */
-async function takeDuePayouts(bank: Bank, payoutsMax: number, isShared = false): Promise<Taken> {
+async function takeDuePayouts(bank: BankContext, payoutsMax: number, isShared = false): Promise<PayoutSet> {
   const { payouts } = bank.deps
   const { id: connector } = bank.connector
   const partnerIds = await payouts.partnersWithDue(connector, Math.min(partnersPerClaimMax, payoutsMax))
-  if (partnerIds.length === 0) return none
+  if (partnerIds.length === 0) return emptySet
   const share = Math.floor(payoutsMax / partnerIds.length)
-  if (isShared) return { ...none, claims: await payouts.claim(connector, partnerIds, share) }
+  if (isShared) return { ...emptySet, claims: await payouts.claim(connector, partnerIds, share) }
   const due = await payouts.due(connector, partnerIds, share)
   const leaseId = newId()
-  const begun = await eachOrLog(bank, await freeOf(bank, due), (payout) => payouts.beginDue(payout, leaseId))
+  const begun = await eachOrLog(bank, await findFree(bank, due), (payout) => payouts.beginDue(payout, leaseId))
   const begunIds = new Set(begun.map(({ id }) => id))
   const rest = due.filter(({ id }) => !begunIds.has(id))
   const claims = rest.length > 0 ? await payouts.claimAgain(connector, rest) : []
@@ -56,7 +71,7 @@ async function takeDuePayouts(bank: Bank, payoutsMax: number, isShared = false):
 type DuePayouts = Awaited<ReturnType<SettlementDeps['payouts']['due']>>
 
 /** Returns the payouts without a hold. None if screening fails: all are then claimed and due again when their leases end. */
-async function freeOf({ deps: { payouts, log }, connector }: Bank, due: DuePayouts): Promise<DuePayouts> {
+async function findFree({ deps: { payouts, log }, connector }: BankContext, due: DuePayouts): Promise<DuePayouts> {
   try {
     return await payouts.free(due)
   } catch (error) {
@@ -65,7 +80,7 @@ async function freeOf({ deps: { payouts, log }, connector }: Bank, due: DuePayou
   }
 }
 
-const countOf = ({ begun, claims }: Taken) => begun.length + claims.length
+const payoutCount = ({ begun, claims }: PayoutSet) => begun.length + claims.length
 
 /** Submits one set of due payouts of every connector, and returns the number of claimed payouts. */
 export async function submitDuePayouts(deps: SettlementDeps): Promise<number> {
@@ -74,7 +89,7 @@ export async function submitDuePayouts(deps: SettlementDeps): Promise<number> {
       const bank = { deps, connector }
       const taken = await takeDuePayouts(bank, connector.limits.instructionsPerCallMax)
       await submit(bank, taken)
-      return countOf(taken)
+      return payoutCount(taken)
     }),
   )
   return counts.reduce((sum, count) => sum + count, 0)
@@ -92,8 +107,8 @@ export function createSubmitter(deps: SettlementDeps, connector: Connector) {
   let inFlight = 0
   let setsToClaim = 0
   const report = () => deps.observe?.connector(connector.id, { inFlight, isOpen: breaker.state() !== 'closed' })
-  const start = (taken: Taken) => {
-    const count = countOf(taken)
+  const start = (taken: PayoutSet) => {
+    const count = payoutCount(taken)
     inFlight += count
     const submitted = submit(bank, taken).finally(() => {
       sets.delete(submitted)
@@ -111,8 +126,8 @@ export function createSubmitter(deps: SettlementDeps, connector: Connector) {
         return deps.payouts.screenHeld(connector.id, instructionsPerCallMax)
       const taken = await takeDuePayouts(bank, state === 'half-open' ? 1 : instructionsPerCallMax, setsToClaim > 0)
       setsToClaim = taken.lost > 0 ? setsAfterLoss : Math.max(0, setsToClaim - 1)
-      if (countOf(taken) > 0) start(taken)
-      return countOf(taken) + taken.lost
+      if (payoutCount(taken) > 0) start(taken)
+      return payoutCount(taken) + taken.lost
     },
     drain: async (): Promise<void> => void (await Promise.all(sets)),
   }
@@ -132,23 +147,23 @@ function createLoggedBreaker({ log }: SettlementDeps, { id }: Connector): Breake
 }
 
 /** Submits a set. Does not throw: failed payouts are due again when their lease ends. */
-async function submit(bank: Bank, { begun, claims }: Taken): Promise<void> {
+async function submit(bank: BankContext, { begun, claims }: PayoutSet): Promise<void> {
   const { payouts } = bank.deps
-  const { cleared, attempted } = await screened(bank, claims)
+  const { cleared, attempted } = await screenClaims(bank, claims)
   const attempts = [...begun, ...(await eachOrLog(bank, cleared, (claim) => payouts.begin(claim)))]
   const first = attempts.filter(({ sendAttempts }) => sendAttempts === 1)
   const again = attempts.filter(({ sendAttempts }) => sendAttempts > 1 && sendAttempts <= attemptsTogetherMax)
   const alone = attempts.filter(({ sendAttempts }) => sendAttempts > attemptsTogetherMax)
   // All calls of a set share one deadline, so that the set ends before its lease. They run one at a time, as `callsMax` requires.
-  const endsAt = endOfCall(bank.connector)
-  await carry(bank, attempted, enquire, endsAt)
-  await carry(bank, first, instruct, endsAt)
+  const endsAt = callDeadline(bank.connector)
+  await callBank(bank, attempted, enquire, endsAt)
+  await callBank(bank, first, instruct, endsAt)
   for (const retried of [again, ...alone.map((attempt) => [attempt])])
-    await carry(bank, retried, enquireAndResubmit, endsAt)
+    await callBank(bank, retried, enquireAndResubmit, endsAt)
 }
 
 /** Returns the claims that may be sent. None if screening fails: the claims are due again when their leases end. */
-async function screened({ deps: { payouts, log }, connector }: Bank, claims: readonly PayoutClaim[]) {
+async function screenClaims({ deps: { payouts, log }, connector }: BankContext, claims: readonly PayoutClaim[]) {
   try {
     return await payouts.screen(claims)
   } catch (error) {
@@ -157,10 +172,15 @@ async function screened({ deps: { payouts, log }, connector }: Bank, claims: rea
   }
 }
 
-type Call = (bank: Bank, attempts: readonly PayoutClaim[], endsAt: number) => Promise<unknown>
+type Call = (bank: BankContext, attempts: readonly PayoutClaim[], endsAt: number) => Promise<unknown>
 
 /** Makes the calls for `attempts`. If the bank does not answer in time, the outcomes that are not recorded yet are unknown. */
-async function carry(bank: Bank, attempts: readonly PayoutClaim[], call: Call, endsAt: number): Promise<void> {
+async function callBank(
+  bank: BankContext,
+  attempts: readonly PayoutClaim[],
+  call: Call,
+  endsAt: number,
+): Promise<void> {
   if (attempts.length === 0) return
   const { log, payouts } = bank.deps
   try {
@@ -173,29 +193,32 @@ async function carry(bank: Bank, attempts: readonly PayoutClaim[], call: Call, e
   }
 }
 
-async function instruct(bank: Bank, claimed: readonly PayoutClaim[], endsAt: number): Promise<void> {
+async function instruct(bank: BankContext, claimed: readonly PayoutClaim[], endsAt: number): Promise<void> {
   const { deps, connector } = bank
   const attempts = await deps.payouts.withAddresses(claimed)
-  const instructions = attempts.map(instructionOf)
+  const instructions = attempts.map(toInstruction)
   const startMs = performance.now()
   const told = (outcomes: readonly InstructionOutcome[]) =>
-    deps.observe?.instructions(connector.id, countsOf(outcomes, attempts.length), performance.now() - startMs)
-  const outcomes = await watched(bank, endsAt, (options) => connector.instruct(instructions, options)).catch(
+    deps.observe?.instructions(connector.id, countOutcomes(outcomes, attempts.length), performance.now() - startMs)
+  const outcomes = await callWatched(bank, endsAt, (options) => connector.instruct(instructions, options)).catch(
     (error: unknown) => {
       told([])
       throw error
     },
   )
   told(outcomes)
-  assert(outcomes.length === attempts.length, `connector ${connector.id} returned ${outcomes.length} outcomes for ${attempts.length} instructions`)
-  await record(
+  assert(
+    outcomes.length === attempts.length,
+    `connector ${connector.id} returned ${outcomes.length} outcomes for ${attempts.length} instructions`,
+  )
+  await recordOutcomes(
     bank,
     attempts.map((attempt, index) => ({ attempt, outcome: outcomes[index] ?? 'unknown' })),
   )
 }
 
 /** Asks the bank about earlier attempts and resubmits the others. A payout without attempts left fails if the bank does not have it. */
-async function enquireAndResubmit(bank: Bank, attempts: readonly PayoutClaim[], endsAt: number): Promise<void> {
+async function enquireAndResubmit(bank: BankContext, attempts: readonly PayoutClaim[], endsAt: number): Promise<void> {
   const { payouts } = bank.deps
   const absent = await enquire(bank, attempts, endsAt)
   const left = await eachOrLog(bank, absent, async (attempt) => ((await payouts.giveUp(attempt)) ? undefined : attempt))
@@ -203,9 +226,13 @@ async function enquireAndResubmit(bank: Bank, attempts: readonly PayoutClaim[], 
 }
 
 /** Records the instructions that the bank has, and returns the attempts that it does not have. */
-async function enquire(bank: Bank, attempts: readonly PayoutClaim[], endsAt: number): Promise<readonly PayoutClaim[]> {
+async function enquire(
+  bank: BankContext,
+  attempts: readonly PayoutClaim[],
+  endsAt: number,
+): Promise<readonly PayoutClaim[]> {
   const found = await find(bank, attempts, endsAt)
-  await record(
+  await recordOutcomes(
     bank,
     [...found].map(([attempt, outcome]) => ({ attempt, outcome })),
   )
@@ -213,7 +240,7 @@ async function enquire(bank: Bank, attempts: readonly PayoutClaim[], endsAt: num
 }
 
 async function find(
-  bank: Bank,
+  bank: BankContext,
   attempts: readonly PayoutClaim[],
   endsAt: number,
 ): Promise<ReadonlyMap<PayoutClaim, Acknowledgement>> {
@@ -223,8 +250,11 @@ async function find(
     [...new Set([instructionIdOf(attempt), attempt.id])].map((id) => ({ attempt, id })),
   )
   const keys = asked.map(({ attempt: { partnerId }, id }) => ({ partnerId, id }))
-  const found = await watched(bank, endsAt, (options) => connector.find(keys, options))
-  assert(found.length === keys.length, `connector ${connector.id} returned ${found.length} answers for ${keys.length} keys`)
+  const found = await callWatched(bank, endsAt, (options) => connector.find(keys, options))
+  assert(
+    found.length === keys.length,
+    `connector ${connector.id} returned ${found.length} answers for ${keys.length} keys`,
+  )
   return new Map(
     asked.flatMap(({ attempt }, index) => {
       const acknowledgement = found[index]
@@ -233,27 +263,27 @@ async function find(
   )
 }
 
-async function record(
-  bank: Bank,
+async function recordOutcomes(
+  bank: BankContext,
   answers: readonly { readonly attempt: PayoutClaim; readonly outcome: InstructionOutcome }[],
 ): Promise<void> {
   const { payouts } = bank.deps
   await eachOrLog(bank, answers, ({ attempt, outcome }) =>
     outcome === 'unknown'
       ? payouts.unreachable(attempt)
-      : payouts.answered(attempt, outcome.accepted ? outcome : asReported(outcome)),
+      : payouts.answered(attempt, outcome.accepted ? outcome : withReportedDetails(outcome)),
   )
 }
 
 /** Makes a call and tells the breaker whether the bank answered. */
-async function watched<T>(
-  { deps, connector, breaker }: Bank,
+async function callWatched<T>(
+  { deps, connector, breaker }: BankContext,
   endsAt: number,
   call: (options: CallOptions) => Promise<T>,
 ): Promise<T> {
-  if (performance.now() >= endsAt) throw late()
+  if (performance.now() >= endsAt) throw lateError()
   try {
-    const answer = await inTime(endsAt, call)
+    const answer = await callWithDeadline(endsAt, call)
     breaker?.answered()
     deps.observe?.answered(connector.id)
     return answer
@@ -264,7 +294,7 @@ async function watched<T>(
   }
 }
 
-function countsOf(outcomes: readonly InstructionOutcome[], total: number): InstructionOutcomes {
+function countOutcomes(outcomes: readonly InstructionOutcome[], total: number): InstructionOutcomes {
   const accepted = outcomes.filter((outcome) => outcome !== 'unknown' && outcome.accepted).length
   const refused = outcomes.filter((outcome) => outcome !== 'unknown' && !outcome.accepted).length
   return { accepted, refused, unknown: total - accepted - refused }
@@ -272,7 +302,7 @@ function countsOf(outcomes: readonly InstructionOutcome[], total: number): Instr
 
 /** Runs `work` for each item, in shared transactions, and returns the results. Logs and skips failed items. */
 async function eachOrLog<T, R>(
-  { deps: { log }, connector }: Bank,
+  { deps: { log }, connector }: BankContext,
   items: readonly T[],
   work: (item: T) => Promise<R>,
 ): Promise<readonly NonNullable<R>[]> {
@@ -287,7 +317,7 @@ async function eachOrLog<T, R>(
 }
 
 /** Reads the payee's address. A payout without a beneficiary is a refund, whose payee cannot supply an address. */
-function creditorAddressOf({
+function readCreditorAddress({
   beneficiaryId,
   creditorAddressJson: text,
 }: PayoutClaim): Pick<Instruction, 'creditorAddress'> {
@@ -295,7 +325,7 @@ function creditorAddressOf({
   return beneficiaryId === null ? {} : { creditorAddress: null }
 }
 
-function instructionOf(attempt: PayoutClaim): Instruction {
+function toInstruction(attempt: PayoutClaim): Instruction {
   return {
     partnerId: attempt.partnerId,
     id: instructionIdOf(attempt),
@@ -306,7 +336,7 @@ function instructionOf(attempt: PayoutClaim): Instruction {
     creditorAccount: attempt.creditorAccount,
     creditorBic: attempt.creditorBic,
     creditorAccountType: attempt.creditorAccountType,
-    ...creditorAddressOf(attempt),
+    ...readCreditorAddress(attempt),
     remittance: attempt.remittance,
     simulatedOutcome: attempt.simulatedOutcome,
     customerId: attempt.customerId,
@@ -327,16 +357,16 @@ const recallsPerStepMax = 20
 export async function sendDueRecalls(deps: SettlementDeps, connector: Connector): Promise<number> {
   if (connector.recall === undefined) return 0
   const claims = await deps.recalls.claim(connector.id, recallsPerStepMax)
-  const sent = await Promise.allSettled(claims.map((claim) => send(deps, connector, claim)))
+  const sent = await Promise.allSettled(claims.map((claim) => sendRecall(deps, connector, claim)))
   const failed = sent.find(({ status }) => status === 'rejected')
   if (failed?.status === 'rejected') throw failed.reason
   return claims.length
 }
 
-async function send({ log, recalls }: SettlementDeps, connector: Connector, claim: RecallClaim): Promise<void> {
+async function sendRecall({ log, recalls }: SettlementDeps, connector: Connector, claim: RecallClaim): Promise<void> {
   const { id: recallId, payoutId } = claim
   try {
-    const outcome = await ask(connector, claim)
+    const outcome = await requestRecall(connector, claim)
     if (outcome === 'unknown') await recalls.postponed(claim)
     else if (!outcome.taken) {
       log.warn({ connector: connector.id, recallId, payoutId, details: outcome.details }, 'recall not accepted')
@@ -351,10 +381,13 @@ async function send({ log, recalls }: SettlementDeps, connector: Connector, clai
   }
 }
 
-async function ask(connector: Connector, claim: RecallClaim): Promise<RecallOutcome> {
+async function requestRecall(connector: Connector, claim: RecallClaim): Promise<RecallOutcome> {
   const { partnerId, id, instructionId, reason, details, requestedName } = claim
   const request = { partnerId, id, instructionId, reason, details, requestedBy: requestedName }
-  return inTime(endOfCall(connector), async (options) => (await connector.recall?.(request, options)) ?? 'unknown')
+  return callWithDeadline(
+    callDeadline(connector),
+    async (options) => (await connector.recall?.(request, options)) ?? 'unknown',
+  )
 }
 
 // Returns the money of cases: claim due returns, ask the bank about earlier attempts, instruct, record the answer.
@@ -367,18 +400,18 @@ export async function sendDueReturns(deps: SettlementDeps, connector: Connector)
     connector.id,
     Math.min(returnsPerStepMax, connector.limits.instructionsPerCallMax),
   )
-  for (const claim of claims) await returnSend(deps, connector, claim)
+  for (const claim of claims) await sendReturn(deps, connector, claim)
   return claims.length
 }
 
-async function returnSend({ log, returns }: SettlementDeps, connector: Connector, claim: ReturnClaim): Promise<void> {
+async function sendReturn({ log, returns }: SettlementDeps, connector: Connector, claim: ReturnClaim): Promise<void> {
   const { id: returnId, caseId } = claim
   try {
-    const outcome = await returnSubmit(connector, claim)
+    const outcome = await submitReturn(connector, claim)
     if (outcome === 'unknown') await returns.postponed(claim)
     else if (outcome.accepted && outcome.notBefore !== undefined) await returns.postponed(claim, outcome.notBefore)
     else if (outcome.accepted) await returns.accepted(claim)
-    else await returns.refused(claim, asReported(outcome).details)
+    else await returns.refused(claim, withReportedDetails(outcome).details)
   } catch (error) {
     const facts = { err: error, connector: connector.id, returnId, caseId }
     if (error instanceof Unreachable) log.warn(facts, 'bank unreachable')
@@ -388,18 +421,20 @@ async function returnSend({ log, returns }: SettlementDeps, connector: Connector
 }
 
 /** Submits a return. First asks the bank about an earlier attempt. */
-async function returnSubmit(connector: Connector, claim: ReturnClaim): Promise<InstructionOutcome> {
-  const endsAt = endOfCall(connector)
+async function submitReturn(connector: Connector, claim: ReturnClaim): Promise<InstructionOutcome> {
+  const endsAt = callDeadline(connector)
   const { partnerId, id } = claim
   if (claim.attempts > 1) {
-    const [found] = await inTime(endsAt, (options) => connector.find([{ partnerId, id }], options))
+    const [found] = await callWithDeadline(endsAt, (options) => connector.find([{ partnerId, id }], options))
     if (found !== undefined) return found
   }
-  const [outcome] = await inTime(endsAt, (options) => connector.instruct([returnInstructionOf(claim)], options))
+  const [outcome] = await callWithDeadline(endsAt, (options) =>
+    connector.instruct([toReturnInstruction(claim)], options),
+  )
   return outcome ?? 'unknown'
 }
 
-const returnInstructionOf = (claim: ReturnClaim): Instruction => ({
+const toReturnInstruction = (claim: ReturnClaim): Instruction => ({
   partnerId: claim.partnerId,
   id: claim.id,
   endToEndId: claim.id.replaceAll('-', ''),

@@ -44,7 +44,7 @@ export type CancelledEntry = {
  */
 export type CancelEntry = (tx: Tx, entryId: string) => Promise<CancelledEntry>
 
-type Deps = {
+type WrongDebitDeps = {
   readonly payoutLife: Pick<PayoutLife, 'matched'>
   readonly books: BankBooks
   readonly cases: Pick<Cases, 'hold' | 'openAbout' | 'record' | 'withdraw'>
@@ -54,14 +54,14 @@ type Deps = {
 const refuse = (detail: string) => new Refusal('validation_failed', detail)
 
 export const createUndoPayment =
-  (deps: Deps): UndoPayment =>
+  (deps: WrongDebitDeps): UndoPayment =>
   async (tx, payment) => {
     const { payoutLife, books, cases, ledger } = deps
-    const before = await debitOf(tx, books, payment)
+    const before = await readDebit(tx, books, payment)
     // Lock order: cases, then payouts, as in a decision about a case. The payments of a batch do not have such cases.
-    const open = before.isBatch ? [] : await openCasesOf(deps, tx, before.entry, payment)
+    const open = before.isBatch ? [] : await lockOpenCases(deps, tx, before.entry, payment)
     await lockPayouts(tx, [{ partnerId: payment.partnerId, id: payment.payoutId }])
-    const { entry, instructionId, payout } = await debitOf(tx, books, payment)
+    const { entry, instructionId, payout } = await readDebit(tx, books, payment)
     const { partnerId, amount, currency, connector, reference } = payout
     const notificationId = `undo ${newId()}`
     const details = 'The bank has not paid this payment: its debit was for another payment.'
@@ -72,10 +72,10 @@ export const createUndoPayment =
     })
     if (applied !== true) throw refuse('The balance of the payment is closed and cannot be credited.')
     await books.unmatch(tx, entry.id, { partnerId, id: instructionId })
-    const left = amount - sumOf(open)
+    const left = amount - sumCases(open)
     const note = `The debit was separated from ${reference}, and its money is in another case.`
     const named = { connector, notificationId, subject: entry.id }
-    const opened: Opened = {
+    const opened: CaseToOpen = {
       ...named,
       partnerId: operatorPartnerId,
       id: newId(),
@@ -94,27 +94,25 @@ export const createUndoPayment =
   }
 
 export const createCancelEntry =
-  (deps: Deps): CancelEntry =>
+  (deps: WrongDebitDeps): CancelEntry =>
   async (tx, entryId) => {
     const { books, cases, ledger } = deps
     const entry = await books.entryOf(tx, entryId)
     const isDebit = entry !== undefined && entry.amount < 0n
-    const open = isDebit ? await openCasesOf(deps, tx, entry, await paidBy(tx, books, entry)) : []
+    const open = isDebit ? await lockOpenCases(deps, tx, entry, await findPaidPayout(tx, books, entry)) : []
     const cancelled = await books.cancel(tx, entryId)
     if (entry === undefined || cancelled === undefined)
-      throw refuse(
-        'Only an entry that is in the ledger, not on a statement and not yet cancelled can be cancelled.',
-      )
+      throw refuse('Only an entry that is in the ledger, not on a statement and not yet cancelled can be cancelled.')
     const { account, amount, currency } = entry
     const told = { entryId, amount: amountText(amount, currency), currency }
     // Settlement takes back a credit as after a reversal of the bank.
     if (!isDebit) return told
     const details = `The bank does not have the debit of ${entry.bookedOn}: its statement omits it.`
-    const left = -amount - cancelled.cameBack + sumOf(open)
+    const left = -amount - cancelled.cameBack + sumCases(open)
     // A new subject, so that a decision about the case does not match an entry.
     const named = { connector: cancelled.connector, notificationId: `cancel ${entryId}`, subject: newId() }
     const kind = left > 0n ? 'unknown_payment' : 'unknown_debit'
-    const opened: Opened = {
+    const opened: CaseToOpen = {
       ...named,
       partnerId: operatorPartnerId,
       id: newId(),
@@ -128,16 +126,16 @@ export const createCancelEntry =
     return left === 0n ? told : { ...told, openedCaseId: opened.id }
   }
 
-type Opened = NewCase & { readonly id: string }
+type CaseToOpen = NewCase & { readonly id: string }
 
-type Payment = { readonly partnerId: string; readonly payoutId: string }
+type PayoutKey = { readonly partnerId: string; readonly payoutId: string }
 
 /** Locks the open cases about money of a debit that is not in its payment. */
-async function openCasesOf(
-  { cases }: Deps,
+async function lockOpenCases(
+  { cases }: WrongDebitDeps,
   tx: Tx,
   { id, subjectPartnerId }: BankEntry,
-  payment: Payment | undefined,
+  payment: PayoutKey | undefined,
 ): Promise<readonly CaseRow[]> {
   const partnerIds = new Set([operatorPartnerId, ...[subjectPartnerId ?? [], payment?.partnerId ?? []].flat()])
   const locked: CaseRow[] = []
@@ -150,10 +148,14 @@ async function openCasesOf(
   return locked
 }
 
-const sumOf = (open: readonly CaseRow[]): Minor => open.reduce((sum, { booked }) => sum + (booked ?? 0n), 0n)
+const sumCases = (open: readonly CaseRow[]): Minor => open.reduce((sum, { booked }) => sum + (booked ?? 0n), 0n)
 
 /** Finds the only payment of a debit; its amount may differ. */
-async function paidBy(tx: Tx, books: BankBooks, { subjectId, kind }: BankEntry): Promise<Payment | undefined> {
+async function findPaidPayout(
+  tx: Tx,
+  books: BankBooks,
+  { subjectId, kind }: BankEntry,
+): Promise<PayoutKey | undefined> {
   if (kind !== 'payout' || subjectId === null) return undefined
   const [instruction] = await books.instructions(tx, [subjectId])
   if (instruction === undefined) return undefined
@@ -162,7 +164,7 @@ async function paidBy(tx: Tx, books: BankBooks, { subjectId, kind }: BankEntry):
   return payoutId === undefined ? undefined : { partnerId, payoutId }
 }
 
-type Debited = {
+type PayoutDebit = {
   readonly payout: PayoutRow
   readonly instructionId: string
   readonly entry: BankEntry
@@ -170,7 +172,7 @@ type Debited = {
   readonly isBatch: boolean
 }
 
-async function debitOf(tx: Tx, books: BankBooks, { partnerId, payoutId }: Payment): Promise<Debited> {
+async function readDebit(tx: Tx, books: BankBooks, { partnerId, payoutId }: PayoutKey): Promise<PayoutDebit> {
   const payout = await payoutById(tx, partnerId, payoutId)
   if (payout === undefined) throw new Refusal('not_found', 'The partner has no such payout.')
   if (payout.status !== 'Completed')

@@ -11,14 +11,14 @@ import {
   zeroAddress,
 } from '../../rails/index.ts'
 import { type ChainConnector, createChainConnector } from './connector.ts'
-import type { ChainDeps, ChainRules, OwnersOf } from './deps.ts'
+import type { ChainDeps, ChainRules, FindOwners } from './deps.ts'
 import type { Signer } from './keys.ts'
 import { type Chain, createChain } from './quorum.ts'
 import { createRpcNode } from './rpc.ts'
 import type { ChainConfig } from './settings.ts'
 import { blockDue } from './simulated/store.ts'
 import { refuseField, Unreachable } from '../../kernel/api/index.ts'
-import { hashOf } from './rules.ts'
+import { simulatedHash } from './rules.ts'
 import * as store from './simulated/store.ts'
 import { loadEvm, type TransferLog } from './node.ts'
 
@@ -27,10 +27,11 @@ import { loadEvm, type TransferLog } from './node.ts'
 /** No public chain has this id, so that a transaction signed for it is not valid elsewhere. */
 export const simulatedChainId = 900_900_900
 
-const readingAddressChars = 42
+const addressHexChars = 42
 /** Makes the address of a simulated token contract. */
-const contractOf = (currency: Currency): string => hashOf('simulated token', currency).slice(0, readingAddressChars)
-export const simulatedTokens: Tokens = { USDC: contractOf('USDC'), EURC: contractOf('EURC') }
+const simulatedContract = (currency: Currency): string =>
+  simulatedHash('simulated token', currency).slice(0, addressHexChars)
+export const simulatedTokens: Tokens = { USDC: simulatedContract('USDC'), EURC: simulatedContract('EURC') }
 
 /** Plausible constants: gas is free on the simulated chain, and the sending account has unlimited tokens. */
 const gasOfTransfer = 65_000n
@@ -42,7 +43,7 @@ const tokenBalance = 10n ** 18n
 const blockedRecipient = '0x000000000000000000000000000000000000b10c'
 const failingRecipient = '0x000000000000000000000000000000000000fa11'
 
-function createReading(db: Database, clock: Clock, { lockedHead }: Blocks): Chain {
+function createChainReader(db: Database, clock: Clock, { lockedHead }: BlockMaker): Chain {
   const hashesOf = async (from: number, to: number) =>
     new Map((await store.blocksBetween(db, from, to)).map(({ number, hash }) => [number, hash]))
   return {
@@ -68,7 +69,7 @@ function createReading(db: Database, clock: Clock, { lockedHead }: Blocks): Chai
       const blockHash = (await hashesOf(blockNumber, blockNumber)).get(row.blockNumber) ?? ''
       return { hash, blockNumber, blockHash, succeeded: row.recipient !== failingRecipient }
     },
-    send: (signed) => receive(db, clock, signed),
+    send: (signed) => receiveTransaction(db, clock, signed),
     tokenBalance: async () => tokenBalance,
     gasBalance: async () => gasBalance,
     fees: async () => fees,
@@ -88,7 +89,7 @@ function toLog(
 }
 
 /** Receives a signed transaction, as a node does. It must be for this chain and transfer a known token. */
-async function receive(db: Database, clock: Clock, signed: string): Promise<void> {
+async function receiveTransaction(db: Database, clock: Clock, signed: string): Promise<void> {
   const evm = await loadEvm()
   const { chainId, contract, data, nonce, sender, hash } = await evm.readTransaction(signed)
   const [currency] = (Object.keys(simulatedTokens) as Currency[]).filter((name) => simulatedTokens[name] === contract)
@@ -115,10 +116,10 @@ const simulatedEveryMs = minuteMs
 const nodeTimeoutMs = 4000
 const gwei = 1_000_000_000n
 
-type Given = { readonly chains: readonly ChainConfig[]; readonly sandbox: boolean }
+type ConfiguredChains = { readonly chains: readonly ChainConfig[]; readonly sandbox: boolean }
 
-export const chainNetworks = ({ chains, sandbox }: Given): readonly ChainNetwork[] =>
-  rulesOf({ chains, sandbox }).map(({ id, chainId, network, tokens }) => ({ id, chainId, network, tokens }))
+export const chainNetworks = ({ chains, sandbox }: ConfiguredChains): readonly ChainNetwork[] =>
+  chainRules({ chains, sandbox }).map(({ id, chainId, network, tokens }) => ({ id, chainId, network, tokens }))
 
 /** Chooses the connector of token payments without a rule: the simulated chain, or the only chain with the token. */
 export function chainFallback(networks: readonly ChainNetwork[], currency: Currency): string | null {
@@ -138,7 +139,7 @@ const simulatedRules: ChainRules = {
   depositMin: {},
 }
 
-function rulesOf({ chains, sandbox }: Given): readonly ChainRules[] {
+function chainRules({ chains, sandbox }: ConfiguredChains): readonly ChainRules[] {
   const configured = chains.map(({ rpcUrls: _urls, pollMs: _pollMs, ...rules }) => ({
     ...rules,
     id: chainConnectorId(rules.chainId),
@@ -155,12 +156,12 @@ export type Chains = {
 }
 
 export function createChains(
-  deps: Given & {
+  deps: ConfiguredChains & {
     readonly db: Database
     readonly clock: Clock
     readonly log: Log
     readonly signer: () => Promise<Signer | undefined>
-    readonly ownersOf: OwnersOf
+    readonly ownersOf: FindOwners
     readonly operatorId: string
     readonly denied: ReadonlySet<string>
     readonly sealer: Sealer
@@ -176,7 +177,7 @@ export function createChains(
   const simulatedConnector =
     simulated && createChainConnector({ ...deps, rules: simulatedRules, chain: simulated.chain })
   const configured = chains.map((config) => {
-    const [rules] = rulesOf({ chains: [config], sandbox: false }) as readonly [ChainRules]
+    const [rules] = chainRules({ chains: [config], sandbox: false }) as readonly [ChainRules]
     const { chainId, tokens, network } = config
     const nodes = config.rpcUrls.map((url, index) =>
       createRpcNode({ name: `${network} ${index + 1}`, url, tokens, timeoutMs: nodeTimeoutMs }),
@@ -240,7 +241,7 @@ export function createSimulatedChain(deps: {
   const { db, clock, blockMs, confirmations } = deps
   const blocks = createBlocks(clock)
   return {
-    chain: createReading(db, clock, blocks),
+    chain: createChainReader(db, clock, blocks),
     makeDueBlock: () =>
       db.transaction(async (tx) => {
         const head = await blocks.lockedHead(tx)
@@ -252,8 +253,8 @@ export function createSimulatedChain(deps: {
         return 1
       }),
     sendTokens: async ({ partnerId, currency, amount, from, to, confirmations: depth }, outerTx) => {
-      const hash = hashOf('simulated transfer', newId())
-      const sender = (from ?? hashOf('payer', hash).slice(0, readingAddressChars)).toLowerCase()
+      const hash = simulatedHash('simulated transfer', newId())
+      const sender = (from ?? simulatedHash('payer', hash).slice(0, addressHexChars)).toLowerCase()
       const row = { hash, currency, sender, recipient: to, amount, nonce: null, simulatedBy: partnerId }
       await inTransaction(db, outerTx, async (tx) => {
         const head = await blocks.lockedHead(tx)
@@ -269,7 +270,7 @@ export function createSimulatedChain(deps: {
         const head = await blocks.lockedHead(tx)
         const fork = head.number - BigInt(depth)
         const [base] = fork < 0n ? [] : await store.blocksBetween(tx, Number(fork), Number(fork))
-        if (base === undefined) throw tooDeep(Number(head.number))
+        if (base === undefined) throw refuseDepth(Number(head.number))
         const vanished = await store.deleteDepositsAbove(tx, fork, partnerId)
         await store.takeFromBlocks(tx, fork)
         await store.deleteBlocksAbove(tx, fork)
@@ -279,7 +280,7 @@ export function createSimulatedChain(deps: {
   }
 }
 
-const tooDeep = (blocks: number) =>
+const refuseDepth = (blocks: number) =>
   refuseField({
     pointer: '/depth',
     code: 'invalid_value',
@@ -288,25 +289,25 @@ const tooDeep = (blocks: number) =>
 
 // Makes the blocks of the simulated chain, under the lock of its first block.
 
-type Blocks = {
+type BlockMaker = {
   /** Locks the chain, which serialises all changes, and returns its head. Makes the first block if there is none. */
   readonly lockedHead: (tx: Tx) => Promise<store.SimulatedBlock>
   /** Makes blocks on top of `parent` from waiting transfers, and returns the last block. */
   readonly make: (tx: Tx, parent: store.SimulatedBlock, count: number) => Promise<store.SimulatedBlock>
 }
 
-function createBlocks(clock: Clock): Blocks {
+function createBlocks(clock: Clock): BlockMaker {
   const makeOne = async (tx: Tx, parent: store.SimulatedBlock): Promise<store.SimulatedBlock> => {
     const number = parent.number + 1n
-    const hash = hashOf('simulated block', newId())
+    const hash = simulatedHash('simulated block', newId())
     const block = { number, hash, parentHash: parent.hash, madeAt: clock.now() }
     await store.insertBlock(tx, block)
-    await store.putIntoBlock(tx, await takeable(tx, number), number)
+    await store.putIntoBlock(tx, await selectTransfers(tx, number), number)
     return block
   }
   return {
     lockedHead: async (tx) => {
-      const hash = hashOf('simulated chain')
+      const hash = simulatedHash('simulated chain')
       const first = { number: 0n, hash, parentHash: hash, madeAt: clock.now() }
       await store.insertBlock(tx, first)
       await store.lockFirst(tx)
@@ -321,7 +322,7 @@ function createBlocks(clock: Clock): Blocks {
 }
 
 /** Selects the next block's transfers: deposits, and each sender's transactions that follow its last nonce without a gap. */
-async function takeable(tx: Tx, blockNumber: bigint): Promise<readonly string[]> {
+async function selectTransfers(tx: Tx, blockNumber: bigint): Promise<readonly string[]> {
   const hashes: string[] = []
   const nextOf = new Map<string, bigint>()
   for (const { hash, sender, nonce } of await store.waitingTransfers(tx)) {

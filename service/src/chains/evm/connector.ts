@@ -9,7 +9,7 @@ import {
   type BankNotification,
   type CallOptions,
   callTimeoutMsMax,
-  checksummed,
+  checksumAddress,
   type Connector,
   type InstructionKey,
   untilAborted,
@@ -19,18 +19,18 @@ import * as store from './store-chain.ts'
 import { createSubmit, storedAnswers } from './submit.ts'
 import { type Block, loadEvm } from './node.ts'
 import {
-  bookingIdOf,
-  departureIdOf,
+  bookingId,
+  departureId,
   displacedTransfer,
-  feesOfNext,
+  nextFees,
   firstFees,
-  numbered,
+  numberLogs,
   type NumberedLog,
   type RefusedTransfer,
   revertedTransfer,
   vanishedTransfer,
 } from './rules.ts'
-import { endedAbove, insertNotification, ownHashes, reopen } from './store-chain.ts'
+import { endedAbove, insertNotification, ownHashes, reopenTransfer } from './store-chain.ts'
 import { byShard, type Tx } from '../../postgres/index.ts'
 
 export type ChainConnector = Connector & {
@@ -49,7 +49,7 @@ export function createChainConnector(deps: ChainDeps): ChainConnector {
   const { db, rules, log } = deps
   const { id } = rules
   const submit = createSubmit(deps)
-  const follow = createFollow(deps)
+  const follow = createFollower(deps)
   const scan = createScan(deps)
 
   /** Sends the stored instructions. If that fails, the next step sends them. */
@@ -120,29 +120,29 @@ const sendAgainMs = 10 * secondMs
 /** A lagging node does not have the receipt. A payment fails only at this multiple of the final depth. */
 const displacedDepthFactor = 2
 
-type Follow = {
+type TransferFollower = {
   /** Sends transfers that were not sent yet. */
   readonly send: (call: CallOptions) => Promise<number>
   /** Sends transfers, and ends those that are final in the blocks up to `head`. Returns the number of ended transfers. */
   readonly step: (head: number, call: CallOptions) => Promise<number>
 }
 
-function createFollow(deps: ChainDeps): Follow {
+function createFollower(deps: ChainDeps): TransferFollower {
   const { db, rules, chain } = deps
   const attempts = createAttempts(deps)
-  const end = createEnd(deps)
+  const end = createEndTransfer(deps)
 
   const openOf = () => store.openTransfers(db, rules.id, transfersPerStepMax)
-  const sendAll = async (transfers: readonly store.Transfer[], call: CallOptions) => {
+  const sendAll = async (transfers: readonly store.PendingTransfer[], call: CallOptions) => {
     const lowest = transfers[0]?.nonce
     let sent = 0
     for (const transfer of transfers) sent += await attempts.send(transfer, transfer.nonce === lowest, call)
     return sent
   }
 
-  const conclude = async (transfer: store.Transfer, head: number, call: CallOptions): Promise<number> => {
+  const conclude = async (transfer: store.PendingTransfer, head: number, call: CallOptions): Promise<number> => {
     const final = head - rules.confirmations + 1
-    for (const { hash } of (await store.attemptsOf(db, transfer)).toReversed()) {
+    for (const { hash } of (await store.listAttempts(db, transfer)).toReversed()) {
       const receipt = await chain.receipt(hash, call)
       if (receipt === undefined) continue
       if (receipt.blockNumber > final) return 0
@@ -178,10 +178,10 @@ function createFollow(deps: ChainDeps): Follow {
 }
 
 /** Ends a transfer once, and reports the end unless it was already reported. */
-const createEnd =
+const createEndTransfer =
   ({ db, clock, rules }: ChainDeps) =>
   (
-    transfer: store.Transfer,
+    transfer: store.PendingTransfer,
     status: store.TransferEnd,
     {
       hash,
@@ -193,7 +193,7 @@ const createEnd =
       const now = clock.now()
       const ended = await store.endTransfer(tx, transfer, { status, minedBlock, hash }, now)
       if (ended === 0 || transfer.reported === status) return ended
-      const { kind, ...payload } = reportOf(transfer, status, hash, reason)
+      const { kind, ...payload } = toTransferReport(transfer, status, hash, reason)
       const { partnerId, id: subjectId } = transfer
       insertNotification(
         tx,
@@ -204,13 +204,13 @@ const createEnd =
       return ended
     })
 
-type Report = {
+type TransferReport = {
   readonly kind: BankNotification['kind']
   readonly money: { readonly currency: string; readonly amount: string }
 }
 
 /** Reports the end of a transfer. A payment that the chain dropped after it was reported as settled is returned. */
-function reportOf(
+function toTransferReport(
   {
     currency,
     amount,
@@ -219,10 +219,10 @@ function reportOf(
   status: store.TransferEnd,
   hash: string | null,
   reason: RefusedTransfer,
-): Report {
+): TransferReport {
   const money = { currency, amount: String(amount) }
   if (status === 'Settled')
-    return { kind: 'payout.settled', money, ...(hash === null ? {} : { transactionHash: hash }) } as Report
+    return { kind: 'payout.settled', money, ...(hash === null ? {} : { transactionHash: hash }) } as TransferReport
   return reported === 'Settled'
     ? { kind: 'payout.returned', money, ...vanishedTransfer }
     : { kind: 'payout.rejected', money, ...reason }
@@ -231,7 +231,7 @@ function reportOf(
 /** Makes and sends the signed transactions of transfers. Each is stored before a node gets it. */
 function createAttempts({ db, clock, log, rules, chain, signer }: ChainDeps) {
   const make = async (
-    transfer: store.Transfer,
+    transfer: store.PendingTransfer,
     attempt: number,
     fees: { readonly max: bigint; readonly priority: bigint },
   ) => {
@@ -259,15 +259,15 @@ function createAttempts({ db, clock, log, rules, chain, signer }: ChainDeps) {
 
   /** Makes the next attempt if it is due. Returns whether this worker made one. */
   const makeDue = async (
-    transfer: store.Transfer,
-    last: store.Attempt | undefined,
+    transfer: store.PendingTransfer,
+    last: store.TransferAttempt | undefined,
     isLowest: boolean,
     call: CallOptions,
   ) => {
     if (last === undefined) return make(transfer, 1, firstFees(await chain.fees(call), rules.feeMax))
     // Other transactions only wait for the lowest nonce.
     if (!isLowest || after(last.madeAt, rules.stuckAfterMs) > clock.now()) return false
-    const fees = feesOfNext({ max: last.feeMax, priority: last.feePriority }, await chain.fees(call), rules.feeMax)
+    const fees = nextFees({ max: last.feeMax, priority: last.feePriority }, await chain.fees(call), rules.feeMax)
     if (fees === undefined) return false
     log.warn(
       { connector: rules.id, nonce: String(transfer.nonce), attempt: last.attempt + 1 },
@@ -277,15 +277,15 @@ function createAttempts({ db, clock, log, rules, chain, signer }: ChainDeps) {
   }
 
   return {
-    send: async (transfer: store.Transfer, isLowest: boolean, call: CallOptions): Promise<number> => {
-      const before = (await store.attemptsOf(db, transfer)).at(-1)
+    send: async (transfer: store.PendingTransfer, isLowest: boolean, call: CallOptions): Promise<number> => {
+      const before = (await store.listAttempts(db, transfer)).at(-1)
       const isNew = await makeDue(transfer, before, isLowest, call)
-      const last = isNew ? (await store.attemptsOf(db, transfer)).at(-1) : before
+      const last = isNew ? (await store.listAttempts(db, transfer)).at(-1) : before
       if (last === undefined) return 0
       const isDue = isNew || transfer.sentAt === null || after(transfer.sentAt, sendAgainMs) <= clock.now()
       if (!isDue) return 0
       await chain.send(last.signed, call)
-      await store.noteSent(db, transfer, last.hash, clock.now())
+      await store.markSent(db, transfer, last.hash, clock.now())
       return 1
     },
   }
@@ -298,7 +298,7 @@ const blocksPerStepMax = 100
 /** Block hashes kept beyond the confirmations. After a deeper reorganisation, reading starts at the oldest one. */
 const historyBlocks = 512
 
-type Scanned = {
+type ScanResult = {
   /** The last block that is read; -1 if nothing can be concluded. */
   readonly readTo: number
   /** The number of blocks read in this step. */
@@ -306,8 +306,8 @@ type Scanned = {
 }
 
 type Movement = Omit<store.CreditRow, 'status' | 'bookings'>
-type Part = {
-  readonly cursor: store.Cursor
+type ChainPart = {
+  readonly cursor: store.ChainCursor
   readonly head: number
   /** The last read block that the chain still has. */
   readonly fork: number
@@ -318,14 +318,17 @@ type Part = {
 function createScan(deps: ChainDeps) {
   const { db, log, rules, chain } = deps
   const { id: connector } = rules
-  const read = createRead(deps)
+  const read = createBlockReader(deps)
 
-  return async (call: CallOptions): Promise<Scanned> => {
+  return async (call: CallOptions): Promise<ScanResult> => {
     const head = await chain.head(call)
-    const cursor = (await store.cursorOf(db, connector)) ?? (await begin(deps, head, call))
+    const cursor = (await store.readCursor(db, connector)) ?? (await startCursor(deps, head, call))
     // Nodes behind their earlier head are not trusted.
     if (head < cursor.headSeen) {
-      log.warn({ connector, head, headSeen: cursor.headSeen }, 'chain nodes are behind their earlier head; crediting pauses')
+      log.warn(
+        { connector, head, headSeen: cursor.headSeen },
+        'chain nodes are behind their earlier head; crediting pauses',
+      )
       return { readTo: -1, blocks: 0 }
     }
     const fork = await findFork(deps, cursor, call)
@@ -334,13 +337,17 @@ function createScan(deps: ChainDeps) {
     if (fork === head && fork === cursor.blockNumber && head === cursor.headSeen) return { readTo: head, blocks: 0 }
     const to = Math.min(head, fork + blocksPerStepMax)
     const part = { cursor, head, fork, ...(await read(fork, to, call)) }
-    const isCommitted = await db.transaction((tx) => commit(tx, deps, part))
+    const isCommitted = await db.transaction((tx) => commitPart(tx, deps, part))
     return { readTo: isCommitted ? Math.max(to, fork) : -1, blocks: isCommitted ? part.blocks.length : 0 }
   }
 }
 
 /** Starts at the head of the chain: addresses are only issued once the connector has started. */
-async function begin({ db, rules, chain }: ChainDeps, head: number, call: CallOptions): Promise<store.Cursor> {
+async function startCursor(
+  { db, rules, chain }: ChainDeps,
+  head: number,
+  call: CallOptions,
+): Promise<store.ChainCursor> {
   const [block] = await chain.blocks(head, head, call)
   if (block === undefined) throw new Unreachable('downstream_unreachable', 'the chain has no head')
   const cursor = { blockNumber: head, blockHash: block.hash, headSeen: head }
@@ -348,13 +355,13 @@ async function begin({ db, rules, chain }: ChainDeps, head: number, call: CallOp
     await store.insertCursor(tx, rules.id, cursor)
     store.insertBlocks(tx, rules.id, [block])
   })
-  return (await store.cursorOf(db, rules.id)) ?? cursor
+  return (await store.readCursor(db, rules.id)) ?? cursor
 }
 
 /** Finds the newest read block that the nodes still have. */
 async function findFork(
   { db, rules, chain, log }: ChainDeps,
-  cursor: store.Cursor,
+  cursor: store.ChainCursor,
   call: CallOptions,
 ): Promise<number> {
   const isThere = async ({ number, hash }: { readonly number: number; readonly hash: string }) =>
@@ -366,7 +373,7 @@ async function findFork(
   return Math.max(0, (known.at(-1)?.number ?? cursor.blockNumber) - 1)
 }
 
-function createRead({ db, rules, chain, signer, ownersOf, operatorId }: ChainDeps) {
+function createBlockReader({ db, rules, chain, signer, ownersOf, operatorId }: ChainDeps) {
   /** Finds the movements on our addresses, with their owners. */
   const movementsOf = async (logs: readonly NumberedLog[]): Promise<readonly Movement[]> => {
     if (logs.length === 0) return []
@@ -390,12 +397,12 @@ function createRead({ db, rules, chain, signer, ownersOf, operatorId }: ChainDep
           : [{ ...place, partnerId: receiver, id, amount, account: to, counterparty: from }]),
         ...(giver === undefined
           ? []
-          : [{ ...place, partnerId: giver, id: departureIdOf(id), amount: -amount, account: from, counterparty: to }]),
+          : [{ ...place, partnerId: giver, id: departureId(id), amount: -amount, account: from, counterparty: to }]),
       ]
     })
   }
 
-  return async (fork: number, to: number, call: CallOptions): Promise<Pick<Part, 'blocks' | 'movements'>> => {
+  return async (fork: number, to: number, call: CallOptions): Promise<Pick<ChainPart, 'blocks' | 'movements'>> => {
     if (to <= fork) return { blocks: [], movements: [] }
     const blocks = await chain.blocks(fork + 1, to, call)
     const logs = await chain.transfers(fork + 1, to, call)
@@ -406,18 +413,22 @@ function createRead({ db, rules, chain, signer, ownersOf, operatorId }: ChainDep
     // The chain was reorganised between two calls; the next step reads again.
     if (!isChain || !isOfThese || last?.hash !== hashes.get(to))
       throw new Unreachable('downstream_unreachable', `the blocks of ${rules.id} changed while they were read`)
-    return { blocks, movements: await movementsOf(numbered(rules.id, logs)) }
+    return { blocks, movements: await movementsOf(numberLogs(rules.id, logs)) }
   }
 }
 
 /** Commits the results of a step. Returns false if another worker has moved the position. */
-async function commit(tx: Tx, deps: ChainDeps, { cursor, head, fork, blocks, movements }: Part): Promise<boolean> {
+async function commitPart(
+  tx: Tx,
+  deps: ChainDeps,
+  { cursor, head, fork, blocks, movements }: ChainPart,
+): Promise<boolean> {
   const { clock, rules } = deps
   const { id: connector, confirmations, depositMin } = rules
   const locked = await store.lockCursor(tx, connector)
   if (locked?.blockNumber !== cursor.blockNumber || locked.blockHash !== cursor.blockHash) return false
   const now = clock.now()
-  if (fork < cursor.blockNumber) await undo(tx, deps, fork)
+  if (fork < cursor.blockNumber) await undoAbove(tx, deps, fork)
   store.deleteBlocks(tx, connector, { first: head - confirmations - historyBlocks, last: fork })
   if (blocks.length > 0) store.insertBlocks(tx, connector, blocks)
   for (const movement of movements) {
@@ -426,9 +437,9 @@ async function commit(tx: Tx, deps: ChainDeps, { cursor, head, fork, blocks, mov
   }
   const readTo = blocks.at(-1)?.number ?? fork
   // A vanished movement may be in a block that is not read yet.
-  if (readTo >= head) await takeBack(tx, deps, readTo, now)
+  if (readTo >= head) await reverseDropped(tx, deps, readTo, now)
   for (const credit of await store.creditsUpTo(tx, connector, 'Seen', Math.min(readTo, head - confirmations + 1)))
-    book(tx, connector, credit, now)
+    bookCredit(tx, connector, credit, now)
   const blockHash = blocks.at(-1)?.hash ?? (await hashAt(tx, connector, fork)) ?? cursor.blockHash
   store.moveCursor(tx, connector, { blockNumber: readTo, blockHash, headSeen: Math.max(head, locked.headSeen) })
   return true
@@ -438,41 +449,44 @@ const hashAt = async (tx: Tx, connector: string, number: number): Promise<string
   (await store.blocksRead(tx, connector)).find((block) => block.number === number)?.hash
 
 /** Forgets movements that were not final, which are read again. Booked ones are doubted until the new blocks are read. */
-async function undo(tx: Tx, { clock, rules }: ChainDeps, fork: number): Promise<void> {
+async function undoAbove(tx: Tx, { clock, rules }: ChainDeps, fork: number): Promise<void> {
   for (const credit of await store.creditsAbove(tx, rules.id, fork))
     if (credit.status === 'Booked') store.setCredit(tx, credit, { status: 'Doubted', bookings: credit.bookings })
     else if (credit.status !== 'Doubted' && credit.bookings === 0) store.deleteCredit(tx, credit)
     else if (credit.status !== 'Doubted') store.setCredit(tx, credit, { status: 'Reversed', bookings: credit.bookings })
-  for (const key of await endedAbove(tx, rules.id, fork)) await reopen(tx, key, clock.now())
+  for (const key of await endedAbove(tx, rules.id, fork)) await reopenTransfer(tx, key, clock.now())
 }
 
-async function takeBack(
+async function reverseDropped(
   tx: Tx,
   { rules: { id: connector }, log }: ChainDeps,
   readTo: number,
   now: Date,
 ): Promise<void> {
   for (const credit of await store.creditsUpTo(tx, connector, 'Doubted', readTo)) {
-    log.error({ connector, creditId: credit.id, partnerId: credit.partnerId }, 'reversed a credit that the chain dropped')
+    log.error(
+      { connector, creditId: credit.id, partnerId: credit.partnerId },
+      'reversed a credit that the chain dropped',
+    )
     store.setCredit(tx, credit, { status: 'Reversed', bookings: credit.bookings })
-    report(tx, connector, credit, credit.bookings, 'taken back', now)
+    reportCredit(tx, connector, credit, credit.bookings, 'taken back', now)
   }
 }
 
-function book(tx: Tx, connector: string, credit: store.CreditRow, now: Date): void {
+function bookCredit(tx: Tx, connector: string, credit: store.CreditRow, now: Date): void {
   const bookings = credit.bookings + 1
   store.setCredit(tx, credit, { status: 'Booked', bookings })
-  report(tx, connector, credit, bookings, 'booked', now)
+  reportCredit(tx, connector, credit, bookings, 'booked', now)
 }
 
-const takenBack = {
+const droppedTransfer = {
   errorKey: 'BankRejection',
   details: 'The chain dropped the block with the transfer.',
   reasonCode: null,
 } as const
 
 /** Reports tokens that left without an instruction as an unknown payout, which opens a case. */
-function report(
+function reportCredit(
   tx: Tx,
   connector: string,
   { partnerId, id, amount, currency, account, counterparty, transactionHash }: store.CreditRow,
@@ -482,7 +496,7 @@ function report(
 ): void {
   const money = { currency, amount: String(amount < 0n ? -amount : amount) }
   // A chain only has addresses: the payer's name is unknown.
-  const debtor = { account: checksummed(counterparty), bic: '', name: '', countryCode: '', address: null }
+  const debtor = { account: checksumAddress(counterparty), bic: '', name: '', countryCode: '', address: null }
   const credit = { account, debtor, remittance: null, endToEndId: null, transactionHash }
   const [kind, facts] =
     what === 'booked'
@@ -490,9 +504,9 @@ function report(
         ? ['credit.booked', { money, ...credit }]
         : ['payout.settled', { money, transactionHash }]
       : amount > 0n
-        ? ['credit.reversed', { money, details: takenBack.details }]
-        : ['payout.returned', { money, ...takenBack }]
-  const subjectId = bookingIdOf(id, booking)
+        ? ['credit.reversed', { money, details: droppedTransfer.details }]
+        : ['payout.returned', { money, ...droppedTransfer }]
+  const subjectId = bookingId(id, booking)
   store.insertNotification(
     tx,
     connector,

@@ -17,7 +17,7 @@ export type ChainRules = ChainNetwork & {
 }
 
 /** Finds the partners of our wallets among the addresses, by the address in lower case. */
-export type OwnersOf = (tx: Tx, addresses: readonly string[]) => Promise<ReadonlyMap<string, string>>
+export type FindOwners = (tx: Tx, addresses: readonly string[]) => Promise<ReadonlyMap<string, string>>
 
 /**
  * The data of the travel rule, in addition to the name and address of the beneficiary (FATF recommendation 16). Absent
@@ -44,7 +44,7 @@ export type ChainDeps = {
   readonly rules: ChainRules
   readonly chain: Chain
   readonly signer: () => Promise<Signer | undefined>
-  readonly ownersOf: OwnersOf
+  readonly ownersOf: FindOwners
   /** The partner whose ledger holds money of unknown owners. */
   readonly operatorId: string
   /** Addresses that must not be paid, in lower case. */

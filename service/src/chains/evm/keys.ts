@@ -49,8 +49,8 @@ export function createChainKeys(deps: {
       const account = evm.accountKeys(randomBytes(seedBytes))
       await insert(tx, 'addresses', account.publicKey, account.privateKey)
       const privateKey = `0x${randomBytes(seedBytes).toString('hex')}`
-      await insert(tx, 'sender', evm.addressOf(privateKey), privateKey)
-      const keys = new Map((await store.keys(tx)).map((row) => [row.name, row.publicKey]))
+      await insert(tx, 'sender', evm.privateKeyAddress(privateKey), privateKey)
+      const keys = new Map((await store.listKeys(tx)).map((row) => [row.name, row.publicKey]))
       const of = (name: store.KeyName) => present(keys.get(name), `no key ${name} of the connector`)
       await also?.(tx)
       return { sender: of('sender'), addresses: of('addresses') }
@@ -91,5 +91,5 @@ export async function deriveWalletAddress(publicKey: string, index: number): Pro
 /** Returns the address whose key has signed a personal message (EIP-191), in lower case; undefined if it is not a signature. */
 export async function messageSigner(message: string, signature: string): Promise<string | undefined> {
   const evm = await loadEvm()
-  return evm.signerOf(message, signature)
+  return evm.recoverSigner(message, signature)
 }

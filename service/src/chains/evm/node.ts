@@ -39,7 +39,7 @@ export type TokenTransfer = {
 }
 
 /** The gas of a transfer that would succeed in the next block, or why it would fail: the contract's text, for operators. */
-export type Preview = { readonly gas: bigint } | { readonly reason: string }
+export type TransferPreview = { readonly gas: bigint } | { readonly reason: string }
 
 /** Every method throws Unreachable if the node does not answer in time, or answers incorrectly. */
 export type ChainNode = {
@@ -59,7 +59,7 @@ export type ChainNode = {
   /** Reads the balance in wei. */
   readonly gasBalance: (address: string, options: CallOptions) => Promise<bigint>
   readonly fees: (options: CallOptions) => Promise<Fees>
-  readonly preview: (transfer: TokenTransfer, options: CallOptions) => Promise<Preview>
+  readonly preview: (transfer: TokenTransfer, options: CallOptions) => Promise<TransferPreview>
 }
 
 type Evm = typeof viem

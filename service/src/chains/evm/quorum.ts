@@ -5,7 +5,7 @@
 import { Unreachable } from '../../kernel/api/index.ts'
 import { type Currency, type Log, minuteMs, type Minor } from '../../kernel/index.ts'
 import type { CallOptions } from '../../rails/index.ts'
-import type { Block, ChainNode, Fees, Preview, Receipt, TokenTransfer, TransferLog } from './node.ts'
+import type { Block, ChainNode, Fees, TransferPreview, Receipt, TokenTransfer, TransferLog } from './node.ts'
 
 export type Chain = {
   /** Returns the highest block that enough nodes have. */
@@ -22,7 +22,7 @@ export type Chain = {
   readonly gasBalance: (address: string, call: CallOptions) => Promise<bigint>
   /** Returns the highest fees that a node reports. */
   readonly fees: (call: CallOptions) => Promise<Fees>
-  readonly preview: (transfer: TokenTransfer, call: CallOptions) => Promise<Preview>
+  readonly preview: (transfer: TokenTransfer, call: CallOptions) => Promise<TransferPreview>
 }
 
 type ChainOptions = {
@@ -38,10 +38,10 @@ const chainIdMs = minuteMs
 
 export function createChain(options: ChainOptions): Chain {
   const quorum = Math.min(quorumMax, options.nodes.length)
-  const ask = createAsk(options)
-  const agreed = createAgreed(ask, quorum)
+  const ask = createAskNodes(options)
+  const askQuorum = createAskQuorum(ask, quorum)
   /** Reads a value that may differ between honest nodes: the most cautious answer, if enough nodes answer. */
-  const careful = <T>(what: string, read: Read<T>, pick: (a: T, b: T) => T, call: CallOptions) =>
+  const askCautiously = <T>(what: string, read: NodeCall<T>, pick: (a: T, b: T) => T, call: CallOptions) =>
     ask(what, read, (answers, isLast) => (isLast && answers.length >= quorum ? answers.reduce(pick) : undefined), call)
 
   return {
@@ -52,12 +52,12 @@ export function createChain(options: ChainOptions): Chain {
         (heads, isLast) => (isLast ? heads.toSorted((a, b) => b - a)[quorum - 1] : undefined),
         call,
       ),
-    blocks: (from, to, call) => agreed(`blocks from ${from}`, (node, each) => node.blocks(from, to, each), call),
+    blocks: (from, to, call) => askQuorum(`blocks from ${from}`, (node, each) => node.blocks(from, to, each), call),
     transfers: (from, to, call) =>
-      agreed(`transfers from ${from}`, async (node, each) => inOrder(await node.transfers(from, to, each)), call),
+      askQuorum(`transfers from ${from}`, async (node, each) => inOrder(await node.transfers(from, to, each)), call),
     transactionCount: (address, block, call) =>
-      agreed(`transactions up to ${block}`, (node, each) => node.transactionCount(address, block, each), call),
-    receipt: (hash, call) => agreed(`receipt of ${hash}`, (node, each) => node.receipt(hash, each), call),
+      askQuorum(`transactions up to ${block}`, (node, each) => node.transactionCount(address, block, each), call),
+    receipt: (hash, call) => askQuorum(`receipt of ${hash}`, (node, each) => node.receipt(hash, each), call),
     send: async (signed, call) => {
       await ask(
         'a transaction',
@@ -67,25 +67,26 @@ export function createChain(options: ChainOptions): Chain {
       )
     },
     tokenBalance: (currency, address, call) =>
-      careful(`balance in ${currency}`, (node, each) => node.tokenBalance(currency, address, each), lower, call),
+      askCautiously(`balance in ${currency}`, (node, each) => node.tokenBalance(currency, address, each), lower, call),
     gasBalance: (address, call) =>
-      careful('balance for gas', (node, each) => node.gasBalance(address, each), lower, call),
-    fees: (call) => careful('fees', (node, each) => node.fees(each), higherFees, call),
-    preview: (transfer, call) => careful('a preview', (node, each) => node.preview(transfer, each), hopeful, call),
+      askCautiously('balance for gas', (node, each) => node.gasBalance(address, each), lower, call),
+    fees: (call) => askCautiously('fees', (node, each) => node.fees(each), higherFees, call),
+    preview: (transfer, call) =>
+      askCautiously('a preview', (node, each) => node.preview(transfer, each), moreOptimistic, call),
   }
 }
 
-type Read<T> = (node: ChainNode, call: CallOptions) => Promise<T>
-type Ask = <T, D>(
+type NodeCall<T> = (node: ChainNode, call: CallOptions) => Promise<T>
+type AskNodes = <T, D>(
   what: string,
-  read: Read<T>,
+  read: NodeCall<T>,
   decide: (answers: readonly T[], isLast: boolean) => D | undefined,
   call: CallOptions,
 ) => Promise<D>
 
 /** Asks all nodes. `decide` returns an answer as soon as enough nodes have answered. */
-function createAsk({ nodes, chainId, log }: ChainOptions): Ask {
-  const usable = createUsable(nodes, chainId, log)
+function createAskNodes({ nodes, chainId, log }: ChainOptions): AskNodes {
+  const usable = createNodeCheck(nodes, chainId, log)
   return async (what, read, decide, { signal }) => {
     type Answer = Parameters<typeof decide>[0][number]
     const ended = new AbortController()
@@ -116,11 +117,11 @@ function createAsk({ nodes, chainId, log }: ChainOptions): Ask {
 }
 
 /** Returns the answer on which enough nodes agree. */
-const createAgreed =
-  (ask: Ask, quorum: number) =>
-  async <T>(what: string, read: Read<T>, call: CallOptions): Promise<T> => {
+const createAskQuorum =
+  (ask: AskNodes, quorum: number) =>
+  async <T>(what: string, read: NodeCall<T>, call: CallOptions): Promise<T> => {
     const decide = (answers: readonly T[]) => {
-      const group = [...Map.groupBy(answers, keyOf).values()].find(({ length }) => length >= quorum)
+      const group = [...Map.groupBy(answers, answerText).values()].find(({ length }) => length >= quorum)
       return group && { value: group[0] as T }
     }
     return (await ask(what, read, decide, call)).value
@@ -130,18 +131,18 @@ const lower = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 const higher = (a: bigint, b: bigint): bigint => (a > b ? a : b)
 const higherFees = (a: Fees, b: Fees): Fees => ({ max: higher(a.max, b.max), priority: higher(a.priority, b.priority) })
 /** Refuses a payment only if every node would refuse it. */
-const hopeful = (a: Preview, b: Preview): Preview =>
+const moreOptimistic = (a: TransferPreview, b: TransferPreview): TransferPreview =>
   'gas' in a && 'gas' in b ? { gas: higher(a.gas, b.gas) } : 'gas' in a ? a : b
 
 const inOrder = (logs: readonly TransferLog[]): readonly TransferLog[] =>
   logs.toSorted((a, b) => a.blockNumber - b.blockNumber || a.index - b.index)
 
 /** Formats an answer for comparison. */
-const keyOf = (value: unknown): string =>
+const answerText = (value: unknown): string =>
   JSON.stringify(value, (_name, part: unknown) => (typeof part === 'bigint' ? `${part}n` : part)) ?? 'nothing'
 
 /** Checks the chain id of nodes. Logs and ignores a node of another chain. */
-function createUsable(nodes: readonly ChainNode[], chainId: number, log: Log) {
+function createNodeCheck(nodes: readonly ChainNode[], chainId: number, log: Log) {
   const checkedMs = new Map<ChainNode, number>()
   const wrong = new Set<ChainNode>()
   return async (node: ChainNode, call: CallOptions): Promise<boolean> => {

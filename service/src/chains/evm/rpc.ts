@@ -3,7 +3,15 @@ import { readForeign, type Static, type TSchema, Type } from '@partner-payments/
 import { Unreachable } from '../../kernel/api/index.ts'
 import { currencies, type Currency } from '../../kernel/index.ts'
 import type { CallOptions, Tokens } from '../../rails/index.ts'
-import { type Block, type ChainNode, type Fees, loadEvm, type Preview, type Receipt, type TransferLog } from './node.ts'
+import {
+  type Block,
+  type ChainNode,
+  type Fees,
+  loadEvm,
+  type TransferPreview,
+  type Receipt,
+  type TransferLog,
+} from './node.ts'
 
 type RpcOptions = {
   readonly name: string
@@ -30,10 +38,10 @@ class NodeError extends Error {
 }
 
 const toHex = (value: number | bigint): string => `0x${value.toString(16)}`
-const word = (address: string): string => address.slice(2).toLowerCase().padStart(64, '0')
+const addressWord = (address: string): string => address.slice(2).toLowerCase().padStart(64, '0')
 const addressIn = (topic: string): string => `0x${topic.slice(-40)}`.toLowerCase()
 
-type Ask = <R extends TSchema>(
+type RpcCall = <R extends TSchema>(
   method: string,
   parameters: readonly unknown[],
   result: R,
@@ -48,7 +56,7 @@ const answerWith = (result: TSchema) =>
     error: Type.Optional(Type.Union([Type.Object({ message: Type.Optional(Type.String()) }), Type.Null()])),
   })
 
-function createAsk({ name, url, timeoutMs }: RpcOptions): Ask {
+function createRpcCall({ name, url, timeoutMs }: RpcOptions): RpcCall {
   let lastId = 0
   return async <R extends TSchema>(method: string, params: readonly unknown[], result: R, { signal }: CallOptions) => {
     const both = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
@@ -108,7 +116,7 @@ function createReaders(name: string) {
     return BigInt(text)
   }
   /** Converts a node's error to Unreachable. */
-  const plain = async <T>(answer: Promise<T>): Promise<T> => {
+  const translateErrors = async <T>(answer: Promise<T>): Promise<T> => {
     try {
       return await answer
     } catch (error) {
@@ -117,22 +125,22 @@ function createReaders(name: string) {
       throw error
     }
   }
-  return { strange, count, amount, plain }
+  return { strange, count, amount, translateErrors }
 }
 
 export function createRpcNode(options: RpcOptions): ChainNode {
   const { name, tokens } = options
-  const ask = createAsk(options)
-  const { strange, count, amount, plain } = createReaders(name)
+  const ask = createRpcCall(options)
+  const { strange, count, amount, translateErrors } = createReaders(name)
   const block = async (number: number, call: CallOptions): Promise<Block> => {
-    const found = await plain(ask('eth_getBlockByNumber', [toHex(number), false], WireBlock, call))
+    const found = await translateErrors(ask('eth_getBlockByNumber', [toHex(number), false], WireBlock, call))
     if (found === null || count(found.number) !== number) throw strange('a different block')
     return { number, hash: found.hash.toLowerCase(), parentHash: found.parentHash.toLowerCase() }
   }
   return {
     name,
-    chainId: async (call) => count(await plain(ask('eth_chainId', [], Hex, call))),
-    head: async (call) => count(await plain(ask('eth_blockNumber', [], Hex, call))),
+    chainId: async (call) => count(await translateErrors(ask('eth_chainId', [], Hex, call))),
+    head: async (call) => count(await translateErrors(ask('eth_blockNumber', [], Hex, call))),
     blocks: (from, to, call) =>
       Promise.all(Array.from({ length: to - from + 1 }, (_none, index) => block(from + index, call))),
     transfers: async (from, to, call) => {
@@ -142,14 +150,14 @@ export function createRpcNode(options: RpcOptions): ChainNode {
         address: Object.values(tokens),
         topics: [transferTopic],
       }
-      const logs = await plain(ask('eth_getLogs', [filter], Type.Array(WireLog), call))
+      const logs = await translateErrors(ask('eth_getLogs', [filter], Type.Array(WireLog), call))
       if (logs === null) throw strange('null instead of logs')
-      return logs.flatMap((log) => transferOf(log, tokens, count))
+      return logs.flatMap((log) => readTransferLog(log, tokens, count))
     },
     transactionCount: async (address, at, call) =>
-      count(await plain(ask('eth_getTransactionCount', [address, toHex(at)], Hex, call))),
+      count(await translateErrors(ask('eth_getTransactionCount', [address, toHex(at)], Hex, call))),
     receipt: async (hash, call) => {
-      const found = await plain(ask('eth_getTransactionReceipt', [hash], WireReceipt, call))
+      const found = await translateErrors(ask('eth_getTransactionReceipt', [hash], WireReceipt, call))
       if (found === null) return undefined
       if (found.transactionHash.toLowerCase() !== hash) throw strange('a different receipt')
       return {
@@ -163,18 +171,21 @@ export function createRpcNode(options: RpcOptions): ChainNode {
       try {
         await ask('eth_sendRawTransaction', [signed], Hex, call)
       } catch (error) {
-        if (!(error instanceof NodeError) || !alreadyThere.test(error.message)) throw error
+        if (!(error instanceof NodeError) || !alreadyKnown.test(error.message)) throw error
       }
     },
     tokenBalance: async (currency, address, call) => {
       const to = tokens[currency]
       return amount(
-        await plain(ask('eth_call', [{ to, data: balanceOfSelector + word(address) }, 'latest'], Hex, call)),
+        await translateErrors(
+          ask('eth_call', [{ to, data: balanceOfSelector + addressWord(address) }, 'latest'], Hex, call),
+        ),
       )
     },
-    gasBalance: async (address, call) => amount(await plain(ask('eth_getBalance', [address, 'latest'], Hex, call))),
-    fees: async (call) => readFees(ask, plain, amount, call),
-    preview: async ({ sender, recipient, currency, amount: sent }, call): Promise<Preview> => {
+    gasBalance: async (address, call) =>
+      amount(await translateErrors(ask('eth_getBalance', [address, 'latest'], Hex, call))),
+    fees: async (call) => readFees(ask, translateErrors, amount, call),
+    preview: async ({ sender, recipient, currency, amount: sent }, call): Promise<TransferPreview> => {
       const evm = await loadEvm()
       try {
         const request = { from: sender, to: tokens[currency], data: evm.transferData(recipient, sent) }
@@ -188,26 +199,26 @@ export function createRpcNode(options: RpcOptions): ChainNode {
 }
 
 /** Errors about a known transaction, or about a used nonce. Receipts tell which transaction used it. */
-const alreadyThere = /already known|already imported|known transaction|nonce too low|underpriced/i
+const alreadyKnown = /already known|already imported|known transaction|nonce too low|underpriced/i
 
 /** Covers the increase of the base fee by an eighth in each of almost six full blocks. */
 const baseFeeFactor = 2n
 
 async function readFees(
-  ask: Ask,
-  plain: <T>(answer: Promise<T>) => Promise<T>,
+  ask: RpcCall,
+  translateErrors: <T>(answer: Promise<T>) => Promise<T>,
   amount: (text: unknown) => bigint,
   call: CallOptions,
 ): Promise<Fees> {
   const [latest, tip] = await Promise.all([
-    plain(ask('eth_getBlockByNumber', ['latest', false], WireBlock, call)),
-    plain(ask('eth_maxPriorityFeePerGas', [], Hex, call)),
+    translateErrors(ask('eth_getBlockByNumber', ['latest', false], WireBlock, call)),
+    translateErrors(ask('eth_maxPriorityFeePerGas', [], Hex, call)),
   ])
   const priority = amount(tip)
   return { max: amount(latest === null ? null : (latest.baseFeePerGas ?? '0x0')) * baseFeeFactor + priority, priority }
 }
 
-function transferOf(
+function readTransferLog(
   log: Static<typeof WireLog>,
   tokens: Tokens,
   count: (text: unknown) => number,

@@ -32,11 +32,16 @@ const pollMsMax = 60 * secondMs
 const stuckAfterMsDefault = 60 * secondMs
 const weiOfGwei = 1_000_000_000n
 
-type Given = Readonly<Record<string, unknown>>
-const isObject = (value: unknown): value is Given =>
+type ChainFields = Readonly<Record<string, unknown>>
+const isObject = (value: unknown): value is ChainFields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-function integerOf(given: Given, name: string, [min, max]: readonly [number, number], missing?: number): number {
+function readInteger(
+  given: ChainFields,
+  name: string,
+  [min, max]: readonly [number, number],
+  missing?: number,
+): number {
   const value = given[name] ?? missing
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max
     ? value
@@ -44,7 +49,7 @@ function integerOf(given: Given, name: string, [min, max]: readonly [number, num
 }
 
 /** Reads an object whose keys are tokens. */
-function byToken<T>(
+function readByToken<T>(
   given: unknown,
   name: string,
   read: (value: unknown, currency: Currency) => T,
@@ -58,13 +63,13 @@ function byToken<T>(
   return Object.fromEntries(entries) as Partial<Record<Currency, T>>
 }
 
-function contractOf(value: unknown, currency: Currency): string {
+function readContract(value: unknown, currency: Currency): string {
   if (typeof value !== 'string' || addressProblem(value) !== undefined || value.toLowerCase() === zeroAddress)
     return refuseSetting(`must give the contract address of ${currency}, with its checksum (EIP-55)`)
   return value.toLowerCase()
 }
 
-function minorOf(value: unknown, currency: Currency): Minor {
+function readTokenAmount(value: unknown, currency: Currency): Minor {
   const { digits } = currencies[currency]
   const [, whole, part = ''] = (typeof value === 'string' ? /^(\d{1,9})(?:\.(\d+))?$/.exec(value) : null) ?? []
   if (whole === undefined || part.length > digits)
@@ -72,7 +77,7 @@ function minorOf(value: unknown, currency: Currency): Minor {
   return BigInt(whole + part.padEnd(digits, '0'))
 }
 
-function chainOf(given: unknown): ChainConfig {
+function readChain(given: unknown): ChainConfig {
   if (!isObject(given)) return refuseSetting('must be a list of chains, each an object')
   const unknown = Object.keys(given).find((key) => !(chainKeys as readonly string[]).includes(key))
   if (unknown !== undefined)
@@ -88,20 +93,20 @@ function chainOf(given: unknown): ChainConfig {
     new Set(rpcUrls).size < rpcUrls.length
   )
     return refuseSetting('must give each chain rpcUrls, a list of different URLs of its nodes')
-  const contracts = byToken(tokens, 'tokens', contractOf)
+  const contracts = readByToken(tokens, 'tokens', readContract)
   const different = new Set(Object.values(contracts)).size
   if (different === 0 || different < Object.keys(contracts).length)
     return refuseSetting('must give each chain tokens, each with a different contract')
   return {
-    chainId: integerOf(given, 'chainId', [1, Number.MAX_SAFE_INTEGER]),
+    chainId: readInteger(given, 'chainId', [1, Number.MAX_SAFE_INTEGER]),
     network,
     rpcUrls: rpcUrls as readonly string[],
     tokens: contracts,
-    confirmations: integerOf(given, 'confirmations', [1, confirmationsMax]),
-    pollMs: integerOf(given, 'pollMs', [100, pollMsMax], 2 * secondMs),
-    feeMax: BigInt(integerOf(given, 'maxFeeGwei', [1, 1_000_000])) * weiOfGwei,
-    stuckAfterMs: integerOf(given, 'stuckAfterMs', [1000, 3_600_000], stuckAfterMsDefault),
-    depositMin: byToken(minimumDeposit, 'minimumDeposit', minorOf),
+    confirmations: readInteger(given, 'confirmations', [1, confirmationsMax]),
+    pollMs: readInteger(given, 'pollMs', [100, pollMsMax], 2 * secondMs),
+    feeMax: BigInt(readInteger(given, 'maxFeeGwei', [1, 1_000_000])) * weiOfGwei,
+    stuckAfterMs: readInteger(given, 'stuckAfterMs', [1000, 3_600_000], stuckAfterMsDefault),
+    depositMin: readByToken(minimumDeposit, 'minimumDeposit', readTokenAmount),
   }
 }
 
@@ -110,7 +115,7 @@ function readChains(value: string | undefined): readonly ChainConfig[] {
   if (trimmed === '') return []
   const chains = parse(trimmed.startsWith('[') ? trimmed : readFile(trimmed))
   if (!Array.isArray(chains)) return refuseSetting('must be a list of chains')
-  const read = chains.map(chainOf)
+  const read = chains.map(readChain)
   if (new Set(read.map(({ chainId }) => chainId)).size < read.length)
     return refuseSetting('must name each chain id once')
   return read

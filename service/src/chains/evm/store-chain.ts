@@ -13,34 +13,34 @@ import {
 import type { ErrorKey } from '@partner-payments/wire'
 import type { InstructionKey } from '../../rails/index.ts'
 
-export type Cursor = { readonly blockNumber: number; readonly blockHash: string; readonly headSeen: number }
+export type ChainCursor = { readonly blockNumber: number; readonly blockHash: string; readonly headSeen: number }
 type StoredCursor = { readonly blockNumber: bigint; readonly blockHash: string; readonly headSeen: bigint }
 
-const toCursor = (row: StoredCursor | undefined): Cursor | undefined =>
+const toCursor = (row: StoredCursor | undefined): ChainCursor | undefined =>
   row && { blockNumber: Number(row.blockNumber), blockHash: row.blockHash, headSeen: Number(row.headSeen) }
 
-export async function cursorOf(tx: Tx, connector: string): Promise<Cursor | undefined> {
+export async function readCursor(tx: Tx, connector: string): Promise<ChainCursor | undefined> {
   return toCursor(
-    await tx.row<StoredCursor>(sql`/* rails.cursorOf */
+    await tx.row<StoredCursor>(sql`/* rails.readCursor */
       select block_number, block_hash, head_seen from rails.chain_cursors where connector = ${connector}`),
   )
 }
 
-export async function lockCursor(tx: Tx, connector: string): Promise<Cursor | undefined> {
+export async function lockCursor(tx: Tx, connector: string): Promise<ChainCursor | undefined> {
   return toCursor(
     await tx.row<StoredCursor>(sql`/* rails.lockCursor */
       select block_number, block_hash, head_seen from rails.chain_cursors where connector = ${connector} for update`),
   )
 }
 
-export async function insertCursor(tx: Tx, connector: string, cursor: Cursor): Promise<void> {
+export async function insertCursor(tx: Tx, connector: string, cursor: ChainCursor): Promise<void> {
   await tx.run(sql`/* rails.insertCursor */
     insert into rails.chain_cursors (connector, block_number, block_hash, head_seen)
     values (${connector}, ${cursor.blockNumber}, ${cursor.blockHash}, ${cursor.headSeen})
     on conflict (connector) do nothing`)
 }
 
-export function moveCursor(tx: Tx, connector: string, { blockNumber, blockHash, headSeen }: Cursor): void {
+export function moveCursor(tx: Tx, connector: string, { blockNumber, blockHash, headSeen }: ChainCursor): void {
   tx.later(sql`/* rails.moveCursor */
     update rails.chain_cursors set block_number = ${blockNumber}, block_hash = ${blockHash}, head_seen = ${headSeen}
     where connector = ${connector}`)
@@ -56,13 +56,13 @@ export async function blocksRead(
   return rows.map(({ number, hash }) => ({ number: Number(number), hash }))
 }
 
-type Block = { readonly number: number; readonly hash: string }
-const newBlocks = insertBy<Block & { readonly connector: string }>(
+type BlockHash = { readonly number: number; readonly hash: string }
+const newBlocks = insertBy<BlockHash & { readonly connector: string }>(
   { connector: 'text', number: 'bigint', hash: 'text' },
   [['connector']],
 )
 
-export function insertBlocks(tx: Tx, connector: string, blocks: readonly Block[]): void {
+export function insertBlocks(tx: Tx, connector: string, blocks: readonly BlockHash[]): void {
   const rows = blocks.map((block) => ({ ...block, connector }))
   tx.later(sql`/* rails.insertBlocks */
     insert into rails.chain_blocks (connector, number, hash) ${newBlocks(tx, rows)}
@@ -105,7 +105,7 @@ export function putCredit(tx: Tx, connector: string, row: Omit<CreditRow, 'booki
         else chain_credits.status end`)
 }
 
-const facts = sql`partner_id, id, currency, amount, account, counterparty, transaction_hash, block_number, status, bookings`
+const creditColumns = sql`partner_id, id, currency, amount, account, counterparty, transaction_hash, block_number, status, bookings`
 
 /** Lists credits in blocks above `block`. */
 export function creditsAbove(tx: Tx, connector: string, block: number): Promise<readonly CreditRow[]> {
@@ -113,7 +113,7 @@ export function creditsAbove(tx: Tx, connector: string, block: number): Promise<
     dueWork(
       'finds the credits that a reorganisation undid, by the index of their blocks',
       (whose) => sql`/* rails.creditsAbove */
-        select ${facts} from rails.chain_credits
+        select ${creditColumns} from rails.chain_credits
         where connector = ${connector} and block_number > ${block} and status in ('Seen', 'Small', 'Booked', 'Doubted')
           and ${whose()}`,
     ),
@@ -131,7 +131,7 @@ export function creditsUpTo(
     dueWork(
       'finds the credits of a chain that are to be booked or taken back, by the index of their blocks',
       (whose) => sql`/* rails.creditsUpTo */
-        select ${facts} from rails.chain_credits
+        select ${creditColumns} from rails.chain_credits
         where connector = ${connector} and status = ${status} and status in ('Seen', 'Small', 'Booked', 'Doubted')
           and block_number <= ${block} and ${whose()} order by block_number, id`,
     ),
@@ -224,7 +224,7 @@ export async function oldestChainNotification(tx: Tx, connector: string): Promis
 // The SQL of the transfers that a chain connector sends.
 
 export type TransferEnd = 'Settled' | 'Failed'
-export type Transfer = InstructionKey & {
+export type PendingTransfer = InstructionKey & {
   readonly connector: string
   readonly recipient: string
   readonly currency: Currency
@@ -298,26 +298,26 @@ export type StoredAnswer = InstructionKey & {
   readonly reasonCode: string | null
 }
 
-export function answersOf(
+export function listAnswers(
   tx: Tx,
   connector: string,
   keys: readonly InstructionKey[],
 ): Promise<readonly StoredAnswer[]> {
-  return tx.rows(sql`/* rails.answersOf */
+  return tx.rows(sql`/* rails.listAnswers */
     select partner_id, id, status, transaction_hash, error_key, error_details, reason_code from rails.chain_transfers
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
       and connector = ${connector}`)
 }
 
-const transferFacts = sql`partner_id, id, connector, recipient, currency, amount, sender, nonce, gas, reported, sent_at`
+const transferColumns = sql`partner_id, id, connector, recipient, currency, amount, sender, nonce, gas, reported, sent_at`
 
 /** Lists open transfers of all partners, in the order of their nonces. */
-export function openTransfers(tx: Tx, connector: string, transfersMax: number): Promise<readonly Transfer[]> {
-  return tx.rows<Transfer>(
+export function openTransfers(tx: Tx, connector: string, transfersMax: number): Promise<readonly PendingTransfer[]> {
+  return tx.rows<PendingTransfer>(
     dueWork(
       'finds the transfers of a chain that have no end, without a lock',
       (whose) => sql`/* rails.openTransfers */
-        select ${transferFacts} from rails.chain_transfers
+        select ${transferColumns} from rails.chain_transfers
         where connector = ${connector} and status = 'Pending' and ${whose()} order by nonce limit ${transfersMax}`,
     ),
   )
@@ -336,7 +336,7 @@ export async function openAmount(tx: Tx, connector: string, currency: Currency):
   return rows.reduce((sum, { amount }) => sum + amount, 0n)
 }
 
-export type Attempt = {
+export type TransferAttempt = {
   readonly attempt: number
   readonly hash: string
   readonly signed: string
@@ -346,14 +346,14 @@ export type Attempt = {
 }
 
 /** Lists the attempts of a transfer, oldest first. */
-export function attemptsOf(tx: Tx, { partnerId, id }: InstructionKey): Promise<readonly Attempt[]> {
-  return tx.rows<Attempt>(sql`/* rails.attemptsOf */
+export function listAttempts(tx: Tx, { partnerId, id }: InstructionKey): Promise<readonly TransferAttempt[]> {
+  return tx.rows<TransferAttempt>(sql`/* rails.listAttempts */
     select attempt, hash, signed, fee_max, fee_priority, made_at from rails.chain_attempts
     where partner_id = ${partnerId} and transfer_id = ${id} order by attempt`)
 }
 
 /** Stores an attempt. Returns 1, or 0 if another worker has already stored it. */
-export function insertAttempt(tx: Tx, { partnerId, id }: InstructionKey, row: Attempt): Promise<number> {
+export function insertAttempt(tx: Tx, { partnerId, id }: InstructionKey, row: TransferAttempt): Promise<number> {
   return tx.run(sql`/* rails.insertAttempt */
     insert into rails.chain_attempts (partner_id, transfer_id, attempt, hash, signed, fee_max, fee_priority, made_at)
     values (${partnerId}, ${id}, ${row.attempt}, ${row.hash}, ${row.signed}, ${row.feeMax}, ${row.feePriority},
@@ -362,8 +362,8 @@ export function insertAttempt(tx: Tx, { partnerId, id }: InstructionKey, row: At
 }
 
 /** Marks a transfer as sent. Partners can look up the transaction by `hash`, that of the newest attempt, while it waits. */
-export async function noteSent(tx: Tx, { partnerId, id }: InstructionKey, hash: string, now: Date): Promise<void> {
-  await tx.run(sql`/* rails.noteSent */
+export async function markSent(tx: Tx, { partnerId, id }: InstructionKey, hash: string, now: Date): Promise<void> {
+  await tx.run(sql`/* rails.markSent */
     update rails.chain_transfers set sent_at = ${now}, transaction_hash = ${hash}, updated_at = ${now}
     where partner_id = ${partnerId} and id = ${id} and status = 'Pending'`)
 }
@@ -393,8 +393,8 @@ export function endedAbove(tx: Tx, connector: string, block: number): Promise<re
   )
 }
 
-export async function reopen(tx: Tx, { partnerId, id }: InstructionKey, now: Date): Promise<void> {
-  await tx.run(sql`/* rails.reopen */
+export async function reopenTransfer(tx: Tx, { partnerId, id }: InstructionKey, now: Date): Promise<void> {
+  await tx.run(sql`/* rails.reopenTransfer */
     update rails.chain_transfers set status = 'Pending', mined_block = null, sent_at = null, updated_at = ${now}
     where partner_id = ${partnerId} and id = ${id} and status <> 'Refused'`)
 }
@@ -449,8 +449,8 @@ export function keyByName(tx: Tx, name: KeyName): Promise<KeyRow | undefined> {
     select name, public_key, secret_sealed from rails.chain_keys where name = ${name}`)
 }
 
-export function keys(tx: Tx): Promise<readonly Omit<KeyRow, 'secretSealed'>[]> {
-  return tx.rows(sql`/* rails.keys */ select name, public_key from rails.chain_keys order by name`)
+export function listKeys(tx: Tx): Promise<readonly Omit<KeyRow, 'secretSealed'>[]> {
+  return tx.rows(sql`/* rails.listKeys */ select name, public_key from rails.chain_keys order by name`)
 }
 
 // The SQL that erases the personal data of transfers after its retention.

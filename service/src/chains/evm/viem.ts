@@ -80,7 +80,7 @@ export async function signWithPrivateKey(hash: string, privateKey: string): Prom
   return { r, s, yParity: yParity === 1 ? 1 : 0 }
 }
 
-export const addressOf = (privateKey: string): string => privateKeyToAddress(hex(privateKey)).toLowerCase()
+export const privateKeyAddress = (privateKey: string): string => privateKeyToAddress(hex(privateKey)).toLowerCase()
 
 /** BIP-44 for Ethereum, hardened down to the account, so that addresses can be derived from the account's public key. */
 const accountPath = "m/44'/60'/0'/0"
@@ -99,7 +99,7 @@ export function deriveAddress(publicKey: string, index: number): string {
 }
 
 /** Returns the address whose key has signed a personal message (EIP-191), in lower case; undefined if it is not a signature. */
-export const signerOf = async (message: string, signature: string): Promise<string | undefined> =>
+export const recoverSigner = async (message: string, signature: string): Promise<string | undefined> =>
   recoverMessageAddress({ message, signature: hex(signature) }).then(
     (address) => address.toLowerCase(),
     () => undefined,

@@ -6,7 +6,7 @@ import type { BodyOf } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, Refusal, refuseField } from '../../kernel/api/index.ts'
 import { after, type Clock, type Currency, hourMs, type Minor, newId } from '../../kernel/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
-import { addressProblem, checksummed } from '../../rails/index.ts'
+import { addressProblem, checksumAddress } from '../../rails/index.ts'
 import type { Rates } from '../../rates/index.ts'
 import type { Customers } from '../../parties/customers/index.ts'
 import * as store from './store.ts'
@@ -15,14 +15,14 @@ export type OwnershipProof = Omit<store.OwnershipProof, 'status'> & {
   readonly status: store.OwnershipProof['status'] | 'Expired'
 }
 /** The external wallet of a payment. `customerId` is null for the partner's own payments. */
-export type WalletOfPayment = {
+export type PaymentWallet = {
   readonly partnerId: string
   readonly customerId: string | null
   /** Lower case. */
   readonly address: string
 }
 
-export type WalletPayment = WalletOfPayment & { readonly amount: Minor; readonly currency: Currency }
+export type WalletPayment = PaymentWallet & { readonly amount: Minor; readonly currency: Currency }
 
 export type Ownership = {
   /** Creates a proof to be signed, or a declaration of the wallet's provider. Refuses: validation_failed (address), not_found (/customerId). */
@@ -72,7 +72,7 @@ const signedWithinMs = 24 * hourMs
 export function createOwnership(deps: OwnershipDeps): Ownership {
   const { db, clock, cursors, customers, partnerName, signerOf } = deps
   const listName = (partnerId: string) => `ownership-proofs:${partnerId}`
-  const shown = (proof: store.OwnershipProof): OwnershipProof =>
+  const withExpiry = (proof: store.OwnershipProof): OwnershipProof =>
     proof.expiresAt !== null && proof.status === 'Requested' && proof.expiresAt <= clock.now()
       ? { ...proof, status: 'Expired' }
       : proof
@@ -91,7 +91,7 @@ export function createOwnership(deps: OwnershipDeps): Ownership {
             ? {
                 ...owner,
                 status: 'Requested',
-                message: messageOf(await partnerName(tx, partnerId), { ...owner, expiresAt }),
+                message: proofMessage(await partnerName(tx, partnerId), { ...owner, expiresAt }),
                 vasp: null,
                 expiresAt,
                 provedAt: null,
@@ -112,9 +112,9 @@ export function createOwnership(deps: OwnershipDeps): Ownership {
             code: 'invalid_value',
             message: 'cannot be signed: a provider keeps the wallet',
           })
-        if (shown(row).status === 'Expired') throw new Refusal('ownership_proof_expired')
+        if (withExpiry(row).status === 'Expired') throw new Refusal('ownership_proof_expired')
         const signer = await signerOf(message, signature)
-        if (signer !== address) throw notOfWallet(signer, address)
+        if (signer !== address) throw refuseSignature(signer, address)
         const provedAt = clock.now()
         await store.proveOwnership(tx, partnerId, { id, signature: signature.toLowerCase(), provedAt })
         return { ...row, status: 'Proved', signature, provedAt }
@@ -122,7 +122,7 @@ export function createOwnership(deps: OwnershipDeps): Ownership {
     get: async (partnerId, id) => {
       const proof = await store.proofById(db, partnerId, id)
       if (proof === undefined) throw notFound('ownership proof')
-      return shown(proof)
+      return withExpiry(proof)
     },
     list: async (partnerId, { customerId: ref, address, ...query }) => {
       const request = cursors.read(listName(partnerId), query)
@@ -133,21 +133,21 @@ export function createOwnership(deps: OwnershipDeps): Ownership {
         ...(address === undefined ? {} : { address: readAddress(address, '/query/address') }),
       }
       const rows = await store.listProofs(db, partnerId, filter, request)
-      return cursors.page(listName(partnerId), request, rows.map(shown))
+      return cursors.page(listName(partnerId), request, rows.map(withExpiry))
     },
     areMissing: async (tx, payments) => {
       const { proofAbove } = deps
       if (proofAbove === undefined || payments.length === 0) return payments.map(() => false)
       const convert = await deps.converter(tx)
       const large = payments.filter((payment) => (convert(payment, 'EUR')?.amount ?? proofAbove + 1n) > proofAbove)
-      const known = large.length === 0 ? new Set() : new Set((await store.knownWallets(tx, large)).map(keyOf))
+      const known = large.length === 0 ? new Set() : new Set((await store.provedWallets(tx, large)).map(keyOf))
       return payments.map((payment) => large.includes(payment) && !known.has(keyOf(payment)))
     },
     erase: store.eraseProofs,
   }
 }
 
-const keyOf = ({ partnerId, customerId, address }: WalletOfPayment) => `${partnerId} ${customerId} ${address}`
+const keyOf = ({ partnerId, customerId, address }: PaymentWallet) => `${partnerId} ${customerId} ${address}`
 
 function readAddress(given: string, pointer: string): string {
   const problem = addressProblem(given)
@@ -160,7 +160,7 @@ function readAddress(given: string, pointer: string): string {
 }
 
 /** Writes the message to be signed. It names the address, so that a signature does not prove another wallet of the same key. */
-function messageOf(
+function proofMessage(
   partnerName: string,
   {
     id,
@@ -174,8 +174,8 @@ function messageOf(
 ): string {
   const payments = customerId === null ? '' : ` of customer ${customerId}`
   return [
-    `I control the wallet ${checksummed(address)}.`,
-    `This proves it to ${partnerName.replaceAll(/\s+/g, ' ')}, for payments${payments}. It does not move money.`,
+    `I control the wallet ${checksumAddress(address)}.`,
+    `This proves it to ${partnerName.replaceAll(/\s+/g, ' ')}, for payments${payments}. It moves no money.`,
     '',
     `Proof: ${id}`,
     `Made: ${createdAt.toISOString()}`,
@@ -183,12 +183,12 @@ function messageOf(
   ].join('\n')
 }
 
-const notOfWallet = (signer: string | undefined, address: string): Refusal =>
+const refuseSignature = (signer: string | undefined, address: string): Refusal =>
   refuseField({
     pointer: '/signature',
     code: 'invalid_value',
     message:
       signer === undefined
         ? 'is not a secp256k1 signature'
-        : `is of ${checksummed(signer)}, not of ${checksummed(address)}, or signs another text than \`message\``,
+        : `is of ${checksumAddress(signer)}, not of ${checksumAddress(address)}, or signs another text than \`message\``,
   })

@@ -3,7 +3,7 @@ import type { BodyOf, QueryOf } from '@partner-payments/wire'
 import { notFound, type Page, readCurrency, Refusal } from '../../kernel/api/index.ts'
 import { type Currency, type Minor, newId, partnerKey, present } from '../../kernel/index.ts'
 import { inTransaction, type Tx } from '../../postgres/index.ts'
-import { type ChainNetwork, checksummed, type ChooseConnector, type Received as Sum } from '../../rails/index.ts'
+import { type ChainNetwork, checksumAddress, type ChooseConnector, type WalletView as Sum } from '../../rails/index.ts'
 import type { Customers } from '../../parties/customers/index.ts'
 import { createOwnership, type Ownership, type OwnershipDeps } from './ownership.ts'
 import * as store from './store.ts'
@@ -58,12 +58,12 @@ type WalletsDeps = OwnershipDeps & {
 export function createWallets(deps: WalletsDeps): Wallets {
   const { db, cursors, customers, networks, chooseConnector } = deps
   const listName = (partnerId: string) => `wallets:${partnerId}`
-  const make = createMake(deps)
+  const make = createWalletMaker(deps)
 
   return {
     create: async (partnerId, input, outerTx) => {
       const currency = readCurrency(input.currency)
-      const network = networkFor(networks, chooseConnector, { partnerId, currency })
+      const network = chooseNetwork(networks, chooseConnector, { partnerId, currency })
       return inTransaction(db, outerTx, async (tx) => {
         const received = async (wallet: Wallet) => {
           const [one] = await withReceived(deps, tx, partnerId, [wallet])
@@ -73,7 +73,7 @@ export function createWallets(deps: WalletsDeps): Wallets {
         const customer = ref === undefined ? null : await customers.hold(tx, partnerId, ref, '/customerId')
         const customerId = customer?.id ?? null
         const ownerId = customerId ?? partnerId
-        const existing = await store.byOwner(tx, partnerId, ownerId, currency)
+        const existing = await store.walletByOwner(tx, partnerId, ownerId, currency)
         if (existing !== undefined) return { ...(await received(existing)), isNew: false }
         if (customerId !== null)
           await customers.requireCapability(tx, partnerId, customerId, 'OpenAccount', {
@@ -89,11 +89,11 @@ export function createWallets(deps: WalletsDeps): Wallets {
       const customerId = ref === undefined ? undefined : await customers.idOf(db, partnerId, ref)
       if (ref !== undefined && customerId === undefined) return { data: [], nextCursor: null, hasMore: false }
       const filter = customerId === undefined ? query : { ...query, customerId }
-      const rows = await store.list(db, partnerId, filter, request)
+      const rows = await store.listWallets(db, partnerId, filter, request)
       return cursors.page(listName(partnerId), request, await withReceived(deps, db, partnerId, rows))
     },
     get: async (partnerId, id) => {
-      const wallet = await store.byId(db, partnerId, id)
+      const wallet = await store.walletById(db, partnerId, id)
       if (wallet === undefined) throw notFound('wallet')
       const [found] = await withReceived(deps, db, partnerId, [wallet])
       return present(found, `no received sum for wallet ${id}`)
@@ -103,7 +103,7 @@ export function createWallets(deps: WalletsDeps): Wallets {
     ownersOf: async (tx, addresses) =>
       addresses.length === 0
         ? new Map()
-        : new Map((await store.ownersOfAddresses(tx, addresses)).map(({ address, ...owner }) => [address, owner])),
+        : new Map((await store.addressOwners(tx, addresses)).map(({ address, ...owner }) => [address, owner])),
   }
 }
 
@@ -113,7 +113,7 @@ type NewWallet = Pick<Wallet, 'ownerId' | 'customerId' | 'currency'> & { readonl
  * Derives the next address and stores the wallet. Of two calls for the same owner, the second waits for the lock and then
  * finds the wallet of the first.
  */
-function createMake({ clock, addressAt, addressKey }: WalletsDeps) {
+function createWalletMaker({ clock, addressAt, addressKey }: WalletsDeps) {
   return async (tx: Tx, partnerId: string, { ownerId, customerId, currency, network }: NewWallet): Promise<Wallet> => {
     const publicKey = await addressKey(tx)
     if (publicKey === undefined)
@@ -122,7 +122,7 @@ function createMake({ clock, addressAt, addressKey }: WalletsDeps) {
         'The service has no key for wallet addresses. Ask the operator to create it.',
       )
     const addressIndex = await store.lockIndex(tx, publicKey)
-    const existing = await store.byOwner(tx, partnerId, ownerId, currency)
+    const existing = await store.walletByOwner(tx, partnerId, ownerId, currency)
     if (existing !== undefined) return existing
     const wallet: Wallet = {
       id: newId(),
@@ -137,7 +137,7 @@ function createMake({ clock, addressAt, addressKey }: WalletsDeps) {
       addressIndex,
       createdAt: clock.now(),
     }
-    await store.insert(tx, partnerId, wallet)
+    await store.insertWallet(tx, partnerId, wallet)
     await store.setNextIndex(tx, publicKey, addressIndex + 1)
     return wallet
   }
@@ -159,13 +159,13 @@ async function withReceived(
   return wallets.map((wallet) => ({
     id: wallet.id,
     wallet,
-    address: checksummed(wallet.address),
+    address: checksumAddress(wallet.address),
     received: byKey.get(partnerKey(wallet.address, wallet.currency)) ?? 0n,
   }))
 }
 
 /** Chooses the chain of the partner's wallets. Refuses: currency_not_supported. */
-export function networkFor(
+export function chooseNetwork(
   networks: readonly ChainNetwork[],
   chooseConnector: ChooseConnector,
   { partnerId, currency }: { readonly partnerId: string; readonly currency: Currency },

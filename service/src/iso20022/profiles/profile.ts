@@ -3,7 +3,7 @@
  * of the market with their sources, which tests check against written files.
  */
 import { amountText, type Currency } from '../../kernel/index.ts'
-import { messageElements, namespaceOf } from '../messages.ts'
+import { messageElements, messageNamespace } from '../messages.ts'
 import type { CreditTransfer, CreditTransferInitiation, PaymentBatch } from '../model.ts'
 import { declaration, element, optional, wrapped, xmlText } from '../xml/text.ts'
 import {
@@ -78,12 +78,12 @@ function controlSum(transfers: Iterable<CreditTransfer>): { readonly count: numb
   let sum = 0n
   for (const { money } of transfers) {
     count += 1
-    sum += money.minor * 10n ** BigInt(sumDigits - digitsOf(money.currency))
+    sum += money.minor * 10n ** BigInt(sumDigits - fractionDigits(money.currency))
   }
   return { count, sum: amountText(sum, 'EUR') }
 }
 
-const digitsOf = (currency: Currency): number => amountText(0n, currency).length - '0.'.length
+const fractionDigits = (currency: Currency): number => amountText(0n, currency).length - '0.'.length
 
 const transferXml = (transfer: CreditTransfer, edition: Edition): string =>
   element(
@@ -134,7 +134,7 @@ function batchHead(batch: PaymentBatch, edition: Edition): string {
 /** Formats a time such as `2026-11-25T09:00:00Z`. */
 const withoutMilliseconds = (at: Date): string => at.toISOString().replace(/\.\d{3}Z$/, 'Z')
 
-function editionOf({ message, addressLinesUntil = '' }: Pain001Form, { executionDate }: PaymentBatch): Edition {
+function messageEdition({ message, addressLinesUntil = '' }: Pain001Form, { executionDate }: PaymentBatch): Edition {
   if (message === 'pain.001.001.09') return '2019'
   return executionDate.slice(0, dayChars) <= addressLinesUntil ? '2009 lines' : '2009'
 }
@@ -148,7 +148,7 @@ export function* pain001Xml(initiation: CreditTransferInitiation, form: Pain001F
   const { count, sum } = controlSum(batches.flatMap(({ transfers }) => transfers))
   const message = messageElements['pain.001']
   let part =
-    `${declaration}<Document xmlns="${namespaceOf(form.message)}"><${message}>` +
+    `${declaration}<Document xmlns="${messageNamespace(form.message)}"><${message}>` +
     element(
       'GrpHdr',
       element('MsgId', xmlText(messageId)) +
@@ -158,7 +158,7 @@ export function* pain001Xml(initiation: CreditTransferInitiation, form: Pain001F
         element('InitgPty', partyContent(initiator, form.message === 'pain.001.001.03' ? '2009' : '2019')),
     )
   for (const batch of batches) {
-    const edition = editionOf(form, batch)
+    const edition = messageEdition(form, batch)
     part += `\n<PmtInf>${batchHead(batch, edition)}`
     for (const transfer of batch.transfers) {
       part += `\n${transferXml(transfer, edition)}`
@@ -188,7 +188,7 @@ export type RuleSource = {
 }
 
 /** A requirement for the element in each of its contexts. */
-type Demand =
+type RuleDemand =
   | { readonly is: 'present' }
   | { readonly is: 'absent' }
   | { readonly is: 'oneOf'; readonly values: readonly string[] }
@@ -202,7 +202,7 @@ export type Rule = {
   readonly within: string
   /** The path of the element or attribute in a context: `Amt/InstdAmt/@Ccy`. */
   readonly element: string
-  readonly demand: Demand
+  readonly demand: RuleDemand
   /** The kinds of payments to which the rule applies. Absent: all. */
   readonly kinds?: readonly PaymentKind[]
   /** The first and last execution day of the rule, `YYYY-MM-DD`. Absent: unlimited. */

@@ -1,5 +1,5 @@
 /** Writes camt.052.001.08, camt.053.001.08 and camt.054.001.08. */
-import { messageElements, namespaceOf, reportElements } from '../messages.ts'
+import { messageElements, messageNamespace, reportElements } from '../messages.ts'
 import type {
   Balance,
   BankEntry,
@@ -237,7 +237,7 @@ export function* accountReportXml(parts: Iterable<ReportPart>): Generator<string
     const { statement, information } = reportElements[kind]
     if (part.kind === 'head') {
       kind = part.head.kind
-      yield `<Document xmlns="${namespaceOf(`${kind}.001.08`)}"><${messageElements[kind]}>${headXml(part.head)}`
+      yield `<Document xmlns="${messageNamespace(`${kind}.001.08`)}"><${messageElements[kind]}>${headXml(part.head)}`
     } else if (part.kind === 'statement') yield `\n<${statement}>${statementXml(part.statement, kind)}`
     else if (part.kind === 'entry') yield `\n${entryXml(part.entry)}`
     else yield `${optional(information, part.information)}</${statement}>`

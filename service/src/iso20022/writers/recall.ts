@@ -1,5 +1,5 @@
 /** Writes recalls (camt.055, camt.056) and their answers (camt.029). */
-import { messageElements, namespaceOf } from '../messages.ts'
+import { messageElements, messageNamespace } from '../messages.ts'
 import type { Agent, Party, Recall, RecallAnswer } from '../model.ts'
 import { declaration, element, optional, wrapped, xmlText } from '../xml/text.ts'
 import { agentContent, amountXml, dateXml, partyContent, reasonXml } from './values.ts'
@@ -27,7 +27,7 @@ const originalGroup = ({ originalMessageId, originalMessageName }: Recall): stri
   element('OrgnlMsgId', xmlText(originalMessageId)) + element('OrgnlMsgNmId', xmlText(originalMessageName))
 
 /** Writes the reason. Splits a longer text into several lines, which a reader joins. */
-function reasonOf({ originator }: Recall, { reason, text = '' }: Transfer): string {
+function recallReasonXml({ originator }: Recall, { reason, text = '' }: Transfer): string {
   const characters = Array.from(text)
   const lines = Array.from({ length: Math.ceil(characters.length / infoChars) }, (_, index) =>
     characters.slice(index * infoChars, (index + 1) * infoChars).join(''),
@@ -45,7 +45,7 @@ const customerTransfer = (recall: Recall, transfer: Transfer): string =>
       optional('OrgnlUETR', transfer.uetr) +
       amountXml('OrgnlInstdAmt', transfer.money) +
       dateXml('OrgnlReqdExctnDt', transfer.executionDate) +
-      reasonOf(recall, transfer),
+      recallReasonXml(recall, transfer),
   )
 
 /** Writes PaymentTransaction106: a request between banks. */
@@ -60,14 +60,14 @@ const bankTransfer = (recall: Recall, transfer: Transfer): string =>
       optional('OrgnlUETR', transfer.uetr) +
       amountXml('OrgnlIntrBkSttlmAmt', transfer.money) +
       optional('OrgnlIntrBkSttlmDt', transfer.executionDate) +
-      reasonOf(recall, transfer),
+      recallReasonXml(recall, transfer),
   )
 
 /** Writes camt.055.001.08 or camt.056.001.08. */
 export function* recallXml(recall: Recall): Generator<string> {
   const { kind, messageId, assigner, assignee, createdAt, caseId, transfers } = recall
   const message = messageElements[kind]
-  yield `${declaration}<Document xmlns="${namespaceOf(`${kind}.001.08`)}"><${message}>`
+  yield `${declaration}<Document xmlns="${messageNamespace(`${kind}.001.08`)}"><${message}>`
   yield assignment(messageId, partyChoice(assigner), agentChoice(assignee), createdAt.toISOString())
   yield element('Case', element('Id', xmlText(caseId)) + element('Cretr', partyChoice(assigner)))
   yield element('CtrlData', element('NbOfTxs', String(transfers.length)))
@@ -97,7 +97,7 @@ const answerXml = (answer: Answer): string =>
 const unnamedCreator = element('Cretr', partyChoice({ name: absent }))
 
 /** Groups consecutive payments of one batch. */
-function runs(transfers: readonly Answer[]): readonly (readonly Answer[])[] {
+function splitByBatch(transfers: readonly Answer[]): readonly (readonly Answer[])[] {
   const found: Answer[][] = []
   for (const transfer of transfers) {
     const last = found.at(-1)
@@ -123,12 +123,12 @@ function groupXml(answer: RecallAnswer): string {
 export function* recallAnswerXml(answer: RecallAnswer): Generator<string> {
   const message = messageElements['camt.029']
   const unnamed = partyChoice({ name: absent })
-  yield `${declaration}<Document xmlns="${namespaceOf('camt.029.001.09')}"><${message}>`
+  yield `${declaration}<Document xmlns="${messageNamespace('camt.029.001.09')}"><${message}>`
   yield assignment(answer.messageId, unnamed, unnamed, answer.createdAt)
   if (answer.caseId !== undefined) yield element('RslvdCase', element('Id', xmlText(answer.caseId)) + unnamedCreator)
   yield element('Sts', optional('Conf', answer.confirmation))
   let group = groupXml(answer)
-  for (const run of runs(answer.transfers)) {
+  for (const run of splitByBatch(answer.transfers)) {
     const batchId = run[0]?.originalBatchId
     const transfers = run.map((transfer) => `\n${answerXml(transfer)}`).join('')
     const content =

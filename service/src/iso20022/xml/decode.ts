@@ -1,7 +1,7 @@
 /** Decodes bytes to text. The byte order mark decides the encoding, or else the XML declaration, or else it is UTF-8. */
 import { type Limits, MessageProblem, type Source } from '../source.ts'
 
-export type Where = { readonly path: string; readonly line: number }
+export type TextPosition = { readonly path: string; readonly line: number }
 
 /** A declaration is ASCII in each of the encodings below (XML 1.0, appendix F). */
 const declaration = /^\s*<\?xml\s[^>]*?\bencoding\s*=\s*(?:"([^"]*)"|'([^']*)')/
@@ -48,7 +48,7 @@ const startsWith = (bytes: Uint8Array, ...expected: readonly number[]): boolean 
   expected.every((byte, index) => bytes[index] === byte)
 
 /** Returns the name of the decoder, or the problem. */
-function encodingOf(head: Uint8Array): { readonly name: string } | { readonly problem: string } {
+function detectEncoding(head: Uint8Array): { readonly name: string } | { readonly problem: string } {
   if (startsWith(head, 0xef, 0xbb, 0xbf)) return { name: 'utf-8' }
   if (startsWith(head, 0xff, 0xfe, 0, 0) || startsWith(head, 0, 0, 0xfe, 0xff))
     return { problem: 'UTF-32 is not supported' }
@@ -64,7 +64,7 @@ function encodingOf(head: Uint8Array): { readonly name: string } | { readonly pr
 }
 
 /** Yields chunks of at most `bytesMax` bytes in total. The first chunk contains the whole declaration. */
-async function* bounded(source: Source, { bytesMax }: Limits, where: () => Where): AsyncGenerator<Uint8Array> {
+async function* bounded(source: Source, { bytesMax }: Limits, where: () => TextPosition): AsyncGenerator<Uint8Array> {
   let bytes = 0
   let head: Uint8Array | undefined = new Uint8Array()
   for await (const chunk of source) {
@@ -82,14 +82,14 @@ async function* bounded(source: Source, { bytesMax }: Limits, where: () => Where
 }
 
 /** Converts ends of lines to line feeds (XML 1.0, section 2.11). */
-const endsOfLines = (text: string): string => (text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text)
+const normaliseLineEnds = (text: string): string => (text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text)
 
 /** Decodes a message in parts, without the byte order mark. `where` returns the position that was read. */
-export async function* decoded(source: Source, limits: Limits, where: () => Where): AsyncGenerator<string> {
+export async function* decoded(source: Source, limits: Limits, where: () => TextPosition): AsyncGenerator<string> {
   let decoder: TextDecoder | undefined
   let pending = ''
   for await (const bytes of bounded(source, limits, where)) {
-    decoder ??= decoderOf(bytes, where)
+    decoder ??= createDecoder(bytes, where)
     try {
       pending += decoder.decode(bytes, { stream: true })
     } catch {
@@ -99,20 +99,20 @@ export async function* decoded(source: Source, limits: Limits, where: () => Wher
       throw new MessageProblem('encoding', `a byte after this line is not iso-8859-2, perhaps windows-1250`, where())
     if (pending.length < charsMin) continue
     const isHeld = pending.charCodeAt(pending.length - 1) === carriageReturn
-    yield endsOfLines(isHeld ? pending.slice(0, -1) : pending)
+    yield normaliseLineEnds(isHeld ? pending.slice(0, -1) : pending)
     pending = isHeld ? '\r' : ''
   }
-  yield endsOfLines(pending + remainder(decoder))
+  yield normaliseLineEnds(pending + flushDecoder(decoder))
 }
 
-function decoderOf(head: Uint8Array, where: () => Where): TextDecoder {
-  const encoding = encodingOf(head)
+function createDecoder(head: Uint8Array, where: () => TextPosition): TextDecoder {
+  const encoding = detectEncoding(head)
   if ('problem' in encoding) throw new MessageProblem('encoding', encoding.problem, where())
   return new TextDecoder(encoding.name, { fatal: true })
 }
 
 /** Ends the decoding. Returns U+FFFD for an incomplete last character: the scanner then finds that the document is truncated. */
-function remainder(decoder: TextDecoder | undefined): string {
+function flushDecoder(decoder: TextDecoder | undefined): string {
   try {
     return decoder?.decode() ?? ''
   } catch {

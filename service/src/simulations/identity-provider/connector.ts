@@ -35,15 +35,15 @@ export function createSimulatedIdentityProvider(deps: SimulatedIdentityDeps): Id
       const { status, text } = await call(deps, '/v1/sessions', { method: 'POST', body, signal })
       if (status === 400 || status === 422) throw new IdentityRefused(`the provider answered ${status}`)
       if (status !== 200) throw new Error(`the identity provider answered ${status}`)
-      const { session, url, expiresAt } = answerOf(text, Started)
-      return { providerSession: session, url: urlOf(url), expiresAt: timeOf(expiresAt) }
+      const { session, url, expiresAt } = readAnswer(text, StartedSession)
+      return { providerSession: session, url: checkUrl(url), expiresAt: readTime(expiresAt) }
     },
     report: async (providerSession, signal) => {
       const path = `/v1/sessions/${encodeURIComponent(providerSession)}`
       const { status, text } = await call(deps, path, { method: 'GET', signal })
       if (status === 404) return undefined
       if (status !== 200) throw new Error(`the identity provider answered ${status}`)
-      return readReport(answerOf(text, Report))
+      return readReport(readAnswer(text, Report))
     },
     erase: async ({ reference }, signal) => {
       const path = `/v1/references/${encodeURIComponent(reference)}`
@@ -78,16 +78,16 @@ async function call(
   return { status: response.status, text: Buffer.concat(parts).toString('utf8') }
 }
 
-const invalid = (form: string) => new Error(`the answer of the identity provider does not have a valid ${form}`)
+const invalidAnswer = (form: string) => new Error(`the answer of the identity provider does not have a valid ${form}`)
 
-function answerOf<S extends TSchema>(text: string, schema: S): Static<S> {
+function readAnswer<S extends TSchema>(text: string, schema: S): Static<S> {
   const answer = readForeign(text, schema, answerBytesMax)
-  if (answer === undefined) throw invalid('format')
+  if (answer === undefined) throw invalidAnswer('format')
   return answer
 }
 
 const text = Type.String({ minLength: 1, maxLength: 2048 })
-const Started = Type.Object({ session: text, url: text, expiresAt: text })
+const StartedSession = Type.Object({ session: text, url: text, expiresAt: text })
 const version = Type.Integer({ minimum: 1 })
 const nullable = (pattern: string) => Type.Optional(Type.Union([Type.String({ pattern }), Type.Null()]))
 const evidence = Type.Object({
@@ -110,14 +110,14 @@ const Report = Type.Union([
 const Hint = Type.Object({ reference: text, version })
 
 /** Checks a URL for a browser. Refuses `javascript:` and similar schemes. */
-function urlOf(given: string): string {
-  if (!/^https?:$/.test(URL.parse(given)?.protocol ?? '')) throw invalid('http or https url')
+function checkUrl(given: string): string {
+  if (!/^https?:$/.test(URL.parse(given)?.protocol ?? '')) throw invalidAnswer('http or https url')
   return given
 }
 
-function timeOf(given: string): Date {
+function readTime(given: string): Date {
   const time = new Date(given)
-  if (Number.isNaN(time.getTime())) throw invalid('time')
+  if (Number.isNaN(time.getTime())) throw invalidAnswer('time')
   return time
 }
 
@@ -129,7 +129,7 @@ function readReport(report: Static<typeof Report>): IdentityReport {
 const readEvidence = ({ documents, ...found }: Static<typeof evidence>): IdentityEvidence => ({
   ...found,
   documents: documents.map(({ type, issuingCountry = null, expiresOn = null }) => {
-    if (expiresOn !== null && Number.isNaN(Date.parse(`${expiresOn}T00:00:00Z`))) throw invalid('expiresOn')
+    if (expiresOn !== null && Number.isNaN(Date.parse(`${expiresOn}T00:00:00Z`))) throw invalidAnswer('expiresOn')
     return { type, issuingCountry, expiresOn }
   }),
 })

@@ -25,7 +25,7 @@ export type IdentitySimulator = {
   readonly baseUrl: () => string | undefined
 }
 
-type Deps = {
+type SimulatorDeps = {
   readonly clock: Clock
   readonly log: Log
   /** The key that authorises calls and signs webhooks. */
@@ -50,7 +50,7 @@ const pageHeaders = {
   'x-content-type-options': 'nosniff',
 } as const
 
-export function createIdentitySimulator(deps: Deps): IdentitySimulator {
+export function createIdentitySimulator(deps: SimulatorDeps): IdentitySimulator {
   const { log, faults = {} } = deps
   const sessions = createSessions({ clock: deps.clock, file: deps.file })
   let base: string | undefined
@@ -81,7 +81,7 @@ type Route = (path: string, request: IncomingMessage, response: ServerResponse) 
 type Sessions = ReturnType<typeof createSessions>
 
 /** Creates the API for the connector. */
-function createApi({ key, faults = {} }: Deps, sessions: Sessions, base: () => string): Route {
+function createApi({ key, faults = {} }: SimulatorDeps, sessions: Sessions, base: () => string): Route {
   const expected = Buffer.from(`Bearer ${Buffer.from(key).toString('base64url')}`)
   const isAuthorized = ({ headers }: IncomingMessage) => {
     const given = Buffer.from(headers.authorization ?? '')
@@ -90,7 +90,7 @@ function createApi({ key, faults = {} }: Deps, sessions: Sessions, base: () => s
   return async (path, request, response) => {
     if (!isAuthorized(request)) return answer(response, 401, { error: 'unauthorized' })
     if (path === '/v1/sessions' && request.method === 'POST') {
-      const asked = requestOf(await readBody(request))
+      const asked = readRequest(await readBody(request))
       if (asked === undefined) return answer(response, 400, { error: 'invalid request' })
       const { session, expiresAt } = sessions.start(asked)
       return answer(response, 200, { session, url: `${base()}/sessions/${session}`, expiresAt })
@@ -122,13 +122,13 @@ const Request = Type.Object({
 })
 
 /** Reads a request; undefined if it is invalid. */
-function requestOf(body: string): Parameters<Sessions['start']>[0] | undefined {
+function readRequest(body: string): Parameters<Sessions['start']>[0] | undefined {
   const asked = readForeign(body, Request, bodyBytesMax)
   return asked && URL.canParse(asked.webhookUrl) ? asked : undefined
 }
 
 /** Creates the pages of sessions. */
-function createSite(deps: Deps, sessions: Sessions): Route {
+function createSite(deps: SimulatorDeps, sessions: Sessions): Route {
   return async (path, request, response) => {
     if (path === '/style.css')
       return void response.writeHead(200, { 'content-type': 'text/css; charset=utf-8' }).end(pageStyle)
@@ -159,7 +159,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
 }
 
 /** Notifies the service of a changed session. Gives up after a few attempts, because the service also polls. */
-async function postWebhook({ clock, key, log, faults = {} }: Deps, session: Session): Promise<void> {
+async function postWebhook({ clock, key, log, faults = {} }: SimulatorDeps, session: Session): Promise<void> {
   if (faults.losesWebhooks) return
   const id = newId()
   const body = JSON.stringify({ type: 'verification.updated', reference: session.reference, version: session.version })
@@ -318,12 +318,12 @@ type Session = {
 
 const sessionMs = 7 * dayMs
 /** A session, with the values of the person, is kept for this time after its expiry, and then removed at the next start. */
-const keptMs = 90 * dayMs
+const retentionMs = 90 * dayMs
 const documentYears = 5
 /** The oldest sessions above this number are removed. */
 const sessionsMax = 10_000
 
-const documentOf: Readonly<Record<string, string>> = {
+const documentTypes: Readonly<Record<string, string>> = {
   Document: 'Passport',
   Address: 'ProofOfAddress',
   Company: 'RegisterExtract',
@@ -342,7 +342,8 @@ export function createSessions({ clock, file }: { readonly clock: Clock; readonl
       byReference.delete(oldest.reference)
     }
   }
-  for (const session of readLines(file)) if (after(new Date(session.expiresAt), keptMs) > clock.now()) remember(session)
+  for (const session of readLines(file))
+    if (after(new Date(session.expiresAt), retentionMs) > clock.now()) remember(session)
   if (file !== undefined && existsSync(file)) replaceLines(file, [...byId.values()])
   const put = (session: Session): Session => {
     if (file !== undefined) appendFileSync(file, `${JSON.stringify(session)}\n`, { mode: 0o600 })
@@ -368,7 +369,7 @@ export function createSessions({ clock, file }: { readonly clock: Clock; readonl
     decide: (id: string, outcome: SimulatedOutcome): Session | undefined => {
       const session = byId.get(id)
       if (session === undefined || (session.status !== 'Open' && session.status !== 'Processing')) return undefined
-      return put({ ...session, version: session.version + 1, ...resultOf(session, outcome, clock.now()) })
+      return put({ ...session, version: session.version + 1, ...decideSession(session, outcome, clock.now()) })
     },
   }
 }
@@ -394,16 +395,16 @@ function readLines(file: string | undefined): readonly Session[] {
     })
 }
 
-function resultOf(session: Session, outcome: SimulatedOutcome, now: Date): Partial<Session> {
+function decideSession(session: Session, outcome: SimulatedOutcome, now: Date): Partial<Session> {
   if (outcome === 'processing') return { status: 'Processing' }
   if (outcome === 'leave') return { status: 'Lapsed' }
-  const evidence = evidenceOf(session, outcome, now)
+  const evidence = makeEvidence(session, outcome, now)
   if (outcome === 'approve' || outcome === 'expiring') return { status: 'Approved', evidence }
   const reason = { mismatch: 'DataMismatch', forged: 'DocumentForged', unreadable: 'DocumentUnreadable' }[outcome]
   return { status: 'Declined', reason, evidence }
 }
 
-function evidenceOf({ session, kinds, subject }: Session, outcome: SimulatedOutcome, now: Date) {
+function makeEvidence({ session, kinds, subject }: Session, outcome: SimulatedOutcome, now: Date) {
   const today = now.toISOString().slice(0, 10)
   const lastDay = `${Number(today.slice(0, 4)) + documentYears}${today.slice(4)}`.replace('-02-29', '-02-28')
   const fields = outcome === 'unreadable' ? [] : Object.keys(subject)
@@ -411,7 +412,7 @@ function evidenceOf({ session, kinds, subject }: Session, outcome: SimulatedOutc
   return {
     providerReference: `SIM-${session.slice(0, 12)}`,
     documents: kinds.map((kind) => ({
-      type: documentOf[kind],
+      type: documentTypes[kind],
       ...(subject['citizenshipCountryCode'] === undefined || kind !== 'Document'
         ? {}
         : { issuingCountry: subject['citizenshipCountryCode'] }),

@@ -18,13 +18,13 @@ export type Session = {
   readonly request: <T>(
     what: string,
     signal: AbortSignal,
-    send: (channel: Channel, done: Done<T>) => void,
+    send: (channel: Channel, done: RequestCallback<T>) => void,
   ) => Promise<T>
   readonly close: () => Promise<void>
 }
-type Done<T> = (error: unknown, value?: T) => void
+type RequestCallback<T> = (error: unknown, value?: T) => void
 
-type Config = Omit<SftpConfig, 'kind'>
+type SftpServer = Omit<SftpConfig, 'kind'>
 /** Shorter than the lease of a file, which must outlast a whole attempt. */
 export const requestMsDefault = 10 * secondMs
 const keepaliveMs = 10 * secondMs
@@ -34,7 +34,7 @@ const keepalivesMax = 3
 const isAnswer = (error: unknown): error is Error & { readonly code: number } =>
   error instanceof Error && typeof (error as { code?: unknown }).code === 'number'
 
-export function createSession(config: Config, requestMs: number): Session {
+export function createSession(config: SftpServer, requestMs: number): Session {
   let current: { readonly socket: Socket; readonly channel: Promise<Channel> } | undefined
   let isClosed = false
 
@@ -56,15 +56,24 @@ export function createSession(config: Config, requestMs: number): Session {
   }
 
   return {
-    request: async <T>(what: string, signal: AbortSignal, send: (channel: Channel, done: Done<T>) => void) => {
+    request: async <T>(
+      what: string,
+      signal: AbortSignal,
+      send: (channel: Channel, done: RequestCallback<T>) => void,
+    ) => {
       signal.throwIfAborted()
       const { socket, channel } = connected()
       try {
-        return await limited<T>(what, AbortSignal.any([signal, AbortSignal.timeout(requestMs)]), socket, async () => {
-          const { promise, resolve, reject } = Promise.withResolvers<T>()
-          send(await channel, (error, value) => (error ? reject(error as Error) : resolve(value as T)))
-          return promise
-        })
+        return await withTimeLimit<T>(
+          what,
+          AbortSignal.any([signal, AbortSignal.timeout(requestMs)]),
+          socket,
+          async () => {
+            const { promise, resolve, reject } = Promise.withResolvers<T>()
+            send(await channel, (error, value) => (error ? reject(error as Error) : resolve(value as T)))
+            return promise
+          },
+        )
       } catch (error) {
         if (isAnswer(error)) throw error
         drop(socket)
@@ -81,7 +90,7 @@ export function createSession(config: Config, requestMs: number): Session {
 }
 
 /** Runs `work` until it ends, the signal aborts or the socket closes. */
-async function limited<T>(what: string, signal: AbortSignal, socket: Socket, work: () => Promise<T>): Promise<T> {
+async function withTimeLimit<T>(what: string, signal: AbortSignal, socket: Socket, work: () => Promise<T>): Promise<T> {
   const { promise: ended, reject } = Promise.withResolvers<never>()
   const late = () => reject(new Unreachable('downstream_timeout', `sftp ${what}: the server does not answer in time`))
   const lost = () => reject(new Unreachable('downstream_unreachable', `sftp ${what}: the connection was lost`))
@@ -98,11 +107,11 @@ async function limited<T>(what: string, signal: AbortSignal, socket: Socket, wor
 }
 
 /** Opens the channel on our own socket, which can be destroyed at any point of the handshake. */
-async function openChannel(config: Config, socket: Socket, requestMs: number): Promise<Channel> {
+async function openChannel(config: SftpServer, socket: Socket, requestMs: number): Promise<Channel> {
   const nothing = () => undefined
   socket.on('error', nothing)
   const signal = AbortSignal.timeout(requestMs)
-  await limited('connect', signal, socket, () => once(socket, 'connect', { signal }))
+  await withTimeLimit('connect', signal, socket, () => once(socket, 'connect', { signal }))
   const { default: Client } = await import('ssh2-sftp-client')
   const client = new Client('partner-payments', { error: nothing, end: nothing, close: nothing })
   const isPinned = (key: Buffer): boolean => {
@@ -112,7 +121,7 @@ async function openChannel(config: Config, socket: Socket, requestMs: number): P
   }
   let wrongKey = false
   try {
-    return await limited('connect', signal, socket, () =>
+    return await withTimeLimit('connect', signal, socket, () =>
       client.connect({
         sock: socket,
         username: config.username,

@@ -47,11 +47,11 @@ export function readTransport(bank: Fields): TransportConfig {
   const kind = choiceOf(any, 'kind', ['folder', 'sftp'])
   const own = kind === 'folder' ? folderFields : [...sftpFields, ...folderFields]
   const fields = fieldsOf(any.given, any.path, ['kind', ...own])
-  const folders = foldersOf(fields, kind === 'folder' ? resolve : (path) => path.replace(/(?<=.)\/+$/, ''))
-  return kind === 'folder' ? { kind, ...folders } : { kind, ...serverOf(fields), ...folders }
+  const folders = readFolders(fields, kind === 'folder' ? resolve : (path) => path.replace(/(?<=.)\/+$/, ''))
+  return kind === 'folder' ? { kind, ...folders } : { kind, ...readServer(fields), ...folders }
 }
 
-function foldersOf(fields: Fields, normal: (path: string) => string) {
+function readFolders(fields: Fields, normal: (path: string) => string) {
   const taken = optionalText(fields, 'taken', pathCharsMax)
   const folders = {
     toBank: normal(textOf(fields, 'toBank', pathCharsMax)),
@@ -64,7 +64,7 @@ function foldersOf(fields: Fields, normal: (path: string) => string) {
   return folders
 }
 
-function serverOf(fields: Fields) {
+function readServer(fields: Fields) {
   const hostKey = textOf(fields, 'hostKey').replace(/=+$/, '')
   if (!fingerprintForm.test(hostKey))
     return refuseSettingField(
@@ -114,7 +114,7 @@ const unfinishedForm = /^\.|\.(?:tmp|part|filepart)$/i
 export const isFinishedName = (name: string): boolean => !unfinishedForm.test(name)
 
 /** Joins folder and name. The bank chooses the name, which must not lead out of the folder. */
-export function within(folder: string, name: string): string {
+export function pathIn(folder: string, name: string): string {
   assert(name !== '' && name !== '.' && name !== '..' && !/[/\0]/.test(name), `file name with a path: ${name}`)
   return folder === '/' ? `/${name}` : `${folder}/${name}`
 }
