@@ -193,7 +193,7 @@ test('each mistake in an IBAN has its own message, and every country has an acco
   const mistakes = {
     '': /^is empty/,
     '370400440532013000': /^begins with a digit, as a national account number/,
-    NWBK60161331926819: /^begins with NW, and no country/,
+    NWBK60161331926819: /^begins with NW, which is not a country with IBANs/,
     'DE89-3704': /^contains "-"/,
     DE8937040044053201300: /^has 21 characters; an IBAN of DE has 22$/,
     DEAB370400440532013000: /^does not have check digits/,

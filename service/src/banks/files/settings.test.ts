@@ -100,7 +100,7 @@ const refusals: Readonly<Record<string, readonly [change: object, reason: RegExp
   'an amount with three digits': [{ instantMax: '1.001' }, /\[0\]\.instantMax: euros as text/],
   'a reach without its file': [
     { reach: { Instant: at('none.txt') } },
-    /\[0\]\.reach\.Instant: a path of a readable file/,
+    /\[0\]\.reach\.Instant: a file that can be read/,
   ],
   'a reach with a line that is no BIC': [
     { reach: { Instant: at('wrong-reach.txt') } },
@@ -134,7 +134,7 @@ const refusals: Readonly<Record<string, readonly [change: object, reason: RegExp
   'a fingerprint of another form': [serverWith({ hostKey: 'MD5:aa:bb' }), /transport\.hostKey: the fingerprint/],
   'a key file that is not there': [
     serverWith({ privateKeyFile: at('none') }),
-    /transport\.privateKeyFile: a path of a readable file/,
+    /transport\.privateKeyFile: a file that can be read/,
   ],
   'a key file without a key': [
     serverWith({ privateKeyFile: at('no-key') }),
@@ -142,7 +142,7 @@ const refusals: Readonly<Record<string, readonly [change: object, reason: RegExp
   ],
   'a sealed key without its passphrase': [
     serverWith({ privateKeyFile: at('sealed-key') }),
-    /transport\.passphrase: the one by which/,
+    /transport\.passphrase: the passphrase of the encrypted private key/,
   ],
   'a port that is none': [serverWith({ port: 70_000 }), /transport\.port: a whole number/],
 }
@@ -225,7 +225,7 @@ suite('the profile of the files', () => {
       /\[0\]\.profile: a profile with instant payments, .* sps-09/,
     ],
     'lines of an address where it is structured': [{ profile: 'cfonb-09' }, /addresses without lines: .* cfonb-09/],
-    'a check of payees that the file cannot say': [{ payeeCheck: 'out' }, /\[0\]\.payeeCheck: no value: .* epc-09/],
+    'a check of payees that the file cannot say': [{ payeeCheck: 'out' }, /\[0\]\.payeeCheck: absent: .* epc-09/],
     'a check of payees that is none': [{ profile: 'psa-09', payeeCheck: 'maybe' }, /\[0\]\.payeeCheck: one of in, out/],
     'a purpose that is no code': [{ purpose: 'food' }, /\[0\]\.purpose: a code of four capital letters/],
   }

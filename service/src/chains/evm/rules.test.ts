@@ -97,22 +97,22 @@ test('EVM_CHAINS reads chains, from the text or from a file', () => {
     [{ USDC: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913' }, 5_000_000_000n, { USDC: 500_000n }, 2000],
   )
   assert.deepEqual([evmSettings.EVM_CHAINS.read(undefined), evmSettings.EVM_CHAINS.read(' ')], [[], []])
-  assert.throws(() => evmSettings.EVM_CHAINS.read('/no/such/file'), /can be read/)
+  assert.throws(() => evmSettings.EVM_CHAINS.read('/no/such/file'), /a readable file/)
   assert.throws(() => evmSettings.EVM_CHAINS.read('[{'), /must be JSON/)
 })
 
 for (const [what, change, reason] of [
-  ['a wrong check sum', { tokens: { USDC: '0x833589FCD6eDb6E08f4c7C32D4f71b54bdA02913' } }, /check sum/],
-  ['the zero address', { tokens: { USDC: `0x${'0'.repeat(40)}` } }, /address of the contract/],
+  ['a wrong check sum', { tokens: { USDC: '0x833589FCD6eDb6E08f4c7C32D4f71b54bdA02913' } }, /checksum/],
+  ['the zero address', { tokens: { USDC: `0x${'0'.repeat(40)}` } }, /contract address of USDC/],
   ['fiat money', { tokens: { EUR: chain.tokens.USDC } }, /EUR is not one/],
-  ['one contract for two tokens', { tokens: { USDC: chain.tokens.USDC, EURC: chain.tokens.USDC } }, /of its own/],
+  ['one contract for two tokens', { tokens: { USDC: chain.tokens.USDC, EURC: chain.tokens.USDC } }, /a different contract/],
   ['no token', { tokens: {} }, /tokens/],
   ['no node', { rpcUrls: [] }, /rpcUrls/],
   ['the same node twice', { rpcUrls: ['https://one.example', 'https://one.example'] }, /different URLs/],
   ['no URL', { rpcUrls: ['one'] }, /rpcUrls/],
   ['no confirmations', { confirmations: 0 }, /confirmations/],
   ['a fee as text', { maxFeeGwei: '5' }, /maxFeeGwei/],
-  ['a misspelt field', { confirmation: 3 }, /no field confirmation/],
+  ['a misspelt field', { confirmation: 3 }, /not have the field confirmation:/],
   ['a minimum with too many digits', { minimumDeposit: { USDC: '0.0000001' } }, /6 decimal digits/],
   ['a network with capitals', { network: 'Base' }, /network/],
 ] as const)

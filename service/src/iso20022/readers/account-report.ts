@@ -210,7 +210,7 @@ export async function* readAccountReport(
       reading.kind = kind as ReportKind
       reading.version = version
     },
-    opened: (node: XmlNode) => onOpened(reading, node),
+    onOpen: (node: XmlNode) => onOpened(reading, node),
     ended: (node: XmlNode) => onEnded(reading, node),
   }
   for await (const _ of readTree(source, reader, reading.limits)) {
