@@ -264,7 +264,7 @@ test('a new rule does not hold sent payouts: two persons cannot refuse them, and
   assert.deepEqual(await standing(), { waiting: 0n, left: 1n, ended: 0n })
   await assert.rejects(
     propose(partner, id, 'refuse'),
-    (error) => error instanceof Refusal && /No payout waits .* 1 are sent or held.*recall/s.test(error.detail),
+    (error) => error instanceof Refusal && /No payout waits .* 1 are sent or wait.*recall/s.test(error.detail),
   )
   await submit()
   assert.deepEqual(await statuses(partner), ['Sent', 'Pending'])

@@ -372,7 +372,7 @@ suite('payments become files', async () => {
       await assert.rejects(recallOf(first, 'FRAD'), {
         detail: 'The payment already has a recall. Wait for its answer.',
       })
-      await assert.rejects(recallOf(waiting, 'DUPL'), { detail: /only a payment that is at the bank/ })
+      await assert.rejects(recallOf(waiting, 'DUPL'), { detail: /Only a payment that the bank has/ })
       await assert.rejects(recallOf(instructionOf(partnerId), 'DUPL'), { code: 'not_found' })
       await work()
       const files = await atBank(folders)

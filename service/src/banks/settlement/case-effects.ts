@@ -18,7 +18,7 @@ export type CaseEffectsDeps = {
 
 /** The decisions for which the money of a deposit waits, by the kind of its case. */
 const awaitedDecisions: Readonly<Partial<Record<CaseKind, string>>> = {
-  sanctions_hold: 'The money waits for a decision about a sanctions hit: decide it first (screening hits).',
+  sanctions_hold: 'The money waits for a decision about a name: decide the hit first (screening hits).',
   payer_data_missing: 'The money waits for data about its payer: record the answer first (payer-data decide).',
 }
 
