@@ -20,7 +20,7 @@ export type MessageName = { readonly kind: MessageKind; readonly version: string
 
 export const messageNamespace = (name: string): string => `urn:iso:std:iso:20022:tech:xsd:${name}`
 
-/** Also matches `pain.001.003.03` of the German banks and the Swiss `.../pain.001.001.03.ch.02.xsd`. */
+/** Matches also `pain.001.003.03` of the German banks and the Swiss `.../pain.001.001.03.ch.02.xsd`. */
 const namespaceForm = /\b((?:pain|camt)\.\d{3})\.\d{3}\.(\d{2})\b/
 
 /** Identifies a message by its element. Undefined if the element is unknown or the namespace names another message. */

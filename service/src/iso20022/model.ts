@@ -336,7 +336,7 @@ export type EntryDetail = {
   readonly ultimateCreditor?: Party
   readonly remittance?: Remittance
   readonly purpose?: Code
-  /** Why the payment was returned. */
+  /** The reason of the return. */
   readonly returned?: Reason
   /** AccptncDtTm and IntrBkSttlmDt. */
   readonly acceptedAt?: string
@@ -347,7 +347,7 @@ export type EntryDetail = {
 /** ReportEntry10: one booking. Amounts are not negative; `isCredit` is the direction. */
 export type BankEntry = {
   /**
-   * Why the entry cannot be read. It then has no payments, and only the fields that can be read; the `text` of an unknown
+   * The reason why the entry is unreadable. It then has no payments, and only the fields that can be read; the `text` of an unknown
    * amount is empty.
    */
   readonly problem?: string

@@ -31,7 +31,7 @@ export type HitEvidence = {
   readonly references: readonly string[]
   /** Depends on the kind of the rule: the country, the days without a movement, or the age of the payee in minutes. */
   readonly fact?: string | number
-  /** For a rule over all currencies: the rates and their day. */
+  /** The rates of a rule over all currencies, and their day. */
   readonly rates?: Readonly<Record<string, string>>
   readonly ratesOn?: string
 }

@@ -71,7 +71,7 @@ suite('rules and alerts', async () => {
       select id from transactions.transactions where partner_id = ${partnerId} and direction = 'Inward' order by id desc limit 1)`)
   }
 
-  test('many payments in a window open an alert, and the next day counts anew', async () => {
+  test('many payments in a window open an alert, and the count starts again the next day', async () => {
     const partner = await addPartner(service, 1_000_00n)
     await on(partner, { kind: 'velocity', direction: 'Outward', hours: 24, count: 4 })
     for (let index = 0; index < 3; index += 1) await pay(service, partner, '1.00')

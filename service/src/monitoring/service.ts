@@ -342,7 +342,7 @@ export type FindMonitoringHolds = (
   payouts: readonly BeginningPayout[],
 ) => Promise<(payout: BeginningPayout) => MonitoringHold | undefined>
 
-/** A process notices a newly turned on rule within this time. */
+/** A process applies a newly turned on rule within this time. */
 const rulesAgeMsMax = 5 * secondMs
 
 /** A version that is or was on: payouts that it found still wait after it was turned off. */

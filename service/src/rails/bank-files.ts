@@ -27,7 +27,7 @@ export type BankFileFacts = BankFile & {
   readonly endedAt: Date | null
   /** When people released the quarantined file. */
   readonly releasedAt: Date | null
-  /** Of an outgoing file: its payments, their sum as decimal text, the delivery attempts, and the bank's status of the file. */
+  /** Details of an outgoing file: its payments, their sum as decimal text, the delivery attempts, and the bank's status of the file. */
   readonly sent: {
     readonly payments: bigint
     readonly controlSum: string

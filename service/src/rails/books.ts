@@ -22,7 +22,7 @@ export type BankStatement = {
   readonly createdAt: Date
   /** True if all its entries are stored. */
   readonly taken: boolean
-  /** What the numbers of the bank's statements prove. */
+  /** The meaning of the bank's statement numbers. */
   readonly numbering: StatementNumbering
 }
 

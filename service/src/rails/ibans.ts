@@ -129,7 +129,7 @@ export function bankKeyOf(account: string, bic: string): string {
   return `${country}${account.slice(4 + first, 5 + last)}`
 }
 
-/** Why a text is not an IBAN: the country does not have IBANs, or the length, structure or (national) check digits are wrong. */
+/** The reason why a text is not an IBAN: the country does not have IBANs, or the length, structure or (national) check digits are wrong. */
 export type IbanProblem = 'country' | 'length' | 'structure' | 'checkDigits'
 
 /** Finds the problem of an IBAN in electronic format, without spaces and in capitals; undefined if it is valid. */

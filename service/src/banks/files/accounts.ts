@@ -89,7 +89,7 @@ function isOutside(code: string, on: string, stated: readonly StatedBalance[], f
   )
 }
 
-/** Ranks balances of one kind and day: the account's own, then that of a page, then those that include a credit line. */
+/** Orders balances of one kind and day: the account's own, then that of a page, then those that include a credit line. */
 const balanceRank = ({ creditLines, subType }: Balance): number =>
   Number(creditLines.some(({ isIncluded }) => isIncluded)) * 2 +
   Number(subType !== undefined && 'code' in subType && subType.code === 'INTM')

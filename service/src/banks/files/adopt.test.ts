@@ -1,4 +1,4 @@
-/** After a restore from a backup no payment is sent to the bank twice. */
+/** No payment is sent to the bank twice after a restore from a backup. */
 import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, unlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'

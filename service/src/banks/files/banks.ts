@@ -214,7 +214,7 @@ type BankObserver = {
 /** Records whether the bank listed its files or took a file. */
 type BankHealth = Pick<ConnectorHealth, 'answered' | 'failed'>
 
-/** As for the sandbox bank: while one call commits, others can write. */
+/** The same limits as of the sandbox bank: while one call commits, others can write. */
 const limits = { instructionsPerCallMax: 256, callsMax: 4, callTimeoutMs: callTimeoutMsMax } as const
 
 export function createIsoBank(deps: BankDeps, observe?: BankObserver, health?: BankHealth): IsoBank {

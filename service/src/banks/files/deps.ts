@@ -52,7 +52,7 @@ export type BankRules = Calendar & {
   /** ExternalCategoryPurpose1Code of every batch, and ExternalPurpose1Code of every payment. */
   readonly categoryPurpose?: string
   readonly purpose?: string
-  /** Who pays the charges of a payment outside SEPA. */
+  /** The party that pays the charges of a payment outside SEPA. */
   readonly chargeBearer: (typeof chargeBearers)[number]
   /** The payer in the files (UltmtDbtr). `customer`: or the partner for its own payouts. `none`: only the account owner. Default: `customer`. */
   readonly payer?: (typeof payers)[number]
@@ -73,7 +73,7 @@ export type BankRules = Calendar & {
   /** The private folder of this process for temporary files and the archive. */
   readonly archive: string
   readonly pollMs: number
-  /** What the statement numbers prove. */
+  /** The meaning of statement numbers. */
   readonly statementNumbers?: StatementNumbering
 }
 

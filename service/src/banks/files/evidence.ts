@@ -4,7 +4,7 @@ import { sepaText } from '../../iso20022/index.ts'
 import type { Counterparty, References, Unit } from './units.ts'
 import { readInstructionId } from './ids.ts'
 
-/** What a report says about a payment. Names and texts are normalised: `Müller`, `MUELLER` and `Muller` are equal. */
+/** Facts of a report about a payment. Names and texts are normalised: `Müller`, `MUELLER` and `Muller` are equal. */
 export type PaymentEvidence = {
   readonly bookedOn: string
   readonly references: Partial<References>
@@ -62,7 +62,7 @@ const announcementDaysMax = 1
 
 const points = { reference: 100, creditor: 60, bank: 52, account: 50, text: 45, name: 30, day: 10 } as const
 const sameFrom = 55
-/** From this agreement on, the bank may have changed the end-to-end id. */
+/** The least agreement at which the bank may have changed the end-to-end id. */
 const doubtFrom = 90
 const differs = -30
 

@@ -43,7 +43,7 @@ export type Incoming = {
 }
 
 const listMsMax = 60_000
-/** After this many failures in a row the bank is skipped until the next round. */
+/** The failures in a row after which the bank is skipped until the next round. */
 const unreachableMax = 3
 /** A last step waits for the disks of the bank and of this process. */
 const finishingMax = 8

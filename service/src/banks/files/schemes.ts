@@ -22,7 +22,7 @@ import type { BankRules, BankReach, Scheme } from './deps.ts'
 export type SchemeChoice = {
   readonly requested: Scheme
   readonly applied: Scheme
-  /** Why the payment does not use the preferred scheme; null if it does. */
+  /** The reason why the payment does not use the preferred scheme; null if it does. */
   readonly reason: string | null
 }
 export type SchemeRefusal = { readonly errorKey: ErrorKey; readonly details: string; readonly reasonCode: string }

@@ -5,7 +5,7 @@ import { readInstructionId } from './ids.ts'
 import type { SentPayment } from './store-incoming.ts'
 import type { Unit } from './units.ts'
 
-/** From this score on, a booking is matched automatically. Similarity alone scores less. */
+/** The least score of an automatic match. Similarity alone scores less. */
 export const automaticScoreMin = 75
 
 const byInstruction = 100

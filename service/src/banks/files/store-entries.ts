@@ -148,7 +148,7 @@ export function sumsOfBookings(
   )
 }
 
-/** What another message adds to a known entry: its statement, if it has none, and the kind of the announcement. */
+/** An addition of another message to a known entry: its statement, if it has none, and the kind of the announcement. */
 export type SeenMark = { readonly statementId: string | null; readonly announced: number }
 
 export function seeEntries(

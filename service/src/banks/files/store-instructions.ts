@@ -291,7 +291,7 @@ export type OutgoingFile = FileFigures & {
   readonly id: string
   readonly kind: FileKind
   readonly messageId: string
-  /** Such as `pain.001.001.09`: recalls name the message of their payments. */
+  /** The name of the message, such as `pain.001.001.09`, for recalls of its payments. */
   readonly messageName: string
   readonly name: string
   readonly state: FileState

@@ -150,7 +150,7 @@ const isSummary = ({ details: [only, ...others], batches }: BankEntry): boolean 
 
 const noReference = /^(?:NOT ?PROVIDED|NO(?:N|T)REF|NOREF|NONE|UNKNOWN|[0-]*)$/i
 /** Drops the placeholders that banks write instead of a missing reference. */
-export const realReference = (reference: string | undefined): string | null =>
+const realReference = (reference: string | undefined): string | null =>
   reference === undefined || noReference.test(reference.trim()) ? null : reference.trim()
 
 const digestOf = (...facts: readonly unknown[]): string => hash('sha256', facts.map(String).join('\u001f')).slice(0, 40)

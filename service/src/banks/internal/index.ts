@@ -24,7 +24,7 @@ import * as store from './store.ts'
 
 export { eraseInternalTransfers } from './store.ts'
 
-/** Why an account cannot be credited. `reasonCode`: ISO 20022, ExternalStatusReason1Code. */
+/** The reason why an account cannot be credited. `reasonCode`: ISO 20022, ExternalStatusReason1Code. */
 export type PayeeProblem = { readonly errorKey: ErrorKey; readonly details: string; readonly reasonCode: string }
 
 type PayeeAccount = { readonly account: string; readonly currency: Currency }

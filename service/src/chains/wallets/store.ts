@@ -12,7 +12,7 @@ export type Wallet = {
   readonly connector: string
   readonly chainId: bigint
   readonly network: string
-  /** In lower case. */
+  /** The address in lower case. */
   readonly address: string
   readonly publicKey: string
   readonly addressIndex: number
@@ -106,7 +106,7 @@ export function closeWallets(
 export type OwnershipProof = {
   readonly id: string
   readonly customerId: string | null
-  /** In lower case. */
+  /** The address in lower case. */
   readonly address: string
   readonly status: 'Requested' | 'Proved' | 'Declared'
   readonly message: string | null

@@ -182,7 +182,7 @@ export type RuleSource = {
   readonly title: string
   readonly edition: string
   readonly publisher: string
-  /** Where the copy was found. */
+  /** The place of the copy. */
   readonly found: string
   readonly read: 'whole' | 'quoted'
 }

@@ -30,7 +30,7 @@ const epcSources: Readonly<Record<string, RuleSource>> = {
   },
 }
 
-/** From this execution day on, unstructured addresses are refused; town and country may have two lines in addition. */
+/** The first execution day on which unstructured addresses are refused; town and country may have two lines in addition. */
 const structuredFrom = '2026-11-15'
 const lastDayOfLines = '2026-11-14'
 const partyAddressRules = (within: string, place: string): readonly Rule[] => [
@@ -49,7 +49,7 @@ const partyRules: readonly Rule[] = [
   ...partyAddressRules('PmtInf/Dbtr/PstlAdr', 'index 2.23'),
   ...partyAddressRules(`${transfer}/Cdtr/PstlAdr`, 'Creditor, Postal Address'),
 ]
-/** In SEPA the ultimate debtor has a name and one id, without an address. */
+/** The ultimate debtor in SEPA has a name and one id, without an address. */
 const payerInSepa = (element: string, demand: Rule['demand']): readonly Rule[] => [
   { within: `${transfer}/UltmtDbtr`, element, demand, kinds: bySepa, source: epcFrom, place: 'AT-P006, AT-P007' },
 ]

@@ -33,7 +33,7 @@ export function descendant(node: XmlNode | undefined, ...names: readonly string[
 }
 
 /** Returns the unchanged text; undefined if it is blank, because the schema has no empty texts. */
-export function nodeText(node: XmlNode | undefined): string | undefined {
+function nodeText(node: XmlNode | undefined): string | undefined {
   if (node === undefined) return undefined
   if (node.children.length > 0) refuseAt(node, `${node.name} has elements where a text is expected`)
   return node.text.trim() === '' ? undefined : node.text

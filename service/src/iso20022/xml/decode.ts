@@ -41,7 +41,7 @@ const encodings: Readonly<Record<string, string>> = {
   'latin-2': 'iso-8859-2',
 }
 
-/** Without a byte order mark, UTF-16 is recognised by the first character of a document (XML 1.0, appendix F). */
+/** The first character of a document, by which UTF-16 without a byte order mark is recognised (XML 1.0, appendix F). */
 const less = 0x3c
 
 const startsWith = (bytes: Uint8Array, ...expected: readonly number[]): boolean =>

@@ -19,7 +19,7 @@ export type XmlNode = {
   readonly charsBefore: number
 }
 
-/** What happens to an ended element: `taken` and `released` remove it from the tree; `released` also ends a record. */
+/** The handling of an ended element: `taken` and `released` remove it from the tree; `released` also ends a record. */
 export type NodeDisposal = 'kept' | 'taken' | 'released'
 
 export type TreeReader = {
