@@ -318,7 +318,7 @@ suite('recalls by letter, at a bank without recall files', () => {
     const { payout, key } = await recalled()
     const [opened, ...others] = await casesOf(service)
     assert.deepEqual([opened?.kind, others], ['recall_letter', []])
-    assert.match(opened?.details ?? '', /FRAD, of the payment/)
+    assert.match(opened?.details ?? '', /A recall of the payment .* \(FRAD\)/)
     await bank.work()
     await bank.heard()
     assert.equal((await casesOf(service)).length, 1)
