@@ -330,7 +330,7 @@ suite('recalls by letter, at a bank without recall files', () => {
     const answered = { ...key, accepted: true, code: null }
     await assert.rejects(
       service.db.transaction((tx) => service.isoBanks.letterAnswered(tx, answered)),
-      /The recall is Queued. Only a recall by letter/,
+      /The recall is Queued. Only an answer to a sent letter/,
     )
     const sent = await Promise.allSettled(
       [1, 2].map(() => service.db.transaction((tx) => service.isoBanks.letterSent(tx, key))),

@@ -311,7 +311,7 @@ suite('ages of waiting payments', async () => {
     assert.deepEqual(ages.get('deposit Submitted'), { ageMs: minuteMs, limitMs: 5 * dayMs })
     service.clock.advance(5 * dayMs)
     await look()
-    assert.ok(lines.some(({ text }) => text === 'deposit stands still'))
+    assert.ok(lines.some(({ text }) => text === 'deposit is stuck'))
     await processBankNotifications(service.settlement)
     await look()
     assert.deepEqual([ages.get('deposit Submitted')?.ageMs, ages.get('deposit Accepted')?.ageMs], [0, 0])

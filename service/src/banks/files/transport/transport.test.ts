@@ -98,7 +98,7 @@ suite('both transports', () => {
           await transport.stage('.a.2.tmp', Buffer.from('other'), signal)
           await assert.rejects(transport.publish('.a.2.tmp', 'a.xml', signal), {
             name: 'Unreachable',
-            message: /a\.xml exists/,
+            message: /a\.xml already exists/,
           })
           assert.ok(bytes.equals(await readFile(join(folder, 'to-bank', 'a.xml'))))
           await transport.discard('.a.2.tmp', signal)
