@@ -415,7 +415,7 @@ async function publishIn(folder: string, temporary: string, name: string): Promi
   const target = pathIn(folder, name)
   if (!(await exists(source))) return confirmAbsent(folder)
   if (await exists(target))
-    throw new Unreachable('downstream_unreachable', `publish: ${name} exists in the folder of the bank`)
+    throw new Unreachable('downstream_unreachable', `publish: ${name} already exists in the folder of the bank`)
   // A share may rename the file and still report a failure: the next attempt sees it.
   await rename(source, target)
   await flush(folder)
