@@ -25,7 +25,7 @@ const eventsOf = async ({ partnerId }: TestPartner) =>
   scene.service.db.rows<{ type: string; data: string }>(sql`
     select type, data from events.events where partner_id = ${partnerId} order by id`)
 
-test('a deposit is credited with its third confirmation, not before, and names its transaction', async () => {
+test('a deposit is credited at its third confirmation and names its transaction', async () => {
   const partner = await scene.addPartner()
   const wallet = await scene.addWallet(partner)
   const hash = await scene.anvil.transfer(payer, wallet.address, 250_000000n)
@@ -47,7 +47,7 @@ test('a deposit is credited with its third confirmation, not before, and names i
   await scene.checkLedger([partner])
 })
 
-test('each owner gets what arrives on its address: a customer, the partner itself, another token, two in one block', async () => {
+test('each owner is credited: a customer, the partner, another token, two transfers in one block', async () => {
   const partner = await scene.addPartner()
   const [customers, own] = [await scene.addWallet(partner), await scene.addWallet(partner, 'USDC', 'partner')]
   assert.notEqual(customers.address, own.address)
@@ -61,7 +61,7 @@ test('each owner gets what arrives on its address: a customer, the partner itsel
   await scene.checkLedger([partner])
 })
 
-test('another contract, no tokens and dust are not credited; dust is recorded', async () => {
+test('transfers of another contract, of zero and of dust are not credited; dust is recorded', async () => {
   const partner = await scene.addPartner()
   const { address } = await scene.addWallet(partner)
   await scene.anvil.transfer(payer, address, 9_000000n, strangeContract)
@@ -75,13 +75,13 @@ test('another contract, no tokens and dust are not credited; dust is recorded', 
   const rows = await scene.service.db.rows<{ amount: bigint; status: string }>(sql`
     select amount, status from rails.chain_credits where partner_id = ${partner.partnerId}`)
   assert.deepEqual(rows, [{ amount: 9_999n, status: 'Small' }])
-  // For the tests that follow: what was dust leaves the address again, and is not known to have been there.
+  // For later tests: the dust leaves the address and is forgotten.
   await scene.service.db.run(
     sql`update wallets.wallets set address = ${`0x${'d'.repeat(40)}`} where address = ${address}`,
   )
 })
 
-test('a reorganisation below the confirmations is followed silently', async () => {
+test('a reorganisation within the confirmations is followed silently', async () => {
   const partner = await scene.addPartner()
   const { address } = await scene.addWallet(partner)
   const snapshot = await scene.anvil.rpc('evm_snapshot')
@@ -95,7 +95,7 @@ test('a reorganisation below the confirmations is followed silently', async () =
   await scene.checkLedger([partner])
 })
 
-test('a deeper reorganisation takes the deposit back, with a case; if it comes again, it is credited again', async () => {
+test('a deeper reorganisation reverses the deposit with a case; if it is mined again, it is credited again', async () => {
   const partner = await scene.addPartner()
   const { address } = await scene.addWallet(partner)
   const snapshot = await scene.anvil.rpc('evm_snapshot')
@@ -103,7 +103,7 @@ test('a deeper reorganisation takes the deposit back, with a case; if it comes a
   await scene.mine(4)
   assert.equal(await posted(partner), 4_000000n)
   await scene.anvil.rpc('evm_revert', snapshot)
-  // The nodes are behind what they have shown: nothing is believed.
+  // The nodes are behind their earlier head: they are not trusted.
   await scene.mine(2)
   assert.equal(await posted(partner), 4_000000n)
   await scene.mine(3)
@@ -144,7 +144,7 @@ test('tokens on the sending account, and tokens that leave without an instructio
   await scene.mine()
   await scene.anvil.transfer(address, payer, 1_000000n)
   await scene.mine()
-  // What is collected on the sending account stays with us.
+  // Tokens collected on the sending account stay in the service.
   await scene.anvil.transfer(address, scene.sender, 2_000000n)
   await scene.mine()
   assert.deepEqual(

@@ -1,4 +1,4 @@
-/** Nodes that lie, lag, hang or belong to another chain move no money, and stop nothing for ever. */
+/** Nodes that lie, lag, hang or belong to another chain move no money, and delay payments only while they do. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { Unreachable } from '../../service/src/kernel/api/index.ts'
@@ -31,7 +31,7 @@ const posted = async () => (await scene.balance(partner)).posted
 const word = (text: string) => `0x${text.slice(2).padStart(64, '0')}`
 type Answer = { readonly result: unknown }
 
-/** The chain does not move while its nodes do not agree, and catches up when they do. */
+/** Checks that nothing moves while the nodes disagree, and that everything catches up once they agree. */
 async function checkStandstill(blocks = 4): Promise<void> {
   const before = await posted()
   await anvil.mine(blocks)
@@ -70,7 +70,7 @@ test('malformed answers of a node move no money', async () => {
   }
 })
 
-test('a node that hides a deposit stops the credit, and it comes when the nodes agree', async () => {
+test('a deposit that one node hides is credited when the nodes agree', async () => {
   await anvil.transfer(payer, address, 5_000000n)
   proxies[0].behave(async ({ method }, forward) => {
     const answer = (await forward()) as Answer
@@ -139,12 +139,12 @@ for (const [name, behaviour] of [
   ['cuts its connections', cut],
   ['answers something else', { id: 7, result: 7 }],
 ] as const)
-  test(`a node that ${name} stops the connector, and no longer than that`, async () => {
+  test(`a node that ${name} stops the connector only while it does`, async () => {
     proxies[1].behave(async () => behaviour)
     await checkStandstill()
   })
 
-test('a node that hangs is given up, and leaves no connection open', async () => {
+test('a hanging node is given up and leaves no connection open', async () => {
   proxies[0].behave(async ({ method }, forward) => (method === 'eth_getLogs' ? hanging : forward()))
   await checkStandstill()
   assert.equal(proxies[0].openCalls(), 0)
@@ -160,7 +160,7 @@ test('a node that hangs is given up, and leaves no connection open', async () =>
   await scene.checkLedger([partner])
 })
 
-test('a transaction that one of two nodes takes is sent', async () => {
+test('a transaction that one of two nodes accepts is sent', async () => {
   proxies[0].behave(async ({ method, id }, forward) =>
     method === 'eth_sendRawTransaction' ? { id, error: { message: 'the pool is full' } } : forward(),
   )
@@ -175,7 +175,7 @@ test('nodes of another chain are not used: payouts wait until the nodes are righ
       const answer = (await forward()) as Answer
       return method === 'eth_chainId' ? { ...answer, result: '0x1' } : answer
     })
-  // As after a restart: a connector that has run before believes its nodes for a minute.
+  // As after a restart: a running connector trusts its nodes for a minute.
   const restarted = await createChainScene({ anvil, urls: proxies.map(({ url }) => url), url: scene.service.url })
   const payout = await scene.payToken(partner, recipient, '1')
   await assert.rejects(restarted.connector.step(), /do not agree|do not answer/)

@@ -1,4 +1,4 @@
-/** Tokens that are paid on a real chain: hashes, refusals, reverts, replacements, foreign transactions, two workers. */
+/** Token payouts on a real chain: hashes, refusals, reverts, replacements, foreign transactions, two workers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { minuteMs } from '../../service/src/kernel/index.ts'
@@ -94,7 +94,7 @@ test('a transfer that reverts in its block fails, and the money is back', async 
   await scene.checkLedger([partner])
 })
 
-test('a transaction that no block takes is replaced with the same nonce and higher fees, and paid once', async () => {
+test('an unmined transaction is replaced with the same nonce and higher fees, and paid once', async () => {
   const payout = await scene.payToken(partner, recipientOf('4'), '5')
   await scene.pump()
   for (let round = 0; round < 3; round += 1) {
@@ -122,7 +122,7 @@ test('a replaced transaction that is mined counts as the payment', async () => {
     select signed from rails.chain_attempts where hash = ${first?.hash ?? ''}`)
   scene.service.clock.advance(2 * minuteMs)
   await scene.pump()
-  // The pool forgets the replacement, and a block takes the first one.
+  // The pool forgets the replacement, and the first transaction is mined.
   await scene.anvil.rpc('anvil_dropAllTransactions')
   await scene.anvil.rpc('eth_sendRawTransaction', raw?.signed)
   await scene.mine()
@@ -150,7 +150,7 @@ test('a settled payout whose block is dropped is sent again, and settled once', 
   await scene.checkLedger([partner])
 })
 
-test('a payout above what the sending account holds waits, others go on, and it is paid when tokens are collected', async () => {
+test('a payout above the balance of the sending account waits until tokens are collected; others are paid', async () => {
   const { address } = await scene.addWallet(partner, 'USDC', 'partner')
   await scene.anvil.transfer(payer, address, 2_000_000_000000n)
   await scene.mine()

@@ -1,4 +1,4 @@
-/** The token of the tests behaves as an ERC-20 token does. */
+/** The token of the tests behaves like an ERC-20 token. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contracts, startAnvil } from '../support/chain/anvil.ts'
@@ -13,7 +13,7 @@ const statusOf = async (hash: string) =>
 const estimate = (from: string, to: string, amount: bigint) =>
   anvil.rpc('eth_estimateGas', { from, to: contracts.USDC, data: callData('transfer', to, amount) })
 
-test('a transfer moves tokens and logs who paid whom how much', async () => {
+test('a transfer moves tokens and logs payer, payee and amount', async () => {
   await anvil.fund(alice, 500n)
   const hash = await anvil.transfer(alice, bob, 120n)
   await anvil.mine()
@@ -29,7 +29,7 @@ test('a transfer moves tokens and logs who paid whom how much', async () => {
   assert.equal(BigInt(log.data), 120n)
 })
 
-test('more than the balance, and a blocked recipient, are refused with a text', async () => {
+test('an amount above the balance and a blocked recipient are refused with an error text', async () => {
   await assert.rejects(estimate(alice, bob, 10_000n), /exceeds balance/)
   const hash = await anvil.transfer(alice, bob, 10_000n)
   await anvil.send(alice, contracts.USDC, callData('block', carol))
@@ -38,7 +38,7 @@ test('more than the balance, and a blocked recipient, are refused with a text', 
   await assert.rejects(estimate(alice, carol, 1n), /blacklisted/)
 })
 
-test('one amount passes every estimate and fails in its block', async () => {
+test('a special amount passes estimation and reverts in its block', async () => {
   await anvil.fund(alice, failingAmount)
   await estimate(alice, bob, failingAmount)
   const hash = await anvil.transfer(alice, bob, failingAmount)

@@ -1,4 +1,4 @@
-/** A bank and a connector that fail at random, in every way that the settlement has to endure. A seed decides. */
+/** A bank and a connector that fail at random, in every way that settlement must survive. A seed decides. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { BankFault, Weather } from '../../examples/connector/bank.ts'
 import type { BankNotification, Connector } from '../../service/src/rails/index.ts'
@@ -8,7 +8,7 @@ export type Storm = {
   readonly random: Random
   /** Ends every fault. */
   isOver: boolean
-  /** How often each fault happened. */
+  /** Counts each fault. */
   readonly counts: Map<string, number>
 }
 
@@ -35,10 +35,10 @@ export const stormyWeather = (storm: Storm): Weather => ({
 
 const delayMsMax = 10
 
-/** Ends the step of a worker as its death would: nothing after the call runs. */
+/** Ends the step of a worker like a crash: nothing after the call runs. */
 export class WorkerDeath extends Error {}
 
-/** Faults at this end: a worker that dies beside a call, answers that are lost in part, notifications in disorder. */
+/** Faults of the service: a worker that dies during a call, partly lost answers, notifications out of order. */
 export function hostile(connector: Connector, storm: Storm): Connector {
   const { random } = storm
   const struck = (name: string, probability: number) => strike(storm, name, probability)

@@ -1,4 +1,4 @@
-/** Each check of the conformance kit fails on a connector that breaks what it checks, and says so. */
+/** Each check of the conformance kit fails, with its message, on a connector with the defect. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { startHarness } from '../../examples/connector/harness.ts'
@@ -12,7 +12,7 @@ const defects: readonly Defect[] = [...submissionAndOutageDefects, ...readingDef
 
 const openBroken = (harness: Harness, wrap: Defect['wrap']): Harness => ({
   ...harness,
-  // What does not come is not awaited for long: this bank sends at once.
+  // This bank sends at once, so absent notifications are not awaited for long.
   notificationMsMax: 200,
   open: async () => {
     const opened = await harness.open()
@@ -45,7 +45,7 @@ test('every check has a connector on which it fails', () => {
   assert.deepEqual(pluck(without, 'title'), [])
 })
 
-test('a check that needs what the bank cannot do is reported as not checked', async () => {
+test('a check that needs an unsupported ability is reported as not checked', async () => {
   const harness = await startHarness()
   try {
     const results = await runChecks({ ...harness, cannot: ['hang', 'return'] })

@@ -1,6 +1,6 @@
 /**
- * The service with the example connector over real HTTP, a bank that fails at random, and workers that die and restart. At
- * the end every payout has the end that it was made for, and the bank, the ledger and the events agree.
+ * The service with the example connector over real HTTP, a bank that fails at random, and workers that die and restart.
+ * Finally every payout has its intended outcome, and the bank, the ledger and the events agree.
  * `MODEL_SEED=<seed> MODEL_RUNS=<count>` repeats a run or makes it longer.
  */
 import { createRandom } from '../support/random.ts'
@@ -19,7 +19,7 @@ import { useModules } from '../support/fixture.ts'
 import { until } from '../support/until.ts'
 import { hostile, type Storm, stormyWeather, WorkerDeath } from './hostile.ts'
 
-/** By the amount, as the example bank decides (examples/connector/records.ts). */
+/** The outcome by amount, as the example bank decides (examples/connector/records.ts). */
 const ends = {
   '10.00': 'Completed',
   '0.01': 'Completed',
@@ -39,7 +39,7 @@ const roundsMax = 200
 const floatMinor = 10_000_000n
 /** A call that hangs ends soon. */
 const callTimeoutMs = 400
-/** Nothing, more than the first retry, more than a lease, more than the longest retry. */
+/** None, longer than the first retry, than a lease, and than the longest retry. */
 const waitsMs = [0, 2 * secondMs, 20 * secondMs, 10 * minuteMs] as const
 
 const service = await useModules({ chooseConnector: () => 'example' })
@@ -53,14 +53,14 @@ type Scene = {
   readonly ends: Ends
 }
 
-/** A worker as after a restart: a connector of its own, and nothing in memory. */
+/** Creates a worker as after a restart: with its own connector and empty memory. */
 function startWorker({ storm, bank }: Scene) {
   const connector = createExampleConnector({ url: bank.url })
   const limited = { ...connector, limits: { ...connector.limits, callTimeoutMs } }
   const deps = { ...service.settlement, connectors: [hostile(limited, storm)] }
   return {
     submit: () => submitDuePayouts(deps),
-    // A reading that breaks ends the step, and the loop of the worker begins the next one.
+    // A failed read ends the step, and the loop of the worker begins the next step.
     process: () =>
       processBankNotifications(deps).catch((error: unknown) => {
         if (error instanceof Unreachable || error instanceof WorkerDeath) return 1
@@ -80,7 +80,7 @@ async function payMore({ storm: { random }, partners, made }: Scene): Promise<vo
   }
 }
 
-/** Workers beside each other while the bank fails, then in calm weather until nothing is left to do. */
+/** Runs concurrent workers while the bank fails, then without faults until no work is left. */
 async function runScene(scene: Scene): Promise<number> {
   const { storm } = scene
   const { random } = storm
@@ -134,7 +134,7 @@ async function checkEnds(scene: Scene): Promise<void> {
 const minorOf = (text: string) => BigInt(text.replace('.', ''))
 const sum = (list: readonly bigint[]) => list.reduce((total, each) => total + each, 0n)
 
-/** The settlement account says what the bank's statement says, and each balance what its payouts say. */
+/** Checks the settlement account against the bank's statement, and each balance against its payouts. */
 async function checkMoney({ made, bank, partners }: Scene): Promise<void> {
   for (const partner of partners) {
     const { partnerId } = partner

@@ -1,4 +1,4 @@
-/** The test bank: what it takes, books and tells, in order and out of order, and what is left of it after a kill. */
+/** The test bank: accepted, booked and reported payments, in and out of order, and its state after being killed. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -67,7 +67,7 @@ const spent = (bank: IsoBank) => {
 const count = (text: string | undefined, part: string) => (text ?? '').split(part).length - 1
 
 suite('a payment', () => {
-  test('shows on whose behalf it is made, in the book and in the report', (context) => {
+  test('shows its ultimate debtor in the book and the report', (context) => {
     const { bank, pay, texts } = open(context)
     pay([{ id: '1', amount: 12_50n, payer: { name: 'Ada Lovelace', iban: creditorIban } }])
     const [payment] = bank().book().payments
@@ -99,7 +99,7 @@ suite('a payment', () => {
       statuses(bank()).join(' '),
       'rejected refused refused refused returned executed lost executed executed lost executed',
     )
-    // Returned is back, short is 1.00 less; delayed, short, contradicted and the last one left.
+    // The returned payment is back, the short one is 1.00 less; delayed, short, contradicted and the last one are booked.
     assert.equal(spent(bank()), 4001_06n + 4001_08n - 100n + 4001_09n + 4001_11n)
   })
 
@@ -121,7 +121,7 @@ suite('a payment', () => {
     assert.deepEqual(readdirSync(bank().toBank), ['.hidden.tmp'])
   })
 
-  test('that comes twice is executed once, and the bank remembers that it came twice', (context) => {
+  test('sent twice is executed once, and the bank records the repetition', (context) => {
     const { bank, pay } = open(context)
     for (const messageId of ['M1', 'M1', 'M2']) pay(ofAmounts(5n), messageId)
     assert.equal(spent(bank()), 5n)
@@ -209,7 +209,7 @@ suite('an order', () => {
     assert.equal(bank().book().oddities.length, faults.length * 3)
   })
 
-  test('lets half of a file appear before the whole', (context) => {
+  test('shows half of a file before the complete file', (context) => {
     const { bank, texts } = open(context, [{ order: 'file', kind: 'camt.054', fault: 'half' }])
     bank().order({ order: 'fee', currency: 'EUR', amount: 7n })
     bank().step()

@@ -1,4 +1,4 @@
-/** A company of the tests that writes pain.001 and camt.055 by hand, so that the bank is tested without the connector. */
+/** A test company that writes pain.001 and camt.055 by hand, so that the bank is tested without the connector. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { IsoBank } from '../../examples/iso-bank/bank.ts'

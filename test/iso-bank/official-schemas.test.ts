@@ -1,5 +1,5 @@
 /**
- * Messages that the service writes, by the official schemas, and files of real banks. Both are at SAMPLES_DIR, which is no part of the
+ * Validates messages of the service by the official schemas, and reads files of real banks. Both are in SAMPLES_DIR, outside the
  * repository (its own are in `service/src/iso20022`).
  */
 import assert from 'node:assert/strict'
@@ -25,7 +25,7 @@ const skip =
 const schemas = official === undefined ? [ownSchemas] : [ownSchemas, official]
 
 for (const [title, arbitrary] of Object.entries(messages))
-  test(`${title}: whatever is written is valid by the official schema`, { skip }, async () => {
+  test(`${title}: every written message is valid by the official schema`, { skip }, async () => {
     const written = fc.sample(arbitrary, { numRuns: 100, seed: 25 })
     assert.ok(written.length > 0)
     for (const [name, some] of Map.groupBy(written, (message) => message.name))
@@ -40,7 +40,7 @@ for (const [title, arbitrary] of Object.entries(messages))
       )
   })
 
-/** The largest amounts of the schema, which has 18 digits for an amount and for a sum. */
+/** The largest amounts of the schema, which allows 18 digits for amounts and sums. */
 const most = 10n ** 18n - 1n
 const side = { name: 'Łódź & <Söhne> \u{1f600} '.repeat(10), account: 'NL91ABNA0417164300' }
 const payments = [
@@ -85,7 +85,7 @@ async function statementOf(
   return (await Array.fromAsync(camt053Xml(statement))).join('')
 }
 
-test('a statement whose amounts have 18 digits is valid, although its sums have more', async () => {
+test('a statement with amounts of 18 digits is valid although its sums are longer', async () => {
   const statements = [
     [[most], 0n],
     [[most, most], -most],
@@ -135,7 +135,7 @@ test(
       )
       const wrong = new Set(errors.flatMap((text) => /-(\d+)\.xml/.exec(text)?.[1] ?? []).map(Number))
       valid += some.length - wrong.size
-      // Version 1 of the account reports has other elements, and is not read.
+      // Version 1 of account reports has other elements and is not supported.
       for (const [index, file] of some.entries())
         if (!wrong.has(index) && !name.endsWith('.01')) assert.equal(problems.get(file), undefined, file)
     }

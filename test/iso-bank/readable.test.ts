@@ -1,4 +1,4 @@
-/** What the test bank writes is read by the readers of the service: two programs that share no code agree about the messages. */
+/** The readers of the service read the messages of the test bank, a program that shares no code with them. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -25,7 +25,7 @@ async function partsOf(bytes: Uint8Array): Promise<readonly ReportPart[]> {
 }
 
 for (const version of ['current', 'older'] as const)
-  test(`every message of the bank is read, with the amounts that it booked: ${version} versions`, async (context) => {
+  test(`every message of the bank is read with the booked amounts: ${version} versions`, async (context) => {
     const folder = mkdtempSync(join(tmpdir(), 'iso-bank-'))
     const clock = createManualClock(new Date('2026-11-23T09:00:00Z'))
     const bank = startIsoBank({ folder, clock })

@@ -17,7 +17,7 @@ const skip =
 
 type File = { readonly name: string; readonly text: string; readonly iban: string; readonly kind: string }
 
-/** Each file once, with the account of its first statement. Amounts in francs are taken as euros: the service carries no francs. */
+/** Lists each file once with the account of its first statement. Francs become euros: the service does not support francs. */
 function read(): readonly File[] {
   return readdirSync(folder).flatMap((name): readonly File[] => {
     const bytes = readFileSync(join(folder, name), 'latin1')
@@ -27,7 +27,7 @@ function read(): readonly File[] {
   })
 }
 
-/** Accounts about which a bank has sent an announcement and a statement. */
+/** Accounts with an announcement and a statement of the bank. */
 const accounts = skip === false ? [...Map.groupBy(read(), ({ iban }) => iban)] : []
 const pairs = accounts.filter(([, files]) => new Set(files.map(({ kind }) => kind === 'camt.053')).size === 2)
 

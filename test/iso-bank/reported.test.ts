@@ -1,6 +1,6 @@
 /**
- * Kinds of files that users of other software have reported, from the file to the booked rows, the cases and reconciliation: as we write them, and as
- * SAMPLES_DIR has them.
+ * Files that users of other software have reported, from the file to booked rows, cases and reconciliation: as the simulator
+ * writes them, and as SAMPLES_DIR has them.
  */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
@@ -41,7 +41,7 @@ afterEach(async () => {
   await folders.remove()
 })
 
-/** A partner whose payouts are at the bank, and what the bank's files name of it. */
+/** Creates a partner with payouts at the bank, and the references for files of the bank. */
 async function atBank(amounts: readonly string[]) {
   const partner = await addPartner(service, float)
   const { partnerId } = partner
@@ -100,7 +100,7 @@ type Kind = {
   readonly payouts?: readonly string[]
   readonly ours: (at: AtBank) => readonly string[]
   readonly samples: readonly string[]
-  /** Lists the money that the customer and our payouts have moved, and each booking. */
+  /** Lists money moved by the customer and the payouts, and each booking. */
   readonly moved: bigint
   readonly booked: Booked
   readonly closing: string
@@ -108,7 +108,7 @@ type Kind = {
 }
 
 const balancesOf = (xml: string) => /<Bal>.*<\/Bal>/s.exec(xml)?.[0] ?? ''
-/** The balances of a day and of the one before, which begins with the balance of its previous day. */
+/** Balances of two days; the first day begins with the balance of its previous day. */
 function ofBoth([opening, middle, closing]: readonly [bigint, bigint, bigint]): string {
   const [before, last] = [
     statement([], { opening, closing: middle, on: '2026-01-02' }),
@@ -256,7 +256,7 @@ for (const [title, { payouts = [], ours, samples, moved, booked, closing, on }] 
       const at = await atBank(payouts)
       const files = filesOf(at)
       await at.take(...files)
-      // Again: the same bytes, and the same entries as another message announces them.
+      // Repeated: the same bytes, and the same entries in another message.
       await at.take(...files)
       const [last = ''] = files.slice(-1)
       await at.take(
@@ -275,12 +275,12 @@ for (const [title, { payouts = [], ours, samples, moved, booked, closing, on }] 
       await service.reconciliation.step()
       assert.deepEqual(await reconciled(), { closing, unexplained: '0.00' })
     }
-    test('as we write it', () => counts(ours))
+    test('as the simulator writes it', () => counts(ours))
     if (samples.length > 0)
       test('as it was reported', { skip }, () => counts((at) => samples.map((name) => sample(at, name))))
   })
 
-test('times become days of the bank, whatever their offsets and fractions are', async () => {
+test('times become bank days, with any offset and fraction', async () => {
   const at = await atBank([])
   const days: Readonly<Record<string, string>> = {
     '2026-11-24': '2026-11-24',
@@ -304,7 +304,7 @@ for (const [statementNumbers, cases] of [
   ['ignored', []],
   ['consecutive', ['statement_gap']],
 ] as const)
-  test(`a number that is left out while the balances join: ${statementNumbers}`, async () => {
+  test(`a skipped statement number with matching balances: ${statementNumbers}`, async () => {
     const bank = createIncomingBank(service, folders, { statementNumbers })
     const day = { opening: 10_00n, closing: 10_00n }
     await folders.put('1.xml', statement([], { ...day, sequence: 1 }))
@@ -315,7 +315,7 @@ for (const [statementNumbers, cases] of [
     for (const { details } of found) assert.match(details, /1 statement is missing between 1 .* and 3 /)
   })
 
-suite('an entry that cannot be read waits alone', () => {
+suite('an unreadable entry waits alone', () => {
   type Three = [BankEntry, BankEntry, BankEntry]
   const credits = (iban: string) =>
     [21_00n, 22_00n, 23_00n].map((minor) => entryOf(minor, { details: [creditTo(iban)] })) as Three
@@ -335,7 +335,7 @@ suite('an entry that cannot be read waits alone', () => {
     await at.bank.work()
     const open = (await service.cases.list(undefined, 100)).find(({ kind }) => kind === 'unknown_payment')
     assert.equal(open?.booked, 22_00n)
-    // Another statement has it as well: the case stays one.
+    // Another statement contains it too: still one case.
     await at.take(statement([first, broken(second), third], { ...day, messageId: 'AGAIN' }))
     assert.equal((await casesOf(service)).filter(({ kind }) => kind !== 'statement_overlap').length, 2)
     const key = { partnerId: open?.partnerId ?? '', id: open?.id ?? '' }
@@ -365,13 +365,13 @@ suite('an entry that cannot be read waits alone', () => {
     assert.deepEqual(await reconciled(), { closing: '66.00', unexplained: '0.00' })
   })
 
-  // Without it the entries fit the balances of the second day alone: those are not the ones of the statement.
+  // Without it the entries match the balances of the second day alone, which are not the balances of the statement.
   for (const [what, amount, kind, told, difference] of [
     ['a neighbour of its amount', text('22.001'), 'entry_unclear', /An entry of 22\.00 EUR/, 'waiting'],
     ['any amount', text('n/a'), 'entry_unclear', /An entry of 22\.00 EUR/, 'waiting'],
     ['another currency', { currency: 'USD', minor: 22_00n }, 'foreign_currency', /is in USD/, 'sum_differs'],
   ] as const)
-    test(`the balances of two days are those around both, whose first has it alone: ${what}`, async () => {
+    test(`two days share the balances around both: ${what}`, async () => {
       const at = await atBank([])
       const [first, second, third] = credits(at.iban)
       const entries = [
@@ -384,7 +384,7 @@ suite('an entry that cannot be read waits alone', () => {
       assert.equal(await at.posted(), float + 44_00n)
       assert.deepEqual(await reconciled(), { [difference]: '-22.00', closing: '66.00', unexplained: '0.00' })
       const [only, ...others] = await casesOf(service)
-      // Nothing says that a statement is missing between the days.
+      // No case reports a missing statement between the days.
       assert.deepEqual([only?.kind, others], [kind, []])
       assert.match(only?.details ?? '', told)
     })

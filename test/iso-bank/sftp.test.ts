@@ -1,4 +1,4 @@
-/** The test bank as a program with its control and SFTP: a real client sends a payment and reads the answer, over a kill. */
+/** The test bank as a program with control files and SFTP: a client sends a payment and reads the answer across a restart. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'

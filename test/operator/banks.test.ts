@@ -49,7 +49,7 @@ test('an operator lists the files of a bank, follows a payment and recalls it on
     (await readdir(toBank)).some((name) => name.startsWith('camt.055') && name.endsWith('.xml')),
   )
   const again = await refused('bank', 'recall', ...named, '--reason', 'DUPL', '--staff', 'Sam Staff')
-  assert.equal(again, 'operator: The payment has a recall.')
+  assert.equal(again, 'operator: The payment already has a recall. Wait for its answer.')
 })
 
 test('an unknown payout is refused in one line', async () => {

@@ -1,4 +1,4 @@
-/** Files that are no messages: each is refused by its code, at its place, before it is held. */
+/** Files that are not messages: each is refused with a code and a position. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { chunks, reportParts } from '../../../scripts/iso-documents.ts'
@@ -59,14 +59,14 @@ test('a document without a message is refused by every reader', async () => {
     }
 })
 
-test('the document that the cases change is read', async () => {
+test('the document that the cases modify is read', async () => {
   assert.deepEqual(
     (await partsOf(whole)).map(({ kind }) => kind),
     ['head', 'statement', 'entry', 'statement end'],
   )
 })
 
-suite('what is not XML', () => {
+suite('invalid XML', () => {
   const cases: Readonly<Record<string, string>> = {
     'another form': 'hello',
     'a spreadsheet': 'Date;Amount\n2026-11-23;12,50\n',
@@ -102,7 +102,7 @@ suite('document types', () => {
   test('in small letters', () => refused('doctype', `<!doctype html>${whole}`))
 })
 
-suite('files that are cut', () => {
+suite('truncated files', () => {
   test('at every byte', async () => {
     const bytes = Buffer.from(`<?xml version="1.0" encoding="UTF-8"?>\n<!-- ä -->${whole.replace('S1', 'Sß😀')}`)
     for (let length = 0; length < bytes.length; length += 1) {
@@ -111,7 +111,7 @@ suite('files that are cut', () => {
     }
     assert.equal((await partsOf(bytes)).length, 4)
   })
-  test('half a character behind the document is garbage, not a cut', () =>
+  test('half a character after the document is garbage, not truncation', () =>
     refused('not_xml', Buffer.concat([Buffer.from(whole), Buffer.from([0xe2, 0x82])])))
 })
 
@@ -123,7 +123,7 @@ suite('encodings', () => {
     return part?.kind === 'statement' ? part.statement.account.owner?.name : undefined
   }
   const declared = (encoding: string) => `<?xml version="1.0" encoding="${encoding}"?>${text}`
-  /** One byte a character: those of latin1, and the euro sign where the encoding has it. */
+  /** Encodes text as one byte per character: latin1, and the euro sign where the encoding has it. */
   const single = (encoding: string, euro: number) =>
     Buffer.from(declared(encoding).replace('€', '\u0001'), 'latin1').map((byte) => (byte === 1 ? euro : byte))
   const swapped = (bytes: Buffer) => Buffer.from(bytes).swap16()
@@ -142,7 +142,7 @@ suite('encodings', () => {
   }
   for (const [title, bytes] of Object.entries(read))
     test(title, async () => assert.equal(await nameIn(bytes), 'Müller €'))
-  test('ends of lines of any kind are line feeds', async () => {
+  test('line ends of every kind become line feeds', async () => {
     const name = text.replace('Müller €', 'a\r\nb\rc')
     assert.equal(await nameIn(Buffer.from(name)), 'a\nb\nc')
   })
@@ -185,7 +185,7 @@ suite('sizes', () => {
   }
   for (const [title, [text, limits]] of Object.entries(cases))
     test(`too many: ${title}`, async () => assert.equal((await limited(text, limits)).code, 'too_large'))
-  test('a file without end is left as soon as it is too large', async () => {
+  test('an endless file is abandoned as soon as it is too large', async () => {
     let given = 0
     async function* endless() {
       yield Buffer.from(whole.slice(0, whole.indexOf('<Ntry>')))
@@ -200,7 +200,7 @@ suite('sizes', () => {
   })
 })
 
-suite('what is no statement', () => {
+suite('documents that are not statements', () => {
   const cases: Readonly<Record<string, readonly [text: string, path: string, message: RegExp]>> = {
     'no account': [document('<Id>S1</Id>'), 'Document/BkToCstmrStmt/Stmt', /no Acct/],
     'a balance behind entries': [
@@ -227,7 +227,7 @@ suite('what is no statement', () => {
     await refused(
       'unknown_message',
       whole.replaceAll('BkToCstmrStmt', 'BkToCstmrAcctRpt'),
-      /expected, not BkToCstmrAcctRpt/,
+      /expected .*, not BkToCstmrAcctRpt/,
     )
     await refused('unknown_message', '<html><body/></html>')
     assert.equal((await problemOf(readPain001(chunks(Buffer.from(whole))))).code, 'unknown_message')
@@ -236,7 +236,7 @@ suite('what is no statement', () => {
   })
 })
 
-/** The problem of the only entry, which the message has beside another one that counts. */
+/** Returns the problem of an entry beside another entry that counts. */
 async function unreadEntry(text: string) {
   const found: (readonly BankEntry[])[] = []
   for (const length of [undefined, 1])
@@ -247,7 +247,7 @@ async function unreadEntry(text: string) {
   return one
 }
 
-suite('an entry that cannot be read waits alone', () => {
+suite('an unreadable entry waits alone', () => {
   const two = document(`<Id>S1</Id>${account}${entry}${entry.replace('12.50', '7.00')}`)
   const reference = '<AcctSvcrRef>R1</AcctSvcrRef>'
   const eur = (minor: bigint) => ({ currency: 'EUR', minor })
@@ -282,11 +282,11 @@ suite('an entry that cannot be read waits alone', () => {
       assert.deepEqual([one.details, one.isCredit, one.status], [[], true, 'BOOK'])
       assert.equal(one.bankReference, text.includes(reference) ? 'R1' : undefined)
     })
-  test('a limit is one of the file', () =>
+  test('a limit of the reader is a problem of the file', () =>
     refused('too_large', two.replace('<BkTxCd/>', `<AddtlNtryInf>${'x'.repeat(100_000)}</AddtlNtryInf>`)))
 })
 
-suite('what informs is kept as it is written', () => {
+suite('informative fields are kept as written', () => {
   const detail = (inner: string) =>
     document(`<Id>S1</Id>${account}${entry.replace('<BkTxCd/>', `<NtryDtls><TxDtls>${inner}</TxDtls></NtryDtls>`)}`)
   const charge = (text: string) => `<Chrgs><Rcrd><Amt Ccy="EUR">${text}</Amt></Rcrd></Chrgs>`
@@ -311,11 +311,11 @@ suite('what informs is kept as it is written', () => {
     assert.deepEqual(found?.amounts, { instructed: { amount: { currency: 'EUR', minor: null, text: '110.00455' } } })
     assert.deepEqual(found?.remittance?.structured, [{ remitted: { currency: 'EUR', minor: null, text: '1.005' } }])
   })
-  test('a charge without a currency or without an amount explains nothing', async () => {
+  test('a charge without a currency or an amount explains no difference', async () => {
     const bare = '<Chrgs><Rcrd><Amt>1.00</Amt></Rcrd><Rcrd><Br>SHAR</Br></Rcrd></Chrgs>'
     assert.deepEqual((await only(detail(bare)))?.charges, [])
   })
-  test('balances that cannot be read are left out, and totals are texts', async () => {
+  test('unreadable balances are left out, and totals stay texts', async () => {
     const balance = (inner: string) => `<Bal><Tp><CdOrPrtry><Cd>CLAV</Cd></CdOrPrtry></Tp>${inner}</Bal>`
     const written = [
       balance(amountXml),
@@ -357,7 +357,7 @@ suite('control sums', () => {
       assert.match((await problemOf(readPain001(chunks(Buffer.from(file(sum)))))).message, /CtrlSum is/))
 })
 
-suite('amounts that count are exact, or their entry is not read', () => {
+suite('amounts that count are exact, or their entry is unreadable', () => {
   const read = async (text: string, currency = 'EUR') => {
     const parts = await partsOf(whole.replace(amountXml, `<Amt Ccy="${currency}">${text}</Amt>`))
     const part = parts.find(({ kind }) => kind === 'entry')
@@ -378,7 +378,7 @@ suite('amounts that count are exact, or their entry is not read', () => {
   }
   for (const [text, minor] of Object.entries(exact))
     test(`${JSON.stringify(text)}`, async () => assert.deepEqual(await read(text), { currency: 'EUR', minor }))
-  test('a currency that is not carried keeps its text', async () =>
+  test('an amount in an unsupported currency keeps its text', async () =>
     assert.deepEqual(await read('1250', 'JPY'), { currency: 'JPY', minor: null, text: '1250' }))
   for (const text of [
     '12.345',

@@ -1,6 +1,6 @@
-/** Bank to customer statement, camt.053.001.08 or .02: one account and one period. */
+/** Writes bank statements (camt.053.001.08 or .02) of one account and one period. */
 import { amountText, type Currency, type Minor } from '../kernel/index.ts'
-import { namespaceOf } from './messages.ts'
+import { messageNamespace } from './messages.ts'
 import { element, shortened, xmlText } from './xml/text.ts'
 
 /** Domain, family and sub-family of the external code set "Bank transaction code". */
@@ -8,9 +8,9 @@ export type TransactionCode = readonly [domain: string, family: string, subFamil
 
 type EntryPayment = {
   readonly endToEndId: string | null
-  /** The account owner's own reference. */
+  /** The account owner's reference. */
   readonly userReference: string | null
-  /** The name of the other side. `account`: its IBAN, or another id. */
+  /** The name of the counterparty. `account`: its IBAN or another id. */
   readonly name: string | null
   readonly account: string | null
 }
@@ -18,25 +18,25 @@ type EntryPayment = {
 export type StatementEntry = {
   /** Max35Text. */
   readonly id: string
-  /** Below zero: a debit. */
+  /** Negative for a debit. */
   readonly amount: Minor
   /** `YYYY-MM-DDTHH:MM:SS.mmmZ` */
   readonly bookedAt: string
   readonly code: TransactionCode
   readonly reference: string
-  /** Absent: no more is known of the payment. */
+  /** Absent if details of the payment are unknown. */
   readonly payment?: EntryPayment | undefined
   readonly text: string
 }
 
-/** Versions that a statement is written in. Banks of Germany, and programs for accounts, read 02 to this day. */
+/** The versions of a statement. German banks and accounting programs still read 02. */
 export type Camt053Version = '02' | '08'
 
 export type BankStatement = {
   readonly version: Camt053Version
   /** Max35Text. */
   readonly id: string
-  /** Fixed instead of the time of the run, so that the same statement has the same bytes. */
+  /** A fixed time, so that the same statement has the same bytes. */
   readonly createdAt: Date
   readonly period: { readonly from: Date; readonly to: Date }
   readonly account: { readonly id: string; readonly currency: Currency; readonly ownerName: string }
@@ -52,7 +52,7 @@ export type BankStatement = {
 /** Max34Text, Max35Text, Max140Text of the schema. */
 const chars = { id: 35, account: 34, name: 140, remittance: 140 } as const
 
-/** The schema has 18 digits for an amount. */
+/** The schema allows 18 digits in an amount. */
 export const camt053MinorMax: Minor = 10n ** 18n - 1n
 
 const magnitude = (minor: Minor) => (minor < 0n ? -minor : minor)
@@ -62,13 +62,13 @@ function balance(code: 'OPBD' | 'CLBD', amount: Minor, currency: Currency, at: D
   return element(
     'Bal',
     element('Tp', element('CdOrPrtry', element('Cd', code))) +
-      amountOf(amount, currency) +
+      amountXml(amount, currency) +
       indicator(amount) +
       element('Dt', element('DtTm', at.toISOString())),
   )
 }
 
-const amountOf = (minor: Minor, currency: Currency) =>
+const amountXml = (minor: Minor, currency: Currency) =>
   `<Amt Ccy="${currency}">${amountText(magnitude(minor), currency)}</Amt>`
 
 function summary({ version, lines, credits, debits, creditLines, account: { currency } }: BankStatement): string {
@@ -87,11 +87,11 @@ function summary({ version, lines, credits, debits, creditLines, account: { curr
   )
 }
 
-/** An id of at most 35 characters. A longer reference is whole in the remittance information. */
+/** Writes an id of at most 35 characters. A longer reference is only in the remittance information. */
 const idText = (name: string, id: string | null | undefined): string =>
   id && Array.from(id).length <= chars.id ? element(name, xmlText(id)) : ''
 
-/** Version 02 has no reference of the account's owner: it stands as the owner's instruction. */
+/** Writes the references. Version 02 has no element for the account owner's reference, which is written as InstrId. */
 function referencesText(version: Camt053Version, reference: string, payment: EntryPayment | undefined): string {
   const endToEndId = idText('EndToEndId', payment?.endToEndId) || element('EndToEndId', 'NOTPROVIDED')
   return version === '02'
@@ -104,7 +104,7 @@ const remittanceText = (text: string | null | undefined): string =>
 
 const ibanForm = /^[A-Z]{2}\d{2}[A-Za-z0-9]{1,30}$/
 
-/** The other side: the creditor of a debit, the debtor of a credit. */
+/** Writes the counterparty: the creditor of a debit, the debtor of a credit. */
 function partiesText(
   version: Camt053Version,
   amount: Minor,
@@ -125,7 +125,7 @@ function entryText(entry: StatementEntry, version: Camt053Version, currency: Cur
   const { id, amount, bookedAt, reference, payment, text } = entry
   const [domain, family, subFamily] = entry.code
   const code = element('Cd', family) + element('SubFmlyCd', subFamily)
-  const money = amountOf(amount, currency) + indicator(amount)
+  const money = amountXml(amount, currency) + indicator(amount)
   return element(
     'Ntry',
     element('NtryRef', id) +
@@ -140,7 +140,7 @@ function entryText(entry: StatementEntry, version: Camt053Version, currency: Cur
         element(
           'TxDtls',
           element('Refs', referencesText(version, reference, payment)) +
-            (version === '02' ? element('AmtDtls', element('TxAmt', amountOf(amount, currency))) : money) +
+            (version === '02' ? element('AmtDtls', element('TxAmt', amountXml(amount, currency))) : money) +
             partiesText(version, amount, payment) +
             element('RmtInf', [...new Set([reference, payment?.userReference])].map(remittanceText).join('')),
         ),
@@ -149,12 +149,12 @@ function entryText(entry: StatementEntry, version: Camt053Version, currency: Cur
   )
 }
 
-/** The document in parts, a line for each entry. */
+/** Writes the document in parts, with a line for each entry. */
 export async function* camt053Xml(statement: BankStatement): AsyncGenerator<string> {
   const { version, id, createdAt, period, account, opening, closing, entries } = statement
   const { currency } = account
   const created = element('CreDtTm', createdAt.toISOString())
-  yield `<?xml version="1.0" encoding="UTF-8"?>\n<Document xmlns="${namespaceOf(`camt.053.001.${version}`)}"><BkToCstmrStmt>`
+  yield `<?xml version="1.0" encoding="UTF-8"?>\n<Document xmlns="${messageNamespace(`camt.053.001.${version}`)}"><BkToCstmrStmt>`
   yield element('GrpHdr', element('MsgId', id) + created)
   yield `\n<Stmt>${element('Id', id)}${created}`
   yield element('FrToDt', element('FrDtTm', period.from.toISOString()) + element('ToDtTm', period.to.toISOString()))

@@ -1,4 +1,4 @@
-/** The command that validates messages by the schemas that an operator has. */
+/** The command that validates messages by an operator's schemas. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
@@ -22,7 +22,7 @@ async function run(...args: readonly string[]): Promise<{ readonly status: numbe
   }
 }
 
-test('generated messages of every kind are checked, and a schema that is not there is named', async () => {
+test('generated messages of every kind are checked, and a missing schema is named', async () => {
   const own = await run(ownSchemas)
   assert.equal(own.status, 0, own.output)
   assert.match(own.output, /pain\.001\.001\.09: 50 checked, 0 errors/)

@@ -1,7 +1,6 @@
 /**
- * ISO 20022 messages: the model of a message apart from its XML. Readers and writers stream, so that a message of any
- * length takes constant memory. README.md lists the messages that are read and written; `schemas/` has the parts of the
- * schemas that the writers use.
+ * ISO 20022 messages, as a model separate from their XML. Readers and writers stream, so that messages of any length take
+ * constant memory. README.md lists the messages; `schemas/` has the parts of the schemas that the writers use.
  */
 export {
   type BankStatement,
@@ -14,9 +13,9 @@ export {
 export {
   creditorReferenceOf,
   isCreditorReference,
-  namedInPayment,
+  referencesInPayment,
   namedInTexts,
-  type NamedReferences,
+  type ReferenceCandidates,
 } from './creditor-reference.ts'
 export { type MessageKind, type MessageName, recognise } from './messages.ts'
 export type * from './model.ts'
@@ -33,9 +32,9 @@ export {
   type PayeeResult,
   type StatusMeaning,
   statuses,
-  statusOf,
+  findStatus,
 } from './reasons.ts'
-export { inSepaCharacters, isSepaReference, sepaText } from './sepa-message.ts'
+export { toSepaCharacters, isSepaReference, sepaText } from './sepa-message.ts'
 export { splitDocuments } from './split.ts'
 export { accountReportXml } from './writers/account-report.ts'
 export { recallAnswerXml, recallXml } from './writers/recall.ts'

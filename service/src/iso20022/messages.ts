@@ -1,7 +1,7 @@
-/** The known messages: the name of each, and the element within its document. */
+/** The known messages, with the element within the document of each. */
 import type { ReportKind } from './model.ts'
 import { type Limits, limitsDefault, MessageProblem, type Source } from './source.ts'
-import { type Node, pathOf, readTree } from './xml/tree.ts'
+import { type XmlNode, nodePath, readTree } from './xml/tree.ts'
 
 export const messageElements = {
   'pain.001': 'CstmrCdtTrfInitn',
@@ -18,37 +18,34 @@ const kinds = Object.keys(messageElements) as MessageKind[]
 
 export type MessageName = { readonly kind: MessageKind; readonly version: string }
 
-export const namespaceOf = (name: string): string => `urn:iso:std:iso:20022:tech:xsd:${name}`
+export const messageNamespace = (name: string): string => `urn:iso:std:iso:20022:tech:xsd:${name}`
 
-/**
- * Matches `pain.001.003.03` of the German banks and the Swiss `.../pain.001.001.03.ch.02.xsd` as well: the element
- * within decides.
- */
-const inNamespace = /\b((?:pain|camt)\.\d{3})\.\d{3}\.(\d{2})\b/
+/** Matches also `pain.001.003.03` of the German banks and the Swiss `.../pain.001.001.03.ch.02.xsd`. */
+const namespaceForm = /\b((?:pain|camt)\.\d{3})\.\d{3}\.(\d{2})\b/
 
-/** A message is identified by its element. A namespace that names another message contradicts it. */
-export function nameOf(namespace: string, element: string): MessageName | undefined {
+/** Identifies a message by its element. Undefined if the element is unknown or the namespace names another message. */
+export function messageName(namespace: string, element: string): MessageName | undefined {
   const kind = kinds.find((candidate) => messageElements[candidate] === element)
-  const [, named, version = ''] = inNamespace.exec(namespace) ?? []
+  const [, named, version = ''] = namespaceForm.exec(namespace) ?? []
   return kind === undefined || (named !== undefined && named !== kind) ? undefined : { kind, version }
 }
 
-/** The name of the beginning message, if it is one of the expected ones. */
+/** Returns the name of a message at its beginning. Refuses unexpected messages. */
 export function expectMessage(
   namespace: string,
-  message: Node,
+  message: XmlNode,
   expected: readonly MessageKind[],
 ): { readonly kind: MessageKind; readonly version: string } {
-  const name = nameOf(namespace, message.name)
+  const name = messageName(namespace, message.name)
   if (name && expected.includes(name.kind)) return name
   const found = `${message.name} of ${namespace === '' ? 'no namespace' : namespace.slice(0, 80)}`
-  throw new MessageProblem('unknown_message', `${expected.join(' or ')} is expected, not ${found}`, {
-    path: pathOf(message),
+  throw new MessageProblem('unknown_message', `expected ${expected.join(' or ')}, not ${found}`, {
+    path: nodePath(message),
     line: message.line,
   })
 }
 
-/** The element of an account report's statements, its pages and its further text: each kind has other names. */
+/** The elements of statements, pages and further text, which each kind of account report names differently. */
 export const reportElements = {
   'camt.052': { statement: 'Rpt', page: 'RptPgntn', information: 'AddtlRptInf' },
   'camt.053': { statement: 'Stmt', page: 'StmtPgntn', information: 'AddtlStmtInf' },
@@ -59,24 +56,22 @@ export const reportElements = {
 >
 export const reportKinds = Object.keys(reportElements) as ReportKind[]
 
-// Recognises the message of a file, as its reader reads it.
-
 /**
- * The name of the message; version: `02`, `08`, empty if there is no namespace. Undefined: an unknown message. Refuses
- * a file that is not a message, by a `MessageProblem`. Reads the source until the message begins.
+ * Recognises the message of a file; undefined if it is unknown. `version`: such as `08`, empty without a namespace. Throws
+ * a `MessageProblem` for a file that is not a message. Reads the source until the message begins.
  */
 export async function recognise(source: Source, limits?: Partial<Limits>): Promise<MessageName | undefined> {
   let begun: { readonly name: MessageName | undefined } | undefined
   const reader = {
     began: (namespace: string, { name }: { readonly name: string }) => {
-      begun = { name: nameOf(namespace, name) }
+      begun = { name: messageName(namespace, name) }
     },
     ended: () => 'released' as const,
   }
   try {
     for await (const _ of readTree(source, reader, { ...limitsDefault, ...limits })) if (begun !== undefined) break
   } catch (error) {
-    // The reader of the message reports problems after its beginning.
+    // The reader of the message reports later problems.
     if (begun === undefined) throw error
   }
   return begun?.name

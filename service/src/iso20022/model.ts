@@ -1,17 +1,17 @@
 /**
- * The ISO 20022 messages between a company and its bank, as values: the parts that the guidelines of the European
- * Payments Council cover. The readers and writers beside this file handle the XML.
+ * The ISO 20022 messages between a company and its bank, as values. They cover the guidelines of the European Payments
+ * Council. The readers and writers in this folder handle the XML.
  *
- * Amounts are minor units of their currency. A text is that of the message, neither cut nor transliterated.
+ * Amounts are minor units of their currency. Texts are those of the message, neither cut nor transliterated.
  */
 import type { Currency, Minor } from '../kernel/index.ts'
 
-/** A bank may report a currency that this service does not carry: then `currency` is its ISO 4217 code and `minor` null. */
+/** `minor` is null for a currency that this service does not support; `currency` is then its ISO 4217 code. */
 export type Amount =
   | { readonly currency: Currency; readonly minor: Minor }
   | { readonly currency: string; readonly minor: null; readonly text: string }
 
-/** ISO 4217 amount in a currency of ours. */
+/** An amount in a supported currency. */
 export type Money = { readonly currency: Currency; readonly minor: Minor }
 
 /** PostalAddress24. Structured, or hybrid: town and country with at most two free lines. Older messages have lines only. */
@@ -33,10 +33,10 @@ export type PostalAddress = {
   readonly lines?: readonly string[]
 }
 
-/** A code of an external code list, or the bank's own. */
+/** A code of an external code list, or a proprietary code of the bank. */
 export type Code = { readonly code: string } | { readonly proprietary: string }
 
-/** GenericOrganisationIdentification1 and others: an identification that has no element of its own. */
+/** GenericOrganisationIdentification1 and others: an identification without a dedicated element. */
 export type OtherId = { readonly id: string; readonly scheme?: Code; readonly issuer?: string }
 
 /** PartyIdentification135. */
@@ -58,7 +58,7 @@ export type Party = {
   readonly residence?: string
 }
 
-/** A bank: BranchAndFinancialInstitutionIdentification6. A party that is a bank appears as one with its name only. */
+/** A bank: BranchAndFinancialInstitutionIdentification6. */
 export type Agent = {
   readonly bic?: string
   readonly lei?: string
@@ -80,11 +80,11 @@ export type Remittance = {
   readonly structured?: readonly StructuredRemittance[]
 }
 
-/** One block of a structured remittance. SEPA Credit Transfer carries one, with a creditor reference. */
+/** One block of a structured remittance. SEPA Credit Transfer allows one, with a creditor reference. */
 export type StructuredRemittance = {
   /** ISO 11649 (`RF...`), or a creditor's reference in another form. */
   readonly creditorReference?: string
-  /** `SCOR`, or the bank's own; absent: the message has none. Written as `SCOR` with issuer `ISO` if absent. */
+  /** `SCOR`, or a proprietary type. If absent, written as `SCOR` with the issuer `ISO`. */
   readonly referenceType?: Code
   readonly referenceIssuer?: string
   /** Documents that are paid: an invoice (CINV), a credit note (CREN). */
@@ -112,14 +112,14 @@ export type CreditTransfer = {
   /** ExternalPurpose1Code. */
   readonly purpose?: string
   readonly remittance?: Remittance
-  /** Names of further elements of the message. Not written. */
+  /** Names of further elements in a read message. Not written. */
   readonly others?: readonly string[]
 }
 
 /** PaymentInstruction30: payments from one account, on one day, by one scheme. */
 export type PaymentBatch = {
   readonly id: string
-  /** One booking for all of them, or one for each. */
+  /** True: the bank books the batch as one sum. */
   readonly batchBooking?: boolean
   /** `SEPA`, `URGP` and others of ExternalServiceLevel1Code. */
   readonly serviceLevel?: string
@@ -127,13 +127,13 @@ export type PaymentBatch = {
   readonly localInstrument?: string
   /** ExternalCategoryPurpose1Code. */
   readonly categoryPurpose?: string
-  /** `YYYY-MM-DD`, or with a time for SEPA Instant at a time. */
+  /** `YYYY-MM-DD`; with a time for a SEPA Instant payment at that time. */
   readonly executionDate: string
   readonly debtor: Party
   readonly debtorAccount: AccountId
   readonly debtorCurrency?: string
   readonly debtorAgent: Agent
-  /** InstrForDbtrAgt: an instruction that the bank and its customer have agreed. Only in version 09. */
+  /** InstrForDbtrAgt: an instruction agreed between the bank and its customer. Only in version 09. */
   readonly debtorAgentInstruction?: string
   readonly ultimateDebtor?: Party
   /** `SLEV` in SEPA. */
@@ -150,7 +150,7 @@ export type CreditTransferInitiation = {
   readonly batches: readonly PaymentBatch[]
 }
 
-/** ExternalStatusReason1Code, ExternalReturnReason1Code and others; or the bank's own code. */
+/** ExternalStatusReason1Code, ExternalReturnReason1Code and others, or a proprietary code of the bank. */
 export type Reason = {
   readonly code?: string
   readonly proprietary?: string
@@ -171,7 +171,7 @@ export type TransferStatus = {
   readonly acceptedAt?: string
   readonly bankReference?: string
   readonly clearingReference?: string
-  /** Money of the original payment. */
+  /** The amount of the original payment. */
   readonly money?: Amount
 }
 
@@ -198,7 +198,7 @@ export type StatusReport = {
   readonly batches: readonly BatchStatus[]
 }
 
-/** A recall: a request to take payments back. camt.055 goes to the own bank, camt.056 from bank to bank. */
+/** A recall: a request to return payments. camt.055 goes from customer to bank, camt.056 from bank to bank. */
 export type Recall = {
   /** `camt.055.001.08` or `camt.056.001.08`. */
   readonly kind: 'camt.055' | 'camt.056'
@@ -208,13 +208,13 @@ export type Recall = {
   readonly assigner: Party
   readonly assignee: Agent
   readonly caseId: string
-  /** The party that asks for the money (`CxlRsnInf/Orgtr`): the guidelines of the European Payments Council require a name or a BIC. */
+  /** The party that requests the recall (`CxlRsnInf/Orgtr`). The guidelines of the EPC require a name or a BIC. */
   readonly originator?: Party
   readonly originalMessageId: string
   readonly originalMessageName: string
   readonly originalBatchId?: string
   readonly transfers: readonly {
-    /** Id of this cancellation. */
+    /** The id of this cancellation. */
     readonly cancellationId: string
     readonly instructionId?: string
     readonly endToEndId: string
@@ -236,16 +236,16 @@ export type RecallAnswer = {
   readonly caseId?: string
   /** CNCL, RJCR, PDCR and others of ExternalInvestigationExecutionConfirmation1Code. */
   readonly confirmation?: string
-  /** Id of the original pain.001. */
+  /** The id of the original pain.001. */
   readonly originalMessageId?: string
   readonly originalMessageName?: string
   /** GrpCxlSts: ACCR, RJCR, PACR, PDCR, with its reasons. */
   readonly groupStatus?: string
   readonly reasons: readonly Reason[]
-  /** A batch that is answered as a whole appears as one item with its batch id and no ids of a payment. */
+  /** The answer to a whole batch is one item with the batch id and without payment ids. */
   readonly transfers: readonly {
     readonly originalBatchId?: string
-    /** The id that the answering bank gave (CxlStsId). */
+    /** The id of the answering bank (CxlStsId). */
     readonly statusId?: string
     readonly cancellationId?: string
     readonly instructionId?: string
@@ -257,9 +257,9 @@ export type RecallAnswer = {
   }[]
 }
 
-// The messages by which a bank reports what it booked (camt.052, camt.053, camt.054), as values.
+// The messages in which a bank reports bookings (camt.052, camt.053, camt.054).
 
-/** BankTransactionCodeStructure4: `PMNT`, `RCDT`, `ESCT`; and the bank's own code. */
+/** BankTransactionCodeStructure4: `PMNT`, `RCDT`, `ESCT`, and a proprietary code of the bank. */
 export type TransactionCodes = {
   readonly domain?: string
   readonly family?: string
@@ -268,11 +268,11 @@ export type TransactionCodes = {
   readonly proprietaryIssuer?: string
 }
 
-/** A charge. `isCredit` and `isIncluded` are absent if the message omits them: then it is a debit. */
+/** A charge. `isCredit` and `isIncluded` are absent if the message omits them; without `isCredit` it is a debit. */
 export type Charge = {
   readonly amount: Amount
   readonly isCredit?: boolean
-  /** True if the stated amount already includes the charge. Older messages cannot say it. */
+  /** True if the stated amount includes the charge. Older messages do not have this field. */
   readonly isIncluded?: boolean
   readonly type?: Code
   /** DEBT, CRED, SHAR, SLEV. */
@@ -288,14 +288,14 @@ export type Exchange = {
 }
 export type ExchangedAmount = { readonly amount: Amount; readonly exchange?: Exchange }
 
-/** AmtDtls: the ordered amount, the sent amount, and its counter value in another currency. */
+/** AmtDtls: the instructed amount, the sent amount, and its counter value in another currency. */
 export type AmountDetails = {
   readonly instructed?: ExchangedAmount
   readonly transaction?: ExchangedAmount
   readonly counterValue?: ExchangedAmount
 }
 
-/** One payment within an entry: EntryTransaction10. */
+/** One payment of an entry: EntryTransaction10. */
 export type EntryDetail = {
   readonly references: {
     readonly messageId?: string
@@ -315,12 +315,12 @@ export type EntryDetail = {
     readonly others?: readonly { readonly type: string; readonly reference: string }[]
   }
   /**
-   * `Amt`; if an older message has none, `TxAmt` or `CntrValAmt`, whichever is in the currency of the entry. Absent:
-   * the message states none, and if the entry has one payment it is that of the entry.
+   * `Amt`, or in older messages `TxAmt` or `CntrValAmt`, whichever is in the currency of the entry. Absent if the message
+   * has none; that of a single payment is then the entry's.
    */
   readonly amount?: Amount
   readonly amounts?: AmountDetails
-  /** Absent: as in the entry. */
+  /** Absent: the same as in the entry. */
   readonly isCredit?: boolean
   readonly codes?: TransactionCodes
   readonly charges: readonly Charge[]
@@ -336,7 +336,7 @@ export type EntryDetail = {
   readonly ultimateCreditor?: Party
   readonly remittance?: Remittance
   readonly purpose?: Code
-  /** The reason why the payment came back. */
+  /** The reason of the return. */
   readonly returned?: Reason
   /** AccptncDtTm and IntrBkSttlmDt. */
   readonly acceptedAt?: string
@@ -344,11 +344,11 @@ export type EntryDetail = {
   readonly information?: string
 }
 
-/** ReportEntry10: one booking. Amounts are never below zero; `isCredit` gives the direction. */
+/** ReportEntry10: one booking. Amounts are not negative; `isCredit` is the direction. */
 export type BankEntry = {
   /**
-   * The reason why the entry cannot be read. It has no payments then, and of its other facts those that can be read; the
-   * `text` of an amount without minor units is empty if nothing is known of it.
+   * The reason why the entry is unreadable. It then has no payments, and only the fields that can be read; the `text` of an unknown
+   * amount is empty.
    */
   readonly problem?: string
   readonly reference?: string
@@ -365,7 +365,7 @@ export type BankEntry = {
   readonly charges: readonly Charge[]
   readonly chargesTotal?: Amount
   readonly amounts?: AmountDetails
-  /** The batches that the entry sums up, if the bank states them. */
+  /** The batches whose sum the entry is, if the bank states them. */
   readonly batches: readonly EntryBatch[]
   readonly details: readonly EntryDetail[]
   /** AddtlInfInd: the message that has the details of this entry. */
@@ -382,7 +382,7 @@ export type EntryBatch = {
   readonly isCredit?: boolean
 }
 
-/** OPBD, CLBD, PRCD, ITBD, CLAV, FWAV, OPAV, ITAV and others. `isCredit` false: a debit balance. */
+/** OPBD, CLBD, PRCD, ITBD, CLAV, FWAV, OPAV, ITAV and others. `isCredit` is false for a debit balance. */
 export type Balance = {
   readonly type: Code
   /** `INTM`: a balance between two pages. */
@@ -439,7 +439,7 @@ export type ReportHead = {
   readonly information?: string
 }
 
-/** The parts that a streaming reader returns, in the order of the document. */
+/** The parts that a streaming reader yields, in the order of the document. */
 export type ReportPart =
   | { readonly kind: 'head'; readonly head: ReportHead }
   | { readonly kind: 'statement'; readonly statement: StatementHead }

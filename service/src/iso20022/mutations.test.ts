@@ -1,6 +1,6 @@
 /**
- * Damaged messages: bytes flipped, cut, doubled and removed. Each is refused as a message or read; what is read has the money that
- * stands in the file, as another parser finds it. The seed makes a failure repeatable.
+ * Damaged messages: bytes flipped, cut, doubled and removed. Each is refused or read; a read message has the amounts of
+ * the file, as another parser finds them. The seed makes a failure repeatable.
  */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -67,7 +67,7 @@ const mutations: Readonly<Record<string, Mutation>> = {
   },
 }
 
-/** The amount of each entry by another parser: those of Amt below Ntry, in the namespace of the document. */
+/** Reads the amount of each entry (Amt below Ntry, in the namespace of the document) with another parser. */
 function amountsBySax(text: string): readonly string[] {
   const parser = sax.parser(true, { xmlns: true })
   const found: string[] = []
@@ -100,7 +100,7 @@ function amountsBySax(text: string): readonly string[] {
   return found
 }
 
-/** `EUR 12.5` as its currency and its plain decimal. */
+/** Splits `EUR 12.5` into currency and plain decimal. */
 const plain = (amount: string): string =>
   amount
     .replace(/\s+/g, ' ')
@@ -110,7 +110,7 @@ const plain = (amount: string): string =>
     .replace(/\.0*$|(?<=\.\d*[1-9])0+$/, '')
 const ours = (minor: bigint): string => `${minor / 100n}.${(minor % 100n).toString().padStart(2, '0')}`
 
-/** Undefined: the entry cannot be read, and waits alone. */
+/** Undefined: the entry is unreadable and waits alone. */
 type AmountRead = string | undefined
 
 const readers = [readPain001, readStatusReport, readRecall, readRecallAnswer]
@@ -136,7 +136,7 @@ async function readAny(bytes: Buffer): Promise<readonly AmountRead[] | undefined
 }
 
 for (const [title, mutate] of Object.entries(mutations))
-  test(`${title}: refused as a message, or read as it stands`, async () => {
+  test(`${title}: refused as a message, or read as written`, async () => {
     const random = generator(18)
     let readCount = 0
     for (const { name, bytes } of samples)

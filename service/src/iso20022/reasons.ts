@@ -1,31 +1,31 @@
-/** The meaning of a bank's reason codes and statuses for a partner. */
+/** The meanings of a bank's reason codes and statuses. */
 import type { ErrorKey } from '@partner-payments/wire'
 
-// The reason codes of the external code lists of ISO 20022 that banks of SEPA use: in status reports (ExternalStatusReason1Code),
-// returns (ExternalReturnReason1Code), recalls (ExternalCancellationReason1Code) and the answers to them
+// The reason codes of ISO 20022 that SEPA banks use in status reports (ExternalStatusReason1Code), returns
+// (ExternalReturnReason1Code), recalls (ExternalCancellationReason1Code) and their answers
 // (ExternalPaymentCancellationRejection1Code). `npm run docs` makes a page of this table.
 
 /**
- * The error key for partners, and a sentence for them. `retry`: a refused instant payment may be sent as a credit
- * transfer. `duplicate`: the bank has the payment already, and does not say what becomes of that one.
+ * The error key and a sentence for partners. `retry`: a refused instant payment may be sent as a credit transfer.
+ * `duplicate`: the bank already has the payment and does not say whether it executes the first submission.
  */
-type Row = readonly [errorKey: ErrorKey, details: string, more?: 'retry' | 'duplicate']
+type ReasonRow = readonly [errorKey: ErrorKey, details: string, more?: 'retry' | 'duplicate']
 
-/** The accounts, names and addresses of the two sides. */
+/** The accounts, names and addresses of payer and recipient. */
 const parties = {
   AC01: ['InvalidAccountDetails', 'The account number of the recipient is wrong.'],
-  AC02: ['BankRejection', 'The bank does not accept the account from which the payment goes.'],
+  AC02: ['BankRejection', 'The bank does not accept the account of the payer.'],
   AC03: ['InvalidAccountDetails', 'The account number of the recipient is wrong.'],
   AC04: ['InvalidAccountDetails', 'The account of the recipient is closed.'],
-  AC05: ['BankRejection', 'The account from which the payment goes is closed.'],
+  AC05: ['BankRejection', 'The account of the payer is closed.'],
   AC06: ['RecipientBlocked', 'The account of the recipient is blocked.'],
   AC07: ['InvalidAccountDetails', 'The account of the recipient is closed.'],
   AC08: ['InvalidAccountDetails', 'The branch of the bank of the recipient is wrong.'],
   AC09: ['CurrencyNotAccepted', 'The account does not take the currency of the payment.'],
-  AC10: ['CurrencyNotAccepted', 'The account from which the payment goes has another currency.'],
+  AC10: ['CurrencyNotAccepted', 'The account of the payer has another currency.'],
   AC11: ['CurrencyNotAccepted', 'The account of the recipient does not take the currency of the payment.'],
   AC12: ['InvalidAccountDetails', 'The type of the account does not permit the payment.'],
-  AC13: ['BankRejection', 'The type of the account from which the payment goes does not permit it.'],
+  AC13: ['BankRejection', 'The type of the account of the payer does not permit the payment.'],
   AC14: ['InvalidAccountDetails', 'The type of the account of the recipient does not permit the payment.'],
   AC15: ['InvalidAccountDetails', 'The recipient has another account now.'],
   AC16: ['InvalidAccountDetails', 'The card number of the recipient is wrong.'],
@@ -45,13 +45,13 @@ const parties = {
   BE16: ['BankRejection', 'The identification of the payer is missing or wrong.'],
   BE17: ['InvalidAccountDetails', 'The identification of the recipient is missing or wrong.'],
   BE18: ['InvalidAccountDetails', 'The contact details of a party are missing or wrong.'],
-  BE19: ['BankRejection', 'The bank does not accept who bears the charges.'],
+  BE19: ['BankRejection', 'The bank does not accept the charge bearer of the payment.'],
   BE20: ['InvalidAccountDetails', 'A name is too long for the bank.'],
   BE21: ['InvalidAccountDetails', 'A name is missing or wrong.'],
   BE22: ['InvalidAccountDetails', 'The name of the recipient is missing.'],
   BE23: ['InvalidAccountDetails', 'The bank does not know the phone number or email address of the recipient.'],
   MD07: ['RecipientBlocked', 'The recipient is deceased.'],
-  RC01: ['InvalidAccountDetails', 'The identifier of a bank has the wrong form.'],
+  RC01: ['InvalidAccountDetails', 'The identifier of a bank has a wrong format.'],
   RC02: ['InvalidAccountDetails', 'The identifier of a bank is missing or wrong.'],
   RC03: ['BankRejection', 'The identifier of the bank of the payer is missing or wrong.'],
   RC04: ['InvalidAccountDetails', 'The identifier of the bank of the recipient is missing or wrong.'],
@@ -64,18 +64,18 @@ const parties = {
   RC11: ['BankRejection', 'A bank between the two banks is missing or wrong.'],
   RC12: ['BankRejection', 'The identifier of the creditor in its scheme is missing or wrong.'],
   UCRD: ['InvalidAccountDetails', 'The bank does not know the recipient.'],
-} as const satisfies Record<string, Row>
+} as const satisfies Record<string, ReasonRow>
 
 /** The amount, its currency, and the two schemes. */
 const amounts = {
   AM01: ['BankRejection', 'The amount of the payment is zero.'],
   AM02: ['BankRejection', 'The amount is larger than the bank permits.', 'retry'],
   AM03: ['CurrencyNotAccepted', 'The bank does not process the currency of the payment.'],
-  AM04: ['BankRejection', 'The account has not enough money for the payment.'],
-  AM05: ['BankRejection', 'The bank takes the payment for a duplicate of another one.', 'duplicate'],
+  AM04: ['BankRejection', 'The account does not have enough money for the payment.'],
+  AM05: ['BankRejection', 'The bank considers the payment a duplicate.', 'duplicate'],
   AM06: ['BankRejection', 'The amount is smaller than the bank permits.'],
   AM07: ['BankRejection', 'An authority has blocked the amount.'],
-  AM09: ['BankRejection', 'The amount is not the one that was agreed.'],
+  AM09: ['BankRejection', 'The amount is not the agreed amount.'],
   AM10: ['BankRejection', 'The sum of the payments differs from the control sum of the file.'],
   AM11: ['CurrencyNotAccepted', 'The currency of the payment is missing or wrong.'],
   AM12: ['BankRejection', 'The amount is missing or wrong.'],
@@ -98,16 +98,16 @@ const amounts = {
   AG05: ['BankRejection', 'The country of the bank of the payer is missing or wrong.'],
   AG06: ['InvalidAccountDetails', 'The country of the bank of the recipient is missing or wrong.'],
   AG07: ['BankRejection', 'The account of the payer cannot be debited.'],
-  AG08: ['BankRejection', 'The bank does not give the right to make this payment.'],
-  AG09: ['BankRejection', 'The bank of the recipient never received the payment.'],
+  AG08: ['BankRejection', 'The bank does not authorise the payment.'],
+  AG09: ['BankRejection', 'The bank of the recipient did not receive the payment.'],
   AG10: ['BankUnreachable', 'A bank of the payment is suspended from the clearing system.', 'retry'],
   AG11: ['BankUnreachable', 'The bank of the recipient is suspended from the clearing system.', 'retry'],
   AG12: ['BankRejection', 'The bank does not permit payments between accounts of the same bank.'],
-  AG13: ['BankRejection', 'The bank does not permit to return a returned payment.'],
+  AG13: ['BankRejection', 'A returned payment cannot be returned again.'],
   AGNT: ['InvalidAccountDetails', 'A bank of the payment is wrong.'],
-} as const satisfies Record<string, Row>
+} as const satisfies Record<string, ReasonRow>
 
-/** Time, and whether the other side answers. A refusal is final: the payment was not executed. */
+/** Time limits and availability. A refusal is final: the payment was not executed. */
 const availability = {
   AB01: ['BankUnreachable', 'The clearing system did not answer in time.', 'retry'],
   AB02: ['BankUnreachable', 'The clearing system failed.', 'retry'],
@@ -128,8 +128,8 @@ const availability = {
   ED06: ['BankUnreachable', 'The settlement system between the banks is not available.', 'retry'],
   FF10: ['BankUnreachable', 'The bank has a technical fault.', 'retry'],
   FF11: ['BankUnreachable', 'The clearing system ended the processing of the payment.', 'retry'],
-  TECH: ['BankRejection', 'The payment was made by a technical fault.'],
-  TM01: ['BankUnreachable', 'The payment came after the cut-off time of the bank.', 'retry'],
+  TECH: ['BankRejection', 'The payment was caused by a technical error.'],
+  TM01: ['BankUnreachable', 'The payment was submitted after the cut-off time of the bank.', 'retry'],
   DT01: ['BankRejection', 'The date of the payment is wrong.'],
   DT02: ['BankRejection', 'The creation date of the file is wrong.'],
   DT03: ['BankRejection', 'The bank is closed on the date of the payment.'],
@@ -139,27 +139,22 @@ const availability = {
   CH03: ['BankRejection', 'The date of the payment is too far in the future.'],
   CH04: ['BankRejection', 'The date of the payment is too far in the past.'],
   CH19: ['BankRejection', 'The bank moves the payment to the next business day.'],
-} as const satisfies Record<string, Row>
+} as const satisfies Record<string, ReasonRow>
 
-const paymentReasons: Readonly<Record<string, Row>> = { ...parties, ...amounts, ...availability }
+const paymentReasons: Readonly<Record<string, ReasonRow>> = { ...parties, ...amounts, ...availability }
 
-// Reason codes about messages and their signatures, about decisions, recalls and returns: the second half of the table.
-
-/**
- * The form of the message. A bank may refuse an instant payment because it does not know its service level or local
- * instrument.
- */
+/** The format of the message. A bank may refuse an instant payment because of its service level or local instrument. */
 const forms = {
-  CERI: ['BankRejection', 'The remittance information does not fit the kind of the payment.'],
-  CH07: ['BankRejection', 'The payment has a field that the bank does not permit there.'],
+  CERI: ['BankRejection', 'The remittance information is not allowed for this kind of payment.'],
+  CH07: ['BankRejection', 'The payment has a field in a place where the bank does not permit it.'],
   CH09: ['BankRejection', 'The bank does not permit changes of the mandate.'],
-  CH10: ['BankRejection', 'The payment has no information about changes of its mandate.'],
+  CH10: ['BankRejection', 'The information about changes of the mandate is missing.'],
   CH11: ['BankRejection', 'The identifier of the creditor is wrong.'],
   CH12: ['BankRejection', 'The identifier of the creditor is ambiguous.'],
   CH13: ['BankRejection', 'The bank does not permit the original account of the payer.'],
   CH14: ['BankRejection', 'The bank does not permit the original bank of the payer.'],
   CH15: ['BankRejection', 'The remittance information is longer than 140 characters.'],
-  CH16: ['BankRejection', 'The content of a field has the wrong form.'],
+  CH16: ['BankRejection', 'The content of a field has a wrong format.'],
   CH17: ['BankRejection', 'The payment has a field that the bank does not permit.'],
   CH20: ['BankRejection', 'The amount has more decimals than its currency.'],
   CH21: ['BankRejection', 'A mandatory field of the payment is missing.'],
@@ -182,7 +177,7 @@ const forms = {
   RR04: ['RecipientBlocked', 'A regulation forbids the payment.'],
   RR05: ['BankRejection', 'The information for the central bank is missing or wrong.'],
   RR06: ['BankRejection', 'The tax information is missing or wrong.'],
-  RR07: ['BankRejection', 'The remittance information has a form that the bank does not permit.'],
+  RR07: ['BankRejection', 'The remittance information has a format that the bank does not permit.'],
   RR08: ['BankRejection', 'The bank has shortened the remittance information.'],
   RR09: ['BankRejection', 'The creditor reference is missing or wrong.'],
   RR10: ['BankRejection', 'The payment has characters that the bank does not permit.'],
@@ -196,9 +191,9 @@ const forms = {
   TD01: ['BankRejection', 'The bank has no data for the request.'],
   TD02: ['BankRejection', 'The bank cannot read the file with the payment.'],
   TD03: ['BankRejection', 'The structure of the file with the payment is wrong.'],
-} as const satisfies Record<string, Row>
+} as const satisfies Record<string, ReasonRow>
 
-/** Signatures and the transmission by EBICS: faults of the operator's set-up, not of the payment. */
+/** Signatures and EBICS transmission: faults of the operator's set-up, not of the payment. */
 const signatures = {
   DS02: ['BankRejection', 'A user of the operator cancelled the file with the payment.'],
   DS03: ['BankRejection', 'The file with the payment could not be cancelled.'],
@@ -206,13 +201,13 @@ const signatures = {
   DS08: ['BankRejection', 'The bank could not decompress the file with the payment.'],
   DS09: ['BankRejection', 'The bank could not decrypt the file with the payment.'],
   DS0A: ['BankRejection', 'The file with the payment has no signature.'],
-  DS0B: ['BankRejection', 'The signature of the file has a form that the bank does not know.'],
+  DS0B: ['BankRejection', 'The signature of the file has an unknown format.'],
   DS0C: ['BankRejection', 'The certificate of the signer is revoked.'],
   DS0D: ['BankRejection', 'The certificate of the signer is not valid.'],
   DS0E: ['BankRejection', 'The certificate of the signer is missing.'],
   DS0F: ['BankRejection', 'The bank does not know the authority of the certificate of the signer.'],
-  DS0G: ['BankRejection', 'The signer has no right to sign payments.'],
-  DS0H: ['BankRejection', 'The signer has no right to sign for the account.'],
+  DS0G: ['BankRejection', 'The signer may not sign payments.'],
+  DS0H: ['BankRejection', 'The signer may not sign for the account.'],
   DS0K: ['BankRejection', 'The file has more payments than the signer may sign.'],
   DS10: ['BankRejection', 'The certificate of the first signer is revoked.'],
   DS11: ['BankRejection', 'The certificate of the first signer is not valid.'],
@@ -234,29 +229,29 @@ const signatures = {
   DS27: ['BankRejection', 'The user who sent the file is not activated.'],
   ID01: ['BankRejection', 'The bank received a signature without the file with the payment.'],
   TA01: ['BankRejection', 'The transmission of the file with the payment was aborted.'],
-} as const satisfies Record<string, Row>
+} as const satisfies Record<string, ReasonRow>
 
-/** Decisions of people and banks; recalls, their refusals, and returns. */
+/** Decisions of people and banks, recalls and their refusals, and returns. */
 const decisions = {
   ARDT: ['BankRejection', 'The payment has already been returned.'],
   CN01: ['BankRejection', 'The authorisation of the payment is cancelled.'],
-  CUST: ['BankRejection', 'A customer decided so.'],
+  CUST: ['BankRejection', 'The customer requested it.'],
   DUPL: ['BankRejection', 'The payment is a duplicate of another one.'],
-  FOCR: ['BankRejection', 'The payment came back because it was recalled.'],
+  FOCR: ['BankRejection', 'The payment was returned because it was recalled.'],
   FR01: ['RecipientBlocked', 'The bank suspects fraud.'],
   FRAD: ['RecipientBlocked', 'The payment is reported as fraud.'],
   INDM: ['BankRejection', 'The bank of the recipient asks for an indemnity before it returns the money.'],
-  LEGL: ['RecipientBlocked', 'A court or an authority decided so.'],
+  LEGL: ['RecipientBlocked', 'A court or an authority ordered it.'],
   MD01: ['BankRejection', 'There is no mandate for the payment.'],
   MD02: ['BankRejection', 'The mandate of the payment is not complete.'],
   MD05: ['BankRejection', 'The payment was not due.'],
   MD06: ['BankRejection', 'The customer asked for the money back.'],
   MS02: ['BankRejection', 'The recipient refused the payment and gave no reason.'],
   MS03: ['BankRejection', 'A bank refused the payment and gave no reason.'],
-  NARR: ['BankRejection', 'The bank refused the payment with a reason in its own words.'],
+  NARR: ['BankRejection', 'The bank refused the payment and gave a reason as text.'],
   NOAS: ['BankRejection', 'The recipient did not answer.'],
   NOCM: ['BankRejection', 'The account does not satisfy the rules of the bank.'],
-  NOOR: ['BankRejection', 'The bank of the recipient never received the payment.'],
+  NOOR: ['BankRejection', 'The bank of the recipient did not receive the payment.'],
   PTNA: ['BankRejection', 'The request was passed to the next bank.'],
   RCON: ['BankRejection', 'The payment was recalled or returned in another message.'],
   RUTA: ['InvalidAccountDetails', 'The bank of the recipient cannot apply the payment.'],
@@ -269,45 +264,43 @@ const decisions = {
   SL14: ['BankRejection', 'The amount is larger than the payer permits.'],
   SVNR: ['BankRejection', 'The service for which the payment was made was not rendered.'],
   UPAY: ['BankRejection', 'The payment was not due.'],
-} as const satisfies Record<string, Row>
+} as const satisfies Record<string, ReasonRow>
 
-const messageReasons: Readonly<Record<string, Row>> = { ...forms, ...signatures, ...decisions }
+const messageReasons: Readonly<Record<string, ReasonRow>> = { ...forms, ...signatures, ...decisions }
 
 export type BankReason = {
   readonly errorKey: ErrorKey
   /** A sentence for the partner. */
   readonly details: string
-  /** The refusal of an instant payment concerns only the instant scheme: it may be sent as a credit transfer. */
+  /** True if a refused instant payment may be sent as a credit transfer. */
   readonly retryAsCreditTransfer: boolean
-  /** The bank refuses a repetition. The first payment may still be executed, so that the refusal ends nothing. */
+  /** True if the bank refuses a duplicate. It may still execute the first submission, so that the payment does not end. */
   readonly isDuplicate: boolean
 }
 
-export const reasons: Readonly<Record<string, Row>> = { ...paymentReasons, ...messageReasons }
-const unlisted: Row = ['BankRejection', 'The bank refused the payment.']
+export const reasons: Readonly<Record<string, ReasonRow>> = { ...paymentReasons, ...messageReasons }
+const unlistedReason: ReasonRow = ['BankRejection', 'The bank refused the payment.']
 
-/** A code that is not listed, or a bank's own, is a rejection by the bank. */
+/** Explains a reason code. An unlisted or proprietary code is a rejection by the bank. */
 export function reasonOf(code: string): BankReason {
-  const [errorKey, details, more] = (Object.hasOwn(reasons, code) ? reasons[code] : undefined) ?? unlisted
+  const [errorKey, details, more] = (Object.hasOwn(reasons, code) ? reasons[code] : undefined) ?? unlistedReason
   return { errorKey, details, retryAsCreditTransfer: more === 'retry', isDuplicate: more === 'duplicate' }
 }
 
-/**
- * The statuses of pain.002 in versions 03 to 14: those of its schemas of 2009, and ExternalPaymentTransactionStatus1Code and
- * ExternalPaymentGroupStatus1Code, which later versions refer to.
- */
+// The statuses of pain.002 in versions 03 to 14: those of the schemas of 2009, ExternalPaymentTransactionStatus1Code and
+// ExternalPaymentGroupStatus1Code.
 
-/** The result of a bank's verification of the payee. `unchecked`: the bank of the payee gave no result. */
+/** The result of a bank's verification of payee. `unchecked`: the payee's bank did not return a result. */
 export type PayeeResult = 'match' | 'close_match' | 'no_match' | 'unchecked'
 
 /**
- * `accepted`: the bank has the payment and has not refused it. `settled`, `rejected`: its end. `blocked`: the bank neither pays
- * it nor gives the money back. `part`: says nothing about payments that are not named. `checked`: the result for the payee.
+ * `accepted`: the bank has not refused the payment. `settled`, `rejected`: the payment has ended. `blocked`: the bank
+ * neither executes nor returns it. `part`: says nothing about payments that are not named. `checked`: a payee check.
  */
 export type StatusMeaning = 'accepted' | 'settled' | 'rejected' | 'blocked' | 'part' | 'checked'
 type BankStatus = {
   readonly meaning: StatusMeaning
-  /** True if the bank says no other status after it. */
+  /** True if another status does not follow. */
   readonly isFinal: boolean
   /** A sentence for operators. */
   readonly text: string
@@ -321,15 +314,15 @@ const checked = (payee: PayeeResult, text: string): BankStatus => ({ meaning: 'c
 
 export const statuses: Readonly<Record<string, BankStatus>> = {
   RCVD: accepted('The bank has received it.'),
-  PDNG: accepted('The bank checks it further.'),
+  PDNG: accepted('The bank is still checking it.'),
   PATC: accepted('The bank waits for further signatures.'),
-  ACTC: accepted('Its form is right.'),
-  ACCP: accepted('The checks of the customer have succeeded.'),
+  ACTC: accepted('Its format is valid.'),
+  ACCP: accepted('The customer checks have succeeded.'),
   ACFC: accepted('The checks have succeeded, and the account has the money.'),
   ACWC: accepted('The bank executes it with a change.'),
   ACSP: accepted('The bank executes it.'),
   ACPD: accepted('The clearing has accepted it.'),
-  ACWP: accepted('The bank of the recipient has it and has not credited it.'),
+  ACWP: accepted('The bank of the recipient has it and has not credited it yet.'),
   ACIS: accepted('The bank has issued a cheque for it.'),
   PRES: accepted('It was presented to the payer.'),
   ACSC: ended('settled', 'The account of the payer is debited.'),
@@ -337,16 +330,16 @@ export const statuses: Readonly<Record<string, BankStatus>> = {
   CPUC: ended('settled', 'The recipient has collected the money.'),
   RJCT: ended('rejected', 'The bank has refused it.'),
   CANC: ended('rejected', 'It was cancelled before its execution.'),
-  BLCK: { meaning: 'blocked', isFinal: true, text: 'It is blocked: neither credited to the recipient nor given back.' },
+  BLCK: { meaning: 'blocked', isFinal: true, text: 'It is blocked: neither credited to the recipient nor returned.' },
   PART: part('The bank has accepted a part.'),
   RVCM: part('The payees are checked, and some do not match.'),
-  RVNC: part('The check of the payees has not ended.'),
+  RVNC: part('The payees are still being checked.'),
   RCVC: checked('match', 'The name and the account of the payee match.'),
   RVMC: checked('close_match', 'The name of the payee is similar to that of the account.'),
-  RVNM: checked('no_match', 'The name of the payee is not that of the account.'),
+  RVNM: checked('no_match', 'The name of the payee does not match the account.'),
   RVNA: checked('unchecked', 'The bank of the payee could not check the name.'),
 }
 
-/** Undefined: the code is in no list that is known. */
-export const statusOf = (code: string): BankStatus | undefined =>
+/** Finds a status; undefined if the code is unknown. */
+export const findStatus = (code: string): BankStatus | undefined =>
   Object.hasOwn(statuses, code) ? statuses[code] : undefined

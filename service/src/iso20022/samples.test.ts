@@ -1,4 +1,4 @@
-/** Files of the shapes that banks send (all data invented): what is read of each, in each encoding and each form of its head. */
+/** Files in the formats that banks send (all data invented), in each encoding and with each form of the XML head. */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
@@ -34,7 +34,7 @@ const reports = readdirSync(folder).filter((name) => name.includes('camt05'))
 
 suite('every sample', () => {
   for (const name of reports)
-    test(`${name}: what was read is written by the schema of 08 and read again as it was`, async () => {
+    test(`${name}: a read statement, written by the schema of version 08, is read back unchanged`, async () => {
       const parts = await read(name)
       const xml = [...accountReportXml(parts)].join('')
       const again = await reportParts(chunks(Buffer.from(xml)))
@@ -207,7 +207,7 @@ suite('other countries', () => {
       { amount: foreign('SEK', '0.50'), isCredit: false },
     ])
   })
-  test('Lithuania: a byte order mark, days for times, an empty reference, spaces behind one', async () => {
+  test('Lithuania: a byte order mark, days instead of times, an empty reference, trailing spaces', async () => {
     const parts = await read('lt-camt053-02-bom.xml')
     const [statement] = statementsOf(parts)
     assert.deepEqual([statement?.from, statement?.to], ['2026-11-23T00:00:00', '2026-11-23T23:59:59'])
@@ -231,7 +231,7 @@ suite('other countries', () => {
       entriesOf(await read('envelope-camt054-08.xml')).map(({ amount }) => amount),
       [eur(300n)],
     ))
-  test('a later version, elements that are not known, a bank as a party', async () => {
+  test('a later version, unknown elements, a bank as a party', async () => {
     const parts = await read('camt053-13-later.xml')
     assert.equal(headOf(parts)?.version, '13')
     const [entry] = entriesOf(parts)
@@ -279,7 +279,7 @@ suite('answers', () => {
   })
 })
 
-/** The bytes of a text in an encoding of one byte a character. */
+/** Encodes a text with one byte per character. */
 function encoded(text: string, encoding: string): Buffer {
   const decoder = new TextDecoder(encoding)
   const bytes = new Map(
@@ -291,7 +291,7 @@ const sample = readFileSync(new URL('./samples/de-camt053-08-prefix.xml', import
 const body = sample.replace(/^<\?xml[^>]*>\s*/, '')
 const declared = (encoding: string, text: string) => `<?xml version="1.0" encoding="${encoding}"?>\n${text}`
 
-/** Names with letters of the encoding; those of ISO-8859-2 have other bytes in windows-1250. */
+/** Names with letters of the encoding. Those of ISO-8859-2 have other bytes in windows-1250. */
 const names: Readonly<Record<string, string>> = {
   'windows-1250': 'Žižkovská „Šance“ Łódź €',
   'ISO-8859-2': 'Žižkovská Šance Łódź Őrség ľ ť',
@@ -350,13 +350,13 @@ const forms: Readonly<Record<string, (text: string) => string>> = {
   'a byte order mark': (text) => `\ufeff${text.replace(declaration, '')}`,
 }
 
-test('there are samples, each with a root that the forms change', () => {
+test('samples exist, each with a root that the variants replace', () => {
   assert.ok(samples.length > 10)
   for (const name of samples) assert.match(readFileSync(new URL(name, folder), 'latin1'), root, name)
 })
 
 for (const [title, change] of Object.entries(forms))
-  test(`${title}: recognised, and read as without`, async () => {
+  test(`${title}: recognised and read like the original`, async () => {
     for (const name of samples) {
       const bytes = readFileSync(new URL(name, folder))
       const text = new TextDecoder(/ISO-8859-1/i.test(bytes.toString('latin1', 0, 200)) ? 'latin1' : 'utf-8').decode(
@@ -376,7 +376,7 @@ const numRuns = 150
 const seed = 18
 
 for (const [title, arbitrary] of Object.entries(messages)) {
-  test(`${title}: every value is read as it was written, in chunks of any length`, async () => {
+  test(`${title}: every value is read back as written, in chunks of any length`, async () => {
     await fc.assert(
       fc.asyncProperty(arbitrary, fc.integer({ min: 1, max: 200 }), async ({ value, xml, read, name }, length) => {
         const bytes = Buffer.from(xml)
@@ -388,7 +388,7 @@ for (const [title, arbitrary] of Object.entries(messages)) {
     )
   })
 
-  test(`${title}: what is written is valid by our schema`, async () => {
+  test(`${title}: written messages are valid by our schema`, async () => {
     const written = fc.sample(arbitrary, { numRuns, seed })
     for (const name of new Set(written.map((message) => message.name))) {
       const documents = written.filter((message) => message.name === name).map(({ xml }) => xml)

@@ -1,7 +1,7 @@
-/** A message for a bank, all of whose texts fit. The files of a connector are written from nothing else. */
+/** Converts the texts of a message to the characters and lengths that SEPA banks accept. All files are written from such messages. */
 import anyAscii from 'any-ascii'
 
-/** Characters by element, in the guideline of SEPA or, where it has none, in the schemas. */
+/** The maximum length of each element, by the SEPA guideline or else by the schemas. */
 const charsMax: Readonly<Record<string, number>> = {
   name: 70,
   department: 70,
@@ -25,26 +25,21 @@ const charsMax: Readonly<Record<string, number>> = {
 }
 const references: ReadonlySet<string> = new Set(['endToEndId'])
 
-/**
- * The message with every text in the characters of SEPA, cut to the length of its element after the transliteration.
- */
-export const inSepaCharacters = <Message>(message: Message): Message => converted('', message) as Message
+/** Transliterates every text of a message to the SEPA characters, and cuts it to the length of its element. */
+export const toSepaCharacters = <Message>(message: Message): Message => convertTexts('', message) as Message
 
-function converted(name: string, value: unknown): unknown {
+function convertTexts(name: string, value: unknown): unknown {
   if (typeof value === 'string')
     return references.has(name) ? sepaReference(value) : sepaText(value, charsMax[name] ?? Infinity)
-  if (Array.isArray(value)) return value.map((one: unknown) => converted(name, one))
+  if (Array.isArray(value)) return value.map((one: unknown) => convertTexts(name, one))
   if (value === null || typeof value !== 'object' || value instanceof Date) return value
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, converted(key, one)]))
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, convertTexts(key, one)]))
 }
 
 // Texts in the characters that every SEPA bank accepts (EPC217-08): letters and digits of ASCII, space, and `/ - ? : (
 // ) . , ' +`. README.md of this folder has the rules of the transliteration.
 
-/**
- * Replacements before the general table: German letters, as EPC217-08 has them, and signs with a closer equivalent in
- * the set.
- */
+/** Replacements before the general table: German letters, as in EPC217-08, and signs with a closer equivalent. */
 const own: Readonly<Record<string, string>> = {
   Ä: 'Ae',
   Ö: 'Oe',
@@ -54,7 +49,7 @@ const own: Readonly<Record<string, string>> = {
   ü: 'ue',
   ß: 'ss',
   ẞ: 'SS',
-  // Bulgarian, as EPC217-08 has it; other Cyrillic letters are alike in the general table.
+  // Bulgarian, as in EPC217-08. Other Cyrillic letters are the same in the general table.
   Ъ: 'A',
   ъ: 'a',
   Ь: 'Y',
@@ -96,38 +91,38 @@ const ownCharacters = new RegExp(
 )
 const outside = /[^A-Za-z0-9/\-?:().,'+ ]/g
 const isPlain = /^[A-Za-z0-9/\-?:().,'+]+(?: [A-Za-z0-9/\-?:().,'+]+)*$/
-/** The text of an empty result. */
+/** Replaces an empty result. */
 const empty = 'NOTPROVIDED'
 
-/** `MÜLLER` is `MUELLER`, `Ünal` is `Uenal`. */
-const withOwn = (text: string): string =>
+/** Replaces letters and signs: `MÜLLER` becomes `MUELLER`, `Ünal` becomes `Uenal`. */
+const replaceOwn = (text: string): string =>
   text.replace(ownCharacters, (sign, at: number) => {
     const isUpper = /[A-ZÄÖÜ]/.test(text[at - 1] ?? '') || /[A-ZÄÖÜ]/.test(text[at + 1] ?? '')
     const found = own[sign] ?? ' '
     return isUpper && /[ÄÖÜ]/.test(sign) ? found.toUpperCase() : found
   })
 
-/** Composes a letter and its combining mark first: `a` with a diaeresis is `ae` in either form. */
-const latin = (text: string): string =>
-  withOwn(anyAscii(withOwn(text.toWellFormed().normalize('NFC'))))
+/** Transliterates a text. Composes letters and combining marks first, so that both forms of `ä` become `ae`. */
+const transliterate = (text: string): string =>
+  replaceOwn(anyAscii(replaceOwn(text.toWellFormed().normalize('NFC'))))
     .replace(outside, ' ')
     .replace(/ +/g, ' ')
     .trim()
 
 /**
- * The text in the characters of SEPA, at most `charsMax` of them, never empty. A character without a counterpart
- * becomes a space; spaces are joined.
+ * Converts a text to at most `charsMax` SEPA characters, not empty. A character without a counterpart becomes a space;
+ * adjacent spaces are joined.
  */
 export function sepaText(text: string, charsMax: number): string {
-  const found = isPlain.test(text) ? text : latin(text)
+  const found = isPlain.test(text) ? text : transliterate(text)
   const cut = found.slice(0, charsMax).trim()
   return cut === '' ? empty.slice(0, charsMax) : cut
 }
 
-/** Identifiers of SEPA have 35 characters. */
+/** SEPA identifiers have at most 35 characters. */
 const referenceChars = 35
 
-/** An identifier in the characters of SEPA: EPC217-08 allows no slash at its ends and no two slashes in a row. */
+/** Converts an identifier to SEPA characters. EPC217-08 forbids slashes at its ends and two slashes in a row. */
 export function sepaReference(text: string, charsMax = referenceChars): string {
   const found = sepaText(text, Infinity)
     .replace(/\/{2,}/g, '/')

@@ -1,9 +1,9 @@
-/** The bytes of a message, the limits on holding them, and the problems of a file that is not a message. */
+/** The bytes of a message, the limits for reading them, and the problems of files that are not messages. */
 
 /** The bytes in order, in chunks of any length. */
 export type Source = AsyncIterable<Uint8Array>
 
-/** The limits. Larger input is refused as `too_large` before it is held. */
+/** The limits for reading a message. Larger input is refused as `too_large` before it is kept in memory. */
 export type Limits = {
   readonly bytesMax: number
   readonly depthMax: number
@@ -12,7 +12,7 @@ export type Limits = {
   /** Characters of one tag with its attributes, one comment, one processing instruction. */
   readonly tagMax: number
   readonly attributesMax: number
-  /** Elements that are held at once: of an entry without its payments, of a payment, of the head of a statement. */
+  /** Elements in memory: of an entry without its payments, of a payment, or of the head of a statement. */
   readonly elementsMax: number
   /** Payments of one entry, and the characters of all texts of one entry. */
   readonly detailsMax: number
@@ -20,7 +20,7 @@ export type Limits = {
 }
 
 const kibi = 1024
-/** Texts of the guideline have 500 characters at most. An entry of 100,000 payments with long texts is accepted. */
+/** Texts of the guideline have at most 500 characters. An entry of 100,000 payments with long texts is accepted. */
 export const limitsDefault: Limits = {
   bytesMax: 16 * kibi * kibi * kibi,
   depthMax: 64,
@@ -31,15 +31,12 @@ export const limitsDefault: Limits = {
   detailsMax: 200_000,
   recordCharsMax: 64 * kibi * kibi,
 }
-/** A message that is one value is held whole: 100,000 payments of pain.001 have 70 MiB. */
+/** A message that is read as one value is kept in memory: 100,000 payments of pain.001 have 70 MiB. */
 export const wholeLimitsDefault: Limits = { ...limitsDefault, bytesMax: kibi * kibi * kibi }
 
-/** The problem with a file that is not a message. */
-
 /**
- * `not_whole`: the bytes end before the document does: a file that is still being written, or was cut. `not_xml`: not
- * well-formed. `too_large`: beyond a limit. `not_in_schema`: a mandatory element is missing, or a value has another
- * form.
+ * `not_whole`: the bytes end before the document: the file is still being written, or truncated. `not_xml`: not
+ * well-formed. `too_large`: beyond a limit. `not_in_schema`: a mandatory element is missing, or a value has a wrong format.
  */
 export type ProblemCode =
   | 'not_xml'
@@ -50,11 +47,11 @@ export type ProblemCode =
   | 'unknown_message'
   | 'not_in_schema'
 
-/** The only error by which a file is refused, whatever its bytes are. */
+/** The only error that refuses a file because of its bytes. */
 export class MessageProblem extends Error {
   override readonly name = 'MessageProblem'
   readonly code: ProblemCode
-  /** The elements down to the place: `Document/BkToCstmrStmt/Stmt/Ntry/Amt`. Lines count from 1. */
+  /** The path of the element: `Document/BkToCstmrStmt/Stmt/Ntry/Amt`. Lines count from 1. */
   readonly path: string
   readonly line: number
 

@@ -1,6 +1,6 @@
 /**
- * Splits an envelope with several messages, such as the XML container of the German banks, into one document for each. Names
- * are written without prefixes, and attributes with a prefix are left out: no message has them.
+ * Splits an envelope with several messages, such as the XML container of German banks, into one document for each. Writes
+ * names without prefixes and drops attributes with a prefix, which messages do not have.
  */
 import { type Limits, limitsDefault, type Source } from './source.ts'
 import { decoded } from './xml/decode.ts'
@@ -8,12 +8,12 @@ import { createScanner } from './xml/scanner.ts'
 import type { Tag } from './xml/tags.ts'
 import { declaration, xmlText } from './xml/text.ts'
 
-/** A part of the text of a document; `number` counts them from 0. */
+/** A part of the text of a document. `number` counts the documents from 0. */
 export type DocumentPart = { readonly number: number; readonly text: string }
 
 const root = 'Document'
 
-function startOf(tag: Tag, outside: string | undefined): string {
+function startTag(tag: Tag, outside: string | undefined): string {
   const attributes = [...(tag.attributes ?? [])].filter(([name]) => !name.includes(':') && name !== 'xmlns')
   const namespace = tag.namespace === outside ? '' : ` xmlns="${xmlText(tag.namespace)}"`
   const written = attributes.map(([name, value]) => ` ${name}="${xmlText(value).replaceAll('"', '&quot;')}"`)
@@ -21,8 +21,8 @@ function startOf(tag: Tag, outside: string | undefined): string {
 }
 
 /**
- * The documents within the root element, in parts. Nothing: the root is a document itself, as that of most files, and the rest
- * was not read. Refuses what is no XML by a `MessageProblem`.
+ * Yields the documents within the root element, in parts. Yields nothing, and stops reading, if the root is a document
+ * itself. Throws a `MessageProblem` for malformed XML.
  */
 export async function* splitDocuments(source: Source, limits?: Partial<Limits>): AsyncGenerator<DocumentPart> {
   const all = { ...limitsDefault, ...limits }
@@ -45,7 +45,7 @@ export async function* splitDocuments(source: Source, limits?: Partial<Limits>):
           number += 1
           add(declaration)
         }
-        if (depth > 0) add(startOf(tag, open.length === depth ? undefined : open.at(-2)?.namespace))
+        if (depth > 0) add(startTag(tag, open.length === depth ? undefined : open.at(-2)?.namespace))
       },
       text: (text) => {
         if (depth > 0) add(xmlText(text))

@@ -5,12 +5,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { transactions } from '@partner-payments/wire'
 import fc from 'fast-check'
-import { reasonOf, reasons, statuses, statusOf } from './index.ts'
+import { reasonOf, reasons, statuses, findStatus } from './index.ts'
 import { samplesFolder } from '../../../test/support/samples.ts'
 import { sepaReference, sepaText } from './sepa-message.ts'
 import { createRandom } from '../../../test/support/random.ts'
 import { newReference, remitted } from '../../../test/support/remittances.ts'
-import { creditorReferenceOf, isCreditorReference, namedInPayment, namedInTexts } from './creditor-reference.ts'
+import { creditorReferenceOf, isCreditorReference, referencesInPayment, namedInTexts } from './creditor-reference.ts'
 
 test('every code has an error key of the contract and a sentence', () => {
   const codes = Object.keys(reasons)
@@ -29,13 +29,13 @@ const sepa =
   `AB05 AB06 AB07 AB08 AB09 AB10 AC01 AC03 AC04 AC06 AG01 AG02 AG03 AG09 AG10 AG11 AM02 AM04 AM05 AM09 AM23 ARDT
   BE01 BE04 BE05 BE06 BE07 BE08 CERI CNOR CURR CUST DNOR DT01 DUPL ED05 ERIN FF01 FOCR FR01 FRAD LEGL MD07 MS02 MS03 NARR NERI
   NOAS NOOR RC01 RC07 RF01 RR01 RR02 RR03 RR04 SL01 SL02 SL03 TECH TM01 UPAY`.split(/\s+/)
-test('the codes of SEPA are in it', () =>
+test('it contains the codes of SEPA', () =>
   assert.deepEqual(
     sepa.filter((code) => !Object.hasOwn(reasons, code)),
     [],
   ))
 
-test('a payment goes again where only the instant way is closed, and not where the payment itself is wrong', () => {
+test('a payment is sent again if only the instant scheme refused it, not if the payment is wrong', () => {
   const again = (code: string) => reasonOf(code).retryAsCreditTransfer
   assert.deepEqual(
     ['AB05', 'AB08', 'AG03', 'AG10', 'AG11', 'AM02', 'AM23', 'CNOR', 'ED05', 'TM01'].filter((code) => !again(code)),
@@ -47,7 +47,7 @@ test('a payment goes again where only the instant way is closed, and not where t
   )
 })
 
-test('a code that is not listed is a rejection by the bank', () => {
+test('an unlisted code is a rejection by the bank', () => {
   for (const code of ['XX99', '', 'toString', '__proto__', 'ac01'])
     assert.deepEqual(reasonOf(code), {
       errorKey: 'BankRejection',
@@ -57,17 +57,17 @@ test('a code that is not listed is a rejection by the bank', () => {
     })
 })
 
-test('ends are final, and only results for payees have a result', () => {
+test('final statuses are final, and only payee verification statuses have a result', () => {
   for (const [code, { meaning, isFinal, text, payee }] of Object.entries(statuses)) {
     assert.equal(isFinal, ['settled', 'rejected', 'blocked'].includes(meaning), code)
     assert.equal(payee !== undefined, meaning === 'checked', code)
     assert.match(text, /^[A-Z].*\.$/, code)
   }
   assert.deepEqual(
-    ['RCVC', 'RVMC', 'RVNM', 'RVNA', 'RVCM', 'RVNC', 'ACFC', 'ACIS', 'BLCK'].map((code) => statusOf(code)?.meaning),
+    ['RCVC', 'RVMC', 'RVNM', 'RVNA', 'RVCM', 'RVNC', 'ACFC', 'ACIS', 'BLCK'].map((code) => findStatus(code)?.meaning),
     ['checked', 'checked', 'checked', 'checked', 'part', 'part', 'accepted', 'accepted', 'blocked'],
   )
-  for (const code of ['', 'XXXX', 'toString', '__proto__']) assert.equal(statusOf(code), undefined)
+  for (const code of ['', 'XXXX', 'toString', '__proto__']) assert.equal(findStatus(code), undefined)
 })
 
 test(
@@ -84,7 +84,7 @@ test(
         [...list.matchAll(/enumeration value="(\w+)"/g)].map(([, code = '']) => code),
       )
       assert.ok(codes.length > 5 || version > '05', version)
-      for (const code of codes) assert.ok(statusOf(code), `${code} of version ${version}`)
+      for (const code of codes) assert.ok(findStatus(code), `${code} of version ${version}`)
     }
   },
 )
@@ -122,7 +122,7 @@ suite('references', () => {
 })
 
 const set = /^[A-Za-z0-9/\-?:().,'+ ]+$/
-test('any text becomes one of the set, of the length, not empty, and stays as it is the second time', () => {
+test('any text becomes non-empty SEPA text within the length, and converting again changes nothing', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 200 }), fc.integer({ min: 1, max: 140 }), (text, charsMax) => {
       for (const [found, again] of [
@@ -143,7 +143,7 @@ test('any text becomes one of the set, of the length, not empty, and stays as it
 const seed = 20_261_124
 const referencesOf = (text: string) => namedInTexts(text).flat()
 
-test('a reference is made with its check digits, and has no other ones', () => {
+test('a reference is built with its check digits, and other check digits are refused', () => {
   assert.equal(creditorReferenceOf('539007547034'), 'RF18539007547034')
   assert.equal(isCreditorReference('RF18539007547034'), true)
   for (const wrong of ['RF19539007547034', 'RF18', 'rf18539007547034', 'RF18 539007547034', `RF18${'1'.repeat(22)}`])
@@ -156,7 +156,7 @@ test('a reference is made with its check digits, and has no other ones', () => {
   }
 })
 
-test('every part of a text with right check digits may be the reference', () => {
+test('every part of a text with correct check digits may be the reference', () => {
   assert.deepEqual(referencesOf('RF657KW781YB8KJKC48X Jan'), ['RF657KW781YB8KJKC48X', 'RF657KW781YB8KJKC48XJAN'])
   assert.deepEqual(referencesOf('RechnungRF18 5390-0754  7034'), ['RF18539007547034'])
   assert.deepEqual(referencesOf('rf18\u00a05390\u200b07\u20115470 34, danke'), ['RF18539007547034'])
@@ -164,18 +164,18 @@ test('every part of a text with right check digits may be the reference', () => 
   assert.deepEqual(namedInTexts(null, '', 'RF RF18 nothing'), [])
 })
 
-test('the structured reference comes first, and the texts of one booking of several are not its own', () => {
+test('the structured reference comes first, and texts of a shared booking are not used', () => {
   const detail = {
     references: { endToEndId: 'RF18539007547034' },
     charges: [],
     remittance: { unstructured: ['Frau'], structured: [{ creditorReference: 'RF657KW781YB8KJKC48X' }] },
   }
-  assert.deepEqual(namedInPayment(detail, undefined), [['RF657KW781YB8KJKC48X'], ['RF18539007547034']])
-  assert.deepEqual(namedInPayment(undefined, 'RF18539007547034'), [['RF18539007547034']])
-  assert.deepEqual(namedInPayment({ references: {}, charges: [] }, undefined), [])
+  assert.deepEqual(referencesInPayment(detail, undefined), [['RF657KW781YB8KJKC48X'], ['RF18539007547034']])
+  assert.deepEqual(referencesInPayment(undefined, 'RF18539007547034'), [['RF18539007547034']])
+  assert.deepEqual(referencesInPayment({ references: {}, charges: [] }, undefined), [])
 })
 
-test('of 100,000 payments each names the reference that it is about, and no other known one', () => {
+test('each of 100,000 payments names its own reference and no other known one', () => {
   const random = createRandom(seed)
   const known = new Set(Array.from({ length: 10_000 }, () => newReference(random)))
   const list = [...known] as [string, ...string[]]
@@ -183,7 +183,7 @@ test('of 100,000 payments each names the reference that it is about, and no othe
   let candidates = 0
   for (let count = 0; count < 100_000; count += 1) {
     const { reference, detail, information } = remitted(random, random.pick(list))
-    const named = namedInPayment({ charges: [], ...detail }, information)
+    const named = referencesInPayment({ charges: [], ...detail }, information)
     candidates += named.flat().length
     const found = named.map((references) => references.filter((one) => known.has(one))).find((some) => some.length > 0)
     if (found?.length !== 1 || found[0] !== reference) wrong.push({ count, reference, found, detail, information })
@@ -192,7 +192,7 @@ test('of 100,000 payments each names the reference that it is about, and no othe
   assert.ok(candidates < 100_000 * 5, `${candidates} look-ups`)
 })
 
-test('a hostile text of thousands of candidates has a bounded number, and the structured reference still counts', () => {
+test('a hostile text yields a bounded number of candidates and keeps the structured reference', () => {
   const random = createRandom(seed)
   const line = () => Array.from({ length: 6 }, () => newReference(random)).join('')
   const unstructured = Array.from({ length: 2000 }, line)
@@ -201,7 +201,7 @@ test('a hostile text of thousands of candidates has a bounded number, and the st
     charges: [],
     remittance: { unstructured, structured: [{ creditorReference: 'RF18539007547034' }] },
   }
-  const [structured, texts, ...others] = namedInPayment(detail, unstructured.join(''))
+  const [structured, texts, ...others] = referencesInPayment(detail, unstructured.join(''))
   assert.deepEqual(structured, ['RF18539007547034'])
   assert.equal(texts?.length, 200)
   assert.deepEqual(others, [])
@@ -212,6 +212,6 @@ test('a reference at the end of a hundred full lines is found', () => {
     ...Array.from({ length: 100 }, () => 'RF12 invoice '.repeat(11).slice(0, 140)),
     'RF18539007547034',
   ]
-  const named = namedInPayment({ references: {}, charges: [], remittance: { unstructured } }, undefined)
+  const named = referencesInPayment({ references: {}, charges: [], remittance: { unstructured } }, undefined)
   assert.ok(named.flat().includes('RF18539007547034'))
 })

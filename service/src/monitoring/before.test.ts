@@ -1,4 +1,4 @@
-/** Rules that are evaluated before the bank has a payout: it waits for two persons, who release or refuse it. */
+/** Rules before payment: a matching payout waits for two persons, who release or refuse it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -15,7 +15,7 @@ import { nilId, secondMs } from '../kernel/index.ts'
 import type { Database, Sql } from '../postgres/index.ts'
 import { submitDuePayouts } from '../banks/settlement/index.ts'
 import { readRule } from './rules.ts'
-/** The statements of `service` for monitoring, by the name in their comment. */
+/** Records the SQL statements of monitoring by the name in their comment. */
 const made: string[] = []
 const noting = (db: Database, names: string[]): Database => {
   const note = (statement: Sql) => {
@@ -37,7 +37,7 @@ const [ada, joan] = [{ staff: 'Ada' }, { staff: 'Joan' }]
 const velocity = { kind: 'velocity', direction: 'Outward', hours: 24 }
 const day = '2026-01-01'
 
-/** A rule that is on, by default for one partner and before the payment. */
+/** Turns a rule on, by default for one partner and before payment. */
 async function on({ partnerId }: TestPartner, fields: object, { db, monitoring }: Service = service): Promise<string> {
   const given = { name: 'A rule', currency: 'EUR', when: 'before', partners: [partnerId], ...velocity, ...fields }
   const draft = readRule(JSON.stringify(given))
@@ -49,12 +49,12 @@ async function on({ partnerId }: TestPartner, fields: object, { db, monitoring }
 async function turnOff(id: string): Promise<void> {
   for (const by of [ada, joan]) await service.db.transaction((tx) => service.monitoring.turnOff(tx, { id, ...by }))
 }
-/** Moves both clocks to the same time: behind every lease and the age of the rules that a process knows. */
+/** Moves both clocks to the same time, after every lease and the age of cached rules. */
 function advanceClocks(): void {
   const latest = Math.max(service.clock.now().getTime(), other.clock.now().getTime()) + 31 * secondMs
   for (const { clock } of [service, other]) clock.advance(latest - clock.now().getTime())
 }
-/** Sends what is due, with the rules as they are now. */
+/** Sends due payouts under the current rules. */
 async function submit(...services: readonly Service[]): Promise<void> {
   const all = services.length === 0 ? [service] : services
   advanceClocks()
@@ -129,7 +129,7 @@ test('a payout that two persons refuse fails like one to a listed name, and its 
   assert.deepEqual([posted, reserved], [1_000_00n, 0n])
 })
 
-test('of payouts that cross a sum together at the same moment, the bank never has all', async () => {
+test('of simultaneous payouts that together exceed a sum, the bank never gets all', async () => {
   for (let round = 0; round < 8; round += 1) {
     const partner = await addPartner(service, 1_000_00n)
     await on(partner, { sum: '100.00' })
@@ -145,7 +145,7 @@ test('of payouts that cross a sum together at the same moment, the bank never ha
   }
 })
 
-test('a process that ends before the alert, or after it, sends nothing and opens one alert', async () => {
+test('a process that dies before or after the alert sends nothing and opens one alert', async () => {
   const partner = await addPartner(service, 1_000_00n)
   const { partnerId } = partner
   const id = await on(partner, { count: 2 })
@@ -160,14 +160,14 @@ test('a process that ends before the alert, or after it, sends nothing and opens
   const claims = await claim()
   const holdOf = await service.monitoring.holdsOf(claims)
   assert.deepEqual(claims.map(holdOf), ['open', 'open'])
-  // The process ends here: its leases run out, and the rule is turned off meanwhile.
+  // The process dies here: its leases expire, and the rule is turned off meanwhile.
   await turnOff(id)
   await submit(other)
   assert.deepEqual(await statuses(partner), ['Pending', 'Pending'])
   assert.equal((await soleAlert(partner)).transactions, 2n)
 })
 
-test('a rule that is turned off releases nothing that waits; one that is turned on holds what waits', async () => {
+test('turning a rule off releases no waiting payouts; turning one on holds them', async () => {
   const partner = await addPartner(service, 1_000_00n)
   await pay(service, partner, '100.00')
   const id = await on(partner, { sum: '100.00' })
@@ -201,7 +201,7 @@ test('a payout joins no alert with a proposal: two persons release only what the
   assert.deepEqual(await statuses(partner), ['Sent', 'Pending'])
 })
 
-test('the partner cancels a payout that waits, and a decision about another partner changes nothing', async () => {
+test('the partner can cancel a waiting payout, and a decision about another partner changes nothing', async () => {
   const [partner, stranger] = [await addPartner(service, 1_000_00n), await addPartner(service, 1_000_00n)]
   await on(partner, { sum: '100.00', partners: [partner.partnerId, stranger.partnerId] })
   const { payout } = await pay(service, partner, '100.00')
@@ -213,7 +213,7 @@ test('the partner cancels a payout that waits, and a decision about another part
   assert.deepEqual([await statuses(partner), await statuses(stranger)], [['Cancelled'], ['Pending']])
 })
 
-test('without a rule that is evaluated before, payouts cost one statement in five seconds for all of them', async () => {
+test('without a rule before payment, all payouts cost one SQL statement in five seconds', async () => {
   const names: string[] = []
   const alone = await createTestService({ wrapDatabase: (db) => noting(db, names) })
   try {
@@ -225,19 +225,19 @@ test('without a rule that is evaluated before, payouts cost one statement in fiv
       if (rounds === 0) alone.clock.advance(31 * secondMs)
       names.splice(0)
       await submitDuePayouts(alone.settlement)
-      assert.deepEqual(names, rounds === 0 ? ['monitoring.rules'] : [])
+      assert.deepEqual(names, rounds === 0 ? ['monitoring.allRules'] : [])
     }
     const { data } = await alone.payouts.list(partner.partnerId, { limit: '100' })
     assert.deepEqual(new Set(data.map(({ status }) => status)), new Set(['Sent']))
     await pay(alone, concerned, '1.00')
     await submitDuePayouts(alone.settlement)
-    assert.deepEqual(names.toSorted(), ['monitoring.holding', 'transactions.byIds', 'transactions.selectFirstEnds'])
+    assert.deepEqual(names.toSorted(), ['monitoring.holdingAlerts', 'transactions.byIds', 'transactions.selectFirstEnds'])
   } finally {
     await alone.close()
   }
 })
 
-test('a page of payouts costs a fixed number of statements, and one alert holds them all', async () => {
+test('a page of payouts costs a fixed number of SQL statements, and one alert holds them all', async () => {
   const partner = await addPartner(service, 1_000_00n)
   await on(partner, { count: 50 })
   await Promise.all(Array.from({ length: 300 }, () => pay(service, partner, '1.00')))
@@ -250,21 +250,21 @@ test('a page of payouts costs a fixed number of statements, and one alert holds 
   assert.ok(made.length < 60, `${made.length} statements for ${pages} pages`)
 })
 
-test('a rule that is turned on holds nothing that has left: two persons cannot refuse it, and a refusal of others says so', async () => {
+test('a new rule does not hold sent payouts: two persons cannot refuse them, and the refusal of others says so', async () => {
   const partner = await addPartner(service, 1_000_00n)
   const { partnerId } = partner
   await pay(service, partner, '100.00')
   await submit()
   await on(partner, { sum: '100.00' })
   const { payout } = await pay(service, partner, '40.00')
-  // The second one was not asked about yet: the worker that is about to begin it decides whether it waits.
+  // The second payout was not evaluated yet: the worker that begins it decides whether it waits.
   while ((await service.monitoring.step()) > 0);
   const { id } = await soleAlert(partner)
   const standing = () => service.monitoring.standingOf(service.db, partnerId, id)
   assert.deepEqual(await standing(), { waiting: 0n, left: 1n, ended: 0n })
   await assert.rejects(
     propose(partner, id, 'refuse'),
-    (error) => error instanceof Refusal && /No payout waits .* 1 are sent or held.*recall/s.test(error.detail),
+    (error) => error instanceof Refusal && /No payout waits .* 1 are sent or wait.*recall/s.test(error.detail),
   )
   await submit()
   assert.deepEqual(await statuses(partner), ['Sent', 'Pending'])
@@ -274,7 +274,7 @@ test('a rule that is turned on holds nothing that has left: two persons cannot r
   const approve = () => service.db.transaction((tx) => service.decisions.approve(tx, { partnerId, id, ...joan }))
   await assert.rejects(
     approve(),
-    (error) => error instanceof Refusal && /1 are sent or held by another decision, 1 have ended/.test(error.detail),
+    (error) => error instanceof Refusal && /1 are sent or wait for another decision, 1 have ended/.test(error.detail),
   )
   await service.db.transaction((tx) => service.decisions.reject(tx, { partnerId, id, ...ada, note: 'It has ended.' }))
   await pay(service, partner, '41.00')
@@ -287,7 +287,7 @@ test('a rule that is turned on holds nothing that has left: two persons cannot r
   assert.equal((await balanceOf(service, partnerId)).reserved, 100_00n)
 })
 
-test('money that comes in is not held by a rule', () => {
+test('a rule does not hold incoming money', () => {
   for (const fields of [
     { ...velocity, direction: 'Inward', count: 2 },
     { kind: 'many_payers', hours: 1, payers: 2 },

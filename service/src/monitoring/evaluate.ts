@@ -1,4 +1,4 @@
-/** Finds the movements of a page that fit a rule, and why. One to three statements for a page, whatever its size. */
+/** Finds the movements of a page that match a rule, with evidence. Runs one to three SQL statements for a page. */
 import { checkout } from '@partner-payments/wire'
 import { Refusal } from '../kernel/api/index.ts'
 import {
@@ -23,27 +23,31 @@ import { countryOf, type Direction, type RuleSettings } from './rules.ts'
 import type { Cases } from '../cases/index.ts'
 import type { RuleRow } from './store.ts'
 
-/** The pattern that a movement is part of. Amounts are in minor units of the currency of the rule. */
-export type Evidence = {
+/** The pattern of a hit. Amounts are in minor units of the rule's currency. */
+export type HitEvidence = {
   readonly count: number
   readonly sum: Minor
-  /** References of the transactions that make the pattern, at most 20. */
+  /** References of the transactions of the pattern, at most 20. */
   readonly references: readonly string[]
-  /** A fact of the kind: the country, the days without a movement, the age of the payee in minutes. */
+  /** Depends on the kind of the rule: the country, the days without a movement, or the age of the payee in minutes. */
   readonly fact?: string | number
-  /** Over all currencies: the rates by which they were counted, and their day. */
+  /** The rates of a rule over all currencies, and their day. */
   readonly rates?: Readonly<Record<string, string>>
   readonly ratesOn?: string
 }
-/** `subjectId`: the customer, the partner itself, or the oldest beneficiary with the account that many customers pay. */
-export type Hit = { readonly movement: Movement; readonly evidence: Evidence; readonly subjectId: string }
+/** A match. `subjectId`: the customer, the partner itself, or the oldest beneficiary with an account that many customers pay. */
+export type RuleHit = { readonly movement: Movement; readonly evidence: HitEvidence; readonly subjectId: string }
 
 /** A movement in the measure of a rule. */
-type Counted = Omit<Movement, 'direction'> & { readonly direction: Direction; readonly isConversion: boolean }
-type Asked = { readonly tx: Tx; readonly partnerId: string; readonly measure: Measure }
+type MeasuredMovement = Omit<Movement, 'direction'> & { readonly direction: Direction; readonly isConversion: boolean }
+type EvaluationContext = { readonly tx: Tx; readonly partnerId: string; readonly measure: Measure }
 
-/** Puts the parts of sessions that are paid in parts in the place of these sessions, in the order of time. */
-export async function withParts(tx: Tx, partnerId: string, page: readonly Movement[]): Promise<readonly Movement[]> {
+/** Replaces sessions that are paid in parts by their parts, in the order of time. */
+export async function replaceSessions(
+  tx: Tx,
+  partnerId: string,
+  page: readonly Movement[],
+): Promise<readonly Movement[]> {
   const sessions = page.filter(({ isSession }) => isSession)
   const found = await partMovements(
     tx,
@@ -58,31 +62,31 @@ export async function withParts(tx: Tx, partnerId: string, page: readonly Moveme
 }
 
 /**
- * Returns at most one hit for a transaction, in the order of the page. Refuses: fx_rates_unavailable (a rule over all currencies, without a rate
- * of the last days for a currency of the page).
+ * Returns at most one hit for each transaction, in the order of the page. Refuses: fx_rates_unavailable (a rule over all
+ * currencies, without a recent rate for a currency of the page).
  */
-export async function evaluate(
+export async function evaluateRule(
   { rates }: Pick<MonitoringDeps, 'rates'>,
   tx: Tx,
   partnerId: string,
   rule: RuleSettings,
   page: readonly Movement[],
-): Promise<readonly Hit[]> {
+): Promise<readonly RuleHit[]> {
   if (rule.partners !== null && !rule.partners.includes(partnerId)) return []
   const counting = page.filter(({ counts }) => counts)
   const { measure, kept } =
     rule.counts === 'AllCurrencies'
-      ? await overAll(rates, tx, rule.currency)
+      ? await measureAllCurrencies(rates, tx, rule.currency)
       : { measure: { currency: rule.currency }, kept: {} }
-  const fitting = counting.flatMap((movement) => sideIn(movement, measure) ?? [])
+  const fitting = counting.flatMap((movement) => measureMovement(movement, measure) ?? [])
   const asked = { tx, partnerId, measure }
-  const found = new Map<string, readonly [evidence: Evidence, subjectId?: string]>()
+  const found = new Map<string, readonly [evidence: HitEvidence, subjectId?: string]>()
   const own = fitting.filter(({ customerId }) => customerId === null)
   const customers = fitting.filter(({ customerId }) => customerId !== null)
   for (const party of rule.kind === 'many_customers' ? [fitting] : [own, customers])
     if (party.length > 0)
-      for (const [id, ...hit] of await ofKind(asked, rule, party)) if (!found.has(id)) found.set(id, hit)
-  const hits = page.flatMap((movement): readonly Hit[] => {
+      for (const [id, ...hit] of await evaluateKind(asked, rule, party)) if (!found.has(id)) found.set(id, hit)
+  const hits = page.flatMap((movement): readonly RuleHit[] => {
     const [evidence, subjectId = movement.customerId ?? partnerId] = found.get(movement.id) ?? []
     return evidence === undefined ? [] : [{ movement, evidence: { ...evidence, ...kept }, subjectId }]
   })
@@ -90,12 +94,12 @@ export async function evaluate(
   return [...Map.groupBy(hits, ({ movement }) => movement.transactionId).values()].flatMap(([first]) => first ?? [])
 }
 
-/** The rates of all currencies for one, as they are kept with what is found. */
-async function overAll(
+/** Reads the rates of all currencies, as a measure and as evidence. */
+async function measureAllCurrencies(
   rates: MonitoringDeps['rates'],
   tx: Tx,
   reference: Currency,
-): Promise<{ readonly measure: Measure; readonly kept: Pick<Evidence, 'rates' | 'ratesOn'> }> {
+): Promise<{ readonly measure: Measure; readonly kept: Pick<HitEvidence, 'rates' | 'ratesOn'> }> {
   const convert = await rates.converter(tx)
   const known = (Object.keys(currencies) as Currency[]).flatMap((currency) => {
     const found = convert({ amount: 1n, currency }, reference)
@@ -118,10 +122,14 @@ async function overAll(
 }
 
 /**
- * The side of a movement that a rule counts: of an exchange what it sells, or what it buys. Over all currencies a payout counts as what is taken
- * for it, and a conversion moves nothing. `patterns` does the same in SQL. Undefined: it is in none.
+ * Measures a movement in the rule's currency: the sold or the bought side of an exchange. Over all currencies, a payout
+ * counts with its debited amount, and conversions do not count. Undefined: it does not count. `patterns` does the same in
+ * SQL.
  */
-function sideIn({ direction, ...movement }: Movement, { currency, rates }: Measure): Counted | undefined {
+function measureMovement(
+  { direction, ...movement }: Movement,
+  { currency, rates }: Measure,
+): MeasuredMovement | undefined {
   const isConversion = direction === 'Internal'
   if (rates !== undefined) {
     if (isConversion) return undefined
@@ -129,7 +137,7 @@ function sideIn({ direction, ...movement }: Movement, { currency, rates }: Measu
     if (rate === undefined)
       throw new Refusal(
         'fx_rates_unavailable',
-        `There is no rate of the last days from ${movement.currency} to ${currency}.`,
+        `No recent rate from ${movement.currency} to ${currency} is available. Try again when rates are published.`,
       )
     return {
       ...movement,
@@ -144,89 +152,107 @@ function sideIn({ direction, ...movement }: Movement, { currency, rates }: Measu
   return { ...movement, isConversion, amount: movement.userAmount, direction: isConversion ? 'Inward' : direction }
 }
 
-type Found = readonly (readonly [id: string, evidence: Evidence, subjectId?: string])[]
+type KindHits = readonly (readonly [id: string, evidence: HitEvidence, subjectId?: string])[]
 
-async function ofKind(asked: Asked, rule: RuleSettings, page: readonly Counted[]): Promise<Found> {
+async function evaluateKind(
+  asked: EvaluationContext,
+  rule: RuleSettings,
+  page: readonly MeasuredMovement[],
+): Promise<KindHits> {
   switch (rule.kind) {
     case 'velocity':
     case 'structuring':
-      return windows(asked, rule, page)
+      return findWindows(asked, rule, page)
     case 'new_payee':
-      return newPayees(asked, rule, page)
+      return findNewPayees(asked, rule, page)
     case 'dormant':
-      return dormant(asked, rule, page)
+      return findDormant(asked, rule, page)
     case 'round_trip':
-      return [...(await roundTrips(asked, rule, page)), ...(await circles(asked, rule, page))]
+      return [...(await findRoundTrips(asked, rule, page)), ...(await findCircles(asked, rule, page))]
     case 'country':
-      return countries(rule, page)
+      return findCountries(rule, page)
     case 'many_payers':
-      return manyPayers(asked, rule, page)
+      return findManyPayers(asked, rule, page)
     case 'many_customers':
-      return manyCustomers(asked, rule, page)
+      return findManyCustomers(asked, rule, page)
     case 'failures':
-      return failures(asked, rule, page)
+      return findFailures(asked, rule, page)
   }
 }
 
-type Rule<Kind extends RuleSettings['kind']> = Extract<RuleSettings, { readonly kind: Kind }>
+type RuleOfKind<Kind extends RuleSettings['kind']> = Extract<RuleSettings, { readonly kind: Kind }>
 
-const towards = (page: readonly Counted[], direction: Direction) => page.filter((each) => each.direction === direction)
-const wholeOf = ({ measure }: Asked, direction: Direction) => ({
-  ...{ direction, measure, amountMin: null, amountMax: null, parts },
+const inDirection = (page: readonly MeasuredMovement[], direction: Direction) =>
+  page.filter((each) => each.direction === direction)
+const allMovements = ({ measure }: EvaluationContext, direction: Direction) => ({
+  direction,
+  measure,
+  amountMin: null,
+  amountMax: null,
+  parts,
 })
 
-/** Ids follow the time, so that a range of ids holds every window of this length with the transaction, and the index of its party. */
-const aroundOf = ({ id, customerId }: Counted, ms: number) => ({
-  ...{ id, customerId },
+/** Computes the range of ids of every window of this length around a movement: ids are ordered by time. */
+const idRange = ({ id, customerId }: MeasuredMovement, ms: number) => ({
+  id,
+  customerId,
   from: firstIdOf(after(momentOfId(id), -ms - clockDifferenceMs)),
   to: firstIdOf(after(momentOfId(id), ms + clockDifferenceMs)),
   sessionsFrom: firstIdOf(after(momentOfId(id), -ms - sessionMsMax)),
 })
-/** A part of a session may come until it has ended, and wait for the bank or for a name: twice the longest session is enough. */
+/** Parts of a session may arrive until it ends, and then wait for the bank or a screening: twice the longest session is enough. */
 const sessionMsMax = 2 * checkout.checkoutExpiry.secondsMax * secondMs
-/** Between the clock that makes an id and the one of the row: the same, a moment later. */
+/** The clock is read for the id and, a moment later, for the row. */
 const clockDifferenceMs = 60_000
 
-const evidenceOf = ({ count, sum, references }: Omit<patterns.Window, 'id'>): Evidence => ({
+const toEvidence = ({ count, sum, references }: Omit<patterns.Window, 'id'>): HitEvidence => ({
   count: Number(count),
   sum,
   references,
 })
 
-/** Amounts just under a threshold: from `percent` of it to below it. */
-const justUnder = ({ threshold, percent }: Rule<'structuring'>) => ({
+/** Returns the bounds of amounts just under a threshold: from `percent` of it to below it. */
+const justUnder = ({ threshold, percent }: RuleOfKind<'structuring'>) => ({
   amountMin: (threshold * BigInt(percent) + 99n) / 100n,
   amountMax: threshold,
 })
 
-async function windows(asked: Asked, rule: Rule<'velocity' | 'structuring'>, page: readonly Counted[]): Promise<Found> {
+async function findWindows(
+  asked: EvaluationContext,
+  rule: RuleOfKind<'velocity' | 'structuring'>,
+  page: readonly MeasuredMovement[],
+): Promise<KindHits> {
   const { tx, partnerId, measure } = asked
   const { direction, ms, count: countMin } = rule
   const bounds = rule.kind === 'structuring' ? justUnder(rule) : { amountMin: null, amountMax: null }
   const sumMin = rule.kind === 'structuring' ? 0n : rule.sum
-  const inBounds = ({ amount }: Counted) =>
+  const inBounds = ({ amount }: MeasuredMovement) =>
     (bounds.amountMin === null || amount >= bounds.amountMin) &&
     (bounds.amountMax === null || amount < bounds.amountMax)
-  const around = towards(page, direction)
+  const around = inDirection(page, direction)
     .filter(inBounds)
-    .map((movement) => aroundOf(movement, ms))
+    .map((movement) => idRange(movement, ms))
   if (around.length === 0) return []
   const what = { direction, measure, ...bounds, parts }
   const rows = await patterns.windowsOf(tx, partnerId, around, { what, ms, countMin, sumMin })
-  return rows.map((row) => [row.id, evidenceOf(row)])
+  return rows.map((row) => [row.id, toEvidence(row)])
 }
 
-async function newPayees(asked: Asked, rule: Rule<'new_payee'>, page: readonly Counted[]): Promise<Found> {
+async function findNewPayees(
+  asked: EvaluationContext,
+  rule: RuleOfKind<'new_payee'>,
+  page: readonly MeasuredMovement[],
+): Promise<KindHits> {
   const { tx, partnerId, measure } = asked
   const { ms, sum } = rule
-  const payouts = towards(page, 'Outward').filter(({ beneficiaryId }) => beneficiaryId !== null)
+  const payouts = inDirection(page, 'Outward').filter(({ beneficiaryId }) => beneficiaryId !== null)
   if (payouts.length === 0) return []
   const beneficiaries = [...Map.groupBy(payouts, ({ beneficiaryId }) => beneficiaryId ?? '')].map(([id, own]) => ({
     id,
     at: new Date(Math.min(...own.map(({ createdAt }) => createdAt.getTime()))),
     to:
       own
-        .map((movement) => aroundOf(movement, ms).to)
+        .map((movement) => idRange(movement, ms).to)
         .toSorted()
         .at(-1) ?? '',
   }))
@@ -236,12 +262,18 @@ async function newPayees(asked: Asked, rule: Rule<'new_payee'>, page: readonly C
     const first = byBeneficiary.get(beneficiaryId ?? '')
     const ageMs = createdAt.getTime() - (first?.firstAt.getTime() ?? 0)
     if (first === undefined || ageMs > ms || first.sum < sum) return []
-    return [[id, { ...evidenceOf(first), fact: Math.round(ageMs / 60_000) }]]
+    return [[id, { ...toEvidence(first), fact: Math.round(ageMs / 60_000) }]]
   })
 }
 
-async function dormant({ tx, partnerId }: Asked, rule: Rule<'dormant'>, page: readonly Counted[]): Promise<Found> {
-  const large = towards(page, rule.direction).filter(({ amount, isConversion }) => amount >= rule.sum && !isConversion)
+async function findDormant(
+  { tx, partnerId }: EvaluationContext,
+  rule: RuleOfKind<'dormant'>,
+  page: readonly MeasuredMovement[],
+): Promise<KindHits> {
+  const large = inDirection(page, rule.direction).filter(
+    ({ amount, isConversion }) => amount >= rule.sum && !isConversion,
+  )
   if (large.length === 0) return []
   const rows = await patterns.previousOf(tx, partnerId, large)
   const byId = new Map(large.map((movement) => [movement.id, movement]))
@@ -254,12 +286,16 @@ async function dormant({ tx, partnerId }: Asked, rule: Rule<'dormant'>, page: re
   })
 }
 
-async function roundTrips(asked: Asked, rule: Rule<'round_trip'>, page: readonly Counted[]): Promise<Found> {
+async function findRoundTrips(
+  asked: EvaluationContext,
+  rule: RuleOfKind<'round_trip'>,
+  page: readonly MeasuredMovement[],
+): Promise<KindHits> {
   const { tx, partnerId, measure } = asked
   const { percent } = rule
   const known = page.filter(({ account, amount, isUndone }) => account !== null && amount >= rule.sum && !isUndone)
   if (known.length === 0) return []
-  const around = known.map((movement) => ({ ...movement, ...aroundOf(movement, rule.ms) }))
+  const around = known.map((movement) => ({ ...movement, ...idRange(movement, rule.ms) }))
   const rows = await patterns.returnsOf(tx, partnerId, around, { measure, percent, ms: rule.ms, parts })
   const byId = new Map(known.map((movement) => [movement.id, movement]))
   return rows.flatMap(({ id, reference, amount }) => {
@@ -269,67 +305,78 @@ async function roundTrips(asked: Asked, rule: Rule<'round_trip'>, page: readonly
   })
 }
 
-/** Money that came back through other customers. */
-async function circles(
-  { tx, partnerId, measure }: Asked,
-  rule: Rule<'round_trip'>,
-  page: readonly Counted[],
-): Promise<Found> {
-  const got = towards(page, 'Inward').filter(
+/** Finds money that came back through other customers. */
+async function findCircles(
+  { tx, partnerId, measure }: EvaluationContext,
+  rule: RuleOfKind<'round_trip'>,
+  page: readonly MeasuredMovement[],
+): Promise<KindHits> {
+  const got = inDirection(page, 'Inward').filter(
     ({ customerId, amount, isUndone }) => customerId !== null && amount >= rule.sum && !isUndone,
   )
   if (got.length === 0) return []
-  const around = got.map((movement) => ({ ...movement, ...aroundOf(movement, rule.ms) }))
+  const around = got.map((movement) => ({ ...movement, ...idRange(movement, rule.ms) }))
   const rows = await patterns.circlesOf(tx, partnerId, around, { measure, percent: rule.percent, ms: rule.ms })
   return rows.map(({ id, sum, references }) => [id, { count: references.length, sum, references }])
 }
 
-/** The rules of a window that counts something else than movements. */
-type ManyRule = Rule<'many_payers' | 'many_customers' | 'failures'>
+/** The rules with a window that does not count movements. */
+type CountRule = RuleOfKind<'many_payers' | 'many_customers' | 'failures'>
 
-async function manyPayers(asked: Asked, { ms, count: countMin }: ManyRule, page: readonly Counted[]): Promise<Found> {
-  const around = towards(page, 'Inward')
+async function findManyPayers(
+  asked: EvaluationContext,
+  { ms, count: countMin }: CountRule,
+  page: readonly MeasuredMovement[],
+): Promise<KindHits> {
+  const around = inDirection(page, 'Inward')
     .filter(({ isBack }) => !isBack)
-    .map((movement) => aroundOf(movement, ms))
+    .map((movement) => idRange(movement, ms))
   if (around.length === 0) return []
-  const reach = { what: wholeOf(asked, 'Inward'), by: 'account', ms, countMin } as const
+  const reach = { what: allMovements(asked, 'Inward'), by: 'account', ms, countMin } as const
   const rows = await patterns.distinctOf(asked.tx, asked.partnerId, around, reach)
-  return rows.map((row) => [row.id, evidenceOf(row)])
+  return rows.map((row) => [row.id, toEvidence(row)])
 }
 
-/** Every customer has a beneficiary of its own for an account, so that the account is found by all of its beneficiaries. */
-async function manyCustomers(
-  asked: Asked,
-  { ms, count: countMin }: ManyRule,
-  page: readonly Counted[],
-): Promise<Found> {
+/** Finds accounts that many customers pay. Each customer has its own beneficiary, so that an account has several. */
+async function findManyCustomers(
+  asked: EvaluationContext,
+  { ms, count: countMin }: CountRule,
+  page: readonly MeasuredMovement[],
+): Promise<KindHits> {
   const { tx, partnerId } = asked
-  const payouts = towards(page, 'Outward')
+  const payouts = inDirection(page, 'Outward')
   const paid = [...new Set(payouts.flatMap(({ beneficiaryId }) => beneficiaryId ?? []))]
   if (paid.length === 0) return []
   const same = new Map((await withSameAccounts(tx, partnerId, paid)).map(({ id, sameIds }) => [id, sameIds]))
   const around = payouts.flatMap((movement) => {
     const [first, ...others] = same.get(movement.beneficiaryId ?? '') ?? []
     if (first === undefined) return []
-    return [{ ...aroundOf(movement, ms), customerId: first, payees: `{${[first, ...others].join(',')}}` }]
+    return [{ ...idRange(movement, ms), customerId: first, payees: `{${[first, ...others].join(',')}}` }]
   })
   if (around.length === 0) return []
-  const reach = { what: wholeOf(asked, 'Outward'), by: 'customer', ms, countMin } as const
+  const reach = { what: allMovements(asked, 'Outward'), by: 'customer', ms, countMin } as const
   const rows = await patterns.distinctOf(tx, partnerId, around, reach)
   const subjects = new Map(around.map(({ id, customerId }) => [id, customerId]))
-  return rows.map((row) => [row.id, evidenceOf(row), subjects.get(row.id) ?? partnerId])
+  return rows.map((row) => [row.id, toEvidence(row), subjects.get(row.id) ?? partnerId])
 }
 
-async function failures(asked: Asked, { ms, count: countMin }: ManyRule, page: readonly Counted[]): Promise<Found> {
-  const around = page.filter(({ isFailed }) => isFailed).map((movement) => aroundOf(movement, ms))
+async function findFailures(
+  asked: EvaluationContext,
+  { ms, count: countMin }: CountRule,
+  page: readonly MeasuredMovement[],
+): Promise<KindHits> {
+  const around = page.filter(({ isFailed }) => isFailed).map((movement) => idRange(movement, ms))
   if (around.length === 0) return []
-  const what = { ...wholeOf(asked, 'Outward'), areFailed: true }
+  const what = { ...allMovements(asked, 'Outward'), areFailed: true }
   const rows = await patterns.windowsOf(asked.tx, asked.partnerId, around, { what, ms, countMin, sumMin: 0n })
-  return rows.map((row) => [row.id, evidenceOf(row)])
+  return rows.map((row) => [row.id, toEvidence(row)])
 }
 
-function countries({ direction, countries: listed, sum }: Rule<'country'>, page: readonly Counted[]): Found {
-  return towards(page, direction).flatMap(({ id, account, bic, amount, reference }) => {
+function findCountries(
+  { direction, countries: listed, sum }: RuleOfKind<'country'>,
+  page: readonly MeasuredMovement[],
+): KindHits {
+  return inDirection(page, direction).flatMap(({ id, account, bic, amount, reference }) => {
     const country = countryOf(account, bic)
     if (country === null || !listed.includes(country) || amount < sum) return []
     return [[id, { count: 1, sum: amount, references: [reference], fact: country }]]
@@ -340,17 +387,17 @@ export type MonitoringDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly cases: Pick<Cases, 'hold' | 'record' | 'resolutionsOf'>
-  /** The rates by which rules count over all currencies. */
+  /** The rates for rules over all currencies. */
   readonly rates: Pick<Rates, 'converter'>
   readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
-  /** Judges who proposed and who turns a rule on or off, as they stand now. */
+  /** Checks the persons who propose and confirm turning a rule on or off, as of now. */
   readonly judgeTwo: (tx: Tx, author: Decider, approver: Decider) => Promise<NotTwo | undefined>
   /** How far the clocks of the processes and of the database may differ. */
   readonly clockDifferenceMsMax: number
 }
 
-/** A version that is on. */
-export type Active = Pick<RuleRow, 'id' | 'version' | 'name'> & {
+/** A version of a rule that is on. */
+export type ActiveRule = Pick<RuleRow, 'id' | 'version' | 'name'> & {
   readonly settings: RuleSettings
   readonly onSince: Date
 }

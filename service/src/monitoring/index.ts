@@ -1,14 +1,14 @@
 /**
- * Monitoring of transactions: rules as data find patterns that no single payment shows, before the bank has a payout or after the
- * payment. Two persons decide each alert.
+ * Monitoring of transactions: rules find patterns across payments, before a payout goes to the bank or after the payment.
+ * Two persons decide each alert.
  *
- * Tables: monitoring.rules, monitoring.backtests, monitoring.backtest_runs, monitoring.progress, monitoring.alerts, monitoring.hits. Invariants: a version of a rule
- * never changes, and is on only after a backtest and by two persons; a rule finds a transaction once; at most one alert of a rule about
- * a subject is open and without a proposal; a worker begins no payout that an open or refused alert holds; an installation without rules that
- * are on reads no transaction.
+ * Tables: monitoring.rules, monitoring.backtests, monitoring.backtest_runs, monitoring.progress, monitoring.alerts,
+ * monitoring.hits. Invariants: a version of a rule does not change, and two persons turn it on after a backtest. A rule
+ * finds a transaction once. At most one alert of a rule and subject is open without a proposal. A worker does not begin a
+ * payout that an open or refused alert holds. Without active rules, monitoring does not read transactions.
  */
 export {
-  type MonitoringHoldsOf,
+  type FindMonitoringHolds,
   createMonitoring,
   type Monitoring,
   type Rule,

@@ -17,7 +17,7 @@ import { sql, type Tx } from '../postgres/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../banks/settlement/index.ts'
 import { readRule } from './rules.ts'
 import { turnsRules, twoOfStaff } from '../people/staff/index.ts'
-import { stepRuns } from './runs.ts'
+import { runDueBacktest } from './runs.ts'
 import * as store from './store.ts'
 
 suite('rules and alerts', async () => {
@@ -28,7 +28,7 @@ suite('rules and alerts', async () => {
   const common = { name: 'A rule', currency: 'EUR' }
   const today = () => service.clock.now().toISOString().slice(0, 10)
 
-  /** A rule for one partner that is on. */
+  /** Turns a rule on for one partner. */
   async function on({ partnerId }: TestPartner, fields: object): Promise<string> {
     const draft = readRule(JSON.stringify({ ...common, partners: [partnerId], ...fields }))
     const { id } = await service.db.transaction((tx) => service.monitoring.set(tx, { draft, ...ada }))
@@ -49,13 +49,13 @@ suite('rules and alerts', async () => {
     }
   }
   const alertsOf = async ({ partnerId }: TestPartner) => service.monitoring.alerts(service.db, partnerId, nilId, 100)
-  /** The number of transactions of each alert. */
+  /** Counts the transactions of each alert. */
   const found = async (partner: TestPartner) => {
     await read()
     return (await alertsOf(partner)).map(({ transactions }) => Number(transactions))
   }
 
-  /** The sandbox bank has one account for all payers: the row gets another one, as a real bank would have told it. */
+  /** Sets another payer account in the row, because the sandbox bank has one account for all payers. */
   async function receive({ partnerId, caller, customer }: TestPartner, amount: string, debtorIban: string) {
     const [{ iban }] = (await service.accounts.create(partnerId, customer.id)).ibans
     const body = { iban, amount: rawNumber(amount), currency: 'EUR' as const, debtorName: 'Grace Hopper' }
@@ -71,7 +71,7 @@ suite('rules and alerts', async () => {
       select id from transactions.transactions where partner_id = ${partnerId} and direction = 'Inward' order by id desc limit 1)`)
   }
 
-  test('many payments in a window are an alert, and a window of the next day is another count', async () => {
+  test('many payments in a window open an alert, and the count starts again the next day', async () => {
     const partner = await addPartner(service, 1_000_00n)
     await on(partner, { kind: 'velocity', direction: 'Outward', hours: 24, count: 4 })
     for (let index = 0; index < 3; index += 1) await pay(service, partner, '1.00')
@@ -102,7 +102,7 @@ suite('rules and alerts', async () => {
     await monitoring.backtest({ id, from: '2026-01-01', until: today(), ...ada })
     const unseen = refused(
       'validation_failed',
-      /^This is version \d, and a colleague .* version \d\. Read that one first\.$/,
+      /^This is version \d, and a colleague .* version \d\. Read version first\.$/,
     )
     for (const act of [
       (tx: Tx) => monitoring.set(tx, { id, draft: rule(4), ...joan, seen: 1 }),
@@ -114,7 +114,7 @@ suite('rules and alerts', async () => {
     assert.deepEqual(states, ['Draft', 'On'])
   })
 
-  test('a sum in a window is an alert, of the customer alone, and of the partner alone', async () => {
+  test('a sum in a window opens an alert, by customer or by partner', async () => {
     const partner = await addPartner(service, 1_000_00n)
     await on(partner, { kind: 'velocity', direction: 'Outward', hours: 1, sum: '100.00' })
     const own = { beneficiaryId: partner.ownBeneficiary.id }
@@ -129,7 +129,7 @@ suite('rules and alerts', async () => {
     )
   })
 
-  test('an open alert gathers what follows; a decided one is followed by another', async () => {
+  test('an open alert collects later payments; after its decision a new alert opens', async () => {
     const partner = await addPartner(service, 1_000_00n)
     const { partnerId } = partner
     await on(partner, { kind: 'velocity', direction: 'Outward', hours: 24, count: 2 })
@@ -168,7 +168,7 @@ suite('rules and alerts', async () => {
       approved.resolve()
       await gate.promise
     })
-    // Otherwise the worker may hold the case first, and waits for no one.
+    // Otherwise the worker may lock the case first and wait for no one.
     await approved.promise
     const reading = read()
     await until('the worker waits for the decision', () =>
@@ -181,7 +181,7 @@ suite('rules and alerts', async () => {
     assert.deepEqual(await found(partner), [2, 1])
   })
 
-  test('payments just under a threshold are an alert; one at it, and smaller ones, are not counted', async () => {
+  test('payments just under a threshold open an alert; payments at it or far smaller do not count', async () => {
     const partner = await addPartner(service, 100_000_00n)
     await on(partner, {
       ...{ kind: 'structuring', direction: 'Outward', hours: 72 },
@@ -193,7 +193,7 @@ suite('rules and alerts', async () => {
     assert.equal((await found(partner)).length, 1)
   })
 
-  test('a large sum to a payee of today is an alert, also in parts; to an old one it is none', async () => {
+  test('a large sum to a new payee opens an alert, also in parts; to an old payee it does not', async () => {
     const partner = await addPartner(service, 100_000_00n)
     await on(partner, { kind: 'new_payee', hours: 24, sum: '500.00' })
     await pay(service, partner, '300.00')
@@ -209,7 +209,7 @@ suite('rules and alerts', async () => {
     assert.deepEqual(await found(old), [])
   })
 
-  test('a large movement after months without one is an alert; a first one is none', async () => {
+  test('a large movement after months of inactivity opens an alert; a first movement does not', async () => {
     const partner = await addPartner(service, 100_000_00n)
     await on(partner, { kind: 'dormant', direction: 'Outward', days: 90, sum: '100.00' })
     await pay(service, partner, '500.00')
@@ -224,7 +224,7 @@ suite('rules and alerts', async () => {
     assert.deepEqual(await found(partner), [1])
   })
 
-  test('money that goes back to the account that it came from is an alert', async () => {
+  test('money that returns to the account it came from opens an alert', async () => {
     const partner = await addPartner(service, 100_000_00n)
     const { partnerId, customer } = partner
     await on(partner, { kind: 'round_trip', hours: 48, sum: '100.00', percent: 90 })
@@ -239,7 +239,7 @@ suite('rules and alerts', async () => {
     assert.equal((await found(partner)).length, 1)
   })
 
-  test('many payers to one customer are an alert; many payments of one are none', async () => {
+  test('many payers to one customer open an alert; many payments of one payer do not', async () => {
     const partner = await addPartner(service)
     await on(partner, { kind: 'many_payers', hours: 24, payers: 3 })
     for (const last of [1, 1, 1, 2]) await receive(partner, '10.00', `FR142004101005050001300000${last}`)
@@ -248,7 +248,7 @@ suite('rules and alerts', async () => {
     assert.equal((await found(partner)).length, 1)
   })
 
-  test('a payment to a listed country is an alert, by its IBAN', async () => {
+  test('a payment to a listed country, by its IBAN, opens an alert', async () => {
     const partner = await addPartner(service, 1_000_00n)
     await on(partner, { kind: 'country', direction: 'Outward', countries: ['TR', 'AE'] })
     await pay(service, partner, '1.00')
@@ -259,7 +259,7 @@ suite('rules and alerts', async () => {
     assert.deepEqual(await found(german), [1])
   })
 
-  test('a version is on after its backtest and by two persons; the version before is then off', async () => {
+  test('two persons turn a version on after its backtest; this turns the previous version off', async () => {
     const partner = await addPartner(service, 1_000_00n)
     const { partnerId } = partner
     for (let index = 0; index < 3; index += 1) await pay(service, partner, '1.00')
@@ -283,7 +283,7 @@ suite('rules and alerts', async () => {
     await assert.rejects(turn(id, { staff: ' ADA ' }), refused('validation_failed', /another person/))
     service.clock.advance(secondMs)
     assert.equal((await turn(id, joan)).state, 'On')
-    await assert.rejects(turn(id, joan), refused('validation_failed', /turned on before/))
+    await assert.rejects(turn(id, joan), refused('validation_failed', /already turned on/))
     assert.deepEqual(await found(partner), [], 'payments from before it was on are those of the backtest')
     assert.equal((await set(5, id)).version, 2)
     await assert.rejects(turn(id, joan), refused('validation_failed', /Version 2 has no backtest/))
@@ -306,7 +306,7 @@ suite('rules and alerts', async () => {
     await assert.rejects(turnOff(joan), refused('validation_failed', /not on/))
   })
 
-  test('a rule that is wrong is refused with the pointer of the field', () => {
+  test('an invalid rule is refused with the pointer of the field', () => {
     const right = { ...common, kind: 'velocity', direction: 'Outward', hours: 24, count: 4 }
     const wrong = [
       ['{', /^\/ is no JSON/],
@@ -341,7 +341,7 @@ suite('runs', async () => {
   const staff = 'Ada'
   const today = () => service.clock.now().toISOString().slice(0, 10)
 
-  /** A rule for a partner with a deposit and three payouts, of which the largest fits. */
+  /** Creates a rule for a partner with a deposit and three payouts, of which the largest matches. */
   async function setRule() {
     const partner = await addPartner(service, 1_000_00n)
     for (const amount of ['10.00', '20.00', '90.00']) await pay(service, partner, amount)
@@ -356,17 +356,17 @@ suite('runs', async () => {
     (await service.monitoring.backtests(service.db, id)).map(
       ({ transactions, hits, subjects, ranBy }) => `${transactions} ${hits} ${subjects} ${ranBy}`,
     )
-  /** `runStep` with another bound. */
+  /** Runs `runStep` with another limit. */
   const stepWith = (max: bigint) => {
     const { db, clock, access, cases, rates } = service
     const { partnerIds } = access
-    return stepRuns(
+    return runDueBacktest(
       { db, clock, cases, rates, partnerIds, clockDifferenceMsMax: 0, judgeTwo: twoOfStaff(turnsRules) },
       max,
     )
   }
 
-  test('a worker runs what was asked for, with the numbers of the command, and the rule can be turned on', async () => {
+  test('a worker runs a requested backtest with the results of the command, and the rule can be turned on', async () => {
     const { id } = await setRule()
     await ask(id)
     const [waiting] = await service.monitoring.runs(service.db, id)
@@ -385,7 +385,7 @@ suite('runs', async () => {
     assert.equal(turned.state, 'Proposed')
   })
 
-  test('one backtest of a rule is under way at a time, and days are checked', async () => {
+  test('a rule has one running backtest at a time, and days are validated', async () => {
     const { id, draft } = await setRule()
     await assert.rejects(ask(id, '2026-02-01', '2026-01-01'), refused('validation_failed', /before from/))
     await assert.rejects(ask(id, '2024-01-01', '2025-01-01'), refused('validation_failed', /367 days/))
@@ -395,7 +395,7 @@ suite('runs', async () => {
     const outcomes = await Promise.allSettled([ask(id), ask(id)])
     assert.deepEqual(outcomes.map((each) => each.status).toSorted(), ['fulfilled', 'rejected'])
     await service.db.transaction((tx) => service.monitoring.set(tx, { id, draft, staff }))
-    await assert.rejects(ask(id, undefined, undefined, { seen: 1 }), refused('validation_failed', /Read that one/))
+    await assert.rejects(ask(id, undefined, undefined, { seen: 1 }), refused('validation_failed', /Read version/))
     assert.equal(await service.monitoring.runStep(), 1)
     assert.equal(
       (await service.monitoring.backtests(service.db, id))[0]?.version,
@@ -406,7 +406,7 @@ suite('runs', async () => {
     assert.equal(await service.monitoring.runStep(), 1)
   })
 
-  test('a backtest with too many transactions ends, and says so', async () => {
+  test('a backtest with too many transactions ends and says so', async () => {
     const { id } = await setRule()
     await ask(id)
     assert.equal(await stepWith(2n), 1)
@@ -417,7 +417,7 @@ suite('runs', async () => {
     assert.deepEqual(await numbersOf(id), ['4 1 1 Ada'])
   })
 
-  test('the run of a worker that died is done by another one, and the dead one writes nothing', async () => {
+  test('another worker finishes the run of a dead worker, which writes nothing more', async () => {
     const { id } = await setRule()
     await ask(id)
     const lease = { id: newId(), until: new Date(service.clock.now().getTime() + minuteMs) }
@@ -457,7 +457,7 @@ suite('retention', () => {
 
   const yearMs = 366 * dayMs
 
-  /** A partner with an alert of two settled payments of its customer, which leave nothing in the balance. */
+  /** Creates a partner with an alert of two settled customer payments that leave the balance empty. */
   async function addAlerted(): Promise<TestPartner> {
     const { db, monitoring, clock } = service
     const partner = await addPartner(service, 3_00n)
@@ -482,7 +482,7 @@ suite('retention', () => {
     assert.deepEqual(await evidenceOf(partner), [2, 2])
     return partner
   }
-  /** The count that each hit of the partner tells. */
+  /** Reads the count of each hit of the partner. */
   async function evidenceOf({ partnerId }: TestPartner) {
     const [alert] = await service.monitoring.alerts(service.db, partnerId, nilId, 10)
     const hits = await service.monitoring.hits(service.db, partnerId, alert?.id ?? '', nilId, 10)
@@ -497,13 +497,13 @@ suite('retention', () => {
     while ((await erasures.step()) > 0 || (await keptRecords.step()) > 0);
   }
 
-  test('an alert tells nothing of its transactions once the retention is over, and stays', async () => {
+  test('an alert outlives the retention period without details of its transactions', async () => {
     const partner = await addAlerted()
     await work()
     service.clock.advance(4 * yearMs)
     await work()
     assert.deepEqual(await evidenceOf(partner), [2, 2])
-    // The job reads no transaction of the future of the machine: one that joins the open alert now is written here.
+    // The job does not read transactions after the machine's time: one that joins the open alert is written here.
     await service.db.run(
       sql`update monitoring.hits set found_at = ${service.clock.now()} where partner_id = ${partner.partnerId}`,
     )
@@ -515,7 +515,7 @@ suite('retention', () => {
     assert.deepEqual(await evidenceOf(partner), [undefined, undefined])
   })
 
-  test('what was found of a customer goes with its payments, and that of another one stays', async () => {
+  test('hits of a customer are erased with its payments; hits of others stay', async () => {
     const [partner, other] = [await addAlerted(), await addAlerted()]
     const { partnerId, customer } = partner
     await service.personalData.erasures.erase(partnerId, customer.id, true)

@@ -1,4 +1,4 @@
-/** The movements that rules count, as they happen: exchanges, parts of sessions, transfers, payouts to one account, failures, returns and refunds. */
+/** Movements that rules count: exchanges, parts of sessions, transfers, payouts to one account, failures, returns, refunds. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
@@ -17,7 +17,7 @@ await service.rates.setByHand({ pair: { base: 'EUR', quote: 'USD', rate: { digit
 const { inParts, sendAll } = createSessionsInParts(() => service)
 const today = () => service.clock.now().toISOString().slice(0, 10)
 
-/** A rule for one partner that is on. */
+/** Turns a rule on for one partner. */
 async function on({ partnerId }: Pick<TestPartner, 'partnerId'>, fields: object): Promise<string> {
   const { db, monitoring } = service
   const given = { name: 'A rule', currency: 'EUR', partners: [partnerId], ...fields }
@@ -31,7 +31,7 @@ async function on({ partnerId }: Pick<TestPartner, 'partnerId'>, fields: object)
 const outward = (fields: object) => ({ kind: 'velocity', direction: 'Outward', hours: 24, ...fields })
 
 type Told = { readonly count: number; readonly sum: string; readonly currency: string; readonly ratesOn?: string }
-/** The evidence of each hit of a rule, and the subject of its alert, once all changes are read. */
+/** Reads all changes, then returns the evidence of each hit of a rule and the subject of its alert. */
 async function hitsOf({ partnerId }: Pick<TestPartner, 'partnerId'>, ruleId: string) {
   const { db, monitoring } = service
   service.clock.advance(secondMs)
@@ -45,7 +45,7 @@ async function hitsOf({ partnerId }: Pick<TestPartner, 'partnerId'>, ruleId: str
 }
 const sumsOf = async (partner: Pick<TestPartner, 'partnerId'>, ruleId: string) =>
   (await hitsOf(partner, ruleId)).map(({ count, sum, currency }) => `${count} ${sum} ${currency}`)
-/** A backtest of the rule over all days finds the same. */
+/** Checks that a backtest of the rule over all days finds the same. */
 async function backtested(id: string): Promise<number> {
   const { hits } = await service.monitoring.backtest({ id, from: '2026-01-01', until: today(), staff: 'Ada' })
   return Number(hits)
@@ -63,7 +63,7 @@ async function addCustomer({ partnerId }: Pick<TestPartner, 'partnerId'>): Promi
   const kyc = { fullName: 'Joan Clarke', citizenshipCountryCode: 'GB' }
   return (await service.customers.create(partnerId, { email: `${newId()}@example.com`, kyc })).id
 }
-/** Moves money between parties of a partner. No customer: the partner itself. */
+/** Moves money between parties of a partner. Without a customer, the party is the partner. */
 function transfer({ partnerId, caller }: TestPartner, amount: string, from?: string, to?: string) {
   const parties = { ...(from && { fromCustomerId: from }), ...(to && { toCustomerId: to }) }
   const body = { amount: rawNumber(amount), currency: 'EUR', idempotencyKey: newId(), ...parties }
@@ -80,7 +80,7 @@ async function payByQuote(trader: TestPartner, sellAmount: string): Promise<stri
   return (await service.payouts.createFx(trader.caller, body, ip)).payout.reference
 }
 
-test('a payout by quote counts in the currency that it sells, and in the one that is paid', async () => {
+test('a payout by quote counts in the currency sold and in the currency paid', async () => {
   const trader = await addTrader(service)
   const [sold, bought, pounds] = [
     await on(trader, outward({ sum: '100.00' })),
@@ -109,7 +109,7 @@ test('a payout by quote waits for a rule about either of its currencies', async 
   }
 })
 
-test('a conversion goes out of the currency that it sells, and comes into the one that it buys', async () => {
+test('a conversion is outgoing in the currency sold and incoming in the currency bought', async () => {
   const trader = await addTrader(service)
   const rules = [
     await on(trader, outward({ sum: '90.00' })),
@@ -206,7 +206,7 @@ test('accounts that pay parts of a session are many payers', async () => {
   assert.deepEqual(await sumsOf(partner, rule), ['3 30.00 EUR'])
 })
 
-test('money that goes to a customer and comes back from it is a round trip of both', async () => {
+test('money sent to a customer and returned by it is a round trip of both', async () => {
   const partner = await addPartner(service, 1_000_00n)
   const [ada, joan] = [partner.customer.id, await addCustomer(partner)]
   await transfer(partner, '500.00', undefined, ada)
@@ -221,7 +221,7 @@ test('money that goes to a customer and comes back from it is a round trip of bo
   assert.equal(await backtested(rule), 4, 'and what went there before')
 })
 
-test('money that comes back through a third customer is a round trip of the first one', async () => {
+test('money returned through a third customer is a round trip of the first customer', async () => {
   const partner = await addPartner(service, 1_000_00n)
   const [ada, joan, grace] = [partner.customer.id, await addCustomer(partner), await addCustomer(partner)]
   await transfer(partner, '500.00', undefined, ada)
@@ -247,7 +247,7 @@ test('money that comes back through a third customer is a round trip of the firs
   assert.equal((await hitsOf(partner, rule)).length, 1, 'longer ago than the window')
 })
 
-test('a transfer between customers counts for the giver and for the receiver', async () => {
+test('a transfer between customers counts for payer and payee', async () => {
   const partner = await addPartner(service, 1_000_00n)
   const givers = [await addCustomer(partner), await addCustomer(partner), await addCustomer(partner)]
   const rule = await on(partner, { kind: 'many_payers', hours: 24, payers: 3 })
@@ -263,7 +263,7 @@ test('a transfer between customers counts for the giver and for the receiver', a
   for (const giver of givers) assert.ok(subjects.has(giver))
 })
 
-test('many customers who pay one account are one alert of the account; many payouts of one are none', async () => {
+test('many customers paying one account open one alert; many payouts of one customer do not', async () => {
   const partner = await addPartner(service, 1_000_00n)
   const rule = await on(partner, { kind: 'many_customers', hours: 24, customers: 3 })
   const payees = []
@@ -273,7 +273,7 @@ test('many customers who pay one account are one alert of the account; many payo
   for (const beneficiaryId of [first, first, first, second, other])
     await pay(service, partner, '5.00', { beneficiaryId })
   assert.deepEqual(await hitsOf(partner, rule), [])
-  // A payee that is removed after its payout is seen all the same.
+  // A payee removed after its payout still counts.
   await service.beneficiaries.remove(partner.partnerId, second)
   await pay(service, partner, '5.00', { beneficiaryId: third })
   service.clock.advance(23 * hourMs)
@@ -289,7 +289,7 @@ test('many customers who pay one account are one alert of the account; many payo
   assert.equal((await hitsOf(partner, rule)).length, hits.length, 'the others are too long ago')
 })
 
-test('the payout of a further customer to an account waits for a rule before the payment', async () => {
+test('with a rule before payment, the payout of another customer to the account waits', async () => {
   const partner = await addPartner(service, 1_000_00n)
   await on(partner, { kind: 'many_customers', hours: 24, customers: 3, when: 'before' })
   service.clock.advance(6 * secondMs)
@@ -302,7 +302,7 @@ test('the payout of a further customer to an account waits for a rule before the
   assert.deepEqual(statuses, ['Sent', 'Sent', 'Pending'])
 })
 
-test('a payout counts also if it fails before a rule looks, and one that was cancelled does not', async () => {
+test('a payout that fails before evaluation counts; a cancelled payout does not', async () => {
   const partner = await addPartner(service, 1_000_00n)
   const [many, failures] = [
     await on(partner, outward({ count: 3 })),
@@ -323,7 +323,7 @@ test('a payout counts also if it fails before a rule looks, and one that was can
   assert.deepEqual([await backtested(many), await backtested(failures)], [3, 2])
 })
 
-test('a return of the bank and a payout that failed are no round trip, and returns are no payers', async () => {
+test('returns and failed payouts are not round trips, and returns are not payers', async () => {
   const partner = await addPartner(service, 1_000_00n)
   const [rule, payers, inward] = [
     await on(partner, { kind: 'round_trip', hours: 48, sum: '10.00' }),
@@ -345,7 +345,7 @@ test('a return of the bank and a payout that failed are no round trip, and retur
   assert.deepEqual([await backtested(rule), await backtested(payers)], [0, 0])
 })
 
-test('a refund of a session is no round trip; a payout to the account that paid it is one', async () => {
+test('a refund of a session is not a round trip; a payout to the account that paid it is', async () => {
   const opened = await createSessionsInParts(() => service).open()
   const { partner, session } = opened
   const rule = await on(partner, { kind: 'round_trip', hours: 48, sum: '10.00' })

@@ -1,24 +1,24 @@
 /**
- * Backtests that a worker runs, so that no request holds them. A run has a lease: if its process dies, another one begins it again. It is
- * bounded by days and by transactions, and one of a rule is under way at a time.
+ * Backtests that a worker runs outside of requests. A run has a lease: if its process dies, another process restarts it.
+ * Days and transactions are limited, and each rule has at most one run at a time.
  */
 import { Refusal } from '../kernel/api/index.ts'
 import { after, dayMs, isNoName, minuteMs, newId, nilId } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { evaluate, type MonitoringDeps, withParts } from './evaluate.ts'
-import { type RuleSettings, settingsOfText } from './rules.ts'
+import { evaluateRule, type MonitoringDeps, replaceSessions } from './evaluate.ts'
+import { type RuleSettings, parseSettings } from './rules.ts'
 import * as store from './store.ts'
 import { type Movement, patterns } from '../transactions/index.ts'
 
-/** A year: a rule that looks for rare patterns is tried on one. */
+/** A year, because some patterns are rare. */
 const daysMax = 366
-/** Bounds a run to some twenty minutes of a worker, and is low enough that the ids of the subjects fit in memory. */
+/** Limits a run to some twenty minutes, and keeps the ids of its subjects small enough for memory. */
 const transactionsMax = 1_000_000n
 const attemptsMax = 3
-/** Far longer than a page takes: only a worker that died loses a lease. */
+/** Much longer than a page takes, so that only a dead worker loses its lease. */
 const leaseMs = minuteMs
 
-export type AskedRun = {
+export type BacktestRequest = {
   readonly ruleId: string
   readonly version: number
   readonly from: string
@@ -26,55 +26,69 @@ export type AskedRun = {
   readonly staff: string
 }
 
-/** The caller has locked the rule. Refuses: validation_failed (days, no person named, one is under way). */
-export async function askRun(
+/** Requests a run of a rule that the caller has locked. Refuses: validation_failed (days, no person named, a run is in progress). */
+export async function requestBacktest(
   { clock }: Pick<MonitoringDeps, 'clock'>,
   tx: Tx,
-  { ruleId, version, from, until, staff }: AskedRun,
-): Promise<store.RunRow> {
+  { ruleId, version, from, until, staff }: BacktestRequest,
+): Promise<store.BacktestRunRow> {
   if (isNoName(staff)) throw new Refusal('validation_failed', 'State who runs it.')
-  const days = daysOf(from, until)
+  const days = readDays(from, until)
   const count = Math.round((days.before.getTime() - days.from.getTime()) / dayMs)
   if (count > daysMax)
-    throw new Refusal('validation_failed', `The period has ${count} days. A backtest has at most ${daysMax}.`)
-  const under = (await store.runsOf(tx, ruleId)).find(({ endedAt }) => endedAt === null)
+    throw new Refusal('validation_failed', `The period has ${count} days. Choose at most ${daysMax} days.`)
+  const under = (await store.listRuns(tx, ruleId)).find(({ endedAt }) => endedAt === null)
   if (under !== undefined)
-    throw new Refusal('validation_failed', `${under.askedBy} runs a backtest of this rule: wait for its result.`)
+    throw new Refusal(
+      'validation_failed',
+      `${under.askedBy} is already running a backtest of this rule. Wait for its result.`,
+    )
   const now = clock.now()
-  const row: store.RunRow = {
-    ...{ id: newId(), ruleId, version, fromDay: from, untilDay: dayText(days.before), askedBy: staff, askedAt: now },
-    ...{ transactions: 0n, attempts: 0, dueAt: now, leaseId: null, problem: null, endedAt: null },
+  const row: store.BacktestRunRow = {
+    id: newId(),
+    ruleId,
+    version,
+    fromDay: from,
+    untilDay: formatDay(days.before),
+    askedBy: staff,
+    askedAt: now,
+    transactions: 0n,
+    attempts: 0,
+    dueAt: now,
+    leaseId: null,
+    problem: null,
+    endedAt: null,
   }
   await store.insertRun(tx, row)
   return row
 }
 
-/** Ends a run early: another worker has it, or it has read too much. */
-class RunEnds extends Error {
+/** Stops a run: another worker has its lease, or it has read too many transactions. */
+class RunStopped extends Error {
   override readonly name = 'RunEnds'
   readonly why: 'lost' | 'too_many'
-  constructor(why: RunEnds['why']) {
+  constructor(why: RunStopped['why']) {
     super(why)
     this.why = why
   }
 }
 
-/** Runs one backtest that is due. Returns how many it claimed. A run that fails is due again when its lease ends. */
-export async function stepRuns(deps: MonitoringDeps, max = transactionsMax): Promise<number> {
+/** Runs one due backtest and returns the number of claimed runs. A failed run is due again when its lease ends. */
+export async function runDueBacktest(deps: MonitoringDeps, max = transactionsMax): Promise<number> {
   const { db, clock } = deps
   const now = clock.now()
   const lease = { id: newId(), until: after(now, leaseMs) }
   const run = await store.claimRun(db, lease, now)
   if (run === undefined) return 0
-  const rule = (await store.rules(db)).find(({ id, version }) => id === run.ruleId && version === run.version)
+  const rule = (await store.allRules(db)).find(({ id, version }) => id === run.ruleId && version === run.version)
   const days = { from: new Date(run.fromDay), before: new Date(run.untilDay) }
   const key = { id: run.id, leaseId: lease.id }
   try {
     if (rule === undefined) throw new Error(`the rule ${run.ruleId} has no version ${run.version}`)
-    const counted = await tryRule(deps, settingsOfText(rule.settings), days, async (transactions) => {
-      if (transactions > max) throw new RunEnds('too_many')
+    const counted = await backtestRule(deps, parseSettings(rule.settings), days, async (transactions) => {
+      if (transactions > max) throw new RunStopped('too_many')
       const until = after(clock.now(), leaseMs)
-      if ((await store.renewRun(db, key, transactions, until)) === 0) throw new RunEnds('lost')
+      if ((await store.renewRun(db, key, transactions, until)) === 0) throw new RunStopped('lost')
     })
     const { transactions, hits, subjects } = counted
     const { ruleId, version, fromDay, untilDay, askedBy: ranBy } = run
@@ -85,7 +99,7 @@ export async function stepRuns(deps: MonitoringDeps, max = transactionsMax): Pro
       await store.insertBacktest(tx, row)
     })
   } catch (error) {
-    const why = error instanceof RunEnds ? error.why : undefined
+    const why = error instanceof RunStopped ? error.why : undefined
     if (why === 'lost') return 1
     if (why === 'too_many' || run.attempts >= attemptsMax) await store.endRun(db, key, why ?? 'failed', clock.now())
     if (why === undefined) throw error
@@ -93,40 +107,46 @@ export async function stepRuns(deps: MonitoringDeps, max = transactionsMax): Pro
   return 1
 }
 
-// A rule over the transactions of some days: by the command while it waits, or by a worker for the desk. Opens no alert.
+// Evaluates a rule over the transactions of some days, for the command or for the desk, without opening alerts.
 
 export const pageRows = 500
 const examplesMax = 10
 
-export type Counted = {
+export type BacktestResult = {
   readonly transactions: bigint
   readonly hits: bigint
   readonly subjects: bigint
-  /** The first transactions that were found. */
+  /** The first hits. */
   readonly examples: readonly {
     readonly partnerId: string
     readonly reference: string
     readonly references: readonly string[]
   }[]
 }
-/** Days in UTC. `before`: the day after the last one. */
-type Days = { readonly from: Date; readonly before: Date }
+/** Days in UTC. `before` is the day after the last one. */
+type BacktestDays = { readonly from: Date; readonly before: Date }
 
-/** Reads the transactions page by page. `onPage` is called after each with how many were read, and may throw to end it. */
-export async function tryRule(
+/** Evaluates a rule page by page. Calls `onPage` after each page with the number of read transactions; it may throw to stop. */
+export async function backtestRule(
   { db, partnerIds, rates }: Pick<MonitoringDeps, 'db' | 'partnerIds' | 'rates'>,
   settings: RuleSettings,
-  { from, before }: Days,
+  { from, before }: BacktestDays,
   onPage: (transactions: bigint) => Promise<void>,
-): Promise<Counted> {
+): Promise<BacktestResult> {
   const subjects = new Set<string>()
-  const examples: Counted['examples'][number][] = []
+  const examples: BacktestResult['examples'][number][] = []
   let [transactions, hits] = [0n, 0n]
   for (const partnerId of settings.partners ?? (await partnerIds(db)))
     for await (const page of pagesOf(db, partnerId, from, before)) {
       transactions += BigInt(page.length)
-      const movements = await withParts(db, partnerId, page)
-      for (const { movement, evidence, subjectId } of await evaluate({ rates }, db, partnerId, settings, movements)) {
+      const movements = await replaceSessions(db, partnerId, page)
+      for (const { movement, evidence, subjectId } of await evaluateRule(
+        { rates },
+        db,
+        partnerId,
+        settings,
+        movements,
+      )) {
         hits += 1n
         subjects.add(subjectId)
         const { reference } = movement
@@ -148,18 +168,18 @@ async function* pagesOf(db: Tx, partnerId: string, from: Date, before: Date): As
 }
 
 const dayForm = /^\d{4}-\d{2}-\d{2}$/
-function dayOf(text: string, name: string): Date {
+function parseDay(text: string, name: string): Date {
   const day = new Date(`${text}T00:00:00Z`)
   if (!dayForm.test(text) || Number.isNaN(day.getTime()) || day.toISOString().slice(0, 10) !== text)
-    throw new Refusal('validation_failed', `${name} must be a day in UTC such as 2026-03-01.`)
+    throw new Refusal('validation_failed', `${name} must be a day in UTC, such as 2026-03-01.`)
   return day
 }
 
 /** Reads the first and the last day. Refuses: validation_failed. */
-export function daysOf(from: string, until: string): Days {
-  const [fromDay, untilDay] = [dayOf(from, 'from'), dayOf(until, 'until')]
+export function readDays(from: string, until: string): BacktestDays {
+  const [fromDay, untilDay] = [parseDay(from, 'from'), parseDay(until, 'until')]
   if (untilDay < fromDay) throw new Refusal('validation_failed', 'until must not be before from.')
   return { from: fromDay, before: after(untilDay, dayMs) }
 }
 
-export const dayText = (day: Date): string => day.toISOString().slice(0, 10)
+export const formatDay = (day: Date): string => day.toISOString().slice(0, 10)

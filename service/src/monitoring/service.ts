@@ -1,4 +1,4 @@
-/** The verbs of monitoring: rules in versions, their backtests, the job that reads transactions, and the alerts that it opens. */
+/** The verbs of monitoring: versions of rules, backtests, the job that reads transactions, and alerts. */
 import { Refusal } from '../kernel/api/index.ts'
 import {
   after,
@@ -13,38 +13,54 @@ import {
 } from '../kernel/index.ts'
 import { oldestTransactionStart, type Tx } from '../postgres/index.ts'
 import { type Movement, patterns, type Place, type Standing } from '../transactions/index.ts'
-import { type AskedRun, askRun, type Counted, daysOf, dayText, pageRows, stepRuns, tryRule } from './runs.ts'
-import { type Active, evaluate, type Evidence, type Hit, type MonitoringDeps, withParts } from './evaluate.ts'
-import { type Draft, settingsOfText } from './rules.ts'
+import {
+  type BacktestRequest,
+  requestBacktest,
+  type BacktestResult,
+  readDays,
+  formatDay,
+  pageRows,
+  runDueBacktest,
+  backtestRule,
+} from './runs.ts'
+import {
+  type ActiveRule,
+  evaluateRule,
+  type HitEvidence,
+  type RuleHit,
+  type MonitoringDeps,
+  replaceSessions,
+} from './evaluate.ts'
+import { type RuleDraft, parseSettings } from './rules.ts'
 import * as store from './store.ts'
-import { runsDue, runsOf } from './store.ts'
+import { runsDue, listRuns } from './store.ts'
 import type { NewCase } from '../cases/index.ts'
 import { defineJob, type Job } from '../postgres/jobs/index.ts'
 
 export type RuleState = 'Draft' | 'Proposed' | 'On' | 'OffProposed' | 'Off'
 export type Rule = store.RuleRow & { readonly state: RuleState }
 
-type Backtest = store.BacktestRow & Pick<Counted, 'examples'>
+type Backtest = store.BacktestRow & Pick<BacktestResult, 'examples'>
 
-/** The version that the person has read. Absent: the person takes the version that there is. */
-type Seen = { readonly seen?: number }
-type Turn = Seen & { readonly id: string; readonly staff: string }
+/** The version that the person has read. Absent: any version. */
+type SeenVersion = { readonly seen?: number }
+type RuleSwitch = SeenVersion & { readonly id: string; readonly staff: string }
 
 export type Monitoring = {
   /**
-   * Keeps a new rule, or with `id` the next version of one. It finds nothing until it is on. Refuses: not_found, validation_failed (`seen` is not
+   * Stores a new rule, or with `id` its next version, which is off. Refuses: not_found, validation_failed (`seen` is not
    * the last version).
    */
   readonly set: (
     tx: Tx,
-    given: { readonly id?: string; readonly draft: Draft; readonly staff: string } & Seen,
+    given: { readonly id?: string; readonly draft: RuleDraft; readonly staff: string } & SeenVersion,
   ) => Promise<Rule>
-  /** Every version of every rule, the last of each first. */
+  /** Lists all versions of all rules, the last version of each first. */
   readonly rules: (tx: Tx) => Promise<readonly Rule[]>
-  readonly backtests: typeof store.backtestsOf
+  readonly backtests: typeof store.listBacktests
   /**
-   * Runs the last version of a rule over the transactions of some days and keeps the numbers. Opens no alert. Refuses: not_found,
-   * validation_failed (days).
+   * Backtests the last version of a rule over some days and stores the result, without opening alerts. Refuses:
+   * not_found, validation_failed (days).
    */
   readonly backtest: (given: {
     readonly id: string
@@ -53,49 +69,50 @@ export type Monitoring = {
     readonly staff: string
   }) => Promise<Backtest>
   /**
-   * Asks for a backtest of the last version, which a worker runs. Returns the rule. Refuses: not_found, validation_failed (days, no person named,
-   * one is under way, `seen` is another version).
+   * Requests a backtest of the last version, which a worker runs, and returns the rule. Refuses: not_found,
+   * validation_failed (days, no person named, a run is in progress, `seen` is another version).
    */
   readonly askBacktest: (
     tx: Tx,
-    given: Seen & { readonly id: string } & Pick<AskedRun, 'from' | 'until' | 'staff'>,
+    given: SeenVersion & { readonly id: string } & Pick<BacktestRequest, 'from' | 'until' | 'staff'>,
   ) => Promise<Rule>
-  /** The last backtests of a rule that workers run or have run, the last first. */
-  readonly runs: typeof runsOf
-  /** Runs a backtest that is due, and returns how many it took. */
+  /** Lists the backtest runs of a rule, newest first. */
+  readonly runs: typeof listRuns
+  /** Runs a due backtest, and returns the number of claimed runs. */
   readonly runStep: () => Promise<number>
   /**
-   * Turns on the last version of a rule: the first person proposes, another one carries it out; the version before is then off.
-   * Refuses: not_found, validation_failed (no backtest of this version, no person named, the same person, it is on, `seen` is another version).
+   * Turns on the last version of a rule, and the earlier version off: one person proposes, another confirms. Refuses:
+   * not_found, validation_failed (no backtest of this version, no person named, the same person, already on, `seen` is
+   * another version).
    */
-  readonly turnOn: (tx: Tx, given: Turn) => Promise<Rule>
+  readonly turnOn: (tx: Tx, given: RuleSwitch) => Promise<Rule>
   /**
-   * Turns off the version that is on: the first person proposes, another one carries it out. Refuses: not_found, validation_failed (none is on,
-   * no person named, the same person, `seen` is another version).
+   * Turns off the active version: one person proposes, another confirms. Refuses: not_found, validation_failed (not on, no
+   * person named, the same person, `seen` is another version).
    */
-  readonly turnOff: (tx: Tx, given: Turn) => Promise<Rule>
-  /** Alerts of a partner after one, oldest first. Their decisions are those of the cases with the same ids. */
+  readonly turnOff: (tx: Tx, given: RuleSwitch) => Promise<Rule>
+  /** Lists alerts of a partner after the cursor, oldest first. The cases with the same ids have their decisions. */
   readonly alerts: typeof store.alertsAfter
-  /** Alerts of a partner, newest first. */
+  /** Lists alerts of a partner, newest first. */
   readonly newestAlerts: typeof store.newestAlerts
   readonly rulesOfAlerts: typeof store.rulesOfAlerts
-  /** The transactions of an alert, in pages. */
-  readonly hits: typeof store.hitsOf
-  /** Payments with these references, for a report to an authority. */
+  /** Lists transactions of an alert after the cursor. */
+  readonly hits: typeof store.listHits
+  /** Finds payments by reference, for a report to an authority. */
   readonly payments: typeof patterns.paymentsOf
-  /** Payouts of an alert that wait for its decision (`waiting`), that it does not reach or no longer reaches (`left`), or that have ended. */
+  /** Counts payouts of an alert: those that wait for its decision, those already sent or held otherwise (`left`), and ended ones. */
   readonly standingOf: (tx: Tx, partnerId: string, alertId: string) => Promise<Standing>
-  /** The payouts that wait for the decision about an alert, oldest first, and the sums of all of them. */
-  readonly waitingOf: (tx: Tx, partnerId: string, alertId: string, rowsMax: number) => Promise<Waiting>
-  /** The alerts that hold transactions, or have held them. */
-  readonly holding: typeof store.holding
-  /** Reports whether alerts let a worker begin these payouts. Opens the alerts of rules that are evaluated before. */
-  readonly holdsOf: MonitoringHoldsOf
-  /** Reads what has changed since the last step. Returns how many partners have more to read at once. */
+  /** Lists payouts that wait for the decision about an alert, oldest first, and sums all of them. */
+  readonly waitingOf: (tx: Tx, partnerId: string, alertId: string, rowsMax: number) => Promise<WaitingPayouts>
+  /** Lists the alerts that hold or held transactions. */
+  readonly holding: typeof store.holdingAlerts
+  /** Evaluates `before` rules, opens their alerts, and returns which payouts alerts hold. */
+  readonly holdsOf: FindMonitoringHolds
+  /** Reads changed transactions. Returns the number of partners with more to read. */
   readonly step: () => Promise<number>
 }
 
-type Waiting = {
+type WaitingPayouts = {
   readonly payments: Awaited<ReturnType<typeof patterns.waitingOf>>
   readonly sums: Awaited<ReturnType<typeof patterns.waitingSums>>
 }
@@ -106,41 +123,41 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
   const { db, clockDifferenceMsMax, partnerIds } = deps
   let waiting: string[] = []
   const rulesEverOn = async () =>
-    (await store.rules(db)).flatMap((row) =>
+    (await store.allRules(db)).flatMap((row) =>
       row.onSince === null ? [] : [{ ...toActive(row), isOn: row.offSince === null }],
     )
   return {
     set: (tx, given) => setRule(deps, tx, given),
-    rules: async (tx) => (await store.rules(tx)).map(withState),
-    backtests: store.backtestsOf,
+    rules: async (tx) => (await store.allRules(tx)).map(withState),
+    backtests: store.listBacktests,
     backtest: (given) => backtest(deps, given),
     askBacktest: async (tx, { id, seen, ...asked }) => {
       const [last] = await lockRule(tx, id)
       refuseUnseen(last, seen)
-      await askRun(deps, tx, { ...asked, ruleId: id, version: last.version })
+      await requestBacktest(deps, tx, { ...asked, ruleId: id, version: last.version })
       return withState(last)
     },
-    runs: runsOf,
-    runStep: () => stepRuns(deps),
+    runs: listRuns,
+    runStep: () => runDueBacktest(deps),
     turnOn: (tx, given) => turnOn(deps, tx, given),
     turnOff: (tx, given) => turnOff(deps, tx, given),
     alerts: store.alertsAfter,
     newestAlerts: store.newestAlerts,
     rulesOfAlerts: store.rulesOfAlerts,
-    hits: store.hitsOf,
+    hits: store.listHits,
     payments: patterns.paymentsOf,
-    standingOf: (tx, partnerId, alertId) => patterns.standingOf(tx, partnerId, store.holdsOf(partnerId, alertId)),
+    standingOf: (tx, partnerId, alertId) => patterns.standingOf(tx, partnerId, store.alertHits(partnerId, alertId)),
     waitingOf: async (tx, partnerId, alertId, rowsMax) => {
-      const held = store.holdsOf(partnerId, alertId)
+      const held = store.alertHits(partnerId, alertId)
       return {
         payments: await patterns.waitingOf(tx, partnerId, held, rowsMax),
         sums: await patterns.waitingSums(tx, partnerId, held),
       }
     },
-    holding: store.holding,
-    holdsOf: createHoldsOf(deps, rulesEverOn),
+    holding: store.holdingAlerts,
+    holdsOf: createFindHolds(deps, rulesEverOn),
     step: async () => {
-      const on = (await store.rulesOn(db)).map(toActive)
+      const on = (await store.activeRules(db)).map(toActive)
       if (on.length === 0) return 0
       const horizon = after(await oldestTransactionStart(db), -clockDifferenceMsMax)
       if (waiting.length === 0) waiting = [...(await partnerIds(db))]
@@ -148,13 +165,13 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
       const failures: unknown[] = []
       for (const partnerId of waiting.splice(0, partnersPerStepMax))
         try {
-          if (await visit(deps, partnerId, on, horizon)) behind += 1
+          if (await readPartner(deps, partnerId, on, horizon)) behind += 1
         } catch (error) {
           failures.push(error)
         }
-      // One partner whose transactions cannot be read keeps no other from being read.
+      // A partner whose transactions cannot be read does not affect others.
       if (failures.length > 0)
-        throw new Error(`partners that monitoring could not read: ${failures.length}`, { cause: failures[0] })
+        throw new Error(`monitoring could not read ${failures.length} partners`, { cause: failures[0] })
       return behind + waiting.length
     },
   }
@@ -169,23 +186,23 @@ function withState(row: store.RuleRow): Rule {
   return { ...row, state }
 }
 
-/** The versions of a rule, the last first. */
+/** Locks the versions of a rule, the last first. */
 async function lockRule(tx: Tx, id: string): Promise<readonly [store.RuleRow, ...store.RuleRow[]]> {
   const [last, ...others] = await store.lockRule(tx, id)
   if (last === undefined) throw new Refusal('not_found', 'No such rule.')
   return [last, ...others]
 }
 
-async function change(tx: Tx, row: store.RuleRow): Promise<Rule> {
+async function saveRule(tx: Tx, row: store.RuleRow): Promise<Rule> {
   await store.changeRule(tx, row)
   return withState(row)
 }
 
-/** A page that is open since before a colleague wrote the next version must not decide about that one. */
+/** Refuses a decision by a person who has not seen the current version. */
 function refuseUnseen({ version }: store.RuleRow, seen: number | undefined): void {
   if (seen !== undefined && seen !== version)
     throw refuse(
-      `This is version ${seen}, and a colleague has made or turned on version ${version}. Read that one first.`,
+      `This is version ${seen}, but a colleague has made or turned on version ${version}. Read version ${version} first.`,
     )
 }
 
@@ -198,8 +215,13 @@ async function setRule(
   if (last !== undefined) refuseUnseen(last, seen)
   const { name, settings, text } = draft
   const row = {
-    ...{ id: id ?? newId(), version: (last?.version ?? 0) + 1, name, kind: settings.kind, settings: text },
-    ...{ madeBy: staff, madeAt: clock.now() },
+    id: id ?? newId(),
+    version: (last?.version ?? 0) + 1,
+    name,
+    kind: settings.kind,
+    settings: text,
+    madeBy: staff,
+    madeAt: clock.now(),
   }
   await store.insertRule(tx, row)
   return withState({
@@ -215,30 +237,34 @@ async function setRule(
   })
 }
 
-async function turnOn({ clock, judgeTwo }: MonitoringDeps, tx: Tx, { id, staff, seen }: Turn): Promise<Rule> {
+async function turnOn({ clock, judgeTwo }: MonitoringDeps, tx: Tx, { id, staff, seen }: RuleSwitch): Promise<Rule> {
   if (isNoName(staff)) throw refuse('State who turns it on.')
   const [last, ...others] = await lockRule(tx, id)
   refuseUnseen(last, seen)
-  if (last.onSince !== null) throw refuse(`Version ${last.version} was turned on before: set a new version.`)
-  const tests = await store.backtestsOf(tx, id)
+  if (last.onSince !== null) throw refuse(`Version ${last.version} was already turned on. Create a new version.`)
+  const tests = await store.listBacktests(tx, id)
   if (!tests.some(({ version }) => version === last.version))
-    throw refuse(`Version ${last.version} has no backtest: run "monitoring rule backtest" first.`)
+    throw refuse(`Version ${last.version} does not have a backtest. Run "monitoring rule backtest" first.`)
   const now = clock.now()
   const { proposedBy } = last
   const not = proposedBy === null ? undefined : await judgeTwo(tx, { name: proposedBy }, { name: staff })
-  // Who proposed it and may no longer do so has proposed nothing: this person proposes it again.
-  if (proposedBy === null || not?.who === 'author') return change(tx, { ...last, proposedBy: staff, proposedAt: now })
+  // If the proposer may no longer propose, this person proposes it again.
+  if (proposedBy === null || not?.who === 'author') return saveRule(tx, { ...last, proposedBy: staff, proposedAt: now })
   if (not !== undefined) throw refuse(not.why)
   for (const other of others)
-    if (other.onSince !== null && other.offSince === null) await change(tx, { ...other, offBy: staff, offSince: now })
-  return change(tx, { ...last, onBy: staff, onSince: now })
+    if (other.onSince !== null && other.offSince === null) await saveRule(tx, { ...other, offBy: staff, offSince: now })
+  return saveRule(tx, { ...last, onBy: staff, onSince: now })
 }
 
-const toActive = ({ id, version, name, settings, onSince }: store.RuleRow): Active => ({
-  ...{ id, version, name, settings: settingsOfText(settings), onSince: onSince ?? new Date(0) },
+const toActive = ({ id, version, name, settings, onSince }: store.RuleRow): ActiveRule => ({
+  id,
+  version,
+  name,
+  settings: parseSettings(settings),
+  onSince: onSince ?? new Date(0),
 })
 
-async function turnOff({ clock, judgeTwo }: MonitoringDeps, tx: Tx, { id, staff, seen }: Turn): Promise<Rule> {
+async function turnOff({ clock, judgeTwo }: MonitoringDeps, tx: Tx, { id, staff, seen }: RuleSwitch): Promise<Rule> {
   if (isNoName(staff)) throw refuse('State who turns it off.')
   const row = (await lockRule(tx, id)).find(({ onSince, offSince }) => onSince !== null && offSince === null)
   if (row === undefined) throw refuse('The rule is not on.')
@@ -247,34 +273,39 @@ async function turnOff({ clock, judgeTwo }: MonitoringDeps, tx: Tx, { id, staff,
   const { offProposedBy } = row
   const not = offProposedBy === null ? undefined : await judgeTwo(tx, { name: offProposedBy }, { name: staff })
   if (offProposedBy === null || not?.who === 'author')
-    return change(tx, { ...row, offProposedBy: staff, offProposedAt: now })
+    return saveRule(tx, { ...row, offProposedBy: staff, offProposedAt: now })
   if (not !== undefined) throw refuse(not.why)
-  return change(tx, { ...row, offBy: staff, offSince: now })
+  return saveRule(tx, { ...row, offBy: staff, offSince: now })
 }
 
-/** Reads a page of a partner's changes, all before `horizon`: every earlier transaction has ended. True: there are more. */
-async function visit(deps: MonitoringDeps, partnerId: string, on: readonly Active[], horizon: Date): Promise<boolean> {
+/** Reads a page of a partner's changes before `horizon`, before which all database transactions have ended. True: there are more. */
+async function readPartner(
+  deps: MonitoringDeps,
+  partnerId: string,
+  on: readonly ActiveRule[],
+  horizon: Date,
+): Promise<boolean> {
   const since = new Date(Math.min(...on.map(({ onSince }) => onSince.getTime())))
   const start: Place = { changedAt: after(since, -1), transactionId: nilId }
   const placeIn = async (tx: Tx): Promise<Place> => {
-    const place = await store.progressOf(tx, partnerId)
+    const place = await store.readProgress(tx, partnerId)
     return place === undefined || place.changedAt < start.changedAt ? start : place
   }
-  // Most visits find nothing, and need no transaction.
+  // Most reads find nothing and do not need a transaction.
   const first = await patterns.changedAfter(deps.db, partnerId, await placeIn(deps.db), horizon, 1)
   if (first.length === 0) return false
   return deps.db.transaction(async (tx) => {
-    if (!(await store.claim(tx, partnerId, start))) return false
+    if (!(await store.claimPartner(tx, partnerId, start))) return false
     const page = await patterns.changedAfter(tx, partnerId, await placeIn(tx), horizon, pageRows)
     const last = page.at(-1)
     if (last === undefined) return false
-    const movements = await withParts(tx, partnerId, page)
+    const movements = await replaceSessions(tx, partnerId, page)
     for (const rule of on) {
-      // Only the worker that asks before it begins a payout knows that it waits. This one may be begun at this moment, and changes then.
+      // `findHolds` evaluates payouts that have not begun. A payout that begins now changes, and is read again.
       const isLeftToGate = ({ isUnbegun }: Movement) => isUnbegun && rule.settings.when === 'before'
       const own = movements.filter((movement) => movement.changedAt >= rule.onSince && !isLeftToGate(movement))
-      const hits = await evaluate(deps, tx, partnerId, rule.settings, own)
-      if (hits.length > 0) await record(deps, tx, partnerId, rule, hits, false)
+      const hits = await evaluateRule(deps, tx, partnerId, rule.settings, own)
+      if (hits.length > 0) await recordHits(deps, tx, partnerId, rule, hits, false)
     }
     store.setProgress(tx, partnerId, { changedAt: last.changedAt, transactionId: last.id })
     return page.length === pageRows
@@ -286,18 +317,18 @@ async function backtest(
   { id, from, until, staff }: Parameters<Monitoring['backtest']>[0],
 ): Promise<Backtest> {
   const { db, clock } = deps
-  const [last] = (await store.rules(db)).filter((row) => row.id === id)
+  const [last] = (await store.allRules(db)).filter((row) => row.id === id)
   if (last === undefined) throw new Refusal('not_found', 'No such rule.')
-  const days = daysOf(from, until)
-  const { examples, ...counted } = await tryRule(deps, settingsOfText(last.settings), days, () => Promise.resolve())
-  const named = { ruleId: id, version: last.version, id: newId(), fromDay: from, untilDay: dayText(days.before) }
+  const days = readDays(from, until)
+  const { examples, ...counted } = await backtestRule(deps, parseSettings(last.settings), days, () => Promise.resolve())
+  const named = { ruleId: id, version: last.version, id: newId(), fromDay: from, untilDay: formatDay(days.before) }
   const row = { ...named, ...counted, ranBy: staff, ranAt: clock.now() }
   await store.insertBacktest(db, row)
   return { ...row, examples }
 }
 
-// Rules that are evaluated before the bank has a payout. The worker asks after the payout was accepted: of two payouts that only together
-// cross a sum, at least the one that is asked about later is seen with the other. Without such rules no statement is made.
+// Rules that are evaluated before a payout goes to the bank. The worker asks after the payout was accepted: of two payouts
+// that only together exceed a sum, the later one is evaluated with the earlier one. Without such rules, no SQL runs.
 
 /** A payout that a worker is about to begin. `isHeld`: it has waited for a decision. */
 type BeginningPayout = {
@@ -305,22 +336,25 @@ type BeginningPayout = {
   readonly transactionId: string
   readonly isHeld?: boolean
 }
-/** `open`: two persons decide. `refused`: they have refused it. */
+/** `open`: two persons have yet to decide. `refused`: they have refused the payout. */
 type MonitoringHold = 'open' | 'refused'
-export type MonitoringHoldsOf = (
+export type FindMonitoringHolds = (
   payouts: readonly BeginningPayout[],
 ) => Promise<(payout: BeginningPayout) => MonitoringHold | undefined>
 
-/** How long a process may work without a rule that was turned on. */
+/** A process applies a newly turned on rule within this time. */
 const rulesAgeMsMax = 5 * secondMs
 
-/** A version that is or was on: what it has found waits, also after it was turned off. */
-type EverOn = Active & { readonly isOn: boolean }
+/** A version that is or was on: payouts that it found still wait after it was turned off. */
+type EverActiveRule = ActiveRule & { readonly isOn: boolean }
 
-function createHoldsOf(deps: MonitoringDeps, rulesEverOn: () => Promise<readonly EverOn[]>): MonitoringHoldsOf {
+function createFindHolds(
+  deps: MonitoringDeps,
+  rulesEverOn: () => Promise<readonly EverActiveRule[]>,
+): FindMonitoringHolds {
   const { clock } = deps
-  let known: { readonly rules: readonly EverOn[]; readonly until: Date } | undefined
-  const rulesBefore = async (): Promise<readonly EverOn[]> => {
+  let known: { readonly rules: readonly EverActiveRule[]; readonly until: Date } | undefined
+  const rulesBefore = async (): Promise<readonly EverActiveRule[]> => {
     const now = clock.now()
     if (known === undefined || now >= known.until)
       known = {
@@ -336,56 +370,56 @@ function createHoldsOf(deps: MonitoringDeps, rulesEverOn: () => Promise<readonly
       isHeld || rules.some(({ settings: { partners } }) => partners === null || partners.includes(partnerId))
     for (const [partnerId, own] of Map.groupBy(payouts.filter(isAsked), (payout) => payout.partnerId)) {
       const ids = own.map(({ transactionId }) => transactionId)
-      for (const [id, hold] of await holdsOfPartner(deps, rules, partnerId, ids))
+      for (const [id, hold] of await findPartnerHolds(deps, rules, partnerId, ids))
         found.set(partnerKey(partnerId, id), hold)
     }
     return ({ partnerId, transactionId }) => found.get(partnerKey(partnerId, transactionId))
   }
 }
 
-type Holds = ReadonlyMap<string, MonitoringHold>
+type PartnerHolds = ReadonlyMap<string, MonitoringHold>
 
-async function holdsOfPartner(
+async function findPartnerHolds(
   deps: MonitoringDeps,
-  rules: readonly EverOn[],
+  rules: readonly EverActiveRule[],
   partnerId: string,
   ids: readonly string[],
-): Promise<Holds> {
+): Promise<PartnerHolds> {
   const standing = await standingHolds(deps, deps.db, partnerId, ids)
   const free = ids.filter((id) => !standing.has(id))
   const on = rules.filter(({ isOn }) => isOn)
   if (free.length === 0 || on.length === 0) return standing
   const page = await patterns.byIds(deps.db, partnerId, free)
-  const hits: { readonly rule: Active; readonly own: readonly Hit[] }[] = []
+  const hits: { readonly rule: ActiveRule; readonly own: readonly RuleHit[] }[] = []
   for (const rule of on) {
-    const own = await evaluate(deps, deps.db, partnerId, rule.settings, page).catch((error: unknown) => {
+    const own = await evaluateRule(deps, deps.db, partnerId, rule.settings, page).catch((error: unknown) => {
       if (error instanceof Refusal && error.code === 'fx_rates_unavailable') return undefined
       throw error
     })
-    // Without rates the rule cannot judge: the payouts wait for rates, and are asked about again.
+    // Without rates the rule cannot be evaluated: the payouts wait and are evaluated again later.
     if (own === undefined) return new Map([...free.map((id) => [id, 'open'] as const), ...standing])
     if (own.length > 0) hits.push({ rule, own })
   }
   if (hits.length === 0) return standing
   const matching = [...new Set(hits.flatMap(({ own }) => own.map(({ movement }) => movement.id)))]
-  const opened = await deps.db.transaction(async (tx): Promise<Holds> => {
-    // Another process opens alerts of this partner: the payouts wait, and are asked about again.
-    const isClaimed = await store.claim(tx, partnerId, { changedAt: new Date(0), transactionId: nilId })
+  const opened = await deps.db.transaction(async (tx): Promise<PartnerHolds> => {
+    // Another process opens alerts of this partner: the payouts wait and are evaluated again later.
+    const isClaimed = await store.claimPartner(tx, partnerId, { changedAt: new Date(0), transactionId: nilId })
     if (!isClaimed) return new Map(matching.map((id) => [id, 'open']))
-    for (const { rule, own } of hits) await record(deps, tx, partnerId, rule, own, true)
+    for (const { rule, own } of hits) await recordHits(deps, tx, partnerId, rule, own, true)
     return standingHolds(deps, tx, partnerId, matching)
   })
   return new Map([...standing, ...opened])
 }
 
-/** The holds by alerts that are open or refused. What was released by all of its alerts has none. */
+/** Finds the holds of open and refused alerts. A payout that all its alerts have released is not held. */
 async function standingHolds(
   { cases }: Pick<MonitoringDeps, 'cases'>,
   tx: Tx,
   partnerId: string,
   ids: readonly string[],
-): Promise<Holds> {
-  const rows = await store.holding(tx, partnerId, ids)
+): Promise<PartnerHolds> {
+  const rows = await store.holdingAlerts(tx, partnerId, ids)
   if (rows.length === 0) return new Map()
   const resolutions = await cases.resolutionsOf(tx, partnerId, [...new Set(rows.map(({ alertId }) => alertId))])
   const holds = new Map<string, MonitoringHold>()
@@ -397,18 +431,18 @@ async function standingHolds(
   return holds
 }
 
-// Alerts: one open case for a rule and a subject, which gathers every further transaction until two persons decide it.
+// Alerts: one open case for each rule and subject. Further transactions join it until two persons decide it.
 
-/** Keeps the hits of a rule that it did not find before, each with its alert. `holds`: they are payouts that wait for the decision. */
-async function record(
+/** Stores new hits of a rule, each with its alert. `holds`: the hits are payouts that wait for the decision. */
+async function recordHits(
   { cases, clock }: Pick<MonitoringDeps, 'cases' | 'clock'>,
   tx: Tx,
   partnerId: string,
-  rule: Active,
-  hits: readonly Hit[],
+  rule: ActiveRule,
+  hits: readonly RuleHit[],
   holds: boolean,
 ): Promise<void> {
-  const known = await store.foundBefore(
+  const known = await store.alreadyFound(
     tx,
     partnerId,
     rule.id,
@@ -418,7 +452,7 @@ async function record(
   if (fresh.length === 0) return
   const now = clock.now()
   const bySubject = Map.groupBy(fresh, ({ subjectId }) => subjectId)
-  const open = await openAlerts({ cases }, tx, partnerId, rule.id, [...bySubject.keys()], holds)
+  const open = await findOpenAlerts({ cases }, tx, partnerId, rule.id, [...bySubject.keys()], holds)
   const opened = [...bySubject].flatMap(([subjectId, [first]]) =>
     open.has(subjectId) || first === undefined
       ? []
@@ -431,7 +465,7 @@ async function record(
     )
     await cases.record(
       tx,
-      opened.map(({ row, first }) => caseOf(rule, row, first)),
+      opened.map(({ row, first }) => alertCase(rule, row, first)),
     )
   }
   const alertOf = new Map([...open, ...opened.map(({ row }) => [row.subjectId, row.id] as const)])
@@ -439,16 +473,21 @@ async function record(
     tx,
     [...bySubject].flatMap(([subjectId, own]) =>
       own.map(({ movement: { transactionId, reference }, evidence }) => ({
-        ...{ partnerId, ruleId: rule.id, transactionId, alertId: alertOf.get(subjectId) ?? '', reference },
-        ...{ evidence: JSON.stringify(shown(evidence, rule.settings.currency)), foundAt: now },
+        partnerId,
+        ruleId: rule.id,
+        transactionId,
+        alertId: alertOf.get(subjectId) ?? '',
+        reference,
+        evidence: JSON.stringify(evidenceJson(evidence, rule.settings.currency)),
+        foundAt: now,
         holds,
       })),
     ),
   )
 }
 
-/** The undecided alerts, by subject. A held payment joins no alert with a proposal: the persons decide about what they have seen. */
-async function openAlerts(
+/** Finds undecided alerts by subject. A held payout does not join an alert with a proposal, because the proposer has not seen it. */
+async function findOpenAlerts(
   { cases }: Pick<MonitoringDeps, 'cases'>,
   tx: Tx,
   partnerId: string,
@@ -457,8 +496,8 @@ async function openAlerts(
   holds: boolean,
 ): Promise<ReadonlyMap<string, string>> {
   const open = new Map<string, string>()
-  for (const { id, subjectId } of await store.lastAlerts(tx, partnerId, ruleId, subjectIds)) {
-    // A decision that comes between would close an alert without the person having seen what joins it.
+  for (const { id, subjectId } of await store.newestAlertsBySubject(tx, partnerId, ruleId, subjectIds)) {
+    // The lock prevents a decision by a person who has not seen the transactions that join now.
     const found = await cases.hold(tx, partnerId, id)
     const isOpen = found !== undefined && found.resolution === null
     if (isOpen && (!holds || found.proposalId === null)) open.set(subjectId, id)
@@ -466,40 +505,47 @@ async function openAlerts(
   return open
 }
 
-const shown = ({ sum, ...evidence }: Evidence, currency: Currency) => ({
+const evidenceJson = ({ sum, ...evidence }: HitEvidence, currency: Currency) => ({
   ...evidence,
-  ...{ sum: amountText(sum, currency), currency },
+  sum: amountText(sum, currency),
+  currency,
 })
 
-/** `partner ID`, `customer ID`, or `payee ID`: the oldest beneficiary with the account. */
+/** Formats `partner ID`, `customer ID`, or `payee ID`, the oldest beneficiary with the account. */
 const subjectText = (partnerId: string, subjectId: string, kind: string): string =>
   `${subjectId === partnerId ? 'partner' : kind === 'many_customers' ? 'payee' : 'customer'} ${subjectId}`
 
-/** The case has the id of the alert. It holds ids and references, and no name. */
-function caseOf(
-  { id: ruleId, version, name, settings }: Active,
+/** Makes the case of an alert, with the same id. It has ids and references, without names. */
+function alertCase(
+  { id: ruleId, version, name, settings }: ActiveRule,
   { partnerId, id, subjectId }: store.AlertRow,
-  { movement, evidence }: Hit,
+  { movement, evidence }: RuleHit,
 ): NewCase {
   return {
-    ...{ id, partnerId, kind: 'monitoring_alert', connector: 'ledger', notificationId: `monitoring ${id}` },
+    id,
+    partnerId,
+    kind: 'monitoring_alert',
+    connector: 'ledger',
+    notificationId: `monitoring ${id}`,
     subject: subjectText(partnerId, subjectId, settings.kind),
     report: {
       kind: 'monitoring',
       rule: { id: ruleId, version, name, kind: settings.kind, severity: settings.severity, when: settings.when },
       ...(movement.customerId === null ? {} : { customerId: movement.customerId }),
       reference: movement.reference,
-      ...shown(evidence, settings.currency),
+      ...evidenceJson(evidence, settings.currency),
     },
     booked: null,
   }
 }
 
-/** The jobs that read transactions, and that run the backtests of the desk. */
+/** Lists the jobs that read transactions and run backtests. */
 export const monitoringJobs = (monitoring: Pick<Monitoring, 'step' | 'runStep'>): readonly Job[] => [
   defineJob({ name: 'monitoring.transactions', everyMs: minuteMs, run: monitoring.step }),
   defineJob({
-    ...{ name: 'monitoring.backtests', due: runsDue, run: monitoring.runStep },
+    name: 'monitoring.backtests',
+    due: runsDue,
+    run: monitoring.runStep,
     age: { queue: 'backtests' },
   }),
 ]

@@ -1,11 +1,19 @@
-/** The settings of reports to a financial intelligence unit, by goAML. */
+/** The settings of goAML reports to a financial intelligence unit. */
 import { refuseSetting, type Settings } from '../kernel/index.ts'
 
-/** The codes of a report that each authority chooses, with what is written without a setting: `-` is goAML's "not known". */
+/** The codes that each authority chooses, with their defaults: `-` is goAML's "not known". */
 const codesDefault = {
-  ...{ report: 'STR', submission: 'E', transmode: '-', funds: '-', contact: '-', communication: '-', indicator: '-' },
-  // Elements that only some authorities require. Empty: they are not written.
-  ...{ branch: '', state: '', transmode_comment: '' },
+  report: 'STR',
+  submission: 'E',
+  transmode: '-',
+  funds: '-',
+  contact: '-',
+  communication: '-',
+  indicator: '-',
+  // Only some authorities require these elements. Empty ones are not written.
+  branch: '',
+  state: '',
+  transmode_comment: '',
 }
 
 export type FiuCodes = Readonly<Record<string, string>> & typeof codesDefault
@@ -22,8 +30,8 @@ function readCodes(value: string | undefined): FiuCodes {
   return { ...codesDefault, ...Object.fromEntries(pairs) }
 }
 
-/** Parts of a text between semicolons. Null: no text. */
-const partsOf =
+/** Reads the parts of a text between semicolons; null without a text. */
+const readParts =
   (names: readonly string[]) =>
   (value: string | undefined): readonly string[] | null => {
     const parts = value?.split(';').map((part) => part.trim()) ?? null
@@ -34,26 +42,27 @@ const partsOf =
 
 export const monitoringSettings = {
   FIU_ENTITY_ID: {
-    default: 'none: no report can be written',
-    description: 'The number under which the financial intelligence unit knows you (`rentity_id` of goAML)',
+    default: 'none: reports cannot be written',
+    description: 'Your number at the financial intelligence unit (`rentity_id` of goAML)',
     read: (value: string | undefined): string | null =>
       value === undefined || /^[1-9]\d{0,8}$/.test(value) ? (value ?? null) : refuseSetting('must be a number'),
   },
   FIU_REPORTING_PERSON: {
     default: 'none',
-    description: 'Who reports: first names and last name with a semicolon between, for example `Ada;Lovelace`',
-    read: partsOf(['FIRST NAMES', 'LAST NAME']),
+    description:
+      'The reporting person: first names and last name, separated by a semicolon, for example `Ada;Lovelace`',
+    read: readParts(['FIRST NAMES', 'LAST NAME']),
   },
   FIU_LOCATION: {
     default: 'none',
     description:
-      'Where you are: street, city and country with semicolons between, for example `Main Street 1;Vilnius;LT`',
-    read: partsOf(['STREET', 'CITY', 'COUNTRY']),
+      'Your address: street, city and country, separated by semicolons, for example `Main Street 1;Vilnius;LT`',
+    read: readParts(['STREET', 'CITY', 'COUNTRY']),
   },
   FIU_CODES: {
     default: 'report=STR,submission=E, and - for the others',
     description:
-      'The codes of the lists that each authority has for goAML. `indicator.KIND` is the indicator of the rules of a kind, for example `indicator.structuring=STRC`. `branch`, `state` and `transmode_comment` are written only if they are given',
+      'The goAML codes of your authority. `indicator.KIND` is the indicator of the rules of a kind, for example `indicator.structuring=STRC`. `branch`, `state` and `transmode_comment` are only written if set',
     read: readCodes,
   },
 } as const satisfies Settings

@@ -1,4 +1,4 @@
-/** All SQL of monitoring. Rules and backtests belong to the operator, the rest to a partner. */
+/** All SQL of monitoring. Rules and backtests belong to the operator, alerts and hits to a partner. */
 import {
   erasePersonal,
   insertBy,
@@ -16,7 +16,7 @@ export type RuleRow = {
   readonly version: number
   readonly name: string
   readonly kind: string
-  /** JSON, as it was given. */
+  /** JSON. */
   readonly settings: string
   readonly madeBy: string
   readonly madeAt: Date
@@ -33,19 +33,19 @@ export type RuleRow = {
 const ruleColumns = sql`id, version, name, kind, settings, made_by, made_at, proposed_by, proposed_at, on_by, on_since,
   off_proposed_by, off_proposed_at, off_by, off_since`
 
-/** All versions, the last of each rule first. */
-export function rules(tx: Tx): Promise<readonly RuleRow[]> {
-  return tx.rows<RuleRow>(sql`/* monitoring.rules */
+/** Lists all versions, the last version of each rule first. */
+export function allRules(tx: Tx): Promise<readonly RuleRow[]> {
+  return tx.rows<RuleRow>(sql`/* monitoring.allRules */
     select ${ruleColumns} from monitoring.rules order by id, version desc`)
 }
 
-/** The versions that are on: at most one of each rule. */
-export function rulesOn(tx: Tx): Promise<readonly RuleRow[]> {
-  return tx.rows<RuleRow>(sql`/* monitoring.rulesOn */
+/** Lists the versions that are on: at most one of each rule. */
+export function activeRules(tx: Tx): Promise<readonly RuleRow[]> {
+  return tx.rows<RuleRow>(sql`/* monitoring.activeRules */
     select ${ruleColumns} from monitoring.rules where on_since is not null and off_since is null order by id`)
 }
 
-/** The versions of a rule, the last first, locked: one change at a time. */
+/** Locks the versions of a rule, the last first. */
 export function lockRule(tx: Tx, id: string): Promise<readonly RuleRow[]> {
   return tx.rows<RuleRow>(sql`/* monitoring.lockRule */
     select ${ruleColumns} from monitoring.rules where id = ${id} order by version desc for update`)
@@ -60,7 +60,7 @@ export async function insertRule(
     values (${row.id}, ${row.version}, ${row.name}, ${row.kind}, ${row.settings}, ${row.madeBy}, ${row.madeAt})`)
 }
 
-/** Writes who proposed, turned on and turned off a version, and when. */
+/** Stores who proposed, turned on and turned off a version, and when. */
 export async function changeRule(tx: Tx, row: RuleRow): Promise<void> {
   await tx.run(sql`/* monitoring.changeRule */
     update monitoring.rules set proposed_by = ${row.proposedBy}, proposed_at = ${row.proposedAt}, on_by = ${row.onBy},
@@ -81,9 +81,9 @@ export type BacktestRow = {
   readonly ranAt: Date
 }
 
-/** Backtests of a rule, the last first. */
-export function backtestsOf(tx: Tx, ruleId: string): Promise<readonly BacktestRow[]> {
-  return tx.rows<BacktestRow>(sql`/* monitoring.backtestsOf */
+/** Lists backtests of a rule, newest first. */
+export function listBacktests(tx: Tx, ruleId: string): Promise<readonly BacktestRow[]> {
+  return tx.rows<BacktestRow>(sql`/* monitoring.listBacktests */
     select rule_id, version, id, from_day, until_day, transactions, hits, subjects, ran_by, ran_at
     from monitoring.backtests where rule_id = ${ruleId} order by id desc`)
 }
@@ -95,18 +95,18 @@ export async function insertBacktest(tx: Tx, row: BacktestRow): Promise<void> {
       ${row.subjects}, ${row.ranBy}, ${row.ranAt})`)
 }
 
-/** Undefined: nothing was read. */
-export function progressOf(tx: Tx, partnerId: string): Promise<Place | undefined> {
-  return tx.row<Place>(sql`/* monitoring.progressOf */
+/** Reads the position up to which a partner was read; undefined if it was not read yet. */
+export function readProgress(tx: Tx, partnerId: string): Promise<Place | undefined> {
+  return tx.row<Place>(sql`/* monitoring.readProgress */
     select changed_at, transaction_id from monitoring.progress where partner_id = ${partnerId}`)
 }
 
-/** Locks how far a partner was read. False: another process reads it. */
-export async function claim(tx: Tx, partnerId: string, start: Place): Promise<boolean> {
-  await tx.run(sql`/* monitoring.claim */
+/** Locks the position of a partner. Returns false if another process reads the partner. */
+export async function claimPartner(tx: Tx, partnerId: string, start: Place): Promise<boolean> {
+  await tx.run(sql`/* monitoring.claimPartner */
     insert into monitoring.progress (partner_id, changed_at, transaction_id)
     values (${partnerId}, ${start.changedAt}, ${start.transactionId}) on conflict (partner_id) do nothing`)
-  const locked = await tx.row(sql`/* monitoring.claim */
+  const locked = await tx.row(sql`/* monitoring.claimPartner */
     select 1 as one from monitoring.progress where partner_id = ${partnerId} for update skip locked`)
   return locked !== undefined
 }
@@ -127,14 +127,14 @@ export type AlertRow = {
   readonly openedAt: Date
 }
 
-/** The last alert of a rule about each of these subjects. */
-export function lastAlerts(
+/** Finds the newest alert of a rule about each of these subjects. */
+export function newestAlertsBySubject(
   tx: Tx,
   partnerId: string,
   ruleId: string,
   subjectIds: readonly string[],
 ): Promise<readonly AlertRow[]> {
-  return tx.rows<AlertRow>(sql`/* monitoring.lastAlerts */
+  return tx.rows<AlertRow>(sql`/* monitoring.newestAlertsBySubject */
     select distinct on (subject_id) partner_id, id, rule_id, version, subject_id, opened_at from monitoring.alerts
     where partner_id = ${partnerId} and rule_id = ${ruleId} and subject_id = any(${[...subjectIds]}::uuid[])
     order by subject_id, id desc`)
@@ -159,18 +159,18 @@ export type HitRow = {
   /** JSON. */
   readonly evidence: string
   readonly foundAt: Date
-  /** The payment waits until the alert is decided, if the bank does not have it. */
+  /** True if the payout waits for the decision about the alert, unless the bank already has it. */
   readonly holds: boolean
 }
 
-/** The transactions of these that the rule has found before. */
-export async function foundBefore(
+/** Finds the transactions that the rule has already found. */
+export async function alreadyFound(
   tx: Tx,
   partnerId: string,
   ruleId: string,
   transactionIds: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  const rows = await tx.rows<{ readonly transactionId: string }>(sql`/* monitoring.foundBefore */
+  const rows = await tx.rows<{ readonly transactionId: string }>(sql`/* monitoring.alreadyFound */
     select transaction_id from monitoring.hits
     where partner_id = ${partnerId} and rule_id = ${ruleId} and transaction_id = any(${[...transactionIds]}::uuid[])`)
   return new Set(rows.map(({ transactionId }) => transactionId))
@@ -178,8 +178,14 @@ export async function foundBefore(
 
 const newHits = insertBy<HitRow>(
   {
-    ...{ partnerId: 'uuid', ruleId: 'uuid', transactionId: 'uuid', alertId: 'uuid' },
-    ...{ reference: 'text', evidence: 'text', foundAt: 'timestamptz', holds: 'boolean' },
+    partnerId: 'uuid',
+    ruleId: 'uuid',
+    transactionId: 'uuid',
+    alertId: 'uuid',
+    reference: 'text',
+    evidence: 'text',
+    foundAt: 'timestamptz',
+    holds: 'boolean',
   },
   [['partnerId']],
 )
@@ -189,18 +195,18 @@ export async function insertHits(tx: Tx, rows: readonly HitRow[]): Promise<void>
     insert into monitoring.hits (partner_id, rule_id, transaction_id, alert_id, reference, evidence, found_at, holds) ${newHits(tx, rows)}`)
 }
 
-/** The alerts that hold these transactions, or have held them. */
-export function holding(
+/** Lists the alerts that hold or held these transactions. */
+export function holdingAlerts(
   tx: Tx,
   partnerId: string,
   transactionIds: readonly string[],
 ): Promise<readonly Pick<HitRow, 'transactionId' | 'alertId'>[]> {
-  return tx.rows(sql`/* monitoring.holding */
+  return tx.rows(sql`/* monitoring.holdingAlerts */
     select transaction_id, alert_id from monitoring.hits
     where partner_id = ${partnerId} and transaction_id = any(${[...transactionIds]}::uuid[]) and holds`)
 }
 
-/** Alerts of a partner after one, in the order of their opening, with the number of their transactions. */
+/** Lists alerts of a partner after the cursor, oldest first, with the number of their transactions. */
 export function alertsAfter(
   tx: Tx,
   partnerId: string,
@@ -213,7 +219,7 @@ export function alertsAfter(
     from monitoring.alerts where partner_id = ${partnerId} and id > ${afterId} order by id limit ${rowsMax}`)
 }
 
-/** Alerts of a partner before one, newest first. `subjectId`: only those about a customer, or about the partner itself. */
+/** Lists alerts of a partner older than the cursor, newest first. `subjectId` selects a customer or the partner itself. */
 export function newestAlerts(
   tx: Tx,
   partnerId: string,
@@ -227,7 +233,7 @@ export function newestAlerts(
     order by id desc limit ${rowsMax}`)
 }
 
-/** The rules of these alerts of a partner. */
+/** Finds the rules of alerts. */
 export function rulesOfAlerts(
   tx: Tx,
   partnerId: string,
@@ -237,108 +243,113 @@ export function rulesOfAlerts(
     select id, rule_id from monitoring.alerts where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[])`)
 }
 
-/** The query of the transactions of an alert, and which of them it holds. */
-export const holdsOf = (partnerId: string, alertId: string): Sql => sql`/* monitoring.holdsOf */
+/** Makes the query of the transactions of an alert, and whether it holds each. */
+export const alertHits = (partnerId: string, alertId: string): Sql => sql`/* monitoring.alertHits */
   select transaction_id, holds from monitoring.hits where partner_id = ${partnerId} and alert_id = ${alertId}`
 
-/** The transactions of an alert after one, oldest first. */
-export function hitsOf(
+/** Lists transactions of an alert after the cursor, oldest first. */
+export function listHits(
   tx: Tx,
   partnerId: string,
   alertId: string,
   afterId: string,
   rowsMax: number,
 ): Promise<readonly HitRow[]> {
-  return tx.rows<HitRow>(sql`/* monitoring.hitsOf */
+  return tx.rows<HitRow>(sql`/* monitoring.listHits */
     select partner_id, rule_id, transaction_id, alert_id, reference, evidence, found_at, holds from monitoring.hits
     where partner_id = ${partnerId} and alert_id = ${alertId} and transaction_id > ${afterId} order by transaction_id limit ${rowsMax}`)
 }
 
-// Personal columns of monitoring. What a rule has found links payments of a person; the alert and the ids stay.
+// Personal columns of monitoring: hits link payments of a person. The alert and the ids stay.
 
-const foundBy = (by: 'alert_id' | 'transaction_id'): PersonalColumns => ({
+const personalHits = (by: 'alert_id' | 'transaction_id'): PersonalColumns => ({
   table: 'monitoring.hits',
   by,
   erased: { reference: '', evidence: '{}' },
 })
 
-/** The retention of an alert is counted from the last transaction that has joined it. */
+/** The retention of an alert begins with the last transaction that joined it. */
 export const keptAlerts: KeptTable = {
   table: 'monitoring.alerts',
   isOver: ({ partnerId, endedBefore }) => sql`opened_at < ${endedBefore} and not exists (
     select from monitoring.hits hit where hit.partner_id = ${partnerId} and hit.alert_id = kept.id and hit.found_at >= ${endedBefore})`,
-  personal: [foundBy('alert_id')],
+  personal: [personalHits('alert_id')],
 }
 
-/** Erases what rules have found of the payments of an erased customer. */
+/** Erases the hits of the payments of an erased customer. */
 export async function eraseHits(tx: Tx, partnerId: string, transactionIds: readonly string[]): Promise<void> {
-  await erasePersonal(tx, foundBy('transaction_id'), partnerId, transactionIds)
+  await erasePersonal(tx, personalHits('transaction_id'), partnerId, transactionIds)
 }
 
-// All SQL of backtests that a worker runs. They belong to the operator.
+// The SQL of backtest runs. They belong to the operator.
 
-export type RunRow = {
+export type BacktestRunRow = {
   readonly id: string
   readonly ruleId: string
   readonly version: number
   readonly fromDay: string
-  /** The day after the last one. */
+  /** The day after the last day. */
   readonly untilDay: string
   readonly askedBy: string
   readonly askedAt: Date
   readonly transactions: bigint
   readonly attempts: number
-  /** Null: it has ended. */
+  /** Null once the run has ended. */
   readonly dueAt: Date | null
   readonly leaseId: string | null
   readonly problem: 'too_many' | 'failed' | null
   readonly endedAt: Date | null
 }
-type Key = { readonly id: string; readonly leaseId: string }
+type LeasedRun = { readonly id: string; readonly leaseId: string }
 
 const columns = sql`id, rule_id, version, from_day, until_day, asked_by, asked_at, transactions,
   attempts, due_at, lease_id, problem, ended_at`
 const runsShown = 20
 
-/** The last runs of a rule, the last first. */
-export function runsOf(tx: Tx, ruleId: string): Promise<readonly RunRow[]> {
-  return tx.rows<RunRow>(sql`/* monitoring.runsOf */
+/** Lists the runs of a rule, newest first. */
+export function listRuns(tx: Tx, ruleId: string): Promise<readonly BacktestRunRow[]> {
+  return tx.rows<BacktestRunRow>(sql`/* monitoring.listRuns */
     select ${columns} from monitoring.backtest_runs where rule_id = ${ruleId} order by id desc limit ${runsShown}`)
 }
 
-export async function insertRun(tx: Tx, row: RunRow): Promise<void> {
+export async function insertRun(tx: Tx, row: BacktestRunRow): Promise<void> {
   await tx.run(sql`/* monitoring.insertRun */
     insert into monitoring.backtest_runs (id, rule_id, version, from_day, until_day, asked_by, asked_at, transactions, attempts, due_at)
     values (${row.id}, ${row.ruleId}, ${row.version}, ${row.fromDay}::date, ${row.untilDay}::date, ${row.askedBy}, ${row.askedAt},
       ${row.transactions}, ${row.attempts}, ${row.dueAt})`)
 }
 
-/** When the next run is due. */
+/** Reads when the next run is due. */
 export const runsDue = (after: Date): Sql => sql`/* monitoring.runsDue */
   select due_at from monitoring.backtest_runs where due_at > ${after} order by due_at limit 1`
 
-/** Claims the run that is due for the longest time. Undefined: none is, or other workers have them. */
+/** Claims the oldest due run; undefined if there is none that other workers have not claimed. */
 export function claimRun(
   tx: Tx,
   lease: { readonly id: string; readonly until: Date },
   now: Date,
-): Promise<RunRow | undefined> {
-  return tx.row<RunRow>(sql`/* monitoring.claimRun */
+): Promise<BacktestRunRow | undefined> {
+  return tx.row<BacktestRunRow>(sql`/* monitoring.claimRun */
     update monitoring.backtest_runs set lease_id = ${lease.id}, due_at = ${lease.until}, attempts = attempts + 1, transactions = 0
     where id = any(array(
       select id from monitoring.backtest_runs where due_at <= ${now} order by due_at, id for update skip locked limit 1))
     returning ${columns}`)
 }
 
-/** 0: the lease was lost. */
-export function renewRun(tx: Tx, { id, leaseId }: Key, transactions: bigint, until: Date): Promise<number> {
+/** Renews the lease of a run. Returns 0 if it was lost. */
+export function renewRun(tx: Tx, { id, leaseId }: LeasedRun, transactions: bigint, until: Date): Promise<number> {
   return tx.run(sql`/* monitoring.renewRun */
     update monitoring.backtest_runs set due_at = ${until}, transactions = ${transactions}
     where id = ${id} and lease_id = ${leaseId}`)
 }
 
-/** 0: the lease was lost. */
-export function endRun(tx: Tx, { id, leaseId }: Key, problem: RunRow['problem'], now: Date): Promise<number> {
+/** Ends a run. Returns 0 if its lease was lost. */
+export function endRun(
+  tx: Tx,
+  { id, leaseId }: LeasedRun,
+  problem: BacktestRunRow['problem'],
+  now: Date,
+): Promise<number> {
   return tx.run(sql`/* monitoring.endRun */
     update monitoring.backtest_runs set due_at = null, lease_id = null, problem = ${problem}, ended_at = ${now}
     where id = ${id} and lease_id = ${leaseId}`)

@@ -187,3 +187,12 @@ export function insertBy<Row extends { readonly [K in keyof Row]: Cell }>(
   return ({ sharded }: Pick<Tx, 'sharded'>, rows: readonly Row[]): Sql =>
     sharded ? unprepared(valuesOf(columns, rows.toSorted(byOrder), marked)) : sql`${given(rows)} ${order}`
 }
+
+/** Groups rows by partner if the database is sharded, so that each statement serves one partner. */
+export function byShard<T extends { readonly partnerId: string }>(
+  { sharded }: Pick<Tx, 'sharded'>,
+  rows: readonly T[],
+): readonly (readonly T[])[] {
+  if (rows.length === 0) return []
+  return sharded ? [...Map.groupBy(rows, ({ partnerId }) => partnerId).values()] : [rows]
+}

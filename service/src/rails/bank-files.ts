@@ -1,8 +1,8 @@
-/** Port by which file-based banks show their files to staff: what came, what went, and what was read. No names of people. */
+/** The port through which staff read the files of file-based banks: received and sent files and their contents, without names. */
 import type { Minor } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 
-/** `Aside`: nothing of it was taken. The last three are those of a file that goes to the bank. */
+/** `Aside`: quarantined. The last three are states of outgoing files. */
 export type BankFileState = 'Taking' | 'Taken' | 'Repeated' | 'Aside' | 'Made' | 'Staged' | 'Delivered'
 
 export type BankFile = {
@@ -10,24 +10,24 @@ export type BankFile = {
   readonly id: string
   readonly connector: string
   readonly name: string
-  /** Name of the message. Null: it was not recognised. */
+  /** The name of the message. Null if it was not recognised. */
   readonly kind: string | null
   readonly messageId: string | null
   readonly state: BankFileState
   readonly problem: string | null
-  /** When it was received, or made. */
+  /** When the file was received or made. */
   readonly at: Date
 }
 
-/** A file with everything that was read from it. */
+/** A file with its details. */
 export type BankFileFacts = BankFile & {
   readonly sha256: string
   readonly bytes: bigint
-  /** When all of it was taken, or delivered. */
+  /** When the file was completely processed, or delivered. */
   readonly endedAt: Date | null
-  /** When people decided to take a file that was quarantined. */
+  /** When people released the quarantined file. */
   readonly releasedAt: Date | null
-  /** A file to the bank: its payments, their sum as a decimal number, attempts to deliver it, and the bank's answer to the whole. */
+  /** Details of an outgoing file: its payments, their sum as decimal text, the delivery attempts, and the bank's status of the file. */
   readonly sent: {
     readonly payments: bigint
     readonly controlSum: string
@@ -37,16 +37,16 @@ export type BankFileFacts = BankFile & {
 }
 
 export const bankFileFilters = ['all', 'received', 'aside', 'sent', 'unsent'] as const
-export type BankFilesWanted = {
+export type BankFilesQuery = {
   /** Undefined: all banks. */
   readonly connector: string | undefined
   readonly show: (typeof bankFileFilters)[number]
-  /** The last row of the page before. */
+  /** The cursor: the last row of the previous page. */
   readonly after: { readonly at: Date; readonly id: string } | undefined
   readonly rowsMax: number
 }
 
-/** A statement, report or notification of one account within a file. */
+/** A statement, report or notification of one account in a file. */
 export type FileStatement = {
   readonly id: string
   readonly kind: string
@@ -71,7 +71,7 @@ export type FileEntry = {
   readonly position: bigint
   readonly payments: bigint
   readonly isReversal: boolean
-  /** Meaning of the entry, as it was matched. */
+  /** The meaning of the entry after matching. */
   readonly kind: string
   readonly status: 'New' | 'Applied'
   /** The payment of an entry `payout` or `return`. */
@@ -80,7 +80,7 @@ export type FileEntry = {
   readonly createdAt: Date
 }
 
-/** A payment in a file to the bank. */
+/** A payment in an outgoing file. */
 export type FilePayment = {
   readonly partnerId: string
   readonly id: string
@@ -91,7 +91,7 @@ export type FilePayment = {
   readonly reasonCode: string | null
 }
 
-/** A request in a file to the bank to take a payment back. */
+/** A recall in an outgoing file. */
 export type FileRecall = {
   readonly partnerId: string
   readonly id: string
@@ -104,15 +104,15 @@ export type FileRecall = {
 export type BankFiles = {
   /** The configured banks. */
   readonly connectorIds: readonly string[]
-  /** Newest first. */
-  readonly page: (tx: Tx, wanted: BankFilesWanted) => Promise<readonly BankFile[]>
-  /** The files with this name, or this id of the message, newest first. */
+  /** Lists files, newest first. */
+  readonly page: (tx: Tx, wanted: BankFilesQuery) => Promise<readonly BankFile[]>
+  /** Lists the files with this name or message id, newest first. */
   readonly named: (tx: Tx, text: string, rowsMax: number) => Promise<readonly BankFile[]>
   readonly byId: (tx: Tx, id: string) => Promise<BankFileFacts | undefined>
-  /** The time since which the oldest file waits to be delivered to a bank. Null: none does. */
+  /** Reads since when the oldest undelivered file waits; null if there is none. */
   readonly oldestUnsent: (tx: Tx, connector: string) => Promise<Date | null>
   readonly statements: (tx: Tx, fileId: string, rowsMax: number) => Promise<readonly FileStatement[]>
-  /** The entries of a statement (camt.053), or those of another message that no statement has yet, in their order. */
+  /** Lists the entries of a statement (camt.053), or those of another message that are not on a statement yet, in order. */
   readonly entries: (
     tx: Tx,
     of: { readonly file: BankFileFacts; readonly statement: FileStatement },

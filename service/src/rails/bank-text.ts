@@ -1,29 +1,29 @@
-/** Pure: a bank's own words about a payment, as people and other systems may read them. */
+/** Cleans a bank's text about a payment, so that people and other systems can read it safely. Pure. */
 
-/** Longer than the guideline of ISO 20022 (four texts of 105 characters, with what banks add). */
+/** Longer than the guideline of ISO 20022: four texts of 105 characters. */
 export const bankTextCharsMax = 500
-/** Read before the bound, so that a text of a hostile file costs no more. */
+/** Limits the characters that are cleaned, so that the text of a hostile file costs little. */
 const readCharsMax = 8 * bankTextCharsMax
 
-const ends = /[\p{Cc}\p{Zl}\p{Zp}]/gu
-/** Direction marks, zero-width characters, private use, halves of a character. */
+const lineEnds = /[\p{Cc}\p{Zl}\p{Zp}]/gu
+/** Direction marks, zero-width characters, private use characters and lone surrogates. */
 const invisible = /[\p{Cf}\p{Co}\p{Cn}\p{Cs}]/gu
-const tags = /<(?:[/!?]?[a-z]|!--)[^<>]*>/gi
+const markupTags = /<(?:[/!?]?[a-z]|!--)[^<>]*>/gi
 const placeholder = /^(?:NOT ?PROVIDED|N\/?A|NONE|UNKNOWN|[-.0\s]*)$/i
 
 /**
- * One line of plain text: without control characters, direction marks and markup, and bounded. Null: the bank says nothing. A text
- * that is clean stays as it is.
+ * Joins texts to one line of limited length without control characters, direction marks and markup; null if the result is
+ * empty or a placeholder. Idempotent.
  */
-export function bankTextOf(texts: readonly string[]): string | null {
+export function joinBankTexts(texts: readonly string[]): string | null {
   const plain = texts
     .join(' ')
     .slice(0, readCharsMax)
     .toWellFormed()
-    .replaceAll(ends, ' ')
+    .replaceAll(lineEnds, ' ')
     .replaceAll(invisible, '')
     .normalize('NFC')
-    .replaceAll(tags, ' ')
+    .replaceAll(markupTags, ' ')
     .replaceAll('<', '‹')
     .replaceAll('>', '›')
     .replaceAll(/\s+/gu, ' ')
@@ -38,6 +38,6 @@ export function bankTextOf(texts: readonly string[]): string | null {
         .trimEnd()}…`
 }
 
-/** A sentence of the service, followed by the bank's own words, which are marked as such. */
+/** Appends the bank's text, marked as such, to a sentence of the service. */
 export const withBankText = (sentence: string, bankText: string | null): string =>
   bankText === null ? sentence : `${sentence} The bank says: “${bankText}”`

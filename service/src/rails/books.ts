@@ -1,4 +1,4 @@
-/** Statements, entries and instructions of a bank, as reconciliation compares them with the ledger. */
+/** The statements, entries and instructions of a bank that reconciliation compares with the ledger. */
 import type { Currency, Minor } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import type { BankNotification } from './port.ts'
@@ -9,7 +9,7 @@ export type BankStatement = {
   readonly id: string
   readonly statementId: string
   readonly sequence: bigint | null
-  /** Null: the bank states none. */
+  /** Null if the bank does not state the balance. */
   readonly opening: Minor | null
   readonly closing: Minor | null
   readonly openingOn: string | null
@@ -17,13 +17,13 @@ export type BankStatement = {
   readonly entries: bigint
   readonly credits: Minor
   readonly debits: Minor
-  /** The difference between the movement of its balances and of its entries, by the value dates of entries. */
+  /** The difference between balances and entries that value dates explain. */
   readonly byValueDate: Minor | null
   readonly createdAt: Date
-  /** All of its entries are written. */
+  /** True if all its entries are stored. */
   readonly taken: boolean
-  /** Says what the numbers of the bank's statements prove. */
-  readonly numbering: Numbering
+  /** The meaning of the bank's statement numbers. */
+  readonly numbering: StatementNumbering
 }
 
 export type EntrySums = {
@@ -73,26 +73,31 @@ export type BankInstruction = {
   readonly missingSince: Date | null
 }
 
-/** A report of the bank that settlement may have applied: its acknowledgement is not written yet. */
+/** An unacknowledged report of the bank, which settlement may already have applied. */
 export type PendingReport = {
   readonly partnerId: string
   readonly id: string
   readonly subjectId: string
   readonly kind: BankNotification['kind']
-  /** Below zero: money left. Null: the report names no amount. */
+  /** Negative for outgoing money. Null if the report does not have an amount. */
   readonly amount: Minor | null
   readonly entryId: string | null
-  /** The payment that the report is about, if it is about one. */
+  /** The payment of the report, if there is one. */
   readonly instruction: BankInstruction | undefined
 }
-export type Pending = {
+export type PendingReports = {
   readonly reports: readonly PendingReport[]
-  /** The entries that the reports, or their payments, name. */
+  /** The entries of the reports and their payments. */
   readonly entries: ReadonlyMap<string, BankEntry>
 }
 
-type Position = { readonly createdAt: Date; readonly id: string } | undefined
-type ReadEntries = (tx: Tx, account: BooksAccount, after: Position, rowsMax: number) => Promise<readonly BankEntry[]>
+type EntryPosition = { readonly createdAt: Date; readonly id: string } | undefined
+type ReadEntries = (
+  tx: Tx,
+  account: BooksAccount,
+  after: EntryPosition,
+  rowsMax: number,
+) => Promise<readonly BankEntry[]>
 type ReadInstructions = (
   tx: Tx,
   connector: string,
@@ -100,7 +105,7 @@ type ReadInstructions = (
   rowsMax: number,
 ) => Promise<readonly BankInstruction[]>
 
-/** Entries that the ledger has, on one of these statements or, with `orNone`, on none. The times are of their first report. */
+/** Entries in the ledger on one of these statements or, with `orNone`, on none. The times are those of the first report. */
 export type EntryScope = {
   readonly statementIds: readonly string[]
   readonly orNone: boolean
@@ -108,60 +113,57 @@ export type EntryScope = {
   readonly before?: Date
 }
 
-/** Reads in the caller's snapshot. */
+/** Reads a bank's books in the caller's snapshot, and corrects them as persons decide. */
 export type BankBooks = {
-  /** The statements (camt.053) of an account, in their order as far as dates and numbers say it. */
+  /** Lists the statements (camt.053) of an account, ordered by date and number. */
   readonly statements: (tx: Tx, account: BooksAccount) => Promise<readonly BankStatement[]>
-  /** Sums of the entries of no statement yet, by kind and status. */
+  /** Sums the entries that are not on a statement yet, by kind and status. */
   readonly notOnStatement: (tx: Tx, account: BooksAccount) => Promise<readonly EntrySums[]>
-  /** Sums of the entries on statements, by kind and status. */
+  /** Sums the entries on statements, by kind and status. */
   readonly ofStatements: (
     tx: Tx,
     statementIds: readonly string[],
   ) => Promise<readonly (EntrySums & { readonly statementId: string })[]>
-  /** Sum of the payments that the bank reported as paid and has not booked yet. */
+  /** Sums the payments that the bank reported as paid and has not booked yet. */
   readonly settledNotBooked: (tx: Tx, connector: string, currency: Currency) => Promise<Sums>
-  /** Sum of the payments with a booked return and an unbooked execution. */
+  /** Sums the payments whose return is booked and whose execution is not. */
   readonly returnedNotBooked: (tx: Tx, connector: string, currency: Currency) => Promise<Sums>
-  /** Sums of the payments under way: in no file yet, at the bank, and overdue for a report. */
+  /** Sums the unfinished payments: queued, at the bank, or missing because the bank has not reported them in time. */
   readonly underWay: (
     tx: Tx,
     connector: string,
     currency: Currency,
   ) => Promise<readonly (Sums & { readonly status: 'queued' | 'at_bank' | 'missing' })[]>
-  readonly pending: (tx: Tx, connector: string) => Promise<Pending>
-  /** Entries of no statement yet, oldest first. */
+  readonly pending: (tx: Tx, connector: string) => Promise<PendingReports>
+  /** Lists entries that are not on a statement yet, oldest first. */
   readonly entriesNotOnStatement: ReadEntries
-  /** Entries that the ledger does not have yet, oldest first. */
+  /** Lists entries that the ledger does not have yet, oldest first. */
   readonly entriesNew: ReadEntries
   readonly sumInScope: (tx: Tx, account: BooksAccount, scope: EntryScope) => Promise<Sums>
-  /** Oldest first. */
+  /** Lists entries, oldest first. */
   readonly entriesInScope: (
     tx: Tx,
     account: BooksAccount,
     scope: EntryScope,
     rowsMax: number,
   ) => Promise<readonly BankEntry[]>
-  /** Payments that the bank has paid or sent back, and has not booked. */
+  /** Lists payments that the bank has paid or returned, and not booked. */
   readonly instructionsNotBooked: ReadInstructions
-  /** Payments that are overdue for a report of the bank. */
+  /** Lists payments that the bank has not reported in time. */
   readonly instructionsMissing: ReadInstructions
   readonly instructions: (tx: Tx, ids: readonly string[]) => Promise<readonly BankInstruction[]>
-  /** Payments of this amount, and those that an InstrId or one of our end-to-end ids names. */
+  /** Lists payments of this amount, and those that an InstrId or one of our end-to-end ids names. */
   readonly instructionsLike: (
     tx: Tx,
     account: Pick<BooksAccount, 'connector' | 'currency'>,
     amount: Minor,
     names: readonly string[],
   ) => Promise<readonly BankInstruction[]>
-  /** The entry of a case. Credits and debits have the id of their entry as their subject. */
+  /** Finds the entry of a case. The subject of a credit or debit is the id of its entry. */
   readonly entryOf: (tx: Tx, subject: string) => Promise<BankEntry | undefined>
-  /** The entries among these that are on a statement. */
+  /** Finds the entries that are on a statement. */
   readonly listed: (tx: Tx, ids: readonly string[]) => Promise<ReadonlySet<string>>
-  /**
-   * Merges an entry with the announced one, as two persons decided that they are the same. False: the announced one has
-   * a statement of its own, or is gone.
-   */
+  /** Merges an entry with the announced entry that two persons decided it is. False: that entry is on another statement, or gone. */
   readonly merge: (tx: Tx, entryId: string) => Promise<boolean>
   /** Assigns an entry to the payment that an operator found. */
   readonly match: (
@@ -171,16 +173,16 @@ export type BankBooks = {
     hasLeft: boolean,
   ) => Promise<void>
   /**
-   * Cancels an entry that counts and that its statement omits. Settlement takes a credit back, and returns the payments of a debit, whose sum is
-   * `cameBack`. Undefined: it is another entry, or is cancelled.
+   * Cancels an applied entry that its statement omits. Settlement takes back a credit, and returns the payments of a
+   * debit, whose sum is `cameBack`. Undefined: the entry cannot be cancelled, or already was.
    */
   readonly cancel: (
     tx: Tx,
     entryId: string,
   ) => Promise<{ readonly connector: string; readonly cameBack: Minor } | undefined>
   /**
-   * Detaches the debit from a payment, because two persons decided that it was for something else. The payment counts as returned; a batch stays the
-   * debit of its other payments.
+   * Separates a debit from a payment, because two persons decided that it was for another payment. The payment counts as
+   * returned; the debit of a batch keeps its other payments.
    */
   readonly unmatch: (
     tx: Tx,
@@ -189,8 +191,7 @@ export type BankBooks = {
   ) => Promise<void>
 }
 
-// Pure: the statements of an account in their order, each once. A bank may send a statement again, correct it, or split
-// it into pages.
+// Orders the statements of an account, each once. A bank may send a statement again, correct it, or split it into pages.
 
 type Statement = {
   readonly id: string
@@ -204,35 +205,38 @@ type Statement = {
   readonly createdAt: Date
 }
 
-/** One statement, and all messages that contained it: the last one counts. */
+/** The statements, each with all its versions. The last version counts. */
 export type Versions<S> = ReadonlyMap<S, readonly S[]>
 
 const pageForm = / page (\d+)$/
-/** The id that this service gives to a page of a statement. */
-export const pageIdOf = (id: string, page: string): string => `${id} page ${page}`
-export const pageNumberOf = ({ statementId }: Pick<Statement, 'statementId'>): number =>
+/** Formats the id of a page of a statement. */
+export const formatPageId = (id: string, page: string): string => `${id} page ${page}`
+export const readPageNumber = ({ statementId }: Pick<Statement, 'statementId'>): number =>
   Number(pageForm.exec(statementId)?.[1] ?? 0)
 
 /**
- * Equal for all messages of a statement. A correction has the number, the day and the opening balance of the corrected
- * one; other parts of a day begin with another balance. Without a balance only a repetition is recognised.
+ * Makes a key that all versions of a statement share: number, day and opening balance, because other parts of a day begin
+ * with another balance. Without a balance, only identical figures count as the same statement.
  */
-function keyOf(statement: Known): string {
+function statementKey(statement: StatementFigures): string {
   const { statementId, sequence, opening, closing, closingOn, credits, debits } = statement
   const isDated = isDatedStatement(statement)
   const what = isDated
-    ? [sequence === null ? statementId : [sequence, pageNumberOf(statement)].join(' page '), opening, closingOn]
+    ? [sequence === null ? statementId : [sequence, readPageNumber(statement)].join(' page '), opening, closingOn]
     : [statementId, sequence, opening, closing, closingOn, credits, debits]
   return what.map(String).join('\n')
 }
 
-type Known = Pick<Statement, 'statementId' | 'sequence' | 'opening' | 'closing' | 'closingOn' | 'credits' | 'debits'>
+type StatementFigures = Pick<
+  Statement,
+  'statementId' | 'sequence' | 'opening' | 'closing' | 'closingOn' | 'credits' | 'debits'
+>
 
-const isDatedStatement = ({ opening, closingOn }: Known): boolean => opening !== null && closingOn !== null
+const isDatedStatement = ({ opening, closingOn }: StatementFigures): boolean => opening !== null && closingOn !== null
 
-/** Reports whether two messages are about one statement, whatever they list: the later one replaces the earlier one. */
-export const isSameStatement = (one: Known, other: Known): boolean =>
-  isDatedStatement(one) && isDatedStatement(other) && keyOf(one) === keyOf(other)
+/** Reports whether two messages have the same statement, so that the later one replaces the earlier one. */
+export const isSameStatement = (one: StatementFigures, other: StatementFigures): boolean =>
+  isDatedStatement(one) && isDatedStatement(other) && statementKey(one) === statementKey(other)
 
 export const isRepetition = (one: Statement, other: Statement): boolean =>
   one.closing === other.closing && one.credits === other.credits && one.debits === other.debits
@@ -240,44 +244,39 @@ export const isRepetition = (one: Statement, other: Statement): boolean =>
 const isNewer = (one: Statement, other: Statement): boolean =>
   one.createdAt > other.createdAt || (one.createdAt.getTime() === other.createdAt.getTime() && one.id > other.id)
 
-/**
- * `statements`: by day and number. The parts of one day are in the order of their pages, otherwise of their balances.
- */
+/** Orders statements, which are sorted by day and number. Parts of a day are ordered by page, or else by balance. */
 export function inOrder<S extends Statement>(statements: readonly S[]): Versions<S> {
-  const versions = Map.groupBy(statements, keyOf)
+  const versions = Map.groupBy(statements, statementKey)
   const left = [...versions.values()].map((all) => all.reduce((last, one) => (isNewer(one, last) ? one : last)))
   const ordered = new Map<S, readonly S[]>()
   let before: S | undefined
   while (left.length > 0) {
     const first = left[0] as S
     const ofDay = left.filter((one) => one.closingOn === first.closingOn)
-    const next = nextOf(ofDay, first, before) ?? first
+    const next = nextStatement(ofDay, first, before) ?? first
     left.splice(left.indexOf(next), 1)
-    ordered.set(next, versions.get(keyOf(next)) ?? [next])
+    ordered.set(next, versions.get(statementKey(next)) ?? [next])
     before = next
   }
   return ordered
 }
 
-function nextOf<S extends Statement>(ofDay: readonly S[], first: S, before: S | undefined): S | undefined {
+function nextStatement<S extends Statement>(ofDay: readonly S[], first: S, before: S | undefined): S | undefined {
   const alike = ofDay.filter((one) => one.sequence === first.sequence)
-  const paged = alike.filter((one) => pageNumberOf(one) > 0).toSorted((a, b) => pageNumberOf(a) - pageNumberOf(b))
+  const paged = alike.filter((one) => readPageNumber(one) > 0).toSorted((a, b) => readPageNumber(a) - readPageNumber(b))
   if (paged.length > 0) return paged[0]
-  // Numbers that do not count say nothing about the order within a day.
-  const whole = ofDay.filter((one) => pageNumberOf(one) === 0)
-  return whole.find((one) => one.opening !== null && one.opening === before?.closing) ?? beginning(whole)
+  // Some banks do not number consecutively, so that numbers do not order a day.
+  const whole = ofDay.filter((one) => readPageNumber(one) === 0)
+  return whole.find((one) => one.opening !== null && one.opening === before?.closing) ?? firstPart(whole)
 }
 
-/** The first of parts that belong together: it begins where no other ends. */
-const beginning = <S extends Statement>(parts: readonly S[]): S | undefined =>
+/** Finds the first part of a day: the one whose opening balance is not the closing balance of another. */
+const firstPart = <S extends Statement>(parts: readonly S[]): S | undefined =>
   parts.find(
     (part) => !parts.some((other) => other !== part && other.closing !== null && other.closing === part.opening),
   )
 
-/**
- * The balance after each statement: a page in the middle may state none, and then it follows from the previous balance
- * and the entries.
- */
+/** Yields each statement with its balances. A page may not state them: they follow from the previous balance and the entries. */
 export function* balancesAlong<S extends Statement>(
   statements: Iterable<S>,
 ): Generator<{ readonly statement: S; readonly opening: Minor | null; readonly before: Minor | null }> {
@@ -290,28 +289,32 @@ export function* balancesAlong<S extends Statement>(
 }
 
 /**
- * How far the numbers of a bank's statements prove that one is missing. `evidence`: where a balance is missing, because balances prove the
- * join otherwise. `consecutive`: always, also a statement whose movements add up to zero. `ignored`: never, for numbers that do
- * not count, such as times.
+ * When the numbers of a bank's statements prove that one is missing. `evidence`: only if balances are missing.
+ * `consecutive`: always, so that a statement whose entries sum to zero is missed too. `ignored`: never, for numbers that
+ * are not counts, such as times.
  */
-export const numberings = ['evidence', 'consecutive', 'ignored'] as const
-export type Numbering = (typeof numberings)[number]
+export const statementNumberings = ['evidence', 'consecutive', 'ignored'] as const
+export type StatementNumbering = (typeof statementNumberings)[number]
 
-type Joint = Pick<Statement, 'sequence' | 'closing' | 'closingOn' | 'opening'>
+type JoinedStatement = Pick<Statement, 'sequence' | 'closing' | 'closingOn' | 'opening'>
 
-export const isJoined = (before: Joint, after: Joint): boolean =>
+export const isJoined = (before: JoinedStatement, after: JoinedStatement): boolean =>
   before.closing !== null && before.closing === after.opening
 
-/** The step between the numbers of two statements; undefined: one has none. Numbers begin again each year, for some banks. */
-export function numberStep(before: Joint, after: Joint): bigint | undefined {
+/** Computes the step between two statement numbers; undefined if one is missing. Some banks restart them each year. */
+export function numberStep(before: JoinedStatement, after: JoinedStatement): bigint | undefined {
   if (before.sequence === null || after.sequence === null) return undefined
   const step = after.sequence - before.sequence
   const isNewYear = (before.closingOn ?? '').slice(0, 4) < (after.closingOn ?? '').slice(0, 4)
   return isNewYear && step <= 0n ? after.sequence : step
 }
 
-/** How many statements are missing between two by their numbers. */
-export function missingByNumber(before: Joint, after: Joint, numbering: Numbering): bigint {
+/** Counts the statements missing between two, by their numbers. */
+export function missingByNumber(
+  before: JoinedStatement,
+  after: JoinedStatement,
+  numbering: StatementNumbering,
+): bigint {
   const isProved = before.closing !== null && after.opening !== null
   if (numbering === 'ignored' || (numbering === 'evidence' && isProved)) return 0n
   const step = numberStep(before, after) ?? 1n

@@ -4,12 +4,12 @@ import fc from 'fast-check'
 import { dayMs, hourMs, minuteMs } from '../kernel/index.ts'
 import {
   type Calendar,
-  dayOf,
-  easterOf,
+  bankDay,
+  easterSunday,
   isOpenFor,
   isTargetDay,
   nextWindow,
-  openFrom,
+  earliestSubmission,
   valueDateOf,
 } from './calendar.ts'
 
@@ -35,13 +35,14 @@ const easters = {
 } as const
 
 test('Easter falls on its published days', () => {
-  for (const [year, day] of Object.entries(easters)) assert.equal(easterOf(Number(year)).toString(), `${year}-${day}`)
+  for (const [year, day] of Object.entries(easters))
+    assert.equal(easterSunday(Number(year)).toString(), `${year}-${day}`)
 })
 
 test('TARGET is closed on weekends and on its six days, in every year', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1999, max: 2999 }), (year) => {
-      const easter = easterOf(year)
+      const easter = easterSunday(year)
       assert.equal(easter.dayOfWeek, 7)
       const closed = [
         new Temporal.PlainDate(year, 1, 1),
@@ -119,12 +120,12 @@ test('a window is open from its opening to before its cut-off, by the clocks of 
   assert.deepEqual(windowAt('2026-11-23T05:59:59.999Z'), monday)
   assert.deepEqual(windowAt('2026-11-23T14:59:59.999Z'), monday)
   assert.deepEqual(windowAt('2026-11-23T15:00:00.000Z'), tuesday)
-  // In summer the same times of the bank are an hour earlier.
+  // In summer the bank's times are an hour earlier in UTC.
   assert.deepEqual(windowAt('2026-07-01T13:59:59.999Z')[0], '2026-07-01')
   assert.deepEqual(windowAt('2026-07-01T14:00:00.000Z')[0], '2026-07-02')
 })
 
-test('a payment of a long closing waits for the first day behind it', () => {
+test('a payment during a long closing waits for the first day after it', () => {
   // Christmas of 2026 is a Friday: 24 December after the cut-off leads to Monday, 28 December.
   assert.equal(windowAt('2026-12-24T15:30:00Z')[0], '2026-12-28')
   assert.equal(windowAt('2026-12-24T12:00:00Z', { ...berlin, closedDays: new Set(['2026-12-24']) })[0], '2026-12-28')
@@ -132,12 +133,12 @@ test('a payment of a long closing waits for the first day behind it', () => {
   assert.equal(windowAt('2026-04-02T14:00:00Z')[0], '2026-04-07')
 })
 
-test('the clocks change: midnight to midnight is 23 or 25 hours, and a time that is left out is an hour later', () => {
+test('on clock changes a day has 23 or 25 hours, and a skipped time is an hour later', () => {
   const hours = (text: string, calendar: Calendar) => {
     const { opensAt, cutOffAt } = nextWindow(at(text), calendar, 'EUR')
     return (cutOffAt.getTime() - opensAt.getTime()) / hourMs
   }
-  // Sydney changes on Sundays as well, so that a zone is taken whose clocks changed on a Friday: Amman, 2021-03-26 and 2021-10-29.
+  // Sydney also changes on Sundays. The clocks of Amman changed on Fridays: 2021-03-26 and 2021-10-29.
   const amman: Calendar = { timeZone: 'Asia/Amman', opensAt: 0, cutOffAt: 24 * 60, closedDays: new Set() }
   assert.equal(hours('2021-03-26T10:00:00Z', amman), 23)
   assert.equal(hours('2021-10-29T10:00:00Z', amman), 25)
@@ -145,7 +146,7 @@ test('the clocks change: midnight to midnight is 23 or 25 hours, and a time that
   assert.equal(early.opensAt.toISOString(), '2021-03-25T22:30:00.000Z')
 })
 
-test('at any time: the window ends later, opens on an open day, and no open day between is left out', () => {
+test('at any time the next window ends later, opens on an open day and skips no open day', () => {
   const zones = ['Europe/Berlin', 'Europe/London', 'UTC', 'Asia/Amman', 'America/New_York', 'Pacific/Auckland']
   const calendars = fc.record({
     timeZone: fc.constantFrom(...zones),
@@ -160,18 +161,18 @@ test('at any time: the window ends later, opens on an open day, and no open day 
       moments,
       fc.constantFrom('EUR', 'GBP', 'USD'),
       ({ timeZone, opensAt, minutes, closed }, moment, currency) => {
-        const tomorrow = Temporal.PlainDate.from(dayOf(moment, { timeZone })).add({ days: 1 })
+        const tomorrow = Temporal.PlainDate.from(bankDay(moment, { timeZone })).add({ days: 1 })
         const closedDays = new Set(Array.from({ length: closed }, (_none, days) => tomorrow.add({ days }).toString()))
         const calendar = { timeZone, opensAt, cutOffAt: Math.min(24 * 60, opensAt + minutes), closedDays }
         const window = nextWindow(moment, calendar, currency)
         assert.ok(moment < window.cutOffAt)
         assert.ok(isOpenFor(currency, Temporal.PlainDate.from(window.date)) && !closedDays.has(window.date))
-        assert.equal(dayOf(window.opensAt, calendar), window.date)
-        // The same window until its cut-off, and a later one from then on.
+        assert.equal(bankDay(window.opensAt, calendar), window.date)
+        // The same window until its cut-off, then a later one.
         assert.deepEqual(nextWindow(new Date(window.cutOffAt.getTime() - 1), calendar, currency), window)
         assert.ok(nextWindow(window.cutOffAt, calendar, currency).date > window.date)
         assert.ok(window.opensAt.getTime() - moment.getTime() < 9 * dayMs)
-        const due = openFrom(moment, calendar, currency)
+        const due = earliestSubmission(moment, calendar, currency)
         assert.ok(due >= moment && due >= window.opensAt && due < window.cutOffAt)
       },
     ),

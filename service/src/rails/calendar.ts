@@ -1,28 +1,23 @@
-/** Pure: when a bank accepts credit transfers, and on which day it executes them. */
+/** Computes when a bank accepts credit transfers, and on which day it executes them. Pure. */
 import { assert, type Currency } from '../kernel/index.ts'
 
-/**
- * A bank accepts credit transfers on days when the currency settles, from `opensAt` to `cutOffAt` of its time zone:
- * minutes after midnight.
- */
+/** A bank accepts credit transfers on days when the currency settles, from `opensAt` to `cutOffAt`, in minutes after midnight. */
 export type Calendar = {
   readonly timeZone: string
   readonly opensAt: number
   readonly cutOffAt: number
-  /** Days on which the bank is closed in addition to those of the currency: `YYYY-MM-DD`. */
+  /** Further days on which the bank is closed, `YYYY-MM-DD`. */
   readonly closedDays: ReadonlySet<string>
 }
 
-/** Payments that the bank has before `cutOffAt` are executed on `date`, `YYYY-MM-DD`. */
-export type Window = { readonly opensAt: Date; readonly cutOffAt: Date; readonly date: string }
+/** The bank executes payments received before `cutOffAt` on `date`, `YYYY-MM-DD`. */
+export type BankWindow = { readonly opensAt: Date; readonly cutOffAt: Date; readonly date: string }
 
-/**
- * No bank is closed for this long. Without the limit, days that are closed by configuration could be searched for ever.
- */
+/** Ends the search if the configured closed days never end. */
 const closedDaysMax = 1000
 
-/** Sunday of Easter in the Gregorian calendar (Meeus, Astronomical Algorithms, chapter 8). */
-export function easterOf(year: number): Temporal.PlainDate {
+/** Computes Easter Sunday in the Gregorian calendar (Meeus, Astronomical Algorithms, chapter 8). */
+export function easterSunday(year: number): Temporal.PlainDate {
   const golden = year % 19
   const century = Math.floor(year / 100)
   const ofCentury = year % 100
@@ -34,21 +29,22 @@ export function easterOf(year: number): Temporal.PlainDate {
   return new Temporal.PlainDate(year, Math.floor(days / 31), (days % 31) + 1)
 }
 
-/** Days after Easter Sunday. */
-const fromEaster = (day: Temporal.PlainDate): number => easterOf(day.year).until(day, { largestUnit: 'days' }).days
+/** Counts the days from Easter Sunday. */
+const daysFromEaster = (day: Temporal.PlainDate): number =>
+  easterSunday(day.year).until(day, { largestUnit: 'days' }).days
 
-/** TARGET is closed on them in every year: New Year's Day, Labour Day, Christmas Day and the day after. */
+/** TARGET is closed on New Year's Day, Labour Day, Christmas Day and the day after. */
 const fixedClosings: ReadonlySet<string> = new Set(['01-01', '05-01', '12-25', '12-26'])
 
 /** Guideline ECB/2022/8, annex I: Saturdays, Sundays, the fixed days, Good Friday and Easter Monday. */
 export function isTargetDay(day: Temporal.PlainDate): boolean {
   if (day.dayOfWeek >= 6 || fixedClosings.has(day.toString().slice(5))) return false
-  const easter = fromEaster(day)
+  const easter = daysFromEaster(day)
   return easter !== -2 && easter !== 1
 }
 
 /**
- * Days of single years that the rules do not give: moved or added (`closed`), and those that they left (`open`). Source: Royal
+ * Exceptions of single years: moved or added holidays (`closed`), and holidays that were moved away (`open`). Source: Royal
  * proclamations under the Banking and Financial Dealings Act 1971.
  */
 const ukExceptions = {
@@ -57,14 +53,14 @@ const ukExceptions = {
 }
 
 /**
- * Banking and Financial Dealings Act 1971, schedule 1: the bank holidays of England and Wales, on which CHAPS and Bacs are closed. A
- * holiday of the calendar on a weekend moves to the next weekday that has none.
+ * CHAPS and Bacs are closed on the bank holidays of England and Wales (Banking and Financial Dealings Act 1971, schedule
+ * 1). A fixed holiday on a weekend moves to the next weekday that is not a holiday.
  */
 function isUkDay(day: Temporal.PlainDate): boolean {
   const { dayOfWeek, day: date, month } = day
   if (dayOfWeek >= 6 || ukExceptions.closed.has(day.toString())) return false
   if (ukExceptions.open.has(day.toString())) return true
-  const easter = fromEaster(day)
+  const easter = daysFromEaster(day)
   if (easter === -2 || easter === 1) return false
   if (month === 1) return !(date === 1 || (dayOfWeek === 1 && date <= 3))
   // Boxing Day gives way to Christmas Day: both on a weekend are Monday 27 and Tuesday 28.
@@ -74,7 +70,7 @@ function isUkDay(day: Temporal.PlainDate): boolean {
   return !(isMonday && ((month === 5 && (date <= 7 || isLast)) || (month === 8 && isLast)))
 }
 
-/** Month, and which Monday of it: 5 is the last. */
+/** The month and the number of its Monday; 5 is the last. */
 const usMondays = new Set(['1 3', '2 3', '5 5', '9 1', '10 2'])
 /** New Year's Day, Juneteenth (since 2022 at the Federal Reserve), Independence Day, Veterans Day, Christmas Day. */
 const usDates = new Set(['1 1', '6 19', '7 4', '11 11', '12 25'])
@@ -82,8 +78,8 @@ const isUsDate = ({ month, day, year }: Temporal.PlainDate): boolean =>
   usDates.has(`${month} ${day}`) && (month !== 6 || year >= 2022)
 
 /**
- * Federal Reserve Bank Services, holiday schedule: Fedwire is closed on weekends and federal holidays. One on a Sunday is observed on Monday; for
- * one on a Saturday the banks are open on Friday.
+ * Fedwire is closed on weekends and federal holidays (Federal Reserve Bank Services, holiday schedule). A holiday on a
+ * Sunday is observed on Monday. For a holiday on a Saturday, banks are open on Friday.
  */
 function isUsDay(day: Temporal.PlainDate): boolean {
   const { dayOfWeek, day: date, month } = day
@@ -95,7 +91,7 @@ function isUsDay(day: Temporal.PlainDate): boolean {
   return !(usMondays.has(`${month} ${month === 5 && isLast ? 5 : week}`) || isUsDate(day.subtract({ days: 1 })))
 }
 
-/** Reports whether payments of a currency settle on a day. Tokens move on every day. */
+/** Reports whether payments of a currency settle on a day. Tokens settle every day. */
 const settlementDays: Readonly<Record<Currency, (day: Temporal.PlainDate) => boolean>> = {
   EUR: isTargetDay,
   GBP: isUkDay,
@@ -105,33 +101,30 @@ const settlementDays: Readonly<Record<Currency, (day: Temporal.PlainDate) => boo
 }
 export const isOpenFor = (currency: Currency, day: Temporal.PlainDate): boolean => settlementDays[currency](day)
 
-/** The first day, from `day` on, on which all these currencies settle: `YYYY-MM-DD`. */
+/** Finds the first day, from `day` on, on which all these currencies settle, `YYYY-MM-DD`. */
 export function valueDateOf(currenciesMoved: readonly Currency[], day: string): string {
   let found = Temporal.PlainDate.from(day)
   while (!currenciesMoved.every((currency) => isOpenFor(currency, found))) found = found.add({ days: 1 })
   return found.toString()
 }
 
-/** The window that is open at `at` for a currency, or else the next one. At the cut-off it is closed. */
+/** Finds the window that is open at `at` for a currency, or else the next one. At the cut-off the window is closed. */
 export function nextWindow(
   at: Date,
   { timeZone, opensAt, cutOffAt, closedDays }: Calendar,
   currency: Currency,
-): Window {
+): BankWindow {
   let day = localDay(at, timeZone)
   for (let days = 0; ; days += 1, day = day.add({ days: 1 })) {
     assert(days < closedDaysMax, 'the bank is open on some day')
     if (!isOpenFor(currency, day) || closedDays.has(day.toString())) continue
-    const window = { opensAt: momentOf(day, opensAt, timeZone), cutOffAt: momentOf(day, cutOffAt, timeZone) }
-    // A change of the clocks can leave a short window without any time.
+    const window = { opensAt: localTime(day, opensAt, timeZone), cutOffAt: localTime(day, cutOffAt, timeZone) }
+    // A clock change can leave a window empty.
     if (window.opensAt < window.cutOffAt && at < window.cutOffAt) return { ...window, date: day.toString() }
   }
 }
 
-/**
- * The last day whose statement of an account in a currency is the one of `day` or an earlier one: a bank lists entries of closed
- * days on its next day.
- */
+/** Finds the last day that the statement of `day` covers: a bank lists the entries of closed days on its next open day. */
 export function lastListedOn(day: string, { closedDays }: Pick<Calendar, 'closedDays'>, currency: Currency): string {
   const isOpen = (one: Temporal.PlainDate) => isOpenFor(currency, one) && !closedDays.has(one.toString())
   let listed = Temporal.PlainDate.from(day)
@@ -139,23 +132,20 @@ export function lastListedOn(day: string, { closedDays }: Pick<Calendar, 'closed
   return listed.toString()
 }
 
-/** The earliest time, from `at` on, at which the bank accepts a credit transfer in a currency. */
-export function openFrom(at: Date, calendar: Calendar, currency: Currency): Date {
+/** Computes the earliest time, from `at` on, at which the bank accepts a credit transfer in a currency. */
+export function earliestSubmission(at: Date, calendar: Calendar, currency: Currency): Date {
   const { opensAt } = nextWindow(at, calendar, currency)
   return opensAt <= at ? at : opensAt
 }
 
-/** The day of the bank, `YYYY-MM-DD`: instant payments are executed at once. */
-export const dayOf = (at: Date, { timeZone }: Pick<Calendar, 'timeZone'>): string => localDay(at, timeZone).toString()
+/** Returns the day in the bank's time zone, `YYYY-MM-DD`. */
+export const bankDay = (at: Date, { timeZone }: Pick<Calendar, 'timeZone'>): string => localDay(at, timeZone).toString()
 
 const localDay = (at: Date, timeZone: string): Temporal.PlainDate =>
   Temporal.Instant.fromEpochMilliseconds(at.getTime()).toZonedDateTimeISO(timeZone).toPlainDate()
 
-/**
- * 24:00 is the beginning of the next day. A time that the clocks skip is one hour later; of a repeated time the first
- * one counts.
- */
-function momentOf(day: Temporal.PlainDate, minutes: number, timeZone: string): Date {
+/** Converts a local time. 24:00 begins the next day; a skipped time is one hour later; a repeated time is its first occurrence. */
+function localTime(day: Temporal.PlainDate, minutes: number, timeZone: string): Date {
   const isNext = minutes === 24 * 60
   const plainTime = new Temporal.PlainTime(isNext ? 0 : Math.floor(minutes / 60), minutes % 60)
   const { epochMilliseconds } = (isNext ? day.add({ days: 1 }) : day).toZonedDateTime({ timeZone, plainTime })

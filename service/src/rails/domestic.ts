@@ -1,7 +1,7 @@
 /**
- * Pure: bank accounts of countries that pay without IBANs, at home: the sort code and account number of the United Kingdom, and the routing
- * number and account number of the United States. One text stands for an account: the code of its clearing system (ISO 20022,
- * ExternalClearingSystemIdentification1Code), the member, and the number: `GBDSC200000/55779911`, `USABA021000021/123456789`.
+ * Domestic accounts without IBAN: sort code and account number (United Kingdom), routing and account number (United
+ * States). As text: clearing system (ISO 20022, ExternalClearingSystemIdentification1Code), member and account number,
+ * such as `GBDSC200000/55779911` or `USABA021000021/123456789`. Pure.
  */
 import type { AccountType } from '@partner-payments/wire'
 import type { Currency } from '../kernel/index.ts'
@@ -15,12 +15,12 @@ export const domesticText = (account: DomesticAccount): string =>
     ? `GBDSC${account.sortCode}/${account.accountNumber}`
     : `USABA${account.routingNumber}/${account.accountNumber}`
 
-const form =
+const domesticForm =
   /^(?:GBDSC(?<sortCode>\d{6})\/(?<british>\d{8})|USABA(?<routingNumber>\d{9})\/(?<american>[0-9A-Z-]{1,17}))$/
 
-/** Reads the text of an account. Undefined: it is an IBAN, a wallet, or neither. */
+/** Reads the text of a domestic account; undefined for any other text. */
 export function readDomestic(text: string): DomesticAccount | undefined {
-  const { sortCode, british, routingNumber, american } = form.exec(text)?.groups ?? {}
+  const { sortCode, british, routingNumber, american } = domesticForm.exec(text)?.groups ?? {}
   if (sortCode !== undefined && british !== undefined) return { system: 'GBDSC', sortCode, accountNumber: british }
   if (routingNumber !== undefined && american !== undefined)
     return { system: 'USABA', routingNumber, accountNumber: american }
@@ -30,7 +30,7 @@ export function readDomestic(text: string): DomesticAccount | undefined {
 /** ISO 20022, ExternalCashAccountType1Code. */
 export const accountTypeCodes = { Checking: 'CACC', Savings: 'SVGS' } as const satisfies Record<AccountType, string>
 
-/** The currency in which accounts of a clearing system are paid. */
+/** The currency of each clearing system. */
 export const domesticCurrencies = { GBDSC: 'GBP', USABA: 'USD' } as const satisfies Record<
   DomesticAccount['system'],
   Currency
@@ -38,34 +38,34 @@ export const domesticCurrencies = { GBDSC: 'GBP', USABA: 'USD' } as const satisf
 
 export const domesticCountryOf = ({ system }: DomesticAccount): string => system.slice(0, 2)
 
-/** Reads a sort code, `20-00-00` or `200000`. Undefined: it is none. */
+/** Reads a sort code, `20-00-00` or `200000`; undefined if it is invalid. */
 export function readSortCode(text: string): string | undefined {
   const digits = text.replaceAll(/[\s-]/g, '')
   return /^\d{6}$/.test(digits) ? digits : undefined
 }
 
-/** Reads an account number of the United Kingdom. Banks pad those of six and seven digits with zeros at the left (VocaLink, Validating account numbers). */
+/** Reads a British account number. Banks pad six or seven digits with zeros on the left (VocaLink, Validating account numbers). */
 export function readBritishNumber(text: string): string | undefined {
   const digits = text.replaceAll(/[\s-]/g, '')
   return /^\d{6,8}$/.test(digits) ? digits.padStart(8, '0') : undefined
 }
 
-/** Reads an account number of the United States: at most 17 characters (Nacha, DFI Account Number). */
+/** Reads an American account number: at most 17 characters (Nacha, DFI Account Number). */
 export function readAmericanNumber(text: string): string | undefined {
   const number = text.replaceAll(/\s/g, '').toUpperCase()
   return /^[0-9A-Z-]{1,17}$/.test(number) && /\d/.test(number) ? number : undefined
 }
 
-/** The first two digits of routing numbers: the Federal Reserve, thrift institutions, electronic use, travellers' cheques. */
-const routingPrefixes = (prefix: number) =>
+/** Checks the first two digits of a routing number: Federal Reserve, thrift institutions, electronic use, travellers' cheques. */
+const isRoutingPrefix = (prefix: number) =>
   prefix <= 12 || (prefix >= 21 && prefix <= 32) || (prefix >= 61 && prefix <= 72) || prefix === 80
 
 export type RoutingProblem = 'form' | 'prefix' | 'checkDigit'
 
-/** Reports what is wrong with a routing number. Undefined: nothing (ABA Key to Routing Numbers: weights 3, 7 and 1, modulus 10). */
+/** Finds the problem of a routing number; undefined if it is valid (ABA Key to Routing Numbers: weights 3, 7 and 1, modulus 10). */
 export function routingProblem(text: string): RoutingProblem | undefined {
   if (!/^\d{9}$/.test(text)) return 'form'
-  if (text === '000000000' || !routingPrefixes(Number(text.slice(0, 2)))) return 'prefix'
+  if (text === '000000000' || !isRoutingPrefix(Number(text.slice(0, 2)))) return 'prefix'
   const sum = Array.from(text).reduce((total, digit, at) => total + Number(digit) * ([3, 7, 1][at % 3] ?? 1), 0)
   return sum % 10 === 0 ? undefined : 'checkDigit'
 }

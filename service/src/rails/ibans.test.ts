@@ -1,4 +1,4 @@
-/** IBANs against the registry itself: its countries, its example of each, and what its structures refuse. */
+/** IBANs against the registry: its countries, examples and structures. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -35,7 +35,7 @@ const examples = `
   .split(/\s+/)
 const exampleOf = new Map(examples.map((iban) => [iban.slice(0, 2), iban]))
 
-/** An IBAN with right check digits, so that only the structure or a national check can refuse it. */
+/** Builds an IBAN with correct check digits, so that only the structure or a national check can refuse it. */
 function checked(country: string, bban: string): string {
   const digits = Array.from(`${bban}${country}00`, (char) => Number.parseInt(char, 36)).join('')
   return `${country}${String(98n - (BigInt(digits) % 97n)).padStart(2, '0')}${bban}`
@@ -77,7 +77,7 @@ test('a country that is not in the registry, or a territory, has no IBANs', () =
   assert.equal(ibanProblem(''), 'country')
 })
 
-test('a changed digit and two swapped ones are refused', () => {
+test('a changed digit and two swapped digits are refused', () => {
   const places = fc.record({
     iban: fc.constantFrom(...examples),
     at: fc.nat(33),
@@ -96,7 +96,7 @@ test('a changed digit and two swapped ones are refused', () => {
   )
 })
 
-test('letters and digits have their places, whatever the check digits', () => {
+test('letters and digits are checked by position, whatever the check digits', () => {
   for (const country of ['GE', 'IE', 'PK', 'PS', 'VG', 'GB', 'NL']) {
     const bban = exampleOf.get(country)?.slice(4) ?? ''
     assert.equal(ibanProblem(checked(country, bban)), undefined)
@@ -119,7 +119,7 @@ test('letters and digits have their places, whatever the check digits', () => {
   assert.equal(ibanProblem('de89370400440532013000'), 'country')
 })
 
-test('the Italian letter is checked, also of San Marino', () => {
+test('the Italian check letter is verified, also for San Marino', () => {
   for (const country of ['IT', 'SM'])
     for (const letter of 'ABCDEFGHIJKLMNOPQRSTUVWXYZ') {
       const bban = `${letter}${exampleOf.get(country)?.slice(5) ?? ''}`
@@ -130,7 +130,7 @@ test('the Italian letter is checked, also of San Marino', () => {
   assert.equal(ibanProblem(checked('IT', `${italianLetterOf(account)}${account}`)), undefined)
 })
 
-/** Check letters by the published tables of ABI, written out. */
+/** Check letters by the published tables of ABI. */
 function italianLetterOf(text: string): string {
   const odd = 'BAKPLCQDREVOSFTGUHMINJWZYX'
   const sum = Array.from(text).reduce((total, char, at) => {
@@ -171,7 +171,7 @@ test("the British account is that of the registry's example", () => {
   assert.equal(britishAccountOf('DE89370400440532013000'), undefined)
 })
 
-test('a BIC may have digits in front (ISO 9362:2022), has the country of a list, and nothing else', () => {
+test('a BIC may begin with digits (ISO 9362:2022) and must name a listed country', () => {
   for (const bic of ['DEUTDEFF', 'DEUTDEFF500', '1A2BDEFF', '9999DEFFXXX', 'NWBKGB2L', 'AAAAXKPR'])
     assert.equal(isBic(bic), true, bic)
   for (const bic of [
@@ -189,16 +189,16 @@ test('a BIC may have digits in front (ISO 9362:2022), has the country of a list,
     assert.equal(isBic(bic), false, bic)
 })
 
-test('each mistake in an IBAN has a sentence of its own, and every country says how its accounts look', () => {
+test('each mistake in an IBAN has its own message, and every country has an account format', () => {
   const mistakes = {
     '': /^is empty/,
     '370400440532013000': /^begins with a digit, as a national account number/,
-    NWBK60161331926819: /^begins with NW, and no country/,
+    NWBK60161331926819: /^begins with NW, which is not a country with IBANs/,
     'DE89-3704': /^contains "-"/,
     DE8937040044053201300: /^has 21 characters; an IBAN of DE has 22$/,
-    DEAB370400440532013000: /^has no check digits/,
+    DEAB370400440532013000: /^does not have check digits/,
     DE8937040044053201300A: /in the wrong places; after DE and two check digits an IBAN has 18 digits$/,
-    DE88370400440532013000: /^has check digits that do not fit/,
+    DE88370400440532013000: /^has wrong check digits/,
   }
   const sentences = Object.entries(mistakes).map(([text, sentence]) => {
     const mistake = ibanMistake(text) ?? ''
@@ -207,7 +207,7 @@ test('each mistake in an IBAN has a sentence of its own, and every country says 
   })
   assert.equal(new Set(sentences).size, sentences.length)
   assert.equal(ibanMistake('DE89370400440532013000'), undefined)
-  // The check digits fit, and the letter of the Italian account does not.
+  // The check digits are correct; the letter of the Italian account is wrong.
   assert.match(ibanMistake(checked('IT', 'Y0542811101000000123456')) ?? '', /inside the account number of IT/)
   for (const country of ibanCountries) {
     const { length } = ibanMistake(`${country}00`) ?? ''

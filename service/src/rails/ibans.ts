@@ -1,66 +1,59 @@
 /**
- * Pure: which account numbers are IBANs, and which texts are BICs. Structures and national check digits are those of ibantools 4.5.4 (11 April 2026), corrected by
- * release 101 of SWIFT's IBAN Registry, the newest one on 24 November 2026 (docs/decisions/0067-ibans-and-sepa.md).
+ * Validates IBANs and BICs. Structures and national check digits are those of ibantools 4.5.4 (11 April 2026), corrected by
+ * release 101 of SWIFT's IBAN Registry, the newest on 24 November 2026 (docs/decisions/0067-ibans-and-sepa.md). Pure.
  */
 import { countrySpecs } from 'ibantools'
 import type { Rail } from '@partner-payments/wire'
 import { type Currency, isFiat } from '../kernel/index.ts'
 
-// Pure: which accounts SEPA reaches. EPC409-09, "EPC list of SEPA scheme countries": 41 countries, the last one of which is Serbia (22 May
-// 2025; its banks take credit transfers since May 2026). Compared on 24 November 2026 (docs/decisions/0067-ibans-and-sepa.md).
+// The countries of SEPA: 41 by EPC409-09, "EPC list of SEPA scheme countries", the last of which is Serbia (22 May 2025; its
+// banks take credit transfers since May 2026). Compared on 24 November 2026 (docs/decisions/0067-ibans-and-sepa.md).
 
-const countries: ReadonlySet<string> = new Set([
+const sepaCountries: ReadonlySet<string> = new Set([
   // Member states of the European Union.
   ...['AT', 'BE', 'BG', 'CY', 'CZ', 'DE', 'DK', 'EE', 'ES', 'FI', 'FR', 'GR', 'HR', 'HU'],
   ...['IE', 'IT', 'LT', 'LU', 'LV', 'MT', 'NL', 'PL', 'PT', 'RO', 'SE', 'SI', 'SK'],
-  // Other states, and Gibraltar, which has IBANs of its own.
+  // Other states, and Gibraltar, which has its own IBANs.
   ...['AD', 'AL', 'CH', 'GB', 'GI', 'IS', 'LI', 'MC', 'MD', 'ME', 'MK', 'NO', 'RS', 'SM', 'VA'],
 ])
 
-type Territory = { readonly ibansOf: string; readonly inSepa: boolean }
-const of = (ibansOf: string, inSepa: boolean, codes: readonly string[]) =>
-  codes.map((code) => [code, { ibansOf, inSepa }] as const)
+type Territory = { readonly ibanCountry: string; readonly inSepa: boolean }
+const territoriesOf = (ibanCountry: string, inSepa: boolean, codes: readonly string[]) =>
+  codes.map((code) => [code, { ibanCountry, inSepa }] as const)
 
 /**
  * Territories whose banks use the IBANs of another country, and their own country in the BIC (SWIFT, IBAN Registry;
  * EPC409-09).
  */
 const territories: ReadonlyMap<string, Territory> = new Map([
-  ...of('FI', true, ['AX']),
-  ...of('FR', true, ['BL', 'GF', 'GP', 'MF', 'MQ', 'PM', 'RE', 'YT']),
-  ...of('FR', false, ['NC', 'PF', 'TF', 'WF']),
-  ...of('GB', true, ['GG', 'IM', 'JE']),
+  ...territoriesOf('FI', true, ['AX']),
+  ...territoriesOf('FR', true, ['BL', 'GF', 'GP', 'MF', 'MQ', 'PM', 'RE', 'YT']),
+  ...territoriesOf('FR', false, ['NC', 'PF', 'TF', 'WF']),
+  ...territoriesOf('GB', true, ['GG', 'IM', 'JE']),
 ])
 
 export const territoriesWithIbansOf = (country: string): readonly string[] =>
-  [...territories].flatMap(([code, { ibansOf }]) => (ibansOf === country ? [code] : []))
+  [...territories].flatMap(([code, { ibanCountry }]) => (ibanCountry === country ? [code] : []))
 
-/** `account`: an IBAN. `country`: of the account, if no BIC names it. */
-type Place = { readonly account: string; readonly bic: string | null; readonly country?: string }
+/** The location of an account. `account` is an IBAN; `country` is used without a BIC. */
+type AccountLocation = { readonly account: string; readonly bic: string | null; readonly country?: string }
 
-/**
- * Decides by the country of the IBAN and that of the bank: an IBAN of France may belong to a territory outside SEPA.
- */
-function isInSepa({ account, bic, country = account.slice(0, 2) }: Place): boolean {
+/** Decides by the countries of IBAN and bank, because a French IBAN may belong to a territory outside SEPA. */
+function isInSepa({ account, bic, country = account.slice(0, 2) }: AccountLocation): boolean {
   const bank = bic?.slice(4, 6) ?? country
-  return countries.has(account.slice(0, 2)) && (countries.has(bank) || territories.get(bank)?.inSepa === true)
+  return sepaCountries.has(account.slice(0, 2)) && (sepaCountries.has(bank) || territories.get(bank)?.inSepa === true)
 }
 
-/**
- * SEPA carries euro within its area, SWIFT all other bank money, and wallets carry tokens. Without a place, euro goes
- * by SEPA.
- */
-export function railOf(currency: Currency, place: Place | undefined): Rail {
+/** Chooses the rail: SEPA for euro within its area, SWIFT for other bank money, wallets for tokens. Without a location, euro uses SEPA. */
+export function railOf(currency: Currency, place: AccountLocation | undefined): Rail {
   if (!isFiat(currency)) return 'Wallet'
   return currency === 'EUR' && (place === undefined || isInSepa(place)) ? 'Sepa' : 'Swift'
 }
 
-type Spec = (typeof countrySpecs)['DE']
-const specs: Readonly<Record<string, Spec | undefined>> = countrySpecs
+type CountrySpec = (typeof countrySpecs)['DE']
+const specs: Readonly<Record<string, CountrySpec | undefined>> = countrySpecs
 
-/**
- * Countries of the registry that ibantools has without marking them: Burundi, Djibouti, the Falkland Islands, Honduras.
- */
+/** Registered countries that ibantools does not mark as such: Burundi, Djibouti, the Falkland Islands, Honduras. */
 const furtherCountries = ['BI', 'DJ', 'FK', 'HN']
 
 /** The countries whose IBANs are registered. A territory uses the IBANs of its country. */
@@ -70,7 +63,7 @@ export const ibanCountries: ReadonlySet<string> = new Set([
 ])
 
 /** Structures that differ from ibantools: some of its bank codes accept digits, others refuse them. */
-const corrected: Readonly<Record<string, RegExp>> = {
+const correctedStructures: Readonly<Record<string, RegExp>> = {
   BY: /^[A-Z0-9]{4}\d{4}[A-Z0-9]{16}$/,
   DO: /^[A-Z0-9]{4}\d{20}$/,
   GE: /^[A-Z]{2}\d{16}$/,
@@ -81,13 +74,16 @@ const corrected: Readonly<Record<string, RegExp>> = {
   VG: /^[A-Z]{4}\d{16}$/,
 }
 const structures: ReadonlyMap<string, RegExp> = new Map(
-  [...ibanCountries].map((country) => [country, corrected[country] ?? new RegExp(specs[country]?.bban_regexp ?? '')]),
+  [...ibanCountries].map((country) => [
+    country,
+    correctedStructures[country] ?? new RegExp(specs[country]?.bban_regexp ?? ''),
+  ]),
 )
 
-/** Values of `0` to `9`, and of `A` to `Z`, at the odd places of an Italian account (ABI, codice BBAN). */
+/** The values of `0` to `9`, and of `A` to `Z`, at odd positions of an Italian account (ABI, codice BBAN). */
 const oddValues = [1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23]
 
-/** The first letter of the BBAN, the CIN, follows from bank, branch and account. */
+/** Checks the first letter of the BBAN, the CIN, which is computed from bank, branch and account. */
 function hasItalianLetter(bban: string): boolean {
   const sum = Array.from(bban.slice(1)).reduce((total, char, at) => {
     const value = /\d/.test(char) ? Number(char) : char.charCodeAt(0) - 65
@@ -96,17 +92,14 @@ function hasItalianLetter(bban: string): boolean {
   return bban.charCodeAt(0) - 65 === sum % 26
 }
 
-/**
- * The checks of ibantools that other sources confirm. An account of Norway with 00 after its bank code has another
- * check digit.
- */
+/** Checks that replace those of ibantools. A Norwegian account with 00 after its bank code has another check digit. */
 const nationalChecks: Readonly<Record<string, (bban: string) => boolean>> = {
   IT: hasItalianLetter,
   SM: hasItalianLetter,
   NO: (bban) => bban.slice(4, 6) === '00' || specs['NO']?.bban_validation_func?.(bban) === true,
 }
 
-/** ISO 7064, MOD 97-10: letters count as 10 to 35. Check digits are from 02 to 98. */
+/** Checks the check digits, from 02 to 98 (ISO 7064, MOD 97-10). Letters count as 10 to 35. */
 function hasCheckDigits(iban: string): boolean {
   const check = Number(iban.slice(2, 4))
   let rest = 0
@@ -115,7 +108,7 @@ function hasCheckDigits(iban: string): boolean {
   return rest === 1 && check >= 2 && check <= 98
 }
 
-/** The account as payers in the United Kingdom name it. */
+/** The account details that payers in the United Kingdom use. */
 export type BritishAccount = {
   /** Six digits. */
   readonly sortCode: string
@@ -123,11 +116,11 @@ export type BritishAccount = {
   readonly accountNumber: string
 }
 
-/** Reads the British account in an IBAN: bank code (4), sort code (6), account number (8); SWIFT's IBAN Registry. Undefined: another country. */
+/** Reads the British account in an IBAN: bank code (4), sort code (6), account number (8); undefined for other countries. */
 export const britishAccountOf = (iban: string): BritishAccount | undefined =>
   iban.startsWith('GB') ? { sortCode: iban.slice(8, 14), accountNumber: iban.slice(14) } : undefined
 
-/** The key of a bank: its BIC of eight characters, or the country and the bank code of an IBAN. Empty: neither is known. */
+/** Returns the key of a bank: its BIC of eight characters, or country and bank code of the IBAN; empty if both are unknown. */
 export function bankKeyOf(account: string, bic: string): string {
   if (bic !== '') return bic.slice(0, 8)
   const country = account.slice(0, 2)
@@ -136,13 +129,10 @@ export function bankKeyOf(account: string, bic: string): string {
   return `${country}${account.slice(4 + first, 5 + last)}`
 }
 
-/**
- * The reason why a text is not an IBAN: the country has none, the length, the letters and digits, the check digits
- * (also national ones).
- */
+/** The reason why a text is not an IBAN: the country does not have IBANs, or the length, structure or (national) check digits are wrong. */
 export type IbanProblem = 'country' | 'length' | 'structure' | 'checkDigits'
 
-/** Reads the electronic format: without spaces, in capital letters. Undefined: it is an IBAN. */
+/** Finds the problem of an IBAN in electronic format, without spaces and in capitals; undefined if it is valid. */
 export function ibanProblem(text: string): IbanProblem | undefined {
   const country = text.slice(0, 2)
   const structure = structures.get(country)
@@ -157,26 +147,26 @@ export function ibanProblem(text: string): IbanProblem | undefined {
 export const isIban = (text: string): boolean => ibanProblem(text) === undefined
 
 /**
- * ISO 9362:2022: the first four characters may be digits, as in BICFIDec2014Identifier of ISO 20022; ibantools knows only
- * letters there. The country is one of ISO 3166 (or XK, Kosovo).
+ * The first four characters may be digits (ISO 9362:2022, and BICFIDec2014Identifier of ISO 20022); ibantools only allows
+ * letters. The country is one of ISO 3166, or XK for Kosovo.
  */
 const bicForm = /^[A-Z0-9]{4}([A-Z]{2})[A-Z0-9]{2}(?:[A-Z0-9]{3})?$/
 
-/** Whether a text is a BIC, in capital letters. */
+/** Reports whether a text is a BIC in capital letters. */
 export function isBic(text: string): boolean {
   const country = bicForm.exec(text)?.[1]
   return country !== undefined && specs[country] !== undefined
 }
 
 const example = 'for example DE89370400440532013000'
-const digitsOf = (text: string): string =>
+const describeCharacters = (text: string): string =>
   /[0-9]/.test(text) ? (/[A-Z]/.test(text) ? 'letters or digits' : 'digits') : 'letters'
 
-/** The parts of a structure such as `^[A-Z]{4}[0-9]{14}$`, in words. */
-const inWords = (structure: RegExp): string =>
+/** Describes a structure such as `^[A-Z]{4}[0-9]{14}$` in words. */
+const describeStructure = (structure: RegExp): string =>
   Array.from(
     structure.source.matchAll(/(\\d|\[[^\]]+\])\{(\d+)\}/g),
-    ([, chars = '', count = '']) => [chars === '\\d' ? 'digits' : digitsOf(chars), Number(count)] as const,
+    ([, chars = '', count = '']) => [chars === '\\d' ? 'digits' : describeCharacters(chars), Number(count)] as const,
   )
     .reduce<(readonly [string, number])[]>((parts, [kind, count]) => {
       const last = parts.at(-1)
@@ -185,59 +175,59 @@ const inWords = (structure: RegExp): string =>
     .map(([kind, count]) => `${count} ${kind}`)
     .join(', then ')
 
-/** Says of a text that is no IBAN which mistake it has and how an IBAN of its country looks. Undefined: it is an IBAN. */
+/** Describes the mistake in a text and what an IBAN of its country looks like; undefined if it is an IBAN. */
 export function ibanMistake(text: string): string | undefined {
   const country = text.slice(0, 2)
   const chars = specs[country]?.chars
   const foreign = /[^A-Z0-9]/.exec(text)?.[0]
   if (text === '') return `is empty; must be an IBAN, ${example}`
   if (foreign !== undefined)
-    return `contains ${JSON.stringify(foreign)}; an IBAN has only letters and digits, and spaces between them, ${example}`
+    return `contains ${JSON.stringify(foreign)}; an IBAN only has letters, digits and spaces, ${example}`
   if (/^\d/.test(text))
     return `begins with a digit, as a national account number (BBAN) does; an IBAN begins with the country and two check digits, ${example}`
   switch (ibanProblem(text)) {
     case 'country':
-      return `begins with ${country}, and no country with this code has IBANs; compare the first two letters, ${example}`
+      return `begins with ${country}, which is not a country with IBANs; check the first two letters, ${example}`
     case 'length':
       return `has ${text.length} characters; an IBAN of ${country} has ${chars}`
     case 'structure':
       return /^\d\d$/.test(text.slice(2, 4))
-        ? `has letters or digits in the wrong places; after ${country} and two check digits an IBAN has ${inWords(structures.get(country) ?? /^/)}`
-        : `has no check digits; after ${country} an IBAN has two digits, ${example}`
+        ? `has letters or digits in the wrong places; after ${country} and two check digits an IBAN has ${describeStructure(structures.get(country) ?? /^/)}`
+        : `does not have check digits; after ${country} an IBAN has two digits, ${example}`
     case 'checkDigits':
       return hasCheckDigits(text)
         ? `has a wrong check digit inside the account number of ${country}; copy the account number again`
-        : 'has check digits that do not fit; a character is wrong, or two are swapped: copy the IBAN again'
+        : 'has wrong check digits; a character is wrong, or two are swapped: copy the IBAN again'
     case undefined:
       return undefined
   }
 }
 
-/** Pure: the account and the reference of a Swiss QR-bill (sources of the rules: `iso20022/profiles/profiles.ts`). */
+// The account and the reference of a Swiss QR-bill. Sources of the rules: `iso20022/profiles/profiles.ts`.
 
-/** The IID of a QR-IBAN, its characters 5 to 9, is a number from 30000 to 31999. */
+/** Reports whether an IBAN is a QR-IBAN: its IID, characters 5 to 9, is a number from 30000 to 31999. */
 export const isQrIban = (iban: string): boolean => /^(?:CH|LI)\d{2}3[01]\d{3}/.test(iban)
 
-/** The digits of a QR reference without spaces, or undefined: 26 digits and a check digit, modulo 10 recursively. */
-export function qrReferenceOf(text: string | null): string | undefined {
+/** Reads a QR reference: 26 digits and a check digit (modulo 10, recursive). Undefined: the text is not one. */
+export function readQrReference(text: string | null): string | undefined {
   const digits = (text ?? '').replaceAll(/\s/g, '')
   if (!/^\d{27}$/.test(digits)) return undefined
   let carry = 0
-  for (const digit of digits.slice(0, -1)) carry = carries[(carry + Number(digit)) % carries.length] ?? 0
-  return String((carries.length - carry) % carries.length) === digits.at(-1) ? digits : undefined
+  for (const digit of digits.slice(0, -1)) carry = qrCheckTable[(carry + Number(digit)) % qrCheckTable.length] ?? 0
+  return String((qrCheckTable.length - carry) % qrCheckTable.length) === digits.at(-1) ? digits : undefined
 }
-const carries = [0, 9, 4, 6, 8, 2, 7, 1, 3, 5] as const
+const qrCheckTable = [0, 9, 4, 6, 8, 2, 7, 1, 3, 5] as const
 
 /**
- * Reports what is wrong with the reference of a payment to this account. A bill without its reference is returned, and so is its reference at an
- * account of Switzerland or Liechtenstein that is no QR-IBAN. Elsewhere 27 digits are a text like any other.
+ * Finds the mistake in the reference of a payment. Banks return a bill without a QR reference, and a QR reference to an
+ * account of Switzerland or Liechtenstein that is not a QR-IBAN. Elsewhere 27 digits are ordinary text.
  */
 export function qrMistake(account: string, reference: string | null): 'missing' | 'misplaced' | undefined {
-  const isReference = qrReferenceOf(reference) !== undefined
+  const isReference = readQrReference(reference) !== undefined
   if (isQrIban(account)) return isReference ? undefined : 'missing'
   return isReference && /^(?:CH|LI)\d{2}/.test(account) ? 'misplaced' : undefined
 }
 export const qrMistakes = {
-  missing: 'must be the QR reference of the bill, 27 digits with a right check digit, because the account is a QR-IBAN',
-  misplaced: 'is a QR reference, which only a QR-IBAN takes: give the account of the bill, or another reference',
+  missing: 'must be the QR reference of the bill, 27 digits with a valid check digit, because the account is a QR-IBAN',
+  misplaced: 'is a QR reference, which requires a QR-IBAN: use the account of the bill, or another reference',
 } as const

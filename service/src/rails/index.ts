@@ -1,20 +1,21 @@
 /**
- * Rails: the port that every bank or chain connector implements, the rules that choose a payment's connector, and the facts
- * about IBANs, SEPA and the TARGET calendar that modules and connectors share.
+ * Rails: the port of bank and chain connectors, the rules that choose a payment's connector, and IBANs, SEPA and calendars,
+ * which modules and connectors share.
  *
- * Every connector guarantees: `instruct` is idempotent by the instruction's id, `find` reports whether an instruction arrived, and the
- * bank repeats a notification until it is acknowledged. The connectors are edges (`connectors/`), which modules do not load. A new
- * connector: docs/guides/connectors.md.
+ * Every connector guarantees: `instruct` is idempotent by the instruction's id, `find` reports whether an instruction
+ * arrived, and the bank repeats a notification until it is acknowledged. The connectors are edges (`banks`, `chains/evm`),
+ * which modules do not load. How to write one: docs/guides/connectors.md.
  *
- * Tables of the connectors: rails.sandbox_* (bank and simulated chain), rails.internal_transfers, rails.chain_*, rails.iso_* (file-based banks).
+ * Tables of the connectors: rails.sandbox_* (bank and simulated chain), rails.internal_transfers, rails.chain_*,
+ * rails.iso_* (file-based banks).
  */
 export {
   addressProblem,
-  checksummed,
+  checksumAddress,
   zeroAddress,
   type ChainNetwork,
   type ChainSimulator,
-  type Received,
+  type WalletView,
   type Tokens,
 } from './chain.ts'
 export {
@@ -22,7 +23,7 @@ export {
   type BankFileFacts,
   type BankFiles,
   bankFileFilters,
-  type BankFilesWanted,
+  type BankFilesQuery,
   type FileEntry,
   type FilePayment,
   type FileRecall,
@@ -31,7 +32,7 @@ export {
 export {
   type BankSimulator,
   type BankStep,
-  type PayerFacts,
+  type SimulatedPayer,
   type Acknowledgement,
   type BankNotification,
   type CallOptions,
@@ -48,7 +49,7 @@ export {
   type InstructionKey,
   type InstructionOutcome,
   type Money,
-  type Oddity,
+  type BankOddity,
   type PayeeResult,
   type PayerOrigin,
   type RecallOutcome,
@@ -59,7 +60,7 @@ export {
   type ConnectorState,
   createConnectorHealth,
 } from './port.ts'
-export { bankTextCharsMax, bankTextOf, withBankText } from './bank-text.ts'
+export { bankTextCharsMax, joinBankTexts, withBankText } from './bank-text.ts'
 export {
   type BankBooks,
   type BankEntry,
@@ -76,21 +77,21 @@ export {
   isRepetition,
   isSameStatement,
   missingByNumber,
-  type Numbering,
-  numberings,
+  type StatementNumbering,
+  statementNumberings,
   numberStep,
-  pageIdOf,
-  pageNumberOf,
+  formatPageId,
+  readPageNumber,
   type Versions,
 } from './books.ts'
 export {
   type Calendar,
-  dayOf,
+  bankDay,
   isOpenFor,
   isTargetDay,
   lastListedOn,
   nextWindow,
-  openFrom,
+  earliestSubmission,
   valueDateOf,
 } from './calendar.ts'
 
@@ -139,7 +140,7 @@ export {
   isQrIban,
   qrMistake,
   qrMistakes,
-  qrReferenceOf,
+  readQrReference,
   railOf,
   territoriesWithIbansOf,
 } from './ibans.ts'

@@ -1,18 +1,18 @@
 /**
- * Pure: the data of the payer that travels with a payment. Regulation (EU) 2023/1113, articles 4 to 8, and EBA/GL/2024/11
- * (docs/decisions/0137-the-payer-stands-in-the-file.md).
+ * Checks the payer data of payments: Regulation (EU) 2023/1113, articles 4 to 8, and EBA/GL/2024/11
+ * (docs/decisions/0137-the-payer-stands-in-the-file.md). Pure.
  */
 import { currencies, type Currency, type Minor } from '../kernel/index.ts'
 import type { IncomingDebtor } from './port.ts'
 import { domesticCountryOf, readDomestic } from './domestic.ts'
 
-/** A payer as a bank is told of it. Null: it is not known. */
+/** The payer data that a bank gets. Null fields are unknown. */
 export type PayerData = {
   readonly isPerson: boolean
   readonly name: string | null
-  /** The IBAN that this service has issued. */
+  /** The IBAN issued by this service. */
   readonly account: string | null
-  /** The number by which this service knows it: the `serviceId`, or the id of the partner. */
+  /** The `serviceId` of the customer, or the id of the partner. */
   readonly customerNumber: string
   readonly address: {
     readonly lines: readonly string[]
@@ -21,22 +21,22 @@ export type PayerData = {
     /** ISO 3166-1 alpha-2. */
     readonly country: string | null
   }
-  /** The number of an official document of a person, or of a company in its register. */
+  /** The number of a person's official document, or a company's registration number. */
   readonly documentNumber: string | null
   readonly lei: string | null
 }
 
-/** Member states of the European Economic Area: the regulation is of EEA relevance. */
-const area: ReadonlySet<string> = new Set([
+/** The European Economic Area, in which the regulation applies. */
+const eeaCountries: ReadonlySet<string> = new Set([
   ...['AT', 'BE', 'BG', 'CY', 'CZ', 'DE', 'DK', 'EE', 'ES', 'FI', 'FR', 'GR', 'HR', 'HU'],
   ...['IE', 'IT', 'LT', 'LU', 'LV', 'MT', 'NL', 'PL', 'PT', 'RO', 'SE', 'SI', 'SK'],
   ...['IS', 'LI', 'NO'],
-  // Territories of member states with banks whose BICs have a country of their own (TFEU, articles 349 and 355).
+  // Territories of member states whose banks have another country code in the BIC (TFEU, articles 349 and 355).
   ...['AX', 'GF', 'GP', 'MF', 'MQ', 'RE', 'YT'],
 ])
 
-/** The country of a bank: that of its BIC, or of the account. Undefined: neither is known. */
-const bankCountryOf = (account: string, bic: string | null): string | undefined => {
+/** Returns the country of a bank, by its BIC or else the account; undefined if both are unknown. */
+const bankCountry = (account: string, bic: string | null): string | undefined => {
   const domestic = readDomestic(account)
   const code = bic?.slice(4, 6) || (domestic === undefined ? account.slice(0, 2) : domesticCountryOf(domestic))
   return /^[A-Z]{2}$/.test(code) ? code : undefined
@@ -44,39 +44,39 @@ const bankCountryOf = (account: string, bic: string | null): string | undefined 
 
 export type PayerRegion = 'inside' | 'outside'
 
-/** An unknown bank counts as outside. */
+/** Returns whether a bank is in the EEA. An unknown bank counts as outside. */
 export const payerRegionOf = (account: string, bic: string | null): PayerRegion =>
-  area.has(bankCountryOf(account, bic) ?? '') ? 'inside' : 'outside'
+  eeaCountries.has(bankCountry(account, bic) ?? '') ? 'inside' : 'outside'
 
-/** Article 6(2): a transfer that does not exceed this needs names and accounts only. Only amounts in euro can be compared with it. */
+/** Up to this amount a transfer only needs names and accounts (article 6(2)). Other currencies than euro count as above it. */
 const smallMax: Minor = 1_000n * 10n ** BigInt(currencies.EUR.digits)
 type Transfer = { readonly region: PayerRegion; readonly currency: Currency; readonly amount: Minor }
-const isWhole = ({ region, currency, amount }: Transfer): boolean =>
+const needsFullData = ({ region, currency, amount }: Transfer): boolean =>
   region === 'outside' && (currency !== 'EUR' || amount > smallMax)
 
 type PayerField = 'name' | 'account' | 'address' | 'document'
 
 /**
- * Returns what a payment to a bank lacks. Inside the area: the account (article 5); the schemes ask for a name as well. Outside: the
- * name, and above 1,000 euros an address with its country, and the number of an official document of a person. A customer
- * number is always there, and it stands for the account of a payer without an IBAN.
+ * Lists the missing payer fields of an outgoing payment. Inside the EEA: the name, which the schemes require. Outside: the
+ * name, and above 1,000 euros an address with country, and a person's document number. The customer number replaces a
+ * missing account.
  */
 export function payerLacks(payer: PayerData, transfer: Transfer): readonly PayerField[] {
   const { name, address, documentNumber, isPerson } = payer
   const isAddressed = address.town !== null && address.country !== null
   const lacks: readonly (PayerField | false)[] = [
     name === null && 'name',
-    isWhole(transfer) && !isAddressed && 'address',
-    isWhole(transfer) && isPerson && documentNumber === null && 'document',
+    needsFullData(transfer) && !isAddressed && 'address',
+    needsFullData(transfer) && isPerson && documentNumber === null && 'document',
   ]
   return lacks.filter((field) => field !== false)
 }
 
-/** Words that stand in the place of a name (EBA/GL/2024/11: obviously meaningless information is missing information). */
-const fillers =
+/** Placeholders instead of a name. Obviously meaningless information counts as missing (EBA/GL/2024/11). */
+const placeholderName =
   /^(?:not ?(?:provided|available|applicable|given|known)|n ?\/? ?a|none|null|nil|no ?name|unknown|unbekannt|inconnu|desconocido|sconosciuto|onbekend|(?:our |a |the |my |one of our )?(?:customer|client|kunde|auftraggeber|payer|sender|remitter|ordering customer)s?|test|tbd|anonymous)$/
 
-/** Reports whether a name means no person: no two letters, one sign repeated, letters of a keyboard's row, or a word for a missing name. */
+/** Reports whether a name is meaningless: fewer than two letters, one repeated letter, a keyboard row, or a placeholder. */
 function isMeaninglessName(name: string): boolean {
   const plain = name
     .normalize('NFKC')
@@ -91,13 +91,13 @@ function isMeaninglessName(name: string): boolean {
     ['qwertyuiop', 'qwertzuiop', 'azertyuiop', 'asdfghjkl'].some(
       (row) => letters.length > 3 && row.startsWith(letters),
     ) ||
-    fillers.test(plain)
+    placeholderName.test(plain)
   )
 }
 
 /**
- * Returns what an incoming payment lacks about its payer. Inside the area: the account, and the name that the schemes ask for. Outside:
- * the same, and above 1,000 euros an address or another identification.
+ * Lists the missing payer fields of an incoming payment. Inside the EEA: the account, and the name, which the schemes
+ * require. Outside: also, above 1,000 euros, an address or another identification.
  */
 export function debtorLacks(
   { name, account, bic, address, identification }: IncomingDebtor,
@@ -108,7 +108,7 @@ export function debtorLacks(
   const lacks: readonly (PayerField | false)[] = [
     isMeaninglessName(name) && 'name',
     account.trim() === '' && 'account',
-    isWhole({ region, currency, amount }) && !isIdentified && 'address',
+    needsFullData({ region, currency, amount }) && !isIdentified && 'address',
   ]
   return lacks.filter((field) => field !== false)
 }

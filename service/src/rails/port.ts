@@ -1,4 +1,4 @@
-/** The port of a bank or chain connector, in ISO 20022 terms: instruction (pain.001), acknowledgement (pain.002), notification (camt.054). */
+/** The port of bank and chain connectors, in terms of ISO 20022: instruction (pain.001), acknowledgement (pain.002), notification (camt.054). */
 import type { AccountType, DepositOutcome, ErrorKey, PayeeAddress, PaymentMethod } from '@partner-payments/wire'
 import type { Clock, Currency, Minor } from '../kernel/index.ts'
 import type { Sql, Tx } from '../postgres/index.ts'
@@ -8,31 +8,31 @@ export type Instruction = {
   readonly partnerId: string
   /** Globally unique; the same at every attempt. */
   readonly id: string
-  /** Max35Text; travels with the payment to the beneficiary's bank. */
+  /** Max35Text. The beneficiary's bank receives it. */
   readonly endToEndId: string
   readonly amount: Minor
   readonly currency: Currency
   readonly creditorName: string
   readonly creditorAccount: string
   readonly creditorBic: string | null
-  /** The type of an American account. Absent or null: it is not known. */
+  /** The type of an American account. Absent or null: unknown. */
   readonly creditorAccountType?: AccountType | null
-  /** The address of the payee. Null: the payee has none. Absent: there is no beneficiary that could have one, and none is required. */
+  /** The payee's address. Null: unknown. Absent: the payment does not have a beneficiary, and does not require an address. */
   readonly creditorAddress?: PayeeAddress | null
   readonly remittance: string | null
   /** The outcome that a simulation requests. Only the sandbox bank reads it. */
   readonly simulatedOutcome: string | null
-  /** The customer of the payment, for connectors that need its data. Null: the partner itself. */
+  /** The customer of the payment. Null: the partner itself. */
   readonly customerId?: string | null
   readonly beneficiaryId?: string | null
-  /** The reference of the payment's transaction. Absent: the money of a case is returned. */
+  /** The reference of the payment's transaction. Absent for the return of a case's money. */
   readonly reference?: string
 }
 
 /**
- * Accepted: on a blockchain with the hash of the transaction. `notBefore`: the connector keeps the instruction and has not handed it to the
- * bank; it is asked again (`find`) at that time. Refused: `details` is a sentence for the partner, `reasonCode` the bank's own code
- * (ISO 20022 ExternalStatusReason1Code), and `bankText` its own words.
+ * The bank's answer. `transactionHash`: on a blockchain. `notBefore`: the bank does not have the instruction yet, and the
+ * worker calls `find` at that time. `details`: a sentence for the partner. `reasonCode`: ISO 20022
+ * ExternalStatusReason1Code.
  */
 export type Acknowledgement =
   | { readonly accepted: true; readonly transactionHash?: string; readonly notBefore?: Date }
@@ -43,7 +43,7 @@ export type Acknowledgement =
       readonly reasonCode: string | null
     } & BankText)
 
-/** `unknown`: the bank may have the instruction or not. It is asked (`find`) before the instruction is sent again. */
+/** `unknown`: the bank may have the instruction. The worker calls `find` before it submits the instruction again. */
 export type InstructionOutcome = Acknowledgement | 'unknown'
 
 export type WaitingPayment = Pick<Instruction, 'amount' | 'currency' | 'creditorName' | 'simulatedOutcome'>
@@ -54,9 +54,9 @@ export type ForecastPayment = Pick<
 >
 
 /**
- * A forecast of a payment. `cutOffAt`: until then it is executed on `valueDate`; null: there is none. `submitsAt`: when
- * the bank may have it. `valueDate`, `arrivesOn`: YYYY-MM-DD, the day on which the bank executes it, and the last one
- * on which the money arrives; null: not known.
+ * A forecast of a payment. `cutOffAt`: the last time for execution on `valueDate`; null if there is no cut-off.
+ * `submitsAt`: when the bank can get it. `valueDate`: the execution day. `arrivesOn`: the latest day of arrival; null if
+ * unknown. Days are YYYY-MM-DD.
  */
 export type Forecast =
   | {
@@ -77,125 +77,124 @@ export type IncomingDebtor = {
   readonly name: string
   readonly countryCode: string
   readonly address: string | null
-  /** Birth data or ids of the payer, as one text. Absent: the bank gives none. */
+  /** Birth data or ids of the payer, as one text. Absent if the bank reports none. */
   readonly identification?: string
-  /** The name of who really pays, on whose behalf the named debtor pays (UltmtDbtr). Absent: the debtor itself. */
+  /** The party on whose behalf the debtor pays (UltmtDbtr). Absent: the debtor itself. */
   readonly onBehalfOf?: string
 }
 
 /** The origin of a payment: the payer's address, and the country of the chosen bank. */
 export type PayerOrigin = { readonly ipAddress: string; readonly countryCode: string | null }
 
-/** The result of a bank's verification of the payee. `unchecked`: the bank of the payee gave no result. */
+/** The result of a bank's verification of payee. `unchecked`: the payee's bank did not return a result. */
 export type PayeeResult = 'match' | 'close_match' | 'no_match' | 'unchecked'
 
-/** The bank's own words about a reason (`bankTextOf`), in its language. Absent or null: it gave none. */
+/** The bank's text about a reason, in its language, cleaned by `joinBankTexts`. Absent or null if there is none. */
 type BankText = { readonly bankText?: string | null }
 
-/** The money that the bank booked. Absent: the bank does not say, and the instructed money is assumed. */
-type Reported = { readonly money?: Money }
+/** The money that the bank booked. Absent: the instructed money is assumed. */
+type ReportedMoney = { readonly money?: Money }
 export type Money = { readonly currency: Currency; readonly amount: Minor }
 
 /**
- * Money that has arrived on one of our accounts. Its `subjectId` is the connector's id of this credit, the same at each
- * repetition: from the bank's entry reference, or from block, transaction and log on a blockchain.
+ * Money that has arrived on one of our accounts. The `subjectId` of its notification is the connector's id of the credit,
+ * which stays the same when the notification is repeated.
  */
 export type Credit = {
-  /** The account that was credited: an IBAN without spaces, or the address of a wallet. */
+  /** The credited account: an IBAN without spaces, or a wallet address. */
   readonly account: string
   readonly money: Money
   readonly debtor: IncomingDebtor
   readonly remittance: string | null
   readonly endToEndId: string | null
   /**
-   * The creditor references (ISO 11649) that the message may name, the surest first: each list counts alone if one of it is known.
-   * Absent: they are read from the texts above. Empty: no text of the message may choose the owner of the money.
+   * Candidates for the creditor reference (ISO 11649), in lists, the surest first; the first list with a known reference
+   * counts. Absent: they are read from the texts above. Empty: texts must not choose the owner of the money.
    */
   readonly creditorReferences?: readonly (readonly string[])[]
   /** Set on a blockchain. */
   readonly transactionHash?: string
-  /** How the money came. Absent: by the usual method of the currency. */
+  /** The payment method. Absent: the usual method of the currency. */
   readonly method?: PaymentMethod
-  /** The reference of the payer's transaction, of the partner whom the notification names. Set on a transfer inside. */
+  /** The reference of the payer's transaction, for an internal transfer. */
   readonly originatingReference?: string
 }
 
 /**
- * A message that the bank sends asynchronously. `id` is the bank's, and the same at each repetition. `subjectId` is the id of
- * the instruction, of the deposit or of the credit; one that we do not know opens a case, in the ledger of `partnerId` (`operatorPartnerId`
- * if the connector cannot tell whose money it is).
+ * An asynchronous message of the bank. `id` stays the same when the message is repeated. `subjectId`: the id of the
+ * instruction, deposit or credit; an unknown id opens a case in the ledger of `partnerId`, which is `operatorPartnerId` if
+ * the owner of the money is unknown.
  */
 export type BankNotification = { readonly partnerId: string; readonly id: string; readonly subjectId: string } & (
-  | ({ readonly kind: 'payout.settled'; readonly transactionHash?: string } & Reported)
+  | ({ readonly kind: 'payout.settled'; readonly transactionHash?: string } & ReportedMoney)
   | ({
       readonly kind: 'payout.rejected' | 'payout.returned'
       readonly errorKey: ErrorKey
       readonly details: string
       readonly reasonCode: string | null
-    } & Reported &
+    } & ReportedMoney &
       BankText)
-  /** The bank has compared the payee's name with its account. The payment goes on, or another report ends it. */
+  /** The bank has compared the payee's name with the account. The payment continues unless another report ends it. */
   | ({ readonly kind: 'payout.payee_checked'; readonly payee: PayeeResult } & BankText)
   | { readonly kind: 'deposit.initiated'; readonly payer?: PayerOrigin }
   | { readonly kind: 'deposit.submitted' }
-  | ({ readonly kind: 'deposit.settled' } & Reported)
+  | ({ readonly kind: 'deposit.settled' } & ReportedMoney)
   | { readonly kind: 'deposit.accepted'; readonly debtor: IncomingDebtor }
   | ({ readonly kind: 'deposit.failed'; readonly details: string; readonly reasonCode: string | null } & BankText)
   | ({ readonly kind: 'credit.booked' } & Credit)
-  /** The money of a credit is gone: the bank cancelled its booking, or the blockchain dropped the block. `subjectId`: the credit. */
+  /** The bank cancelled the booking of a credit, or the blockchain dropped its block. `subjectId`: the credit. */
   | { readonly kind: 'credit.reversed'; readonly money: Money; readonly details: string }
   | ({ readonly kind: 'debit.booked' } & Debit)
-  /** The answer to a recall, which is the subject. Money that comes back by it is reported as `payout.returned`. */
+  /** The answer to a recall, which is the subject. Returned money is reported as `payout.returned`. */
   | ({
       readonly kind: 'recall.answered'
       readonly instructionId: string
       readonly accepted: boolean
       readonly reasonCode: string | null
     } & BankText)
-  /** A message of the bank is inconsistent, and moved no money. `details`: a sentence for the operator. */
-  | { readonly kind: 'oddity'; readonly what: Oddity; readonly details: string }
+  /** An inconsistency in the bank's messages, which did not move money. `details`: a sentence for the operator. */
+  | { readonly kind: 'oddity'; readonly what: BankOddity; readonly details: string }
 )
 
-/** A recall: a request to take back a settled payment (camt.055). */
+/** A recall: a request to return a settled payment (camt.055). */
 export type RecallRequest = InstructionKey & {
   /** The id of the payment. `id` is that of the recall, the same at every attempt. */
   readonly instructionId: string
   /** ISO 20022, ExternalCancellationReason1Code. */
   readonly reason: string
   readonly details: string | null
-  /** The party that asked. */
+  /** The party that requested the recall. */
   readonly requestedBy: string
 }
 
 /**
- * Taken: the bank has the request, and answers by a notification. `notBefore`: the connector keeps the request and has not handed it to
- * the bank; it is asked again at that time. `unknown`: the same request is made again.
+ * `taken`: the bank answers the recall in a notification. `notBefore`: the bank does not have the recall yet, and the
+ * worker asks again at that time. `unknown`: the worker repeats the same request.
  */
 export type RecallOutcome =
   | { readonly taken: true; readonly notBefore?: Date }
   | { readonly taken: false; readonly details: string; readonly reasonCode: string | null }
   | 'unknown'
 
-/** Money that left an account of ours, and that no instruction explains. A person decides what it was. */
+/** Money that left our account without an instruction. A person decides what it was. */
 export type Debit = {
   readonly why: DebitReason
   readonly account: string
   readonly money: Money
   readonly details: string
 }
-/** `bank_fee`: the bank's charges. `doubled`: it executed an instruction again. `unknown_debit`: unexplained. */
+/** `bank_fee`: charges of the bank. `doubled`: the bank executed an instruction twice. `unknown_debit`: unexplained. */
 export type DebitReason = 'bank_fee' | 'doubled' | 'unknown_debit'
 
 /**
  * `file_unreadable`: not a message, or incomplete. `file_refused`: the bank refused a whole file of ours.
- * `message_differs`: a known message id with other contents. `statement_gap`, `statement_overlap`: the numbers or
- * balances of statements do not join. `sum_differs`: control sums, counts or balances of a message do not fit its
- * entries. `payment_missing`: the bank reports nothing about an instruction for too long. `foreign_currency`: an entry
- * in a currency that is not carried. `entry_unclear`: an entry that cannot be split. `announced_missing`: the statement
- * of the day lacks an announced entry. `payee_mismatch`: the bank has checked payees, and names do not match.
- * `recall_letter`: a recall that people send by a letter.
+ * `message_differs`: a known message id with other contents. `statement_gap`, `statement_overlap`: statement numbers or
+ * balances are not consecutive. `sum_differs`: sums, counts or balances of a message do not match its entries.
+ * `payment_missing`: the bank has not reported a payment in time. `foreign_currency`: an entry in an unsupported currency.
+ * `entry_unclear`: an entry that cannot be split or matched. `announced_missing`: the statement omits an announced entry.
+ * `payee_mismatch`: names of payees do not match. `recall_letter`: a recall to be sent by letter.
  */
-export type Oddity =
+export type BankOddity =
   | 'file_unreadable'
   | 'file_refused'
   | 'message_differs'
@@ -209,70 +208,65 @@ export type Oddity =
   | 'payee_mismatch'
   | 'recall_letter'
 
-/** The limits of a connector's bank. The settlement worker observes them. */
+/** The limits of a connector, which the settlement worker observes. */
 export type ConnectorLimits = {
   /** Instructions per call, which a bank receives as one message. */
   readonly instructionsPerCallMax: number
   /** Concurrent calls with instructions. */
   readonly callsMax: number
-  /** The time after which a call is abandoned: its outcome is unknown. At most `callTimeoutMsMax`. */
+  /** The time after which a call is abandoned with an unknown outcome. At most `callTimeoutMsMax`. */
   readonly callTimeoutMs: number
 }
 
-/** The time limit of a call. A connector closes its connection then, so that a hanging call holds nothing. */
+/** The signal that ends a call. The connector then closes its connection, so that a hanging call leaves nothing open. */
 export type CallOptions = { readonly signal: AbortSignal }
 
 /**
- * Every connector passes the conformance kit (`conformance/`), which states the guarantees as tests. A method that throws
- * leaves the outcome of the whole call unknown; Unreachable is the error for a bank that does not answer.
+ * Every connector passes the conformance kit (`banks/conformance`), which checks the guarantees. If a method throws, the
+ * outcome of the whole call is unknown. Unreachable is the error for a bank that does not answer.
  */
 export type Connector = {
   /** `sandbox`, or a bank's name: lower-case letters, digits, hyphens. Its settlement account in the ledger is `settlement.<id>`. */
   readonly id: string
   readonly limits: ConnectorLimits
-  /** Forecasts a payment that is submitted at this time. A computation: it asks no bank, and promises nothing. */
+  /** Forecasts a payment submitted at this time, without calling the bank. The forecast is not binding. */
   readonly forecast: (payment: ForecastPayment, at: Date) => Forecast
-  /** How long a new payout waits before its first attempt, so that it can be cancelled. Only the sandbox bank makes payouts wait. */
+  /** Returns how long a new payout waits before its first attempt, so that it can be cancelled. Only for the sandbox bank. */
   readonly waitMsOf?: (payment: WaitingPayment) => number
   /**
-   * Says that the files name the customer as the payer. `require`: a payout whose customer lacks what the law asks for is refused before it is
-   * accepted; `send`: the bank gets what there is.
+   * Set if the files name the customer as the payer. `require`: payouts without the payer data that the law requires are
+   * refused. `send`: the bank gets the available data.
    */
   readonly payerData?: 'send' | 'require' | undefined
-  /** Submits instructions and answers one outcome for each, in order. An instruction whose id the bank has is not executed again. */
+  /** Submits instructions and returns one outcome for each, in order. The bank does not execute an id twice. */
   readonly instruct: (
     instructions: readonly Instruction[],
     options?: CallOptions,
   ) => Promise<readonly InstructionOutcome[]>
-  /**
-   * The acknowledgements of instructions that an earlier call may have submitted, in order. Undefined: the bank does not have
-   * the instruction.
-   */
+  /** Finds the acknowledgements of earlier instructions, in order. Undefined: the bank does not have the instruction. */
   readonly find: (
     keys: readonly InstructionKey[],
     options?: CallOptions,
   ) => Promise<readonly (Acknowledgement | undefined)[]>
-  /** Asks for a settled payment. A request whose id the bank has is not made again. Absent: the bank takes no recalls. */
+  /** Recalls a settled payment, idempotently by id. Absent: the bank does not take recalls. */
   readonly recall?: (request: RecallRequest, options?: CallOptions) => Promise<RecallOutcome>
-  /** Reads unacknowledged notifications, oldest first. Returns the same ones until they are acknowledged. */
+  /** Reads notifications, oldest first. Returns the same notifications until they are acknowledged. */
   readonly notifications: (notificationsMax: number, options?: CallOptions) => Promise<readonly BankNotification[]>
-  /** Idempotent. If it throws, the bank repeats the notifications. */
+  /** Acknowledges notifications. Idempotent. If it throws, the bank repeats them. */
   readonly acknowledge: (notifications: readonly BankNotification[], options?: CallOptions) => Promise<void>
   /**
-   * Reads when the next notification is due (`Job.due`), for a connector whose notifications are rows of this database. Absent: the worker
-   * asks `notifications` ten times a second.
+   * Reads when the next notification is due (`Job.due`), if notifications are rows of this database. Absent: the worker
+   * calls `notifications` ten times a second.
    */
   readonly notificationsDue?: (after: Date) => Sql
-  /** The time since which the oldest notification is unacknowledged; null: none is due. Only for metrics. */
+  /** Reads since when the oldest notification is unacknowledged; null if none is due. For metrics. */
   readonly oldestNotification: (now: Date) => Promise<Date | null>
 }
 
-/** Shorter than the lease of a claim, so that a call is known to have failed before another worker asks the bank. */
+/** Shorter than the lease of a claim, so that a call has ended before another worker asks the bank. */
 export const callTimeoutMsMax = 10_000
 
-// Ends a wait at its signal, for connectors whose records are in this database. The database has its own time limit,
-// which is longer than their caller waits.
-
+/** Stops waiting when the signal aborts, for connectors whose records are in this database, whose own time limit is longer. */
 export async function untilAborted<T>(work: Promise<T>, options?: CallOptions): Promise<T> {
   if (options === undefined) return work
   const { signal } = options
@@ -287,15 +281,15 @@ export async function untilAborted<T>(work: Promise<T>, options?: CallOptions): 
   }
 }
 
-// The interface of the simulated bank, as simulations and the checkout page of a sandbox drive it.
+// The interface of the simulated bank, as simulations and the checkout page of a sandbox control it.
 
-/** A step of a payment that a payer makes at the bank, which the bank reports. */
+/** A step of a payer at the bank, which the bank reports. */
 export type BankStep = 'initiate' | 'submit' | 'accept' | 'settle' | 'fail'
 
-export type PayerFacts = {
+export type SimulatedPayer = {
   readonly name: string
   readonly ipAddress: string
-  /** Country of the bank. */
+  /** The country of the bank. */
   readonly countryCode: string
   readonly money: Money
 }
@@ -305,21 +299,18 @@ export type BankSimulator = {
   readonly stepMs: number
   /** The countries whose banks a payer can choose. */
   readonly countries: readonly string[]
-  /** An account under the payer's name, at the bank of the country. */
-  readonly debtorOf: (payer: Pick<PayerFacts, 'name' | 'countryCode'>) => IncomingDebtor
+  /** Returns an account in the payer's name at a bank of the country. */
+  readonly debtorOf: (payer: Pick<SimulatedPayer, 'name' | 'countryCode'>) => IncomingDebtor
   /** Schedules the notifications of a simulated deposit, in the transaction that opens it. */
   readonly scheduleDeposit: (
     tx: Tx,
     deposit: InstructionKey & { readonly money: Money; readonly outcome: DepositOutcome },
   ) => Promise<void>
-  /**
-   * Schedules the notifications of a payer's steps, the first one due at once, in the transaction that records the
-   * payer's action.
-   */
-  readonly scheduleSteps: (tx: Tx, deposit: InstructionKey, steps: readonly BankStep[], payer: PayerFacts) => void
-  /** Money arrives on an account at this bank. `creditId`: the bank's id of it, a UUID. It reports the credit one step later. */
+  /** Schedules the notifications of a payer's steps in the transaction that records the action. The first is due at once. */
+  readonly scheduleSteps: (tx: Tx, deposit: InstructionKey, steps: readonly BankStep[], payer: SimulatedPayer) => void
+  /** Credits an account at this bank, which reports the credit one step later. `creditId`: the bank's id, a UUID. */
   readonly sendCredit: (tx: Tx, partnerId: string, creditId: string, credit: Credit) => void
-  /** The bank takes a credit back. */
+  /** Reverses a credit. */
   readonly reverseCredit: (
     tx: Tx,
     partnerId: string,
@@ -328,21 +319,21 @@ export type BankSimulator = {
   ) => void
 }
 
-// The health of connectors in this process, in memory: the workers report the results of their calls to it.
+// The health of connectors in this process, in memory. The workers report the results of their calls.
 
 export type ConnectorState = {
-  /** The time since which this process has watched. */
+  /** When this process started to observe the connector. */
   readonly since: Date
-  /** The last exchange that the bank answered, or whose file it took or gave. Null: none yet. */
+  /** The last successful exchange with the bank. Null: none yet. */
   readonly answeredAt: Date | null
   readonly failedAt: Date | null
-  /** Exchanges that failed one after the other since the last that did not. */
+  /** The number of failures since the last success. */
   readonly failures: number
-  /** The reason of the last failure, in the words of the error. Null: it did not. */
+  /** The error text of the last failure. Null after a success. */
   readonly problem: string | null
-  /** The breaker holds payouts back. */
+  /** True while the breaker keeps payouts from being submitted. */
   readonly heldBack: boolean
-  /** Payouts between their claim and the answer of the bank. */
+  /** The number of payouts between their claim and the bank's answer. */
   readonly inFlight: number
 }
 

@@ -13,7 +13,7 @@ import {
   readSortCode,
   routingProblem,
 } from './domestic.ts'
-import { bankTextCharsMax, bankTextOf, withBankText } from './bank-text.ts'
+import { bankTextCharsMax, joinBankTexts, withBankText } from './bank-text.ts'
 import { commonNames, countriesWithNames } from '../screening/corpus/common-names.ts'
 import {
   addressText,
@@ -44,7 +44,7 @@ test('the first rule that matches decides, and without one RAIL does', () => {
   assert.equal(createChooseConnector([], null)({ partnerId, ...swift }), undefined)
 })
 
-test('a chain carries tokens only, and a bank none', () => {
+test('chains support tokens only, and banks support none', () => {
   const choose = createChooseConnector(
     read(`${partnerId}=sandbox, USDC=evm-8453, EURC=none, Wallet/EUR=evm-1`),
     'sandbox',
@@ -115,7 +115,7 @@ test('a territory is reached by what its bank or its country says, not by the IB
   assert.equal(railFor('FR', 'BNPAFRPP', 'NC'), 'Sepa', 'the bank is in France')
 })
 
-test('the text of an account is read back, and no other text is one', () => {
+test('the text of an account is parsed back, and other texts are refused', () => {
   for (const account of [
     { system: 'GBDSC', sortCode: '200000', accountNumber: '55779911' },
     { system: 'USABA', routingNumber: '021000021', accountNumber: '12-3456789A' },
@@ -149,7 +149,7 @@ test('sort codes and account numbers are read as people write them', () => {
   for (const text of ['', 'abc', '123456789012345678', '12/3']) assert.equal(readAmericanNumber(text), undefined)
 })
 
-test('routing numbers of banks are right, and one that is copied wrongly is not', () => {
+test('valid routing numbers pass, and mistyped ones are refused', () => {
   // JPMorgan Chase, Bank of America, Citibank, Wells Fargo, the Federal Reserve Bank of New York, TD Bank, the Treasury.
   const banks = ['021000021', '026009593', '021000089', '121000248', '021001208', '031201360', '000000518']
   assert.deepEqual(
@@ -168,44 +168,44 @@ test('routing numbers of banks are right, and one that is copied wrongly is not'
   )
 })
 
-test('the words of a bank are one plain line, in their own characters', () => {
+test('a bank text becomes one plain line in its own script', () => {
   assert.equal(
-    bankTextOf(['Town and country of the creditor', 'are required for this destination']),
+    joinBankTexts(['Town and country of the creditor', 'are required for this destination']),
     'Town and country of the creditor are required for this destination',
   )
   assert.equal(
-    bankTextOf(['Prüfung: Konto\t“gesperrt”\r\nрахунок 口座 حساب']),
+    joinBankTexts(['Prüfung: Konto\t“gesperrt”\r\nрахунок 口座 حساب']),
     'Prüfung: Konto “gesperrt” рахунок 口座 حساب',
   )
 })
 
 test('control characters, direction marks and markup are left out', () => {
-  assert.equal(bankTextOf(['\u202eabc\u2066\u200b\u0000d\u2028e\ufeff']), 'abc d e')
-  assert.equal(bankTextOf(['<script>alert(1)</script>Account <b>closed</b><!-- x -->']), 'alert(1) Account closed')
-  assert.equal(bankTextOf(['amount < 5 and > 3, <<i>b>']), 'amount ‹ 5 and › 3, ‹ b›')
+  assert.equal(joinBankTexts(['\u202eabc\u2066\u200b\u0000d\u2028e\ufeff']), 'abc d e')
+  assert.equal(joinBankTexts(['<script>alert(1)</script>Account <b>closed</b><!-- x -->']), 'alert(1) Account closed')
+  assert.equal(joinBankTexts(['amount < 5 and > 3, <<i>b>']), 'amount ‹ 5 and › 3, ‹ b›')
 })
 
-test('a bank that says nothing has no words', () => {
+test('an empty bank text is null', () => {
   for (const texts of [[], [''], [' \n'], ['NOTPROVIDED'], ['not provided'], ['N/A'], ['-'], ['\u200b'], ['0000']])
-    assert.equal(bankTextOf(texts), null, JSON.stringify(texts))
+    assert.equal(joinBankTexts(texts), null, JSON.stringify(texts))
   assert.equal(withBankText('It failed.', null), 'It failed.')
 })
 
-test('a long text is cut between characters, and says so', () => {
-  const cut = bankTextOf(['😀'.repeat(bankTextCharsMax + 1)]) ?? ''
+test('a long text is cut between characters and marked', () => {
+  const cut = joinBankTexts(['😀'.repeat(bankTextCharsMax + 1)]) ?? ''
   assert.equal(Array.from(cut).length, bankTextCharsMax)
   assert.ok(cut.endsWith('😀…'))
-  assert.equal(bankTextOf(['a'.repeat(bankTextCharsMax)]), 'a'.repeat(bankTextCharsMax))
+  assert.equal(joinBankTexts(['a'.repeat(bankTextCharsMax)]), 'a'.repeat(bankTextCharsMax))
 })
 
-test('whatever a bank sends is bounded, and stays as it is when it is read again', () => {
+test('any bank text is bounded, and cleaning it again changes nothing', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ unit: 'binary', maxLength: 400 }), { maxLength: 3 }), (texts) => {
-      const text = bankTextOf(texts)
+      const text = joinBankTexts(texts)
       if (text === null) return
       assert.ok(Array.from(text).length <= bankTextCharsMax)
       assert.doesNotMatch(text, /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}<>]|^\s|\s$/u)
-      assert.equal(bankTextOf([text]), text)
+      assert.equal(joinBankTexts([text]), text)
     }),
   )
 })
@@ -218,7 +218,7 @@ suite('data of payers', () => {
   }
   const address = { ...person.address, town: 'Berlin', country: 'DE' }
 
-  test('where a bank is follows from its BIC, or from the account, and an unknown one is outside', () => {
+  test('the region of a bank follows from its BIC or account; an unknown bank is outside', () => {
     const inside = [
       ['NL91ABNA0417164300', null],
       ['IS140159260076545510730339', null],
@@ -241,7 +241,7 @@ suite('data of payers', () => {
     assert.equal(bankKeyOf('123', ''), '')
   })
 
-  test('a payment inside needs a name, one outside above 1,000 euros an address and the document of a person', () => {
+  test('a payment inside needs a name; one outside, above 1,000 euros, an address and a document', () => {
     const lacks = (
       payer: PayerData,
       region: 'inside' | 'outside',
@@ -259,7 +259,7 @@ suite('data of payers', () => {
     assert.deepEqual(lacks({ ...person, isPerson: false, address }, 'outside'), [])
   })
 
-  test('words and signs that stand in the place of a name count as no name, and names of twelve countries as names', () => {
+  test('placeholders do not count as names, and names of twelve countries do', () => {
     const debtor = { account: 'NL91ABNA0417164300', bic: '', countryCode: 'NL', address: null }
     const lacks = (name: string) => debtorLacks({ ...debtor, name }, { currency: 'EUR', amount: 1n })
     const fillers = ['', ' ', '-', '...', 'X', 'XXXXX', 'xxx xxx', '0000', 'N/A', 'n.a.', 'NOTPROVIDED', 'Not provided']
@@ -319,7 +319,7 @@ suite('requirements', () => {
     }
   })
 
-  test('a payee abroad needs a city and a country from 14 November 2026 on, and one within SEPA never', () => {
+  test('a payee abroad needs city and country from 14 November 2026; one within SEPA never does', () => {
     assert.deepEqual(fieldsOf(american, '2026-11-13'), [])
     assert.deepEqual(
       lackingOf(american, '2026-11-13').map(({ field, from }) => [field, from]),
@@ -338,7 +338,7 @@ suite('requirements', () => {
     assert.deepEqual(fieldsOf({ ...german, account: 'CH9300762011623852957', country: 'CH' }, '2026-11-29'), [])
   })
 
-  test('an account outside SEPA needs a BIC, one at a bank of two profiles also in other currencies, and a domestic account none', () => {
+  test('an account outside SEPA needs a BIC (with two profiles also in other currencies); a domestic account does not', () => {
     const saudi = { ...german, account: 'SA0380000000608010167519', country: 'SA', address }
     assert.deepEqual(fieldsOf(saudi, '2020-01-01'), ['bic'])
     assert.deepEqual(fieldsOf({ ...saudi, bic: 'RJHISARI' }, '2026-11-29'), [])
@@ -361,7 +361,7 @@ suite('requirements', () => {
     )
   })
 
-  test('the list of a corridor has what holds and what begins later, each once, and tokens need nothing', () => {
+  test('a corridor lists current and later requirements once each, and tokens have none', () => {
     const listed = (corridor: Parameters<typeof requirementsOf>[0], day: string) =>
       requirementsOf(corridor, day).map(({ party, field, rule, from }) => [party, field, rule, from].join(' ').trim())
     const dollars = listed({ currency: 'USD', rail: 'Swift', country: 'US' }, '2026-11-29')
@@ -388,7 +388,7 @@ suite('requirements', () => {
     assert.deepEqual(listed({ currency: 'USDC', rail: 'Wallet', country: 'US' }, '2026-11-29'), [])
   })
 
-  test('what is lacking is said with its day and its source, and an address is one line', () => {
+  test('a missing field is described with its day and source, and an address is one line', () => {
     assert.match(
       lackingText(lackingOf(american, '2026-11-29')),
       /^address\.city and address\.country from 2026-11-14 \(SWIFT CBPR\+/,

@@ -1,29 +1,26 @@
-/** Pure: the ids of connectors, and which one carries a payment. */
+/** The ids of connectors, and the choice of a payment's connector. Pure. */
 import type { Rail } from '@partner-payments/wire'
 import type { Currency } from '../kernel/index.ts'
 
-/** The conditions of a rule; an absent one matches every payment. */
+/** The conditions of a rule. An absent condition matches every payment. */
 export type ConnectorRule = {
   readonly partnerId?: string
   readonly rail?: Rail
   readonly currency?: Currency
-  /** Null: no connector carries these payments. */
+  /** Null: these payments are not supported. */
   readonly connector: string | null
 }
 
 export type RoutedPayment = { readonly partnerId: string; readonly rail: Rail; readonly currency: Currency }
 
-/** The id of the connector that carries the payment; undefined: none does. */
+/** Returns the id of the payment's connector; undefined if there is none. */
 export type ChooseConnector = (payment: RoutedPayment) => string | undefined
 
-/**
- * A chain carries tokens only, and a bank none: a rule for a partner's payments to its bank does not apply to its
- * tokens.
- */
-const carries = (connector: string | null, { rail }: RoutedPayment): boolean =>
+/** Chains only support tokens, and banks do not: a rule that names a bank does not apply to tokens. */
+const canCarry = (connector: string | null, { rail }: RoutedPayment): boolean =>
   connector === null || isChainConnectorId(connector) === (rail === 'Wallet')
 
-/** The first rule that matches decides; without one, `fallback` does, and for tokens `chainFallback`. */
+/** Chooses the connector of the first matching rule, or else `fallback`, or for tokens `chainFallback`. */
 export const createChooseConnector =
   (
     rules: readonly ConnectorRule[],
@@ -36,19 +33,18 @@ export const createChooseConnector =
         (partnerId ?? payment.partnerId) === payment.partnerId &&
         (rail ?? payment.rail) === payment.rail &&
         (currency ?? payment.currency) === payment.currency &&
-        carries(connector, payment),
+        canCarry(connector, payment),
     )
     const otherwise = payment.rail === 'Wallet' ? chainFallback(payment.currency) : fallback
     return (rule === undefined ? otherwise : rule.connector) ?? undefined
   }
 
-/** The ids of connectors: the settings that choose a payment's connector know their format. */
 export const sandboxConnectorId = 'sandbox'
-/** The connector of payouts to an account of this service. No setting can choose it. */
+/** The connector of payouts to accounts of this installation. Settings cannot choose it. */
 export const internalConnectorId = 'internal'
 export const simulatedChainConnectorId = 'sandbox-chain'
 
-/** The connector of a file-based bank: `iso20022`, or `iso20022-<name>`. */
+/** Formats the connector id of a file-based bank: `iso20022`, or `iso20022-<name>`. */
 export const isoConnectorId = (name: string | undefined): string =>
   name === undefined ? 'iso20022' : `iso20022-${name}`
 const isoConnectorForm = /^iso20022(?:-[a-z0-9][a-z0-9-]{0,39})?$/

@@ -7,7 +7,7 @@ const connectorIds = ['sandbox', 'none'] as const
 
 const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/
 
-/** One part of a rule: a rail, a currency or the id of a partner. */
+/** Reads one part of a rule: a rail, a currency or a partner id. */
 function readPart(part: string): Omit<ConnectorRule, 'connector'> {
   const rail = transactions.rails.find((name) => name === part)
   if (rail !== undefined) return { rail: rail satisfies Rail }
@@ -37,13 +37,13 @@ export const railsSettings = {
   PAYOUT_ATTEMPTS_MAX: {
     default: '300',
     description:
-      'Attempts to submit a payout to a bank that does not answer. Then it fails as `BankUnreachable`, if the bank does not have it. 300 attempts take about a day',
+      'Attempts to submit a payout to a bank that does not answer. Then the payout fails as `BankUnreachable` if the bank does not have it. 300 attempts take about a day',
     read: integer(1, 10_000, 300),
   },
   RAIL: {
     default: 'sandbox; none in production',
     description:
-      '`sandbox`, `none`, or a bank of ISO20022_BANKS (`iso20022`, `iso20022-<name>`): the bank connector that carries payouts for which no rule of RAIL_RULES matches',
+      'The bank connector of payouts that do not match a rule of RAIL_RULES: `sandbox`, `none`, or a bank of ISO20022_BANKS (`iso20022`, `iso20022-<name>`)',
     read: (value: string | undefined, mode: Mode): string =>
       value !== undefined && isIsoConnectorId(value)
         ? value
@@ -52,7 +52,7 @@ export const railsSettings = {
   RAIL_RULES: {
     default: '',
     description:
-      'Which connector carries which payouts: rules separated by commas, the first that matches decides. A rule names a rail, a currency, a partner id, or several of them joined by `/`, then `=` and a connector: `Swift/USD=none`. A payout keeps the connector with which it was accepted; a bank connector that neither RAIL nor a rule names does not run, so let its payouts end first. Only a chain carries tokens (`Wallet/USDC=evm-8453`), and it carries nothing else; without a rule it is the only chain that has the token, and in a sandbox the simulated one',
+      'The connectors of payouts: rules separated by commas; the first matching rule decides. A rule is a rail, a currency, a partner id, or several of them joined by `/`, then `=` and a connector: `Swift/USD=none`. A payout keeps the connector with which it was accepted. A bank connector that neither RAIL nor a rule names does not run, so let its payouts end first. Tokens need a chain (`Wallet/USDC=evm-8453`), which does not support other currencies. Without a rule, tokens use the only chain with the token, or in a sandbox the simulated chain',
     read: (value: string | undefined): readonly ConnectorRule[] =>
       value === undefined || value.trim() === '' ? [] : value.split(',').map((rule) => readRule(rule.trim())),
   },

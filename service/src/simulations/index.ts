@@ -1,7 +1,7 @@
 /**
- * Simulations: deposits and withdrawals on request, and events on the simulated chain, in the sandbox only. They use
- * the same modules, the same bank and the same chain connector as real traffic. Outside the sandbox the gateway answers
- * 404 for the whole group. Owns no tables.
+ * Simulations: deposits, withdrawals and events of the simulated chain, in the sandbox only. They use the same modules,
+ * bank and chain connector as real traffic. Outside the sandbox the gateway returns 404 for the whole group. The module
+ * does not own tables.
  */
 export { simulationsRoutes } from './routes.ts'
 export { type Simulations, createSimulations } from './service.ts'

@@ -4,7 +4,7 @@ import { type Answer, type Handlers } from '../kernel/api/index.ts'
 import type { Idempotency } from '../idempotency/index.ts'
 import { writeAmount } from '../kernel/index.ts'
 import { sessionOf } from '../checkout/index.ts'
-import type { Simulated, Simulations } from './service.ts'
+import type { SimulatedTransaction, Simulations } from './service.ts'
 
 export function simulationsRoutes(simulations: Simulations, idempotency: Idempotency): Handlers<'simulations'> {
   return {
@@ -46,7 +46,12 @@ export function simulationsRoutes(simulations: Simulations, idempotency: Idempot
 }
 
 /** The status is always `Pending`: the bank runs the steps asynchronously. */
-function toAnswer({ reference, amount, currency, replayed }: Simulated): Answer<ResponseOf<'simulateDeposit'>> {
+function toAnswer({
+  reference,
+  amount,
+  currency,
+  replayed,
+}: SimulatedTransaction): Answer<ResponseOf<'simulateDeposit'>> {
   return {
     body: { reference, status: 'Pending', amount: writeAmount(amount, currency), currency },
     headers: {

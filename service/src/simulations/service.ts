@@ -39,7 +39,7 @@ import type { Accounts } from '../accounts/index.ts'
 import type { Deposits } from '../deposits/index.ts'
 import type { Payouts } from '../payouts/index.ts'
 
-export type Simulated = {
+export type SimulatedTransaction = {
   readonly reference: string
   readonly amount: Minor
   readonly currency: Currency
@@ -50,9 +50,13 @@ export type Simulations = ChainSimulations &
   CreditSimulations &
   EventSimulations & {
     /** Refuses: validation_failed, not_found (customerId), currency_not_supported, idempotency_key_reused, request_in_progress. */
-    readonly deposit: (caller: Caller, body: BodyOf<'simulateDeposit'>, ip: string) => Promise<Simulated>
-    /** Refuses as `Payouts.create` does. */
-    readonly withdrawal: (caller: Caller, body: BodyOf<'simulateWithdrawal'>, ip: string) => Promise<Simulated>
+    readonly deposit: (caller: Caller, body: BodyOf<'simulateDeposit'>, ip: string) => Promise<SimulatedTransaction>
+    /** Simulates a withdrawal. Refuses like `Payouts.create`. */
+    readonly withdrawal: (
+      caller: Caller,
+      body: BodyOf<'simulateWithdrawal'>,
+      ip: string,
+    ) => Promise<SimulatedTransaction>
     /** Refuses: not_found, validation_failed, checkout_session_not_open, currency_not_supported. */
     readonly checkout: (
       caller: Caller,
@@ -63,11 +67,11 @@ export type Simulations = ChainSimulations &
     ) => Promise<Session>
     /** Sets rates for every partner of the sandbox. Refuses: validation_failed, currency_not_supported, fx_rates_unavailable. */
     readonly fxRates: (body: BodyOf<'simulateFxRates'>) => Promise<ResponseOf<'simulateFxRates'>>
-    /** Verifies the described request with the credential of the caller. Refuses: not_found (revoked meanwhile). */
+    /** Verifies the described request with the credential of the caller. Refuses: not_found (the credential was revoked). */
     readonly diagnose: (caller: Caller, body: BodyOf<'diagnoseSignature'>) => Promise<ResponseOf<'diagnoseSignature'>>
   }
 
-/** Far longer than all steps of the bank take, so that a funded deposit does not expire. */
+/** Much longer than the steps of the bank, so that a funded deposit does not expire. */
 const fundedDepositExpiryMs = dayMs
 
 export function createSimulations(deps: SimulationsDeps): Simulations {
@@ -107,24 +111,24 @@ export function createSimulations(deps: SimulationsDeps): Simulations {
     },
     checkout: ({ partnerId }, id, body, ip, tx) => deps.checkout.simulate(partnerId, id, body, ip, tx),
     ...createCredits(deps),
-    event: createSamples(deps),
-    fxRates: createRatesByHand(deps),
+    event: createSampleEvents(deps),
+    fxRates: createFxRates(deps),
     ...createChainSimulations(deps),
     diagnose: createSignatureDebugger(deps),
   }
 }
 
-// Samples of events, which are delivered like real ones.
+// Sample events, which are delivered like real ones.
 
 type EventSimulations = {
-  /** Appends a sample of an event. */
+  /** Appends a sample event. */
   readonly event: (caller: Caller, body: BodyOf<'simulateEvent'>, tx?: Tx) => Promise<ResponseOf<'simulateEvent'>>
 }
 
-/** 60 random bits, so that samples do not share a reference, by which deliveries are ordered. */
+/** 60 random bits, so that sample events do not share a reference, which orders deliveries. */
 const referenceRandomChars = 12
 
-function createSamples({ db, clock, access, eventOutbox }: SimulationsDeps): EventSimulations['event'] {
+function createSampleEvents({ db, clock, access, eventOutbox }: SimulationsDeps): EventSimulations['event'] {
   return async ({ partnerId }, { eventType }, outerTx) => {
     assert(isEventName(eventType), 'checked with the request')
     const type: EventName = eventType
@@ -138,29 +142,29 @@ function createSamples({ db, clock, access, eventOutbox }: SimulationsDeps): Eve
   }
 }
 
-// Rates of the sandbox that are set by hand: reads the request and writes the answer.
+// Manual exchange rates of the sandbox.
 
-function createRatesByHand({ rates }: { readonly rates: Pick<Rates, 'setByHand'> }) {
+function createFxRates({ rates }: { readonly rates: Pick<Rates, 'setByHand'> }) {
   return async (body: BodyOf<'simulateFxRates'>): Promise<ResponseOf<'simulateFxRates'>> => {
-    const { asOf, stopped, byHand } = await rates.setByHand(readChange(body))
+    const { asOf, stopped, byHand } = await rates.setByHand(readRateChange(body))
     const setByHand = Object.entries(byHand).map(([currency, rate]) => ({ currency, rate: rawNumber(rateText(rate)) }))
     return { asOf: asOf.toISOString(), stale: stopped, setByHand }
   }
 }
 
-const required = (pointer: string) =>
-  refuseField({ pointer, code: 'required', message: 'is required: give base and quote together' })
+const pairRequired = (pointer: string) =>
+  refuseField({ pointer, code: 'required', message: 'is required: send base and quote together' })
 
-/** Refuses: validation_failed, currency_not_supported. */
-function readChange({ base, quote, rate, stale }: BodyOf<'simulateFxRates'>): ByHand {
+/** Reads a change of rates. Refuses: validation_failed, currency_not_supported. */
+function readRateChange({ base, quote, rate, stale }: BodyOf<'simulateFxRates'>): ByHand {
   const stopped = stale === undefined ? {} : { stopped: stale }
   if (base === undefined && quote === undefined && rate === undefined) {
     if (stale === undefined)
-      throw refuseField({ pointer: '', code: 'required', message: 'give a rate, or stale, or both' })
+      throw refuseField({ pointer: '', code: 'required', message: 'the body is empty: send a rate, stale, or both' })
     return stopped
   }
-  if (base === undefined) throw required('/base')
-  if (quote === undefined) throw required('/quote')
+  if (base === undefined) throw pairRequired('/base')
+  if (quote === undefined) throw pairRequired('/quote')
   const pair = { base: readCurrency(base, '/base'), quote: readCurrency(quote, '/quote') }
   if (pair.base === pair.quote)
     throw refuseField({ pointer: '/quote', code: 'invalid_value', message: 'must differ from base' })
@@ -183,7 +187,7 @@ type CreditSimulations = {
   readonly reverseCredit: (caller: Caller, creditId: string) => Promise<void>
 }
 
-/** A valid IBAN and BIC, and no real person. */
+/** A fictitious payer with a valid IBAN and BIC. */
 const payer = { account: 'DE89370400440532013000', bic: 'COBADEFFXXX', countryCode: 'DE', address: null } as const
 
 function createCredits({ db, bank, accounts, deposits }: SimulationsDeps): CreditSimulations {
@@ -214,9 +218,9 @@ function createCredits({ db, bank, accounts, deposits }: SimulationsDeps): Credi
   }
 }
 
-// The signature debugger: says what is wrong with a signed request that a partner describes.
+// The signature debugger: explains the mistakes in a signed request that a partner describes.
 
-type Described = BodyOf<'diagnoseSignature'>
+type DescribedRequest = BodyOf<'diagnoseSignature'>
 
 function createSignatureDebugger(deps: {
   readonly access: Pick<Access, 'credentialOf'>
@@ -226,7 +230,7 @@ function createSignatureDebugger(deps: {
 }) {
   const { access, clock, windowSeconds, publicUrl } = deps
 
-  const headerMistakes = ({ timestamp, nonce }: Described): readonly SignatureMistake[] => {
+  const headerMistakes = ({ timestamp, nonce }: DescribedRequest): readonly SignatureMistake[] => {
     const ageMs = clock.now().getTime() - Number(timestamp) * secondMs
     const isLate = Math.abs(ageMs) > windowSeconds * secondMs
     return [
@@ -235,9 +239,9 @@ function createSignatureDebugger(deps: {
     ]
   }
 
-  return async (caller: Caller, described: Described): Promise<ResponseOf<'diagnoseSignature'>> => {
+  return async (caller: Caller, described: DescribedRequest): Promise<ResponseOf<'diagnoseSignature'>> => {
     const { apiSecret, publicKey } = await access.credentialOf(caller)
-    const { origin, path, query } = targetOf(described)
+    const { origin, path, query } = splitTarget(described)
     const { method, timestamp, nonce, signature, canonicalString: given } = described
     const body = Buffer.from(described.body ?? '', 'utf8')
     const signed = { method, path, query, timestamp, nonce, signature, body, canonicalString: given ?? undefined }
@@ -251,8 +255,8 @@ function createSignatureDebugger(deps: {
   }
 }
 
-/** A partner may describe the path as a target with query, or as a URL. */
-function targetOf({ path, query }: Described) {
+/** Splits the described path, which may be a URL or have a query. */
+function splitTarget({ path, query }: DescribedRequest) {
   const origin = /^https?:\/\/[^/?#]+/i.exec(path)?.[0] ?? ''
   const target = path.slice(origin.length)
   const at = target.indexOf('?')
@@ -282,7 +286,7 @@ function createChainSimulations(deps: {
   readonly wallets: Pick<Wallets, 'get'>
 }): ChainSimulations {
   const { wallets } = deps
-  const chainOf = (): ChainSimulator => {
+  const requireChain = (): ChainSimulator => {
     if (deps.simulatedChain === undefined) throw notFound('simulated chain')
     return deps.simulatedChain
   }
@@ -296,16 +300,16 @@ function createChainSimulations(deps: {
         throw refuseField({
           pointer: '/from',
           code: 'invalid_format',
-          message: 'must be an EVM address: 0x and 40 hexadecimal digits, capitals as in its check sum',
+          message: 'must be an EVM address: 0x and 40 hexadecimal digits, with capitals as in its checksum',
         })
       const transfer = { partnerId, currency, amount, from, to, confirmations }
-      return { transactionHash: await chainOf().sendTokens(transfer, tx) }
+      return { transactionHash: await requireChain().sendTokens(transfer, tx) }
     },
     reorganisation: async (partnerId, depth) => {
-      const { head, vanished } = await chainOf().reorganise(partnerId, depth)
+      const { head, vanished } = await requireChain().reorganise(partnerId, depth)
       return { head, vanished: [...vanished] }
     },
-    blocks: async (count) => ({ head: await chainOf().makeBlocks(count) }),
+    blocks: async (count) => ({ head: await requireChain().makeBlocks(count) }),
   }
 }
 
@@ -332,5 +336,5 @@ type SimulationsDeps = {
 
 /** Refuses: currency_not_supported. */
 function requireSandboxCurrency(currency: Currency): void {
-  if (!isFiat(currency)) throw new Refusal('currency_not_supported', `The sandbox bank holds no ${currency}.`)
+  if (!isFiat(currency)) throw new Refusal('currency_not_supported', `The sandbox bank does not support ${currency}.`)
 }

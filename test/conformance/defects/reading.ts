@@ -1,9 +1,9 @@
-/** Defects of `find` and of the notifications, each as a wrapper of a connector that has none. */
+/** Defects of `find` and of notifications, each as a wrapper of a correct connector. */
 import { newId } from '../../../service/src/kernel/index.ts'
 import type { BankNotification, Connector } from '../../../service/src/rails/index.ts'
 import type { Defect } from './defect.ts'
 
-/** Changes what the service reads. */
+/** Changes the notifications that the service reads. */
 const reading =
   (change: (notifications: readonly BankNotification[]) => readonly BankNotification[]) =>
   (connector: Connector): Connector => ({
@@ -25,7 +25,7 @@ const enquiryDefects: readonly Defect[] = [
     says: /Expected values to be strictly deep-equal/,
   },
   {
-    title: 'under the id of another partner',
+    title: 'the instruction of another partner',
     defect: 'looks for the id alone',
     wrap: (connector) => {
       const partnerOf = new Map<string, string>()
@@ -58,7 +58,7 @@ const enquiryDefects: readonly Defect[] = [
 
 const notificationDefects: readonly Defect[] = [
   {
-    title: 'payments that end differently',
+    title: 'each outcome of a payment',
     defect: 'takes a return for a rejection',
     wrap: reading((notifications) =>
       notifications.map((each) => (each.kind === 'payout.returned' ? { ...each, kind: 'payout.rejected' } : each)),
@@ -66,13 +66,13 @@ const notificationDefects: readonly Defect[] = [
     says: /Expected values to be strictly deep-equal/,
   },
   {
-    title: 'repeated with the same ids',
+    title: 'repeat with the same ids',
     defect: 'makes a new id for each reading',
     wrap: reading((notifications) => notifications.map((each) => ({ ...each, id: `${each.id}0${newId()}` }))),
-    says: /a second reading is the same|still there/,
+    says: /a second read returns the same|do not come again/,
   },
   {
-    title: 'acknowledging some leaves the others',
+    title: 'an acknowledgement removes only',
     defect: 'acknowledges everything up to the newest one',
     wrap: (connector) => ({
       ...connector,
@@ -86,7 +86,7 @@ const notificationDefects: readonly Defect[] = [
     says: /Expected values to be strictly deep-equal/,
   },
   {
-    title: 'a reading has as many notifications',
+    title: 'up to the limit',
     defect: 'reads one answer of the bank and not the next',
     wrap: reading((notifications) => notifications.slice(0, 20)),
     says: /50 notifications of these instructions/,
@@ -95,7 +95,7 @@ const notificationDefects: readonly Defect[] = [
     title: 'sends each notification twice',
     defect: 'passes on what the bank sends twice',
     wrap: reading((notifications) => notifications.flatMap((each) => [each, each])),
-    says: /its ids are unique/,
+    says: /have unique ids/,
   },
   {
     title: 'sends the newest notification first',
@@ -106,7 +106,7 @@ const notificationDefects: readonly Defect[] = [
         ...connector,
         notifications: async (max, options) => {
           const read = await connector.notifications(max, options)
-          // The bank changes its order after the readings without disorder.
+          // The order changes only after the reads that expect order.
           readings += read.length > 0 ? 1 : 0
           return readings > 2 ? read.toReversed() : read
         },
@@ -115,7 +115,7 @@ const notificationDefects: readonly Defect[] = [
     says: /Expected values to be strictly deep-equal/,
   },
   {
-    title: 'a notification that comes late',
+    title: 'a late notification',
     defect: 'remembers the newest notification and reads what follows',
     wrap: (connector) => {
       let newest = 0

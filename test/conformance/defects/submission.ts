@@ -1,11 +1,11 @@
-/** Defects of `instruct`, and of calls to a bank that is away, each as a wrapper of a connector that has none. */
+/** Defects of `instruct`, and of calls to an unreachable bank, each as a wrapper of a correct connector. */
 import { newId } from '../../../service/src/kernel/index.ts'
 import type { Connector, Instruction } from '../../../service/src/rails/index.ts'
 import type { Defect } from './defect.ts'
 
 const accepted = { accepted: true } as const
 
-/** Changes what the bank receives. */
+/** Changes the instructions that the bank receives. */
 const sending =
   (change: (instruction: Instruction) => Instruction) =>
   (connector: Connector): Connector => ({
@@ -13,7 +13,7 @@ const sending =
     instruct: (instructions, options) => connector.instruct(instructions.map(change), options),
   })
 
-/** The bank gets another reference the second time, and takes the instruction for a new one. */
+/** The bank gets another reference the second time, and treats the instruction as new. */
 const forgetful = (connector: Connector, sent = new Set<string>()): Connector => ({
   ...connector,
   instruct: (instructions, options) =>
@@ -26,7 +26,7 @@ const forgetful = (connector: Connector, sent = new Set<string>()): Connector =>
       options,
     ),
 })
-/** What was sent before a restart as well. */
+/** Instructions sent so far, also before a restart. */
 const sentEver = new Set<string>()
 
 const cents = (amount: bigint) => Math.trunc((Number(amount) / 100) * 100)
@@ -79,7 +79,7 @@ const submissionDefects: readonly Defect[] = [
     says: /the bank executed the instruction 2 times/,
   },
   {
-    title: 'repeated after a restart',
+    title: 'an instruction repeated after a restart',
     defect: 'gives a repetition another reference',
     wrap: (connector) => forgetful(connector, sentEver),
     says: /the bank executed the instruction 2 times/,
@@ -99,7 +99,7 @@ const submissionDefects: readonly Defect[] = [
     says: /the details are a sentence/,
   },
   {
-    title: 'a batch that the bank takes in part',
+    title: 'a partly accepted batch',
     defect: 'leaves out what the bank did not answer',
     wrap: (connector) => ({
       ...connector,
@@ -112,7 +112,7 @@ const submissionDefects: readonly Defect[] = [
     says: /the outcomes stand in the order of the instructions/,
   },
   {
-    title: 'as many full calls at once',
+    title: 'concurrent full calls',
     defect: 'sends no more than forty instructions of a call',
     wrap: (connector) => ({
       ...connector,
@@ -137,7 +137,7 @@ const submissionDefects: readonly Defect[] = [
   },
 ]
 
-/** Answers `answer` where the connector throws. */
+/** Returns `answer` where the connector throws. */
 const hiding = (hidden: Partial<Record<'instruct' | 'find' | 'notifications' | 'acknowledge', true>>) =>
   function wrap(connector: Connector): Connector {
     return {
@@ -179,7 +179,7 @@ const outageDefects: readonly Defect[] = [
     says: /the bank has the instruction/,
   },
   {
-    title: 'after a lost answer an enquiry',
+    title: 'after a lost answer',
     defect: 'submits again under another reference by itself',
     wrap: (connector) => ({
       ...connector,
@@ -217,37 +217,37 @@ const outageDefects: readonly Defect[] = [
     says: /the bank has the instruction/,
   },
   {
-    title: 'after an error of a bank that took the call',
+    title: 'after an error of a bank that executed the call',
     defect: 'takes an error of the bank for a refusal',
     wrap: refusingErrors,
     says: /the bank executed the instruction 1 times/,
   },
   {
-    title: 'an enquiry that gets no answer throws',
+    title: 'find throws if the bank does not answer',
     defect: 'answers that the bank has nothing when it did not ask it',
     wrap: hiding({ find: true }),
-    says: /an enquiry without an answer throws/,
+    says: /find throws without an answer/,
   },
   {
-    title: 'a reading or acknowledgement that gets no answer',
+    title: 'a read or acknowledgement without an answer',
     defect: 'reads nothing when the bank does not answer',
     wrap: hiding({ notifications: true }),
-    says: /a reading without an answer throws/,
+    says: /a read without an answer throws/,
   },
   {
-    title: 'a reading or acknowledgement that gets no answer',
+    title: 'a read or acknowledgement without an answer',
     defect: 'hides that an acknowledgement was lost',
     wrap: hiding({ acknowledge: true }),
     says: /an acknowledgement without an answer throws/,
   },
   {
-    title: 'a call to a bank that hangs',
+    title: 'a hanging call',
     defect: 'ignores the signal',
     wrap: (connector) => ({ ...connector, instruct: (instructions) => connector.instruct(instructions) }),
     says: /instruct, after its signal aborted, did not end within 1000 ms/,
   },
   {
-    title: 'a call to a bank that hangs',
+    title: 'a hanging call',
     defect: 'stops waiting and leaves the connection open',
     wrap: (connector) => ({
       ...connector,

@@ -10,7 +10,7 @@ import { newId, present, secondMs } from '../../kernel/index.ts'
 import {
   type Acknowledgement,
   type BankNotification,
-  bankTextOf,
+  joinBankTexts,
   type CallOptions,
   type Connector,
   type Instruction,
@@ -19,11 +19,11 @@ import {
 } from '../../rails/index.ts'
 import type { Ability, Behaviour, Harness, OpenConnector } from './harness.ts'
 
-/** More than a check leaves at the bank. */
+/** More notifications than any check leaves at the bank. */
 export const manyNotifications = 5000
 const notificationMsMaxDefault = 5 * secondMs
 const pollMs = 10
-/** How long a call may still take after its signal was aborted. */
+/** The time within which a call must end after its signal was aborted. */
 export const afterTimeoutMs = secondMs
 const roundsMax = 50
 
@@ -40,11 +40,11 @@ type Reason = {
 
 export type Context = {
   readonly harness: Harness
-  /** The open connector. After `restart` it is another one. */
+  /** The open connector. `restart` replaces it. */
   readonly connector: () => Connector
   readonly restart: () => Promise<void>
   readonly instruction: (behaviour?: Behaviour, fields?: Partial<Instruction>) => Instruction
-  /** One valid outcome for each instruction; all are `unknown` if the connector, by default the open one, throws Unreachable. */
+  /** Submits instructions and checks the outcomes, one for each. All are `unknown` if the connector throws Unreachable. */
   readonly instruct: (
     instructions: readonly Instruction[],
     connector?: Connector,
@@ -52,12 +52,12 @@ export type Context = {
   readonly find: (keys: readonly InstructionKey[]) => Promise<readonly (Acknowledgement | undefined)[]>
   readonly read: (notificationsMax?: number) => Promise<readonly BankNotification[]>
   readonly acknowledge: (notifications: readonly BankNotification[]) => Promise<void>
-  /** Reads until there are `count` notifications of these instructions, and returns them. */
+  /** Reads until the bank has sent `count` notifications of these instructions, and returns them. */
   readonly notificationsOf: (
     instructions: readonly Instruction[],
     count: number,
   ) => Promise<readonly BankNotification[]>
-  /** Acknowledges everything that is left, so that a check begins without notifications. */
+  /** Acknowledges all remaining notifications, so that a check begins without any. */
   readonly drain: () => Promise<void>
 }
 
@@ -102,35 +102,36 @@ const createInstruction =
 type Calls = Pick<Context, 'instruct' | 'find' | 'read' | 'acknowledge'>
 
 function createCalls(connector: () => Connector): Calls {
-  /** Calls as the settlement worker does: with a signal that ends the call. */
-  const inTime = <T>(what: string, call: (options: CallOptions) => Promise<T>): Promise<T> => {
+  /** Calls the connector with a signal that ends the call, as the settlement worker does. */
+  const callInTime = <T>(what: string, call: (options: CallOptions) => Promise<T>): Promise<T> => {
     const { callTimeoutMs } = connector().limits
-    return ended(what, call({ signal: AbortSignal.timeout(callTimeoutMs) }), callTimeoutMs + afterTimeoutMs)
+    return withTimeLimit(what, call({ signal: AbortSignal.timeout(callTimeoutMs) }), callTimeoutMs + afterTimeoutMs)
   }
   return {
     instruct: async (instructions, by = connector()) => {
-      const outcomes = await unlessUnreachable(inTime('instruct', (options) => by.instruct(instructions, options)))
+      const outcomes = await unlessUnreachable(callInTime('instruct', (options) => by.instruct(instructions, options)))
       if (outcomes === 'unreachable') return instructions.map(() => 'unknown')
-      assert.equal(outcomes.length, instructions.length, 'instruct answers one outcome for each instruction')
-      return outcomes.map((outcome) => (outcome === 'unknown' ? outcome : checkedAcknowledgement(outcome)))
+      assert.equal(outcomes.length, instructions.length, 'instruct returns one outcome for each instruction')
+      return outcomes.map((outcome) => (outcome === 'unknown' ? outcome : checkAcknowledgement(outcome)))
     },
     find: async (keys) => {
-      const found = await inTime('find', (options) => connector().find(keys, options))
-      assert.equal(found.length, keys.length, 'find answers each key')
-      return found.map((acknowledgement) => acknowledgement && checkedAcknowledgement(acknowledgement))
+      const found = await callInTime('find', (options) => connector().find(keys, options))
+      assert.equal(found.length, keys.length, 'find returns one answer for each key')
+      return found.map((acknowledgement) => acknowledgement && checkAcknowledgement(acknowledgement))
     },
     read: async (notificationsMax = manyNotifications) => {
-      const read = await inTime('notifications', (options) => connector().notifications(notificationsMax, options))
+      const read = await callInTime('notifications', (options) => connector().notifications(notificationsMax, options))
       assert.ok(
         read.length <= notificationsMax,
-        `${read.length} notifications, ${notificationsMax} at most were asked for`,
+        `notifications returns at most ${notificationsMax}, not ${read.length}`,
       )
       const ids = read.map(({ id }) => id)
-      assert.equal(new Set(ids).size, ids.length, 'a reading has each notification once: its ids are unique')
+      assert.equal(new Set(ids).size, ids.length, 'the notifications of one read have unique ids')
       for (const notification of read) if ('errorKey' in notification) checkReason(notification)
       return read
     },
-    acknowledge: (notifications) => inTime('acknowledge', (options) => connector().acknowledge(notifications, options)),
+    acknowledge: (notifications) =>
+      callInTime('acknowledge', (options) => connector().acknowledge(notifications, options)),
   }
 }
 
@@ -148,7 +149,7 @@ function createNotifications(
         return found.length >= count
       })
       const kinds = found.map(({ kind }) => kind).join(', ')
-      assert.equal(found.length, count, `${count} notifications of these instructions, not: ${kinds}`)
+      assert.equal(found.length, count, `expected ${count} notifications of these instructions, found: ${kinds}`)
       return found
     },
     drain: async () => {
@@ -158,13 +159,13 @@ function createNotifications(
         if (left.length === 0) return
         await acknowledge(left)
       }
-      assert.fail('notifications that were acknowledged are still there')
+      assert.fail('the bank still reports acknowledged notifications')
     },
   }
 }
 
-/** Drops the time until which the connector keeps the instruction: for the checks it is accepted. */
-function checkedAcknowledgement(acknowledgement: Acknowledgement): Acknowledgement {
+/** Checks an acknowledgement and drops `notBefore`: for the checks, an instruction that waits is accepted. */
+function checkAcknowledgement(acknowledgement: Acknowledgement): Acknowledgement {
   if (!acknowledgement.accepted) {
     checkReason(acknowledgement)
     return acknowledgement
@@ -174,10 +175,7 @@ function checkedAcknowledgement(acknowledgement: Acknowledgement): Acknowledgeme
   return accepted
 }
 
-/**
- * Checks that the text is a sentence for partners and their customers, not the bank's own text; the bank's code is a
- * separate field.
- */
+/** Checks that `details` is a sentence for partners and customers. The bank's own code and text are separate fields. */
 function checkReason({ errorKey, details, reasonCode, bankText }: Reason): void {
   assert.ok(
     (transactions.errorKeys as readonly string[]).includes(errorKey),
@@ -185,12 +183,12 @@ function checkReason({ errorKey, details, reasonCode, bankText }: Reason): void 
   )
   assert.match(details, /^[A-Z][^\n]*[a-z][^\n]* [^\n]*\.$/, `the details are a sentence: ${details}`)
   assert.ok(reasonCode === null || /^\S{1,35}$/.test(reasonCode), `the reason code is a code or null: ${reasonCode}`)
-  const plain = typeof bankText === 'string' ? bankTextOf([bankText]) : null
-  assert.equal(bankText ?? null, plain, 'the words of the bank are plain and bounded')
+  const plain = typeof bankText === 'string' ? joinBankTexts([bankText]) : null
+  assert.equal(bankText ?? null, plain, 'bankText is plain text of limited length')
 }
 
 /** Fails if `work` does not end in time. */
-export async function ended<T>(what: string, work: Promise<T>, msMax: number): Promise<T> {
+export async function withTimeLimit<T>(what: string, work: Promise<T>, msMax: number): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => reject(new Error(`${what} did not end within ${msMax} ms`)), msMax)
   try {
@@ -200,7 +198,7 @@ export async function ended<T>(what: string, work: Promise<T>, msMax: number): P
   }
 }
 
-/** An error that is not Unreachable is a defect of the connector, and passes through. */
+/** Any other error than Unreachable is a defect of the connector and is thrown. */
 export async function unlessUnreachable<T>(work: Promise<T>): Promise<Answer<T>> {
   try {
     return await work
@@ -220,7 +218,7 @@ export async function eventually(msMax: number, condition: () => Promise<boolean
   return true
 }
 
-/** Checks that the bank has the instruction, and made one payment of it, or none if it refused it. */
+/** Checks that the bank has the instruction and executed it `times` times: 0 if it refused the instruction. */
 export async function checkExecuted({ harness }: Context, instruction: Instruction, times: 0 | 1 = 1): Promise<void> {
   const record = await harness.recordOf(instruction)
   assert.ok(record, 'the bank has the instruction')
@@ -228,10 +226,10 @@ export async function checkExecuted({ harness }: Context, instruction: Instructi
 }
 
 /**
- * Acts as the settlement worker after a broken call. The connector's answers, at once or by an enquiry, agree with the
- * bank's records; instructions that the bank does not have are submitted again; in the end it executed each once.
+ * Acts as the settlement worker after a broken call: asks for unknown outcomes and resubmits instructions that the bank
+ * does not have. Checks that the answers agree with the bank's records and that the bank executed each instruction once.
  */
-export async function resolve(
+export async function resolveOutcomes(
   context: Context,
   instructions: readonly Instruction[],
   outcomes: readonly InstructionOutcome[],
@@ -239,7 +237,7 @@ export async function resolve(
   const known = new Map<Instruction, Acknowledgement>()
   let open = instructions.map((instruction, index) => ({ instruction, outcome: outcomes[index] ?? 'unknown' }))
   for (let round = 0; open.length > 0; round += 1) {
-    assert.ok(round < roundsMax, 'submitted again and again, every instruction gets an acknowledgement')
+    assert.ok(round < roundsMax, `every instruction is acknowledged within ${roundsMax} submissions`)
     for (const { instruction, outcome } of open)
       if (outcome !== 'unknown') {
         await checkExecuted(context, instruction, outcome.accepted ? 1 : 0)
@@ -254,12 +252,12 @@ export async function resolve(
   const found = await context.find(instructions)
   return instructions.map((instruction, index) => {
     const acknowledgement = present(known.get(instruction), `no acknowledgement for instruction ${instruction.id}`)
-    assert.deepEqual(found[index], acknowledgement, 'find answers the same acknowledgement')
+    assert.deepEqual(found[index], acknowledgement, 'find returns the same acknowledgement')
     return acknowledgement
   })
 }
 
-/** Notes what the bank has, and returns the instructions that it does not have. */
+/** Adds the acknowledgements of the bank to `known`, and returns the instructions that it does not have. */
 async function enquire(
   context: Context,
   instructions: readonly Instruction[],
@@ -287,6 +285,6 @@ export type Check = {
   readonly title: string
   /** The abilities that the bank needs for the check. */
   readonly needs: readonly Ability[]
-  /** Throws if it does not hold. */
+  /** Throws if the guarantee does not hold. */
   readonly run: (context: Context) => Promise<void>
 }

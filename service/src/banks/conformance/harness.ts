@@ -4,31 +4,31 @@
 import type { Clock, Currency } from '../../kernel/index.ts'
 import type { Connector, Instruction } from '../../rails/index.ts'
 
-/** `close` ends the connector's parts in this process, as the end of the service does. */
+/** `close` stops the connector, as the end of the service does. */
 export type OpenConnector = { readonly connector: Connector; readonly close: () => Promise<void> }
 
 /**
- * The bank's treatment of one instruction. `answer later`: it answers the other instructions of the call, and this one
- * only after it was submitted a few times.
+ * The bank's treatment of one instruction. `answer later`: the bank answers the other instructions of the call, and this
+ * one only after a few submissions.
  */
 export type Behaviour = 'settle' | 'refuse' | 'reject' | 'return' | 'answer later'
 
 /**
- * The fault of the next call, of any method. `lose half`: the bank accepts the first half of the instructions, and the
- * answer is lost. `error before` and `error after`: it answers with a failure, such as the HTTP status 500, before or
- * after it carried out the call. `hang`: no call is answered until `mend`, and the bank forgets it.
+ * A fault of the next call, of any method. `lose half`: the bank accepts the first half of the instructions, and the
+ * answer is lost. `error before`, `error after`: it fails, such as with HTTP status 500, before or after it executed the
+ * call. `hang`: the bank answers no calls until `mend`, and forgets them.
  */
 export type Fault = 'lose call' | 'lose answer' | 'lose half' | 'error before' | 'error after' | 'hang'
 
 /**
- * The disorder of notifications until `mend`: each one twice in a reading, the newest first, or, for the instructions
- * of the next call, not before `mend`.
+ * How the bank sends notifications until `mend`: each twice in one read, the newest first, or those of the next call
+ * only after `mend`.
  */
 export type Disorder = 'repeat' | 'reverse' | 'delay'
 
 export type Ability = Behaviour | Fault | Disorder
 
-/** The bank's record of an instruction. Facts that it does not keep are absent. */
+/** The bank's record of an instruction. Fields that the bank does not keep are absent. */
 export type BankRecord = Pick<
   Instruction,
   'endToEndId' | 'amount' | 'currency' | 'creditorName' | 'creditorAccount'
@@ -36,41 +36,38 @@ export type BankRecord = Pick<
   readonly creditorBic?: string | null
   readonly remittance?: string | null
   readonly timesReceived: number
-  /** The number of payments with this end-to-end id, made or planned, under any reference: 0 if it refused it. */
+  /** The number of executed or planned payments with this end-to-end id, under any reference: 0 if refused. */
   readonly timesExecuted: number
 }
 
 export type Harness = {
   /**
-   * Opens the connector as a start of the service does. After `close`, nothing in memory survives. Two open connectors
-   * share no memory, as in two processes of the service.
+   * Opens the connector as the start of the service does. Nothing in memory survives `close`. Two open connectors do not
+   * share memory, as in two processes of the service.
    */
   readonly open: () => Promise<OpenConnector>
   /** Two partners that the connector may pay for. */
   readonly partnerIds: readonly [string, string]
-  /** The currencies that the bank pays. The checks use the first one, and amounts of each. */
+  /** The currencies that the bank pays. Most checks use the first; amounts are checked in each. */
   readonly currencies: readonly [Currency, ...Currency[]]
-  /**
-   * Names that have to arrive exactly. Default: names in several scripts. A bank with Latin letters only needs other
-   * names.
-   */
+  /** Names that must arrive unchanged. Default: names in several scripts. Replace them if the bank only takes Latin letters. */
   readonly creditorNames?: readonly string[]
   /** The clock of the connector. Default: the clock of the machine. */
   readonly clock?: Clock
-  /** How long the bank takes to send a notification. Default: five seconds. */
+  /** The time within which the bank sends a notification. Default: five seconds. */
   readonly notificationMsMax?: number
-  /** The abilities that this bank lacks. Checks that need one are not run, and the result says so. */
+  /** The abilities that this bank lacks. A check that needs one is reported as `not checked`. */
   readonly cannot?: readonly Ability[]
-  /** Changes the instruction, so that the bank treats it as `behaviour` says. */
+  /** Changes the instruction so that the bank shows `behaviour`. */
   readonly prepare: (instruction: Instruction, behaviour: Behaviour) => Instruction
   readonly breakNext: (fault: Fault) => void
   readonly disturb: (disorder: Disorder) => void
   /** Ends every fault and disorder. */
   readonly mend: () => void
-  /** Lets the bank send the notifications of all that it has accepted. */
+  /** Lets the bank send the notifications of all accepted instructions. */
   readonly letTimePass: () => Promise<void>
   /** Undefined: the bank does not have the instruction. */
   readonly recordOf: (instruction: Instruction) => Promise<BankRecord | undefined>
-  /** Calls without an answer whose connection is open at the bank. Absent: the connector opens no connections. */
+  /** Counts unanswered calls whose connection is still open. Absent: the connector does not open connections. */
   readonly openCalls?: () => number
 }

@@ -1,6 +1,6 @@
 /**
- * The conformance kit: the guarantees of every connector, as checks. They need no test framework, so that the author of
- * a connector runs them from any program: `runChecks(harness)`. How to: docs/guides/connectors.md.
+ * The conformance kit checks the guarantees of every connector. It does not need a test framework: any program can call
+ * `runChecks(harness)`. See docs/guides/connectors.md.
  */
 import { type Check, createContext } from './context.ts'
 import { enquiryChecks, forecastChecks, recallChecks, submissionChecks } from './submission.ts'
@@ -24,12 +24,12 @@ export type CheckResult = {
   readonly title: string
   /** `not checked`: the bank lacks an ability that the check needs. */
   readonly result: 'passed' | 'failed' | 'not checked'
-  /** The guarantee that failed, or the ability that is missing. */
+  /** The guarantee that failed, or the missing ability. */
   readonly details: string
   readonly durationMs: number
 }
 
-/** Runs the checks one after another, each on a connector that was opened for it, and reports each result. */
+/** Runs the checks one after another, each on a newly opened connector, and reports each result. */
 export async function runChecks(
   harness: Harness,
   { only = checks, report }: { readonly only?: readonly Check[]; readonly report?: (result: CheckResult) => void } = {},

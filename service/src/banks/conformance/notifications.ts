@@ -1,4 +1,4 @@
-/** Checks of the notifications: content, repetition, acknowledgement, parts, disorder. */
+/** Checks of notifications: content, repetition, acknowledgement, limits and order. */
 import assert from 'node:assert/strict'
 import { newId, systemClock } from '../../kernel/index.ts'
 import type { BankNotification, Instruction } from '../../rails/index.ts'
@@ -9,7 +9,7 @@ const kindsOf = (notifications: readonly BankNotification[], { id }: Instruction
   notifications.filter(({ subjectId }) => subjectId === id).map(({ kind }) => kind)
 
 const content: Check = {
-  title: 'payments that end differently have their notifications, settled before returned',
+  title: 'each outcome of a payment has its notification, settled before returned',
   needs: ['settle', 'reject', 'return'],
   run: async (context) => {
     const settled = context.instruction()
@@ -32,13 +32,13 @@ const content: Check = {
 }
 
 const repeated: Check = {
-  title: 'notifications are repeated with the same ids until they are acknowledged, also after a restart',
+  title: 'notifications repeat with the same ids until they are acknowledged, also after a restart',
   needs: ['settle'],
   run: async (context) => {
-    const notifications = await someNotifications(context)
-    assert.deepEqual(await context.read(), notifications, 'a second reading is the same')
+    const notifications = await sixNotifications(context)
+    assert.deepEqual(await context.read(), notifications, 'a second read returns the same')
     await context.restart()
-    assert.deepEqual(await context.read(), notifications, 'a reading after a restart is the same')
+    assert.deepEqual(await context.read(), notifications, 'a read after a restart returns the same')
     await context.acknowledge(notifications)
     assert.deepEqual(await context.read(), [], 'acknowledged notifications do not come again')
     await context.restart()
@@ -47,11 +47,11 @@ const repeated: Check = {
   },
 }
 
-const partly: Check = {
-  title: 'acknowledging some leaves the others, and acknowledging twice or something unknown does nothing',
+const partialAcknowledgement: Check = {
+  title: 'an acknowledgement removes only its notifications; repeated or unknown ones are ignored',
   needs: ['settle'],
   run: async (context) => {
-    const notifications = await someNotifications(context)
+    const notifications = await sixNotifications(context)
     const [first, second, third, ...others] = notifications
     assert.ok(first && second && third)
     await context.acknowledge([second])
@@ -64,11 +64,11 @@ const partly: Check = {
   },
 }
 
-const parts: Check = {
-  title: 'a reading has as many notifications as were asked for if there are more, and the oldest first',
+const limitedRead: Check = {
+  title: 'a read returns the oldest notifications, up to the limit',
   needs: ['settle'],
   run: async (context) => {
-    const all = await someNotifications(context)
+    const all = await sixNotifications(context)
     const most = all.length - 2
     assert.deepEqual(await context.read(most), all.slice(0, most))
     assert.deepEqual(await context.read(1), all.slice(0, 1))
@@ -83,11 +83,11 @@ const parts: Check = {
 }
 
 const duplicated: Check = {
-  title: 'a bank that sends each notification twice is read once, and acknowledged for good',
+  title: 'if the bank sends each notification twice, it is read once and acknowledged once',
   needs: ['settle', 'repeat'],
   run: async (context) => {
     context.harness.disturb('repeat')
-    const notifications = await someNotifications(context)
+    const notifications = await sixNotifications(context)
     await context.acknowledge(notifications)
     assert.deepEqual(await context.read(), [])
     context.harness.mend()
@@ -96,10 +96,10 @@ const duplicated: Check = {
 }
 
 const reversed: Check = {
-  title: 'a bank that sends the newest notification first is read from the oldest',
+  title: 'if the bank sends the newest notification first, a read still returns the oldest first',
   needs: ['settle', 'reverse'],
   run: async (context) => {
-    const notifications = await someNotifications(context)
+    const notifications = await sixNotifications(context)
     context.harness.disturb('reverse')
     assert.deepEqual(await context.read(), notifications)
     assert.deepEqual(await context.read(3), notifications.slice(0, 3))
@@ -107,7 +107,7 @@ const reversed: Check = {
 }
 
 const delayed: Check = {
-  title: 'a notification that comes late is read, although later ones were acknowledged before',
+  title: 'a late notification is read after newer ones were acknowledged',
   needs: ['settle', 'delay'],
   run: async (context) => {
     const late = context.instruction()
@@ -123,14 +123,14 @@ const delayed: Check = {
   },
 }
 
-const oldest: Check = {
-  title: 'the time of the oldest notification is known while one is unacknowledged, and null afterwards',
+const oldestTime: Check = {
+  title: 'the time of the oldest notification is null once all are acknowledged',
   needs: ['settle'],
   run: async (context) => {
     const { clock = systemClock } = context.harness
     const oldestNotification = () => context.connector().oldestNotification(clock.now())
     assert.equal(await oldestNotification(), null)
-    const notifications = await someNotifications(context)
+    const notifications = await sixNotifications(context)
     const since = await oldestNotification()
     assert.ok(since instanceof Date && since <= clock.now(), `a time that has passed: ${since?.toISOString()}`)
     await context.acknowledge(notifications)
@@ -138,8 +138,8 @@ const oldest: Check = {
   },
 }
 
-/** Six notifications, and all that the bank has sent. A blockchain does not return a settled payment. */
-async function someNotifications(context: Context): Promise<readonly BankNotification[]> {
+/** Reads six notifications, the only ones at the bank. A blockchain does not return a settled payment. */
+async function sixNotifications(context: Context): Promise<readonly BankNotification[]> {
   const returns = context.harness.cannot?.includes('return') !== true
   const behaviours: readonly Behaviour[] = returns
     ? ['settle', 'return', 'settle', 'return']
@@ -148,17 +148,17 @@ async function someNotifications(context: Context): Promise<readonly BankNotific
   await context.instruct(instructions)
   await context.notificationsOf(instructions, 6)
   const all = await context.read(manyNotifications)
-  assert.equal(all.length, 6, 'a reading has the notifications of these instructions and no others')
+  assert.equal(all.length, 6, 'a read returns only the notifications of these instructions')
   return all
 }
 
 export const notificationChecks: readonly Check[] = [
   content,
   repeated,
-  partly,
-  parts,
+  partialAcknowledgement,
+  limitedRead,
   duplicated,
   reversed,
   delayed,
-  oldest,
+  oldestTime,
 ]

@@ -1,4 +1,4 @@
-/** Checks of a bank that is away: lost calls, lost answers, half of an answer, calls that hang. */
+/** Checks of outages of the bank: lost calls, lost answers, half of an answer, hanging calls. */
 import assert from 'node:assert/strict'
 import type { CallOptions, Connector } from '../../rails/index.ts'
 import {
@@ -6,18 +6,18 @@ import {
   type Check,
   checkExecuted,
   type Context,
-  ended,
+  withTimeLimit,
   eventually,
-  resolve,
+  resolveOutcomes,
   unlessUnreachable,
 } from './context.ts'
 import type { Fault, Harness } from './harness.ts'
 
-/** The time until a hanging call has reached the bank. */
+/** A hanging call reaches the bank within this time. */
 const reachedMs = 200
 
-/** One broken call with several instructions, then the settlement worker's handling of it. */
-const broken = (fault: Fault, title: string): Check => ({
+/** Breaks a call with several instructions, then handles it as the settlement worker does. */
+const brokenCall = (fault: Fault, title: string): Check => ({
   title,
   needs: ['settle', 'refuse', fault],
   run: async (context) => {
@@ -26,7 +26,7 @@ const broken = (fault: Fault, title: string): Check => ({
     )
     context.harness.breakNext(fault)
     const outcomes = await context.instruct(instructions)
-    const acknowledgements = await resolve(context, instructions, outcomes)
+    const acknowledgements = await resolveOutcomes(context, instructions, outcomes)
     assert.deepEqual(
       acknowledgements.map((acknowledgement) => acknowledgement.accepted),
       [true, false, true, false],
@@ -35,67 +35,66 @@ const broken = (fault: Fault, title: string): Check => ({
   },
 })
 
-const lostCall = broken(
+const lostCall = brokenCall(
   'lose call',
   'after a lost call the outcome is unknown, and the next submission is executed once',
 )
-const lostAnswer = broken(
+const lostAnswer = brokenCall(
   'lose answer',
-  'after a lost answer an enquiry tells the outcome, and nothing is executed twice',
+  'after a lost answer find returns the outcome, and nothing is executed twice',
 )
-const lostHalf = broken(
+const lostHalf = brokenCall(
   'lose half',
-  'after half of a call an enquiry tells which half, and each instruction is executed once',
+  'after half of a call find tells which half, and each instruction is executed once',
 )
-const errorBefore = broken(
+const errorBefore = brokenCall(
   'error before',
   'after an error of the bank the outcome is unknown, and the next submission is executed once',
 )
-const errorAfter = broken(
+const errorAfter = brokenCall(
   'error after',
-  'after an error of a bank that took the call an enquiry tells the outcome, and nothing is executed twice',
+  'after an error of a bank that executed the call find returns the outcome, and nothing is executed twice',
 )
 
 /** The faults of one call that this bank can produce. */
-const faultsOf = ({ cannot = [] }: Harness): readonly Fault[] =>
+const possibleFaults = ({ cannot = [] }: Harness): readonly Fault[] =>
   (['lose call', 'lose answer', 'error before', 'error after'] as const).filter((fault) => !cannot.includes(fault))
 
 const lostEnquiry: Check = {
-  title: 'an enquiry that gets no answer throws, and never says that the bank has nothing',
+  title: 'find throws if the bank does not answer, and does not report an instruction as absent',
   needs: ['settle', 'lose call', 'lose answer'],
   run: async (context) => {
     const one = context.instruction()
     await context.instruct([one])
-    for (const fault of faultsOf(context.harness)) {
+    for (const fault of possibleFaults(context.harness)) {
       context.harness.breakNext(fault)
       const answer = await unlessUnreachable(context.find([one]))
-      // A connector may ask again by itself.
-      if (answer !== 'unreachable')
-        assert.deepEqual(answer, [{ accepted: true }], 'an enquiry without an answer throws')
+      // A connector may retry by itself.
+      if (answer !== 'unreachable') assert.deepEqual(answer, [{ accepted: true }], 'find throws without an answer')
       context.harness.mend()
     }
     assert.deepEqual(await context.find([one]), [{ accepted: true }])
   },
 }
 
-const lostReading: Check = {
-  title: 'a reading or acknowledgement that gets no answer throws, and the notifications are repeated',
+const lostRead: Check = {
+  title: 'a read or acknowledgement without an answer throws, and the notifications repeat',
   needs: ['settle', 'lose call', 'lose answer'],
   run: async (context) => {
     const one = context.instruction()
     await context.instruct([one])
     const notifications = await context.notificationsOf([one], 1)
-    for (const fault of faultsOf(context.harness)) {
+    for (const fault of possibleFaults(context.harness)) {
       context.harness.breakNext(fault)
       const answer = await unlessUnreachable(context.read())
-      if (answer !== 'unreachable') assert.deepEqual(answer, notifications, 'a reading without an answer throws')
+      if (answer !== 'unreachable') assert.deepEqual(answer, notifications, 'a read without an answer throws')
       context.harness.mend()
     }
     context.harness.breakNext('lose call')
     const answer = await unlessUnreachable(context.acknowledge(notifications))
     context.harness.mend()
     const left = await context.read()
-    if (answer === 'unreachable') assert.deepEqual(left, notifications, 'the notifications are repeated')
+    if (answer === 'unreachable') assert.deepEqual(left, notifications, 'the notifications repeat')
     else assert.deepEqual(left, [], 'an acknowledgement without an answer throws')
   },
 }
@@ -103,7 +102,7 @@ const lostReading: Check = {
 type Call = readonly [name: string, call: (connector: Connector, options: CallOptions) => Promise<unknown>]
 
 const hangs: Check = {
-  title: 'a call to a bank that hangs ends when its signal aborts, and leaves nothing open',
+  title: 'a hanging call ends when its signal aborts, and closes its connection',
   needs: ['settle', 'hang'],
   run: async (context) => {
     const one = context.instruction()
@@ -116,7 +115,7 @@ const hangs: Check = {
       ['acknowledge', (connector, options) => connector.acknowledge(notifications, options)],
     ]
     for (const call of calls) for (const isLate of [false, true]) await checkHang(context, call, isLate)
-    assert.deepEqual(await context.find([one]), [{ accepted: true }], 'it answers again')
+    assert.deepEqual(await context.find([one]), [{ accepted: true }], 'find answers again after the hang')
     assert.deepEqual(await context.read(), notifications, 'nothing was acknowledged')
     const next = context.instruction()
     assert.deepEqual(await context.instruct([next]), [{ accepted: true }])
@@ -132,11 +131,11 @@ async function checkHang({ harness, connector }: Context, [name, call]: Call, is
     const controller = new AbortController()
     if (isLate) controller.abort()
     const answer = unlessUnreachable(call(connector(), { signal: controller.signal }))
-    // Awaited below; an earlier rejection is not an unhandled one.
+    // Awaited below. A rejection before that must not count as unhandled.
     answer.catch(() => undefined)
     if (!isLate) await eventually(reachedMs, () => openCalls() > 0)
     controller.abort()
-    const ending = await ended(`${name}, after its signal aborted,`, answer, afterTimeoutMs)
+    const ending = await withTimeLimit(`${name}, after its signal aborted,`, answer, afterTimeoutMs)
     const isUnknown = name === 'instruct' && Array.isArray(ending) && ending[0] === 'unknown'
     assert.ok(isUnknown || ending === 'unreachable', `${name} throws Unreachable when its signal aborts`)
     const isClosed = await eventually(afterTimeoutMs, () => openCalls() === 0)
@@ -153,6 +152,6 @@ export const outageChecks: readonly Check[] = [
   errorBefore,
   errorAfter,
   lostEnquiry,
-  lostReading,
+  lostRead,
   hangs,
 ]

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict'
 import { amountMajorMax, currencies, type Currency, newId, systemClock } from '../../kernel/index.ts'
 import { callTimeoutMsMax, type Instruction, type RecallOutcome, type RecallRequest } from '../../rails/index.ts'
-import { type Check, checkExecuted, type Context, ended, resolve } from './context.ts'
+import { type Check, checkExecuted, type Context, withTimeLimit, resolveOutcomes } from './context.ts'
 import type { BankRecord } from './harness.ts'
 
 const accepted = { accepted: true } as const
 const concurrentCalls = 10
 
 const limits: Check = {
-  title: 'the id and the limits have a valid form',
+  title: 'the id and the limits are valid',
   needs: [],
   run: async ({ connector }) => {
     const { id, limits: own } = connector()
@@ -51,7 +51,7 @@ const duplicates: Check = {
 }
 
 const concurrent: Check = {
-  title: `${concurrentCalls} concurrent calls of two processes with one instruction execute it once, with one outcome`,
+  title: `${concurrentCalls} concurrent calls of two processes execute an instruction once, with one outcome`,
   needs: ['settle', 'refuse'],
   run: async (context) => {
     const pair = [context.instruction(), context.instruction('refuse')]
@@ -63,7 +63,7 @@ const concurrent: Check = {
       )
       const known = answers.filter((answer) => !answer.includes('unknown'))
       for (const answer of known) assert.deepEqual(answer, known[0], 'each call has the same outcomes')
-      const [first, second] = await resolve(context, pair, known[0] ?? [])
+      const [first, second] = await resolveOutcomes(context, pair, known[0] ?? [])
       assert.deepEqual([first?.accepted, second?.accepted], [true, false])
       await context.notificationsOf(pair, 1)
     } finally {
@@ -73,14 +73,14 @@ const concurrent: Check = {
 }
 
 const afterRestart: Check = {
-  title: 'an instruction that is repeated after a restart is executed once, with the same outcome',
+  title: 'an instruction repeated after a restart is executed once, with the same outcome',
   needs: ['settle', 'refuse'],
   run: async (context) => {
     const pair = [context.instruction(), context.instruction('refuse')]
     const before = await context.instruct(pair)
     await context.restart()
     assert.deepEqual(await context.instruct(pair), before, 'the outcomes are the same')
-    await resolve(context, pair, before)
+    await resolveOutcomes(context, pair, before)
     await context.notificationsOf(pair, 1)
   },
 }
@@ -93,12 +93,12 @@ const refusal: Check = {
     const [outcome] = await context.instruct([refused])
     assert.ok(outcome && outcome !== 'unknown' && !outcome.accepted, 'the instruction is refused')
     await checkExecuted(context, refused, 0)
-    assert.deepEqual(await context.find([refused]), [outcome], 'find answers the same refusal')
+    assert.deepEqual(await context.find([refused]), [outcome], 'find returns the same refusal')
   },
 }
 
 const batch: Check = {
-  title: 'a batch that the bank takes in part has one outcome for each instruction, in order',
+  title: 'a partly accepted batch has one outcome for each instruction, in order',
   needs: ['settle', 'refuse', 'answer later'],
   run: async (context) => {
     const behaviours = ['settle', 'refuse', 'answer later', 'settle', 'answer later', 'refuse', 'settle'] as const
@@ -109,7 +109,7 @@ const batch: Check = {
       behaviours,
       'the outcomes stand in the order of the instructions',
     )
-    const acknowledgements = await resolve(context, instructions, outcomes)
+    const acknowledgements = await resolveOutcomes(context, instructions, outcomes)
     assert.deepEqual(
       acknowledgements.map((acknowledgement) => acknowledgement.accepted),
       behaviours.map((behaviour) => behaviour !== 'refuse'),
@@ -118,7 +118,7 @@ const batch: Check = {
 }
 
 const fullCalls: Check = {
-  title: 'as many full calls at once as the limits permit are answered in order',
+  title: 'the maximum number of concurrent full calls is answered in order',
   needs: ['settle', 'refuse'],
   run: async (context) => {
     const { instructionsPerCallMax, callsMax } = context.connector().limits
@@ -142,8 +142,8 @@ const fullCalls: Check = {
   },
 }
 
-/** The first two become another amount in floating point: 4.35 * 100 is below 435, and 1.15 * 100 below 115. */
-const amountsOf = (currency: Currency): readonly bigint[] => {
+/** The first two are inexact in floating point: 4.35 * 100 is below 435, and 1.15 * 100 below 115. */
+const amountsIn = (currency: Currency): readonly bigint[] => {
   const max = amountMajorMax * 10n ** BigInt(currencies[currency].digits)
   return [435n, 115n, 1n, 10n, max, max - 1n]
 }
@@ -153,7 +153,7 @@ const amounts: Check = {
   needs: ['settle'],
   run: async (context) => {
     const instructions = context.harness.currencies.flatMap((currency) =>
-      amountsOf(currency).map((amount) => context.instruction('settle', { amount, currency })),
+      amountsIn(currency).map((amount) => context.instruction('settle', { amount, currency })),
     )
     await instructAll(context, instructions)
     for (const instruction of instructions) {
@@ -225,11 +225,11 @@ export const submissionChecks: readonly Check[] = [
 
 // Checks of `find`, and of empty lists.
 
-/** The settlement worker asks for each instruction under two ids, during an upgrade. */
+/** During an upgrade the settlement worker looks for each instruction under two ids. */
 const keysPerInstruction = 2
 
 const many: Check = {
-  title: 'find answers twice as many keys as a call has instructions, in order, with nothing for unknown ids',
+  title: 'find answers twice as many keys as a call may have instructions, in order, and undefined for unknown ids',
   needs: ['settle', 'refuse'],
   run: async (context) => {
     const [partnerId] = context.harness.partnerIds
@@ -238,7 +238,7 @@ const many: Check = {
     const instructions = behaviours.slice(0, instructionsPerCallMax).map((behaviour) => context.instruction(behaviour))
     const outcomes = await context.instruct(instructions)
     const asked = Array.from({ length: instructionsPerCallMax * keysPerInstruction }, (_none, index) => {
-      // Asks backwards, so that the order of the bank differs from the order of the question.
+      // Backwards, so that the order of the keys differs from the order at the bank.
       const known = instructions.length - 1 - (index % (instructions.length + 1))
       const id = instructions[known]?.id ?? newId()
       return { key: { partnerId, id }, expected: outcomes[known] }
@@ -250,8 +250,8 @@ const many: Check = {
   },
 }
 
-const ofAnotherPartner: Check = {
-  title: 'find does not know an instruction under the id of another partner',
+const otherPartner: Check = {
+  title: 'find does not return the instruction of another partner',
   needs: ['settle'],
   run: async (context) => {
     const [partnerId, other] = context.harness.partnerIds
@@ -271,31 +271,31 @@ const ofAnotherPartner: Check = {
 }
 
 const empty: Check = {
-  title: 'empty lists are answered with empty lists',
+  title: 'empty lists return empty lists',
   needs: [],
   run: async (context) => {
     assert.deepEqual(await context.instruct([]), [])
     assert.deepEqual(await context.find([]), [])
-    assert.deepEqual(await context.read(), [], 'without notifications a reading is empty')
+    assert.deepEqual(await context.read(), [], 'a read without notifications is empty')
     await context.acknowledge([])
   },
 }
 
-export const enquiryChecks: readonly Check[] = [many, ofAnotherPartner, empty]
+export const enquiryChecks: readonly Check[] = [many, otherPartner, empty]
 
-// Checks of `forecast`: it is a computation, asks no bank and leaves nothing there.
+// Checks of `forecast`: it computes without calling the bank.
 
 const dateForm = /^\d{4}-\d{2}-\d{2}$/
 
 const forecasts: Check = {
-  title: 'a forecast has times in order, is the same each time, and sends the bank nothing',
+  title: 'a forecast has times in order, is repeatable, and sends nothing to the bank',
   needs: [],
   run: async ({ connector, harness, instruction }) => {
     const one = instruction()
     const at = (harness.clock ?? systemClock).now()
     const forecast = connector().forecast(one, at)
     assert.deepEqual(connector().forecast(one, at), forecast, 'two forecasts at one time are the same')
-    assert.equal(await harness.recordOf(one), undefined, 'a forecast sends the bank nothing')
+    assert.equal(await harness.recordOf(one), undefined, 'a forecast sends nothing to the bank')
     assert.ok(forecast.possible, 'a payment that the bank accepts is possible')
     const { cutOffAt, submitsAt, valueDate, arrivesOn } = forecast
     assert.ok(submitsAt >= at, 'a payment is submitted at the time of the forecast or later')
@@ -309,27 +309,24 @@ const forecasts: Check = {
 
 export const forecastChecks: readonly Check[] = [forecasts]
 
-// Checks of `recall`. A connector without it passes: its bank takes no recalls.
+// Checks of `recall`. A connector without `recall` passes: its bank does not take recalls.
 
 const unknown: Promise<RecallOutcome> = Promise.resolve('unknown')
 
-/**
- * Asks for a recall and returns the outcome, without the time until which the connector keeps the request. Asks again
- * while it is unknown, as the worker does.
- */
-async function ask(context: Context, request: RecallRequest): Promise<RecallOutcome> {
+/** Requests a recall, again while its outcome is unknown, as the worker does. Returns the outcome without `notBefore`. */
+async function requestRecall(context: Context, request: RecallRequest): Promise<RecallOutcome> {
   const connector = context.connector()
   const { callTimeoutMs } = connector.limits
   for (let attempt = 0; attempt < 5; attempt += 1) {
     const calling = connector.recall?.(request, { signal: AbortSignal.timeout(callTimeoutMs) })
-    const outcome = await ended('recall', calling ?? unknown, callTimeoutMs)
+    const outcome = await withTimeLimit('recall', calling ?? unknown, callTimeoutMs)
     if (outcome !== 'unknown') return outcome.taken ? { taken: true } : outcome
   }
   return 'unknown'
 }
 
 const recalls: Check = {
-  title: 'a recall is taken once under its id, also after a restart, and not for a payment that the bank does not have',
+  title: 'a recall is taken once under its id, also after a restart, and only for a payment of the bank',
   needs: ['settle'],
   run: async (context) => {
     if (context.connector().recall === undefined) return
@@ -338,11 +335,15 @@ const recalls: Check = {
     await context.acknowledge(await context.notificationsOf([payment], 1))
     const asked = { partnerId: payment.partnerId, reason: 'DUPL', details: null, requestedBy: 'Grace Hopper' }
     const request: RecallRequest = { ...asked, id: newId(), instructionId: payment.id }
-    const outcome = await ask(context, request)
-    assert.deepEqual(await ask(context, request), outcome, 'the same request is answered the same')
+    const outcome = await requestRecall(context, request)
+    assert.deepEqual(await requestRecall(context, request), outcome, 'a repeated request has the same outcome')
     await context.restart()
-    assert.deepEqual(await ask(context, request), outcome, 'the same request is answered the same after a restart')
-    const other = await ask(context, { ...asked, id: newId(), instructionId: newId() })
+    assert.deepEqual(
+      await requestRecall(context, request),
+      outcome,
+      'a request repeated after a restart has the same outcome',
+    )
+    const other = await requestRecall(context, { ...asked, id: newId(), instructionId: newId() })
     assert.ok(other !== 'unknown' && !other.taken, 'a recall of an unknown payment is not taken')
     await context.harness.letTimePass()
     const notifications = await context.read()

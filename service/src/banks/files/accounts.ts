@@ -1,4 +1,4 @@
-/** Pure: which account of ours a statement is about, and the figures at its head. */
+/** Finds our account of a statement, and checks its balances and totals. Pure. */
 import type { Amount, Balance, EntryTotals, StatementHead } from '../../iso20022/index.ts'
 import { currencies, type Currency, isCurrency, type Minor } from '../../kernel/index.ts'
 import type { BankAccount } from './deps.ts'
@@ -6,8 +6,11 @@ import type { BankAccount } from './deps.ts'
 /** Shorter numbers would fit an account by chance. */
 const ownNumberCharsMin = 7
 
-/** A bank may report the national number of an account, which is the end of its IBAN. */
-export function accountOf(
+/**
+ * Finds our account that a statement is about. A bank may report the national account number, which is the end of the
+ * IBAN. `account`: it is not ours. `currency`: we do not have the account in this currency.
+ */
+export function findStatementAccount(
   accounts: readonly BankAccount[],
   { account: { id, currency }, balances }: StatementHead,
 ): BankAccount | 'account' | 'currency' {
@@ -22,50 +25,50 @@ export function accountOf(
 
 export const accountText = ({ account: { id } }: StatementHead): string => ('iban' in id ? id.iban : id.other)
 
-const codeOf = ({ type }: Balance): string => ('code' in type ? type.code : type.proprietary)
+const balanceCode = ({ type }: Balance): string => ('code' in type ? type.code : type.proprietary)
 
 export type DatedBalance = { readonly minor: Minor; readonly on: string }
 
-type Stated = DatedBalance & { readonly code: string; readonly place: number }
-type Pair = { readonly opening: Stated | undefined; readonly closing: Stated | undefined }
+type StatedBalance = DatedBalance & { readonly code: string; readonly place: number }
+type BalancePair = { readonly opening: StatedBalance | undefined; readonly closing: StatedBalance | undefined }
 
 /**
- * The opening balance of the first day and the closing balance of the last one, whatever their order is: a statement of several days may
- * state those of each day. Available and forward balances prove nothing. `explains`: whether the entries may have moved the account by a
- * sum, which proves other balances if those do not fit. An entry without a known amount may be one of a day that others leave out.
- * `isPage`: it moves a part of what the balances do, which may by chance be what one of the days does.
+ * Finds the opening balance of the first day and the closing balance of the last: a statement of several days may state
+ * both for each day, in any order. Available and forward balances are ignored. `explains` tells whether the entries can
+ * sum to a difference; of several pairs, the first that fits counts. `isPage`: the entries are only a part of the statement.
  */
-export function balancesOf(
+export function findBalances(
   { balances, from, to }: StatementHead,
   currency: Currency,
   { explains, isPage }: { readonly explains: (moved: Minor) => boolean; readonly isPage: boolean },
 ): { readonly opening: DatedBalance | null; readonly closing: DatedBalance | null } {
-  const stated = balances.flatMap((balance): readonly Stated[] => {
-    const [code, minor] = [codeOf(balance), minorOf(balance.amount, currency)]
+  const stated = balances.flatMap((balance): readonly StatedBalance[] => {
+    const [code, minor] = [balanceCode(balance), amountIn(balance.amount, currency)]
     const on = balance.date ?? (openingCodes.includes(code) ? from : to)
     if (minor === undefined || on === undefined) return []
-    return [{ code, minor: balance.isCredit ? minor : -minor, on, place: placeOf(balance) }]
+    return [{ code, minor: balance.isCredit ? minor : -minor, on, place: balanceRank(balance) }]
   })
-  const usual = pairOf(stated)
-  const opened = pairOf(stated.filter(({ code }) => code !== 'PRCD'))
-  const inPeriod = pairOf(stated.filter(({ code, on }) => !isOutside(code, on, stated, from, to)))
+  const usual = pairBalances(stated)
+  const opened = pairBalances(stated.filter(({ code }) => code !== 'PRCD'))
+  const inPeriod = pairBalances(stated.filter(({ code, on }) => !isOutside(code, on, stated, from, to)))
   const turned =
     isInterim(usual.opening) && isInterim(usual.closing) ? [{ opening: usual.closing, closing: usual.opening }] : []
-  const isOfLaterDay = (pair: Pair) => stated.some(({ code, on }) => code === 'CLBD' && on < (pair.opening?.on ?? ''))
+  const isOfLaterDay = (pair: BalancePair) =>
+    stated.some(({ code, on }) => code === 'CLBD' && on < (pair.opening?.on ?? ''))
   const pairs = [usual, opened, inPeriod, ...turned].filter((pair) => !isPage || !isOfLaterDay(pair))
   const { opening, closing } = pairs.find((pair) => fits(pair, explains)) ?? usual
   return { opening: toDated(opening), closing: toDated(closing) }
 }
 
-const fits = ({ opening, closing }: Pair, explains: (moved: Minor) => boolean): boolean =>
+const fits = ({ opening, closing }: BalancePair, explains: (moved: Minor) => boolean): boolean =>
   opening !== undefined && closing !== undefined && explains(closing.minor - opening.minor)
 
-/** The balance before the first entry: of its day, or of the previous one. */
+/** Codes of the balance before the first entry: the opening balance of the day, or the closing balance of the day before. */
 const openingCodes: readonly string[] = ['OPBD', 'PRCD']
-const isInterim = (stated: Stated | undefined): boolean => stated?.code === 'ITBD'
+const isInterim = (stated: StatedBalance | undefined): boolean => stated?.code === 'ITBD'
 
-/** A page in the middle of a statement has two interim balances: before it and after it. */
-function pairOf(stated: readonly Stated[]): Pair {
+/** Pairs an opening with a closing balance. A page in the middle of a statement has an interim balance before and after it. */
+function pairBalances(stated: readonly StatedBalance[]): BalancePair {
   const interim = stated.filter(isInterim)
   const closings = stated.filter(({ code }) => code === 'CLBD')
   const [named] = stated
@@ -77,8 +80,8 @@ function pairOf(stated: readonly Stated[]): Pair {
   return { opening, closing: last ?? later.at(-1) ?? (opening === first ? undefined : first) }
 }
 
-/** A balance of a day outside the period, if there is one within: an older closing balance, or one that is still to come. */
-function isOutside(code: string, on: string, stated: readonly Stated[], from = '', to = '9999'): boolean {
+/** Tells whether a balance is of a day outside the period while another of its kind is within. */
+function isOutside(code: string, on: string, stated: readonly StatedBalance[], from = '', to = '9999'): boolean {
   if (code === 'CLBD') return on > to && stated.some((other) => other.code === code && other.on <= to)
   return (
     openingCodes.includes(code) &&
@@ -86,26 +89,26 @@ function isOutside(code: string, on: string, stated: readonly Stated[], from = '
   )
 }
 
-/** Sorts balances of one kind and day: that of the account itself, then that of a page, then those with a credit line. */
-const placeOf = ({ creditLines, subType }: Balance): number =>
+/** Orders balances of one kind and day: the account's own, then that of a page, then those that include a credit line. */
+const balanceRank = ({ creditLines, subType }: Balance): number =>
   Number(creditLines.some(({ isIncluded }) => isIncluded)) * 2 +
   Number(subType !== undefined && 'code' in subType && subType.code === 'INTM')
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-const toDated = (balance: Stated | undefined): DatedBalance | null =>
+const toDated = (balance: StatedBalance | undefined): DatedBalance | null =>
   balance === undefined ? null : { minor: balance.minor, on: balance.on }
 
 export const absolute = (minor: Minor): Minor => (minor < 0n ? -minor : minor)
 
-/** Undefined: it is in another currency, or no exact amount. */
-export const minorOf = (amount: Amount, currency: Currency): Minor | undefined =>
+/** Returns the minor units; undefined if the amount is in another currency or inexact. */
+export const amountIn = (amount: Amount, currency: Currency): Minor | undefined =>
   amount.currency === currency && amount.minor !== null ? amount.minor : undefined
 
 const decimal = /^[+-]?(\d*)(?:\.(\d*?)0*)?$/
 
-/** The minor units of a sum, without its sign; undefined if it is no amount of the currency. */
-export function minorOfText(text: string, currency: Currency): Minor | undefined {
+/** Reads a sum as minor units, without its sign; undefined if it is not an amount of the currency. */
+export function parseAmount(text: string, currency: Currency): Minor | undefined {
   const [, whole, fraction = ''] = decimal.exec(text.trim()) ?? []
   if (whole === undefined || !/\d/.test(text) || !isCurrency(currency)) return undefined
   const { digits } = currencies[currency]
@@ -113,8 +116,8 @@ export function minorOfText(text: string, currency: Currency): Minor | undefined
   return BigInt(whole + fraction.padEnd(digits, '0'))
 }
 
-/** The two amounts of the currency between which a decimal is; undefined: the text is none. */
-export function neighboursOf(text: string, currency: Currency): readonly [Minor, Minor] | undefined {
+/** Rounds a decimal down and up to minor units; undefined if the text is not a decimal. */
+export function roundedBothWays(text: string, currency: Currency): readonly [Minor, Minor] | undefined {
   const [, whole = '', fraction = ''] = /^\+?(\d{0,18})(?:\.(\d{0,40}))?$/.exec(text) ?? []
   if (whole === '' && fraction === '') return undefined
   const { digits } = currencies[currency]
@@ -122,15 +125,15 @@ export function neighboursOf(text: string, currency: Currency): readonly [Minor,
   return [least, least + (/[1-9]/.test(fraction.slice(digits)) ? 1n : 0n)]
 }
 
-/** The counts of a statement's entries as they were read. Sums are minor units. */
-export type Counted = {
+/** Counts and sums, in minor units, of the entries read from a statement. */
+export type EntryCounts = {
   entries: number
   credits: Minor
   debits: Minor
   creditEntries: number
   debitEntries: number
 }
-export const nothingCounted = (): Counted => ({
+export const noEntryCounts = (): EntryCounts => ({
   entries: 0,
   credits: 0n,
   debits: 0n,
@@ -138,16 +141,20 @@ export const nothingCounted = (): Counted => ({
   debitEntries: 0,
 })
 
-/** The mismatch with the totals that a statement states. Banks count all entries, or only booked ones. */
-export function totalsProblem(totals: EntryTotals, counts: readonly Counted[], currency: Currency): string | undefined {
-  const check = (name: string, told: number | undefined, of: (counted: Counted) => number) =>
+/** Describes the first mismatch with the totals of a statement. Banks count all entries, or only booked ones. */
+export function totalsProblem(
+  totals: EntryTotals,
+  counts: readonly EntryCounts[],
+  currency: Currency,
+): string | undefined {
+  const check = (name: string, told: number | undefined, of: (counted: EntryCounts) => number) =>
     told === undefined || counts.some((counted) => of(counted) === told)
       ? []
       : [`${name} says ${told}, and there are ${counts.map(of).join(' or ')}`]
-  const checkSum = (name: string, told: string | undefined, of: (counted: Counted) => Minor) => {
+  const checkSum = (name: string, told: string | undefined, of: (counted: EntryCounts) => Minor) => {
     if (told === undefined) return []
-    const minor = minorOfText(told, currency)
-    // What is no amount proves nothing: the balances do.
+    const minor = parseAmount(told, currency)
+    // A sum that is not an amount is ignored: the balances are checked too.
     return minor === undefined || counts.some((counted) => of(counted) === minor)
       ? []
       : [`${name} says ${told}, and the entries are ${counts.map(of).join(' or ')} minor units`]

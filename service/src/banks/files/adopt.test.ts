@@ -1,4 +1,4 @@
-/** A restore from a backup sends no payment to the bank a second time. */
+/** No payment is sent to the bank twice after a restore from a backup. */
 import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, unlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -61,7 +61,7 @@ const rules = (): BankRules => ({
   pollMs: 1000,
 })
 
-/** Acts as a process that has just started. */
+/** Acts like a process that has just started. */
 function start() {
   const { db, clock } = service
   const transport = createFolderTransport({
@@ -102,7 +102,7 @@ async function send(bank: ReturnType<typeof start>, payments: readonly Instructi
   while ((await bank.steps.make()) + (await bank.steps.deliver()) > 0);
 }
 
-/** Every file that the bank was ever given holds its text; the bank takes it away. */
+/** Collects the texts of all files delivered to the bank, and empties its folder. */
 function taken(): readonly string[] {
   const names = readdirSync(join(folder, 'to')).filter((name) => name.endsWith('.xml'))
   return names.map((name) => {
@@ -115,7 +115,7 @@ function taken(): readonly string[] {
 const timesIn = (texts: readonly string[], { id }: Instruction): number =>
   texts.filter((text) => text.includes(bankInstructionId({ id, attempt: 1 }))).length
 
-test('payments of files that the restored database does not know stay in those files', async () => {
+test('payments stay in files that the restored database does not know', async () => {
   const before = instructions(3)
   await send(start(), before)
   const given = [...taken()]
@@ -136,7 +136,7 @@ test('payments of files that the restored database does not know stay in those f
   )
 })
 
-test('a file whose delivery the restored database does not know is not delivered again', async () => {
+test('a file delivered before the restore is not delivered again', async () => {
   const payments = instructions(2)
   await send(start(), payments)
   const given = [...taken()]
@@ -148,7 +148,7 @@ test('a file whose delivery the restored database does not know is not delivered
   for (const payment of payments) assert.equal(timesIn(given, payment), 1)
 })
 
-test('a file that was made and never given to the bank is given to it', async () => {
+test('a file built before the restore but not delivered is delivered', async () => {
   const bank = start()
   const payments = instructions(2)
   await bank.connector.instruct(payments)

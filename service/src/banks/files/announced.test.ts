@@ -123,7 +123,7 @@ test('a credit counts once in an interim report, a notification and two statemen
   assert.equal(await posted(), 20_00n)
 })
 
-test('an entry names the message that has its payments', async () => {
+test('an entry names the message that lists its payments', async () => {
   const detail = (minor: bigint, endToEndId: string): Partial<EntryDetail> & { readonly charges: [] } => ({
     ...{ references: { endToEndId }, amount: { currency: 'EUR', minor }, creditorAccount: { iban }, charges: [] },
   })
@@ -131,7 +131,7 @@ test('an entry names the message that has its payments', async () => {
   const { details: _none, ...sum } = credit({}, { bankReference: 'ASR1', detailsIn: { messageId: 'MSG54' } })
   await put(reportXml([batch], { messageId: 'MSG54' }))
   await bank.work()
-  // Another booking of the same amount, with payments of its own.
+  // A different booking of the same amount, with its own payments.
   await list(
     '2026-01-08',
     { ...sum, details: [] },
@@ -148,7 +148,7 @@ test('an entry names the message that has its payments', async () => {
   ])
 })
 
-test('an entry that says nothing may be the announced one: its money waits for two persons', async () => {
+test('an entry without references may be the announced one: its money waits for two persons', async () => {
   await announce(credit(whole, { bankReference: 'N1' }))
   await list('2026-01-08', credit({ references: {} }, { bankReference: 'ASR1' }))
   assert.equal(await posted(), 10_00n)
@@ -162,7 +162,7 @@ test('an entry that says nothing may be the announced one: its money waits for t
   assert.deepEqual(await service.db.rows(sql`select statement_id is not null as listed from rails.iso_entries`), [
     { listed: true },
   ])
-  // The statement again: nothing new.
+  // The repeated statement contains nothing new.
   balance = 0n
   await list('2026-01-08', credit({ references: {} }, { bankReference: 'ASR1' }))
   assert.equal(await posted(), 10_00n)
@@ -189,7 +189,7 @@ test("a credit that says little is not listed in the place of its payer's other 
     const [one, other] = [unstructured(`${first}-A`), unstructured(`${first}-B`)]
     await announce(credit({ ...payer, ...one }, { ...at, bankReference: `${first}A` }))
     await announce(credit({ ...payer, ...other }, { ...at, bankReference: `${first}B` }))
-    // The statement has one of them without a text, and the other one without a payer.
+    // The statement has one entry without a text and one without a payer.
     const named = first === '1001' ? one : other
     await list(on, credit(payer, at), credit({ references: {}, ...named }, at))
   }
@@ -202,14 +202,14 @@ test('a reference that a bank uses twice on a day does not take the entry of ano
   const other = { amount: { currency: 'EUR', minor: 9_00n } } as const
   await announce(credit({ ...payer, remittance: whole.remittance }, { bankReference: '7' }))
   const short = { remittance: { unstructured: [text.slice(0, 35)] } }
-  // Another amount, which says nothing, and the announced one under another reference.
+  // A vague entry of another amount, and the announced entry under another reference.
   await list(
     '2026-01-08',
     credit({ references: {} }, { bankReference: '7', ...other }),
     credit({ references: {}, debtor: ada, ...short }, { bankReference: 'L7' }),
   )
   assert.equal(await posted(), 19_00n)
-  // The same amount twice: the one that says nothing stands before the announced one.
+  // The same amount twice: the vague entry comes before the announced one.
   const [on, at] = ['2026-01-09', { bookingDate: '2026-01-09', bankReference: '8' }]
   await announce(credit({ ...payer, remittance: whole.remittance }, at))
   await list(on, credit({ references: {} }, at), credit({ ...payer, ...short }, at))
@@ -222,12 +222,12 @@ test('a reference that a bank uses twice on a day does not take the entry of ano
 })
 
 for (const order of ['announced first', 'listed first'] as const)
-  test(`a credit whose place another one has taken on an earlier day waits for two persons, ${order}`, async () => {
+  test(`a credit whose entry was assigned to another credit on an earlier day waits for two persons, ${order}`, async () => {
     const payer = { references: {}, debtor: ada, debtorAccount: adaAccount }
     const invoice = (number: string) => ({ remittance: { unstructured: [`Invoice ${number}, customer 4711`] } })
     const one = credit({ ...payer, ...invoice('1001') }, { bankReference: 'N1' })
     const other = credit({ ...payer, ...invoice('1002') }, { bankReference: 'N2' })
-    // The first one says little, and may be either. The second one is what the first one was taken for.
+    // The first credit is vague and may be either entry. The second credit is the one that the first was matched with.
     const short = credit(payer, { bankReference: 'L1' })
     const named = (number: string) => credit({ references: {}, ...invoice(number) }, { bankReference: 'L2' })
     if (order === 'announced first') {
@@ -249,7 +249,7 @@ for (const order of ['announced first', 'listed first'] as const)
     assert.deepEqual(kinds, [['unknown_payment', 10_00n]])
   })
 
-test('a case about an entry that was announced ends when a later statement has it', async () => {
+test('a case about an announced entry closes when a later statement contains the entry', async () => {
   await announce(credit(whole))
   await list('2026-01-08', credit({ references: { endToEndId: 'E2E-2' } }))
   assert.deepEqual(await kindsOfCases(), [['announced_missing', null]])
@@ -260,7 +260,7 @@ test('a case about an entry that was announced ends when a later statement has i
   assert.equal(await posted(), 20_00n)
 })
 
-test('an entry that is announced behind the statement of its day may be on another one of that day', async () => {
+test('an entry announced after the statement of its day may be on another statement of that day', async () => {
   await list('2026-01-08')
   service.clock.advance(minuteMs)
   await announce(credit(whole))
@@ -270,7 +270,7 @@ test('an entry that is announced behind the statement of its day may be on anoth
   assert.deepEqual(await kindsOfCases(), [['announced_missing', null]])
 })
 
-test('a Saturday is on the statement of Monday, and no case before', async () => {
+test('a Saturday entry is on the statement of Monday, and opens no case before', async () => {
   await announce(credit(whole, { bookingDate: '2026-01-10' }))
   await list('2026-01-09', credit({ references: { endToEndId: 'E2E-2' } }, { bookingDate: '2026-01-09' }))
   assert.deepEqual(await kindsOfCases(), [])
@@ -278,7 +278,7 @@ test('a Saturday is on the statement of Monday, and no case before', async () =>
   assert.deepEqual(await kindsOfCases(), [['announced_missing', null]])
 })
 
-test('a bank that counts by the day gives a reference again on the next one', async () => {
+test('a bank that numbers entries by day reuses a reference the next day', async () => {
   await announce(credit({ references: {} }, { bankReference: '1' }))
   await announce(credit({ references: {} }, { bankReference: '1', bookingDate: '2026-01-09' }))
   assert.equal(await posted(), 20_00n)
@@ -288,7 +288,7 @@ test('a bank that counts by the day gives a reference again on the next one', as
   assert.deepEqual(await kindsOfCases(), [])
 })
 
-test('a bank that gives a reference twice on a day: the second one waits for two persons', async () => {
+test('if a bank uses a reference twice on a day, the second entry waits for two persons', async () => {
   await announce(credit({ references: { endToEndId: 'A' } }, { bankReference: '1' }))
   await announce(credit({ references: { endToEndId: 'B' } }, { bankReference: '1' }))
   await announce(credit({ references: { endToEndId: 'B' } }, { bankReference: '1' }))
@@ -296,7 +296,7 @@ test('a bank that gives a reference twice on a day: the second one waits for two
   assert.deepEqual(await kindsOfCases(), [['unknown_payment', 10_00n]])
 })
 
-test('entries that the version before wrote are known: its keys have no day', async () => {
+test('entries stored by the previous version, whose keys have no day, are recognised', async () => {
   const [one, two] = [credit(whole, { bankReference: 'A' }), credit({ references: {} }, { bankReference: 'B' })]
   await announce(one, two)
   await service.db.run(
@@ -308,12 +308,12 @@ test('entries that the version before wrote are known: its keys have no day', as
   await list('2026-01-08', credit(whole, { bankReference: 'L' }), two)
   assert.equal(await posted(), 20_00n)
   assert.deepEqual(await kindsOfCases(), [])
-  // The next day of a bank that counts by the day.
+  // The next day of a bank that numbers entries by day.
   await announce(credit({ references: {} }, { bankReference: 'B', bookingDate: '2026-01-09' }))
   assert.equal(await posted(), 30_00n)
 })
 
-test('a debit is booked once, in other words', async () => {
+test('a debit reported in different words is booked once', async () => {
   const debit = (references: EntryDetail['references'], bankReference: string) =>
     entryOf(-7_00n, { bankReference, bookingDate: '2026-01-08', details: [{ references, creditor: ada }] })
   await announce(debit({ endToEndId: 'X' }, 'N1'))
@@ -321,7 +321,7 @@ test('a debit is booked once, in other words', async () => {
   assert.deepEqual(await kindsOfCases(), [['unknown_debit', -7_00n]])
 })
 
-test('a page of a thousand entries in other words takes as many statements as one entry', async () => {
+test('a page of a thousand reworded entries takes as many SQL statements as one entry', async () => {
   const many = (bankReference: string) =>
     Array.from({ length: 900 }, (_none, index) =>
       credit({ references: { endToEndId: `E${index}` } }, { bankReference: `${bankReference}${index}` }),

@@ -1,20 +1,19 @@
 /**
- * Matches the bookings of a page with entries that another message has reported. A payment is recognised by its
- * references, or by payer, text and day; a sum by its message, its batch, the number of its payments, or because
- * nothing else has its amount.
+ * Matches the bookings of a page with entries that another message has reported. A payment matches by its references, or
+ * by payer, text and day. A sum matches by its message, its batch, its number of payments, or its unique amount.
  */
 import { ownJson } from '@partner-payments/wire'
 import type { Tx } from '../../postgres/index.ts'
 import {
-  assign,
-  compare,
+  assignEntries,
+  comparePayments,
   daysBetween,
-  type Facts,
-  factsOf,
+  type PaymentEvidence,
+  paymentEvidence,
   looksAlike,
-  makeRoom,
-  namesOf,
-  type Pair as AnyPair,
+  reassignEntries,
+  paymentReferences,
+  type MatchPair as AnyPair,
   statementDaysMax,
   type Verdict,
 } from './evidence.ts'
@@ -22,42 +21,49 @@ import * as store from './store-entries.ts'
 import type { AccountKey, KnownEntry } from './store-entries.ts'
 import type { Booking, References, Unit } from './units.ts'
 
-/** A booking that no key matches. `rival`: its key belongs to an entry with other references. */
-export type Unknown = { readonly booking: Booking; readonly rival: KnownEntry | undefined }
+/** A booking whose key is unknown. `rival`: the entry that has its key but other references. */
+export type UnmatchedBooking = { readonly booking: Booking; readonly rival: KnownEntry | undefined }
 
-export type Found = {
-  /** The entry that each booking is. */
-  readonly payments: ReadonlyMap<Booking, store.Candidate>
-  /** The sum that each booking is, or is a part of. */
-  readonly sums: ReadonlyMap<Booking, store.Candidate>
+export type AnnouncedMatches = {
+  /** The entry of each booking. */
+  readonly payments: ReadonlyMap<Booking, store.EntryCandidate>
+  /** The sum that each booking equals or belongs to. */
+  readonly sums: ReadonlyMap<Booking, store.EntryCandidate>
   /** The payments of each sum. */
-  readonly groups: ReadonlyMap<Booking, store.Group>
-  /** The entry that each booking may be. */
+  readonly groups: ReadonlyMap<Booking, store.EntryGroup>
+  /** The entry that each booking might be: a person decides. */
   readonly doubts: ReadonlyMap<Booking, KnownEntry>
 }
 
-type Pair = AnyPair<Booking, store.Candidate>
-type Context = { readonly reading: store.Reading; readonly facts: (row: store.Candidate) => Facts }
+type Pair = AnyPair<Booking, store.EntryCandidate>
+type Context = {
+  readonly reading: store.MessageReading
+  readonly facts: (row: store.EntryCandidate) => PaymentEvidence
+}
 
-/** `taken`: entries that other bookings of the page are. */
-type Searched = { readonly unknown: readonly Unknown[]; readonly taken: ReadonlySet<string>; readonly isSure: boolean }
+/** `taken`: ids of entries that other bookings of the page have matched. */
+type AnnouncedSearch = {
+  readonly unknown: readonly UnmatchedBooking[]
+  readonly taken: ReadonlySet<string>
+  readonly isSure: boolean
+}
 
 /**
- * `isSure`: only references count, because a later page may have the payment of an entry. A second reading then decides
- * the doubts.
+ * Finds the entries of bookings. `isSure`: only references count, because a later page may have a better match; a second
+ * reading then resolves the doubts.
  */
 export async function findAnnounced(
   tx: Tx,
   of: AccountKey,
-  reading: store.Reading,
-  { unknown, taken, isSure }: Searched,
-): Promise<Found> {
+  reading: store.MessageReading,
+  { unknown, taken, isSure }: AnnouncedSearch,
+): Promise<AnnouncedMatches> {
   const entries = [...Map.groupBy(unknown, ({ booking: { position } }) => position).values()]
-  const wanted = wantedOf(entries)
+  const wanted = searchBounds(entries)
   const read = isStatement(reading) ? store.announcedUnlisted : store.unannounced
   const rows = await read(tx, of, reading, wanted)
   const open = new Set(rows.filter(({ id }) => !taken.has(id)))
-  const context = { reading, facts: rememberFacts() }
+  const context = { reading, facts: cacheEvidence() }
   const { payments, doubts } = matchPayments(context, unknown, open, isSure)
   const left = entries.filter((entry) => entry.every(({ booking }) => !payments.has(booking)))
   const { sums, unsure } = matchSums(context, left, open, isSure)
@@ -66,21 +72,25 @@ export async function findAnnounced(
   for (const [booking, row] of unsure) if (!groups.has(booking)) doubts.set(booking, row)
   const known = { payments, sums, groups, doubts }
   const without = unknown.filter(({ booking }) => Object.values(known).every((of) => !of.has(booking)))
-  for (const [booking, row] of await displacedBefore(tx, of, context, { wanted, unknown: without, open }))
+  for (const [booking, row] of await findDisplaced(tx, of, context, { wanted, unknown: without, open }))
     doubts.set(booking, row)
   return known
 }
 
 /**
- * Bookings whose entry an earlier message has taken, while one that looks like it is still open: the earlier booking said
- * little, and may have been the open one. To count this one as new would count a payment twice.
+ * Finds bookings whose entry an earlier booking has taken while a similar entry is still open. The earlier booking may
+ * belong to the open entry, so that counting this booking as new would count a payment twice.
  */
-async function displacedBefore(
+async function findDisplaced(
   tx: Tx,
   of: AccountKey,
   { reading, facts }: Context,
-  { wanted, unknown, open }: { wanted: store.Wanted; unknown: readonly Unknown[]; open: ReadonlySet<store.Candidate> },
-): Promise<readonly (readonly [Booking, store.Candidate])[]> {
+  {
+    wanted,
+    unknown,
+    open,
+  }: { wanted: store.SearchBounds; unknown: readonly UnmatchedBooking[]; open: ReadonlySet<store.EntryCandidate> },
+): Promise<readonly (readonly [Booking, store.EntryCandidate])[]> {
   const openBy = Map.groupBy(
     [...open].filter((row) => !isSumRow(row) && !row.isRepeated),
     ({ amount }) => amount,
@@ -89,11 +99,11 @@ async function displacedBefore(
   if (single.length === 0) return []
   const amounts = [...new Set(single.map(({ booking: { unit } }) => unit.amount))]
   const taken = Map.groupBy(await store.reportedTwice(tx, of, reading, { ...wanted, amounts }), ({ amount }) => amount)
-  const pairs = pairsOf({ reading, facts }, single, ({ amount }) => taken.get(amount) ?? [])
+  const pairs = ratePairs({ reading, facts }, single, ({ amount }) => taken.get(amount) ?? [])
   return pairs.flatMap(({ booking, row, verdict }) => {
     const { unit } = booking
     const other = openBy.get(unit.amount)?.find((candidate) => {
-      const { days } = daysOf(reading, unit.bookedOn, candidate)
+      const { days } = daysApart(reading, unit.bookedOn, candidate)
       const isNear = days >= 0 && days <= statementDaysMax
       return isNear && candidate.isReversal === unit.isReversal && looksAlike(facts(row), facts(candidate))
     })
@@ -101,63 +111,65 @@ async function displacedBefore(
   })
 }
 
-const totalOf = (entry: readonly Unknown[]): bigint =>
+const entryTotal = (entry: readonly UnmatchedBooking[]): bigint =>
   entry.reduce((sum, { booking: { unit } }) => sum + unit.amount, 0n)
 
-function wantedOf(entries: readonly (readonly Unknown[])[]): store.Wanted {
+function searchBounds(entries: readonly (readonly UnmatchedBooking[])[]): store.SearchBounds {
   const units = entries.flat().map(({ booking: { unit } }) => unit)
   const days = units.map(({ bookedOn }) => bookedOn).toSorted()
-  const amounts = new Set([...units.map(({ amount }) => amount), ...entries.map(totalOf)])
+  const amounts = new Set([...units.map(({ amount }) => amount), ...entries.map(entryTotal)])
   const endToEndIds = units.flatMap(({ references: { endToEnd } }) => endToEnd ?? [])
   return {
     amounts: [...amounts],
     endToEndIds,
-    from: shifted(days[0], -statementDaysMax),
-    to: shifted(days.at(-1), statementDaysMax),
+    from: shiftDay(days[0], -statementDaysMax),
+    to: shiftDay(days.at(-1), statementDaysMax),
   }
 }
 
-const shifted = (day = '1970-01-01', days: number): string => Temporal.PlainDate.from(day).add({ days }).toString()
+const shiftDay = (day = '1970-01-01', days: number): string => Temporal.PlainDate.from(day).add({ days }).toString()
 
-/** Reads the facts of a row once, for all comparisons. */
-function rememberFacts(): Context['facts'] {
-  const known = new Map<string, Facts>()
+/** Parses each row once for all comparisons. */
+function cacheEvidence(): Context['facts'] {
+  const known = new Map<string, PaymentEvidence>()
   return (row) => {
-    const facts = known.get(row.id) ?? rowFacts(row)
+    const facts = known.get(row.id) ?? entryEvidence(row)
     known.set(row.id, facts)
     return facts
   }
 }
 
-const refsOf = ({ refs }: { readonly refs: string }) => ownJson<Partial<References>>(refs)
+const readReferences = ({ refs }: { readonly refs: string }) => ownJson<Partial<References>>(refs)
 
-/** The facts that an entry states about its payment. */
-export const rowFacts = ({ bookedOn, refs, counterparty, remittance }: KnownEntry): Facts =>
-  factsOf({
+export const entryEvidence = ({ bookedOn, refs, counterparty, remittance }: KnownEntry): PaymentEvidence =>
+  paymentEvidence({
     bookedOn,
-    references: refsOf({ refs }),
+    references: readReferences({ refs }),
     counterparty: ownJson<Unit['counterparty']>(counterparty),
     remittance,
   })
 
-const isSumRow = ({ kind, payments, isReversal }: store.Candidate): boolean =>
+const isSumRow = ({ kind, payments, isReversal }: store.EntryCandidate): boolean =>
   payments > 1n || (kind === 'waiting' && !isReversal)
 
-type Payments = { readonly payments: Map<Booking, store.Candidate>; readonly doubts: Map<Booking, KnownEntry> }
+type PaymentMatches = {
+  readonly payments: Map<Booking, store.EntryCandidate>
+  readonly doubts: Map<Booking, KnownEntry>
+}
 
-/** Matches by references first, which few share; then by the remaining entries of the amount. */
+/** Matches by references first, then by amount among the remaining entries. */
 function matchPayments(
   context: Context,
-  unknown: readonly Unknown[],
-  open: Set<store.Candidate>,
+  unknown: readonly UnmatchedBooking[],
+  open: Set<store.EntryCandidate>,
   isSure: boolean,
-): Payments {
+): PaymentMatches {
   const single = unknown.filter(({ booking: { unit } }) => !unit.isSum)
   const rows = [...open].filter((row) => !isSumRow(row))
-  const payments = new Map<Booking, store.Candidate>()
-  const byName = groupByEach(rows, (row) => namesOf(context.facts(row)))
-  assign(
-    pairsOf(context, single, (_unit, facts) => namesOf(facts).flatMap((name) => byName.get(name) ?? [])),
+  const payments = new Map<Booking, store.EntryCandidate>()
+  const byName = groupByEach(rows, (row) => paymentReferences(context.facts(row)))
+  assignEntries(
+    ratePairs(context, single, (_unit, facts) => paymentReferences(facts).flatMap((name) => byName.get(name) ?? [])),
     { payments, open },
     ['strong'],
   )
@@ -166,9 +178,9 @@ function matchPayments(
     rows.filter((row) => open.has(row)),
     ({ amount }) => amount,
   )
-  const pairs = pairsOf(context, left, ({ amount }) => byAmount.get(amount) ?? [])
-  assign(pairs, { payments, open }, isSure ? ['strong'] : ['strong', 'same'])
-  const displaced = makeRoom(pairs, { payments, open })
+  const pairs = ratePairs(context, left, ({ amount }) => byAmount.get(amount) ?? [])
+  assignEntries(pairs, { payments, open }, isSure ? ['strong'] : ['strong', 'same'])
+  const displaced = reassignEntries(pairs, { payments, open })
   const doubts = new Map<Booking, KnownEntry>(
     left.flatMap(({ booking, rival }) => (rival === undefined ? [] : [[booking, rival] as const])),
   )
@@ -178,19 +190,19 @@ function matchPayments(
   return { payments, doubts }
 }
 
-/** The best pairs first. */
-function pairsOf(
+/** Rates each booking against its candidates; the best pairs come first. */
+function ratePairs(
   { reading, facts }: Context,
-  unknown: readonly Unknown[],
-  rowsOf: (unit: Unit, facts: Facts) => readonly store.Candidate[],
+  unknown: readonly UnmatchedBooking[],
+  rowsOf: (unit: Unit, facts: PaymentEvidence) => readonly store.EntryCandidate[],
 ): readonly Pair[] {
   return unknown
     .flatMap(({ booking }): readonly Pair[] => {
       const { unit } = booking
-      const own = factsOf(unit)
+      const own = paymentEvidence(unit)
       return rowsOf(unit, own).flatMap((row): readonly Pair[] => {
         if (row.amount !== unit.amount || row.isReversal !== unit.isReversal) return []
-        const { points, verdict } = judge(reading, own, row, facts(row))
+        const { points, verdict } = rateEntry(reading, own, row, facts(row))
         return verdict === 'other' ? [] : [{ booking, row, points, verdict }]
       })
     })
@@ -208,11 +220,11 @@ function groupByEach<T>(list: readonly T[], keysOf: (one: T) => readonly string[
   return groups
 }
 
-const isStatement = ({ kind }: store.Reading): boolean => kind === 'camt.053'
+const isStatement = ({ kind }: store.MessageReading): boolean => kind === 'camt.053'
 
-/** The days from the announcement to the statement; between two announcements, in either order. */
-function daysOf(
-  reading: store.Reading,
+/** Counts the days from the announcement to the statement, or between two announcements in either order. */
+function daysApart(
+  reading: store.MessageReading,
   bookedOn: string,
   row: { readonly bookedOn: string; readonly statementId: string | null },
 ) {
@@ -221,34 +233,39 @@ function daysOf(
   return { days: Math.abs(daysBetween(bookedOn, row.bookedOn)), isStatement: false }
 }
 
-function judge(reading: store.Reading, own: Facts, row: store.Candidate, facts: Facts) {
+function rateEntry(
+  reading: store.MessageReading,
+  own: PaymentEvidence,
+  row: store.EntryCandidate,
+  facts: PaymentEvidence,
+) {
   const isNamed = isNamedBy(reading, own.references, row, facts.references)
-  const place = { ...daysOf(reading, own.bookedOn, row), isNamed }
-  const judged = compare(own, facts, place)
-  return row.isRepeated ? { ...judged, verdict: repeated(own, facts, judged.verdict) } : judged
+  const place = { ...daysApart(reading, own.bookedOn, row), isNamed }
+  const judged = comparePayments(own, facts, place)
+  return row.isRepeated ? { ...judged, verdict: repeatedVerdict(own, facts, judged.verdict) } : judged
 }
 
-/** A message of the same kind has reported the row: the references of the bank distinguish two bookings. */
-function repeated(own: Facts, facts: Facts, verdict: Verdict): Verdict {
-  const hasBank = ({ references: { bank = null } }: Facts) => bank !== null
+/** Rates a row that a message of the same kind has reported: bank references distinguish two bookings. */
+function repeatedVerdict(own: PaymentEvidence, facts: PaymentEvidence, verdict: Verdict): Verdict {
+  const hasBank = ({ references: { bank = null } }: PaymentEvidence) => bank !== null
   const isOtherBooking = hasBank(own) && hasBank(facts)
   if (verdict !== 'strong' || isOtherBooking || own.bookedOn !== facts.bookedOn) return 'other'
   return 'maybe'
 }
 
-/** AddtlInfInd of one names the message of the other. */
+/** Tells whether AddtlInfInd of one report names the message of the other. */
 const isNamedBy = (
-  { messageId }: store.Reading,
+  { messageId }: store.MessageReading,
   own: Partial<References>,
-  { messageName }: Pick<store.Candidate, 'messageName'>,
+  { messageName }: Pick<store.EntryCandidate, 'messageName'>,
   other: Partial<References>,
 ): boolean => own.detailsIn === messageName || other.detailsIn === messageId
 
 const sumSure = 60
 
-/** The certainty that two reports of an amount are one entry, if one of them names no payment. */
+/** Rates how surely two reports of an amount are one entry, if one of them does not list its payments. */
 function sumPoints(
-  reading: store.Reading,
+  reading: store.MessageReading,
   own: Unit,
   count: number,
   other: { readonly messageName: string; readonly references: Partial<References>; readonly count: number },
@@ -262,19 +279,22 @@ function sumPoints(
   return isNamed || isBatch ? 2 * sumSure : isBooking || (count > 1 && count === other.count) ? sumSure : 0
 }
 
-type Rated<T> = {
-  readonly entry: readonly Unknown[]
+type RatedSum<T> = {
+  readonly entry: readonly UnmatchedBooking[]
   readonly row: T
   readonly points: number
   readonly isSameDay: boolean
 }
 const isByAmount = ({ points }: { readonly points: number }): boolean => points < sumSure
 
-/** Sorts by certainty; a match by amount only counts if nothing else has the amount on that day. */
-function rated<T extends object>(pairs: readonly Rated<T>[]): ReadonlyMap<readonly Unknown[], Rated<T>> {
-  const found = new Map<readonly Unknown[], Rated<T>>()
+/** Chooses the best row of each entry. A match by amount only counts if it is the only one of that day. */
+function chooseSums<T extends object>(
+  pairs: readonly RatedSum<T>[],
+): ReadonlyMap<readonly UnmatchedBooking[], RatedSum<T>> {
+  const found = new Map<readonly UnmatchedBooking[], RatedSum<T>>()
   const taken = new Set<T>()
-  const isOnly = ({ entry, row }: Rated<T>) => !pairs.some((other) => (other.entry === entry) !== (other.row === row))
+  const isOnly = ({ entry, row }: RatedSum<T>) =>
+    !pairs.some((other) => (other.entry === entry) !== (other.row === row))
   for (const pair of pairs.toSorted((a, b) => b.points - a.points || Number(b.isSameDay) - Number(a.isSameDay))) {
     const { entry, row, isSameDay } = pair
     if (found.has(entry) || taken.has(row)) continue
@@ -286,63 +306,66 @@ function rated<T extends object>(pairs: readonly Rated<T>[]): ReadonlyMap<readon
 }
 
 /**
- * Matches entries that another message has reported as a sum, whether or not their payments are named. `unsure`: only the amount
- * agrees, and a payment of this message may be the entry, so that the second reading decides.
+ * Matches entries that another message has reported as a sum, with or without its payments. `unsure`: only the amount
+ * agrees, and the entry may be a payment of this message, so that the second reading decides.
  */
 function matchSums(
   { reading }: Context,
-  entries: readonly (readonly Unknown[])[],
-  open: Set<store.Candidate>,
+  entries: readonly (readonly UnmatchedBooking[])[],
+  open: Set<store.EntryCandidate>,
   isSure: boolean,
-): { readonly sums: Map<Booking, store.Candidate>; readonly unsure: Map<Booking, store.Candidate> } {
+): { readonly sums: Map<Booking, store.EntryCandidate>; readonly unsure: Map<Booking, store.EntryCandidate> } {
   const byAmount = Map.groupBy(open, ({ amount }) => amount)
   const pairs = entries.flatMap((entry) => {
     const unit = entry[0]?.booking.unit
     if (unit === undefined) return []
-    return (byAmount.get(totalOf(entry)) ?? []).flatMap((row): readonly Rated<store.Candidate>[] => {
+    return (byAmount.get(entryTotal(entry)) ?? []).flatMap((row): readonly RatedSum<store.EntryCandidate>[] => {
       if (row.isRepeated || row.isReversal !== unit.isReversal || !(unit.isSum || isSumRow(row))) return []
-      const { days } = daysOf(reading, unit.bookedOn, row)
+      const { days } = daysApart(reading, unit.bookedOn, row)
       if (days < 0 || days > statementDaysMax) return []
-      const other = { ...row, references: refsOf(row), count: Number(row.payments) }
-      const count = countOf(entry)
+      const other = { ...row, references: readReferences(row), count: Number(row.payments) }
+      const count = paymentCount(entry)
       const pair = { entry, row, points: sumPoints(reading, unit, count, other), isSameDay: days === 0 }
       // A sum of several payments is not one payment that happens to have its amount.
       const isOtherCount = count > 1 && (isSumRow(row) ? other.count > 1 && other.count !== count : true)
       return isByAmount(pair) && isOtherCount ? [] : [pair]
     })
   })
-  const found = [...rated(pairs).values()]
-  const of = (list: readonly Rated<store.Candidate>[]) =>
+  const found = [...chooseSums(pairs).values()]
+  const of = (list: readonly RatedSum<store.EntryCandidate>[]) =>
     new Map(list.flatMap(({ entry, row }) => entry.map(({ booking }) => [booking, row] as const)))
-  const isUnsure = (pair: Rated<store.Candidate>) => isSure && isByAmount(pair)
+  const isUnsure = (pair: RatedSum<store.EntryCandidate>) => isSure && isByAmount(pair)
   return { sums: of(found.filter((pair) => !isUnsure(pair))), unsure: of(found.filter(isUnsure)) }
 }
 
-const countOf = (entry: readonly Unknown[]): number =>
+const paymentCount = (entry: readonly UnmatchedBooking[]): number =>
   entry.length > 1 ? entry.length : (entry[0]?.booking.unit.payments ?? 1)
 
-/** Matches sums whose payments another message has named. */
+/** Matches sums whose payments another message has listed. */
 async function matchGroups(
   tx: Tx,
   of: AccountKey,
-  reading: store.Reading,
-  wanted: store.Wanted,
-  { entries, sums }: { readonly entries: readonly (readonly Unknown[])[]; readonly sums: Found['sums'] },
-): Promise<Found['groups']> {
+  reading: store.MessageReading,
+  wanted: store.SearchBounds,
+  {
+    entries,
+    sums,
+  }: { readonly entries: readonly (readonly UnmatchedBooking[])[]; readonly sums: AnnouncedMatches['sums'] },
+): Promise<AnnouncedMatches['groups']> {
   const open = entries.filter(([first]) => first !== undefined && first.booking.unit.isSum && !sums.has(first.booking))
   if (open.length === 0) return new Map()
-  const groups = await store.groupsOf(tx, of, reading, { ...wanted, amounts: open.map(totalOf) })
+  const groups = await store.entryGroups(tx, of, reading, { ...wanted, amounts: open.map(entryTotal) })
   const pairs = open.flatMap((entry) => {
-    const { unit } = (entry[0] as Unknown).booking
-    return groups.flatMap((row): readonly Rated<store.Group>[] => {
+    const { unit } = (entry[0] as UnmatchedBooking).booking
+    return groups.flatMap((row): readonly RatedSum<store.EntryGroup>[] => {
       const days = isStatement(reading)
         ? daysBetween(row.bookedOn, unit.bookedOn)
         : Math.abs(daysBetween(row.bookedOn, unit.bookedOn))
       if (row.amount !== unit.amount || row.isReversal !== unit.isReversal || days < 0 || days > statementDaysMax)
         return []
-      const other = { ...row, references: refsOf(row), count: row.ids.length }
-      return [{ entry, row, points: sumPoints(reading, unit, countOf(entry), other), isSameDay: days === 0 }]
+      const other = { ...row, references: readReferences(row), count: row.ids.length }
+      return [{ entry, row, points: sumPoints(reading, unit, paymentCount(entry), other), isSameDay: days === 0 }]
     })
   })
-  return new Map([...rated(pairs)].map(([entry, { row }]) => [(entry[0] as Unknown).booking, row]))
+  return new Map([...chooseSums(pairs)].map(([entry, { row }]) => [(entry[0] as UnmatchedBooking).booking, row]))
 }

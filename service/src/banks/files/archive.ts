@@ -1,4 +1,4 @@
-/** Archives the bytes of files on the disk of this process, each whole or not at all, and compares them with the database. */
+/** Archives files on the disk of this process atomically, and compares the archive with the database. */
 import { mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Unreachable } from '../../kernel/api/index.ts'
@@ -11,10 +11,7 @@ import { readFileName, readInstructionId } from './ids.ts'
 import * as adopted from './store-books.ts'
 import { filesByIds, type OutgoingFile } from './store-instructions.ts'
 
-/**
- * Writes `<folder>/out/<day>/<name>`. Replaces a file of the same name: an attempt that ended before the bank had
- * anything.
- */
+/** Writes `<folder>/out/<day>/<name>`. Replaces the file of an attempt that ended before the bank had the file. */
 export async function archiveFile(
   folder: string,
   day: string,
@@ -24,45 +21,47 @@ export async function archiveFile(
 ): Promise<void> {
   const target = join(folder, 'out', day, name)
   const temporary = join(dirname(target), `.${name}.${attempt}.tmp`)
-  try {
-    await mkdir(dirname(target), { recursive: true })
+  await changeFolder(dirname(target), async () => {
     try {
       await write(temporary, bytes)
       await rename(temporary, target)
     } catch (error) {
-      // On a full disk a partial file would keep it full.
+      // On a full disk a partial file would keep the disk full.
       await unlink(temporary).catch(() => undefined)
       throw error
     }
-    await flushFolder(dirname(target))
+  })
+}
+
+/** Creates the folder, changes it and flushes it. Throws Unreachable if the disk fails. */
+async function changeFolder(folder: string, change: () => Promise<void>): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true })
+    await change()
+    await flush(folder)
   } catch (error) {
     throw new Unreachable('storage_unavailable', `archive: ${(error as Error).message}`, error)
   }
 }
 
 const publishedSuffix = '.published'
-const markOf = (folder: string, day: string, name: string): string => join(folder, 'out', day, name + publishedSuffix)
+const publishedMarkPath = (folder: string, day: string, name: string): string =>
+  join(folder, 'out', day, name + publishedSuffix)
 
-/** Records that the bank gets a file, before it does: after a restore the database may not know the file (adopt.ts). */
+/** Records, before the bank gets a file, that it gets it: a restored database may not know the file (`createAdopt`). */
 export async function markPublished(folder: string, day: string, name: string): Promise<void> {
-  const path = markOf(folder, day, name)
-  try {
-    await mkdir(dirname(path), { recursive: true })
-    await write(path, Buffer.alloc(0))
-    await flushFolder(dirname(path))
-  } catch (error) {
-    throw new Unreachable('storage_unavailable', `archive: ${(error as Error).message}`, error)
-  }
+  const path = publishedMarkPath(folder, day, name)
+  await changeFolder(dirname(path), () => write(path, Buffer.alloc(0)))
 }
 
-/** Removes the record: the bank did not get the file. */
+/** Removes the record of a file that the bank did not get. */
 export async function unmarkPublished(folder: string, day: string, name: string): Promise<void> {
-  await unlink(markOf(folder, day, name)).catch(ignoreAbsent)
+  await unlink(publishedMarkPath(folder, day, name)).catch(ignoreAbsent)
 }
 
 export type PublishedFile = { readonly name: string; readonly path: string }
 
-/** The files that the bank was given, a day at a time, the newest day first. */
+/** Lists the files that the bank got, day by day, newest day first. */
 async function* publishedFiles(folder: string, daysMax: number): AsyncGenerator<readonly PublishedFile[]> {
   const out = join(folder, 'out')
   const days = (await readdir(out).catch(ignoreAbsent)) ?? []
@@ -75,7 +74,7 @@ async function* publishedFiles(folder: string, daysMax: number): AsyncGenerator<
   }
 }
 
-function ignoreAbsent(error: unknown): undefined {
+export function ignoreAbsent(error: unknown): undefined {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
 }
 
@@ -89,7 +88,7 @@ async function write(path: string, bytes: Uint8Array): Promise<void> {
   }
 }
 
-async function flushFolder(path: string): Promise<void> {
+export async function flush(path: string): Promise<void> {
   const folder = await open(path, 'r')
   try {
     await folder.sync()
@@ -98,15 +97,15 @@ async function flushFolder(path: string): Promise<void> {
   }
 }
 
-// Restores from a backup: files that were given to the bank after the backup are in the archive, and not in the
-// database. Their payments would be sent again in new files. Therefore the archive records a file before the bank gets
-// it (`<name>.published`), and each process compares the archive with the database before it makes its first file.
+// After a restore from a backup, the database does not know the files that the bank got since the backup, and would send
+// their payments again. Therefore the archive marks each file before the bank gets it (`<name>.published`), and each
+// process compares the archive with the database before it makes its first file.
 
-/** Older files were made before every backup that may still be restored. */
+/** Older files are in every backup that may still be restored. */
 const daysMax = 90
 const filesPerLook = 500
 
-type Named = PublishedFile & NonNullable<ReturnType<typeof readFileName>>
+type NamedFile = PublishedFile & NonNullable<ReturnType<typeof readFileName>>
 
 export function createAdopt(deps: BankDeps) {
   const { db, log, rules } = deps
@@ -114,7 +113,7 @@ export function createAdopt(deps: BankDeps) {
   return async (): Promise<void> => {
     if (isCompared) return
     for await (const day of publishedFiles(rules.archive, daysMax)) {
-      const named = day.flatMap((file): readonly Named[] => {
+      const named = day.flatMap((file): readonly NamedFile[] => {
         const read = readFileName(file.name)
         return read === undefined ? [] : [{ ...file, ...read }]
       })
@@ -125,11 +124,11 @@ export function createAdopt(deps: BankDeps) {
           page.map(({ id }) => id),
         )
         for (const file of page) {
-          const count = await compare(deps, file, known.get(file.id))
+          const count = await compareFile(deps, file, known.get(file.id))
           if (count > 0)
             log.error(
               { connector: rules.id, file: file.name },
-              'the bank has a file that the restored database did not know',
+              'adopted a file that the bank has and the restored database did not know',
             )
         }
       }
@@ -139,15 +138,15 @@ export function createAdopt(deps: BankDeps) {
 }
 
 /** Returns 1 if the database did not know that the bank has the file. */
-async function compare(deps: BankDeps, file: Named, known: OutgoingFile | undefined): Promise<number> {
+async function compareFile(deps: BankDeps, file: NamedFile, known: OutgoingFile | undefined): Promise<number> {
   const { db, clock } = deps
   if (known?.state === 'Delivered') return 0
-  // Staged: the next attempt sees whether it was renamed.
+  // If the file is staged, the next attempt sees whether it was renamed.
   if (known !== undefined) return known.state === 'Made' ? adopted.markPublished(db, known.id, clock.now()) : 0
   return file.kind === 'pain.001' ? adoptFile(deps, file) : 0
 }
 
-async function adoptFile({ db, clock, rules }: BankDeps, { id, name, path }: Named): Promise<number> {
+async function adoptFile({ db, clock, rules }: BankDeps, { id, name, path }: NamedFile): Promise<number> {
   const initiation = await readPain001(createReadStream(path))
   const { version = '' } = (await recognise(createReadStream(path))) ?? {}
   const bytes = await readFile(path)
@@ -168,7 +167,7 @@ async function adoptFile({ db, clock, rules }: BankDeps, { id, name, path }: Nam
     sha256: createHash('sha256').update(bytes).digest('hex'),
     bytes: BigInt(bytes.length),
     payments: BigInt(rows.length),
-    // As when it was made: all currencies of banks have two digits.
+    // All currencies of banks have two digits.
     controlSum: amountText(sum, 'EUR'),
     state: 'Delivered',
     stagedName: name,
@@ -177,7 +176,7 @@ async function adoptFile({ db, clock, rules }: BankDeps, { id, name, path }: Nam
   }
   return db.transaction(async (tx) => {
     const inserted = await adopted.insertAdoptedFile(tx, rules.id, file, clock.now())
-    if (inserted > 0) await adopted.insertAdopted(tx, rules.id, rows)
+    if (inserted > 0) await adopted.insertAdoptedInstructions(tx, rules.id, rows)
     return inserted
   })
 }

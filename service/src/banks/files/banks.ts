@@ -1,14 +1,14 @@
 /** All file-based banks of an installation: one connector for each configured bank. */
 import { defineJob, type Job } from '../../postgres/jobs/index.ts'
 import { after, type Clock, type Log, partnerKey, secondMs } from '../../kernel/index.ts'
-import type { Database, Tx } from '../../postgres/index.ts'
+import { byShard, type Database, type Tx } from '../../postgres/index.ts'
 import {
   type BankFiles,
   type BankNotification,
   callTimeoutMsMax,
   type Connector,
   type ConnectorHealth,
-  dayOf,
+  bankDay,
   type Forecast,
   type ForecastPayment,
   type InstructionKey,
@@ -19,7 +19,6 @@ import {
 import {
   type BankDeps,
   type BankRules,
-  byShard,
   type Payers,
   type RemoteFile,
   type Scheme,
@@ -29,22 +28,21 @@ import {
 import {
   createLetterAnswered,
   createLetterSent,
-  createMakeRecalls,
+  createRecallFileMaker,
   createRecallLetter,
   createRequestRecall,
-  createTakeRecall,
-  createTellLetters,
+  createRecallIntake,
+  createLetterCases,
   type RecallRequest,
 } from './recalls.ts'
 import { createIncoming, createReleaseFile } from './incoming.ts'
 import type { BankConfig } from './settings.ts'
-import { createShownFiles } from './shown.ts'
+import { createFilesView } from './shown.ts'
 import * as files from './store-instructions.ts'
-import { countQueued, filesByIds, filesDue } from './store-instructions.ts'
 import * as recalls from './store-recalls.ts'
-import { type FolderConfig, isFinishedName, type TransportConfig, within } from './transport/settings.ts'
+import { type FolderConfig, isFinishedName, type TransportConfig, pathIn } from './transport/settings.ts'
 import { createSftpTransport } from './transport/sftp.ts'
-import { createAdopt } from './archive.ts'
+import { createAdopt, flush, ignoreAbsent } from './archive.ts'
 import { createDeliverFiles, createFileMaker, createRecentBytes } from './deliver.ts'
 import type { FileKind } from './ids.ts'
 import { createSubmit, storedAnswers } from './submit.ts'
@@ -55,8 +53,7 @@ import { constants, createReadStream } from 'node:fs'
 import { type FileHandle, lstat, open, readdir, rename, stat, unlink } from 'node:fs/promises'
 import { Refusal, Unreachable } from '../../kernel/api/index.ts'
 import { chooseScheme, isRefused, isSepa } from './schemes.ts'
-import { applyWord } from './statuses.ts'
-import { paymentById } from './store-recalls.ts'
+import { applyStatus } from './statuses.ts'
 import { lockSent } from './store-incoming.ts'
 
 /** A payment, its file, and its recall. */
@@ -71,23 +68,22 @@ export type IsoBanks = {
   readonly jobs: readonly Job[]
   /** Ends the leases of files at the start of the only process. */
   readonly releaseLeases: () => Promise<void>
-  /** The id is that of the instruction. Refuses: not_found, validation_failed. */
-  /** `also` joins the transaction. */
+  /** Requests a recall of the instruction. `also` joins the transaction. Refuses: not_found, validation_failed. */
   readonly requestRecall: (request: RecallRequest, also?: (tx: Tx) => Promise<void>) => Promise<recalls.RecallView>
-  /** Ends a payment by the bank's written word. The id is that of the instruction. Refuses: not_found, validation_failed. */
+  /** Ends a payment as the bank has confirmed in writing. The id is that of the instruction. Refuses: not_found, validation_failed. */
   readonly endPayment: (tx: Tx, ending: InstructionKey & { readonly end: PaymentEnd }) => Promise<void>
-  /** The letter by which people recall a payment. The id is that of the instruction. Refuses: not_found. */
+  /** Writes the letter that recalls a payment. The id is that of the instruction. Refuses: not_found. */
   readonly recallLetter: (key: InstructionKey) => Promise<AsyncGenerator<Uint8Array>>
-  /** Records that the letter is sent. Returns the id of the recall. Refuses: not_found, validation_failed. */
+  /** Records that the letter was sent. Returns the id of the recall. Refuses: not_found, validation_failed. */
   readonly letterSent: (tx: Tx, key: InstructionKey) => Promise<string>
   /** Records the bank's answer to the letter. Refuses: not_found, validation_failed. */
   readonly letterAnswered: (
     tx: Tx,
     answer: InstructionKey & { readonly accepted: boolean; readonly code: string | null },
   ) => Promise<void>
-  /** Lets the worker take a file that was quarantined. The id is the subject of its case. Refuses: not_found, validation_failed. */
+  /** Releases a quarantined file to the worker. The id is the subject of its case. Refuses: not_found, validation_failed. */
   readonly releaseFile: (tx: Tx, id: string) => Promise<{ readonly connector: string; readonly fileName: string }>
-  /** The newest files of a connector, newest first. */
+  /** Lists the newest files of a connector, newest first. */
   readonly files: (connector: string) => Promise<readonly files.ListedFile[]>
   /** Shows files to staff. */
   readonly shown: BankFiles
@@ -96,11 +92,11 @@ export type IsoBanks = {
 }
 
 export type BanksObserver = BankObserver & {
-  /** Payments that wait for a file, or for the opening of the bank. */
+  /** Counts payments that wait for a file or for the bank to open. */
   readonly queued: (connector: string, scheme: Scheme, payments: number) => void
 }
 
-type Deps = {
+type IsoBanksDeps = {
   readonly banks: readonly BankConfig[]
   readonly db: Database
   readonly clock: Clock
@@ -112,11 +108,11 @@ type Deps = {
 }
 
 const countEveryMs = 10 * secondMs
-/** A recall whose payment is in no file yet, or whose wake-up was lost. */
+/** Picks up recalls whose payment is not in a file yet, or whose hint was lost. */
 const makeEveryMs = 5 * secondMs
 const filesListedMax = 200
 
-export function createIsoBanks(deps: Deps): IsoBanks {
+export function createIsoBanks(deps: IsoBanksDeps): IsoBanks {
   const { banks: configured, db, observe, health } = deps
   const banks = configured.map(({ transport: config, ...rules }) => {
     const transport = createTransport(config)
@@ -134,7 +130,7 @@ export function createIsoBanks(deps: Deps): IsoBanks {
     letterSent: createLetterSent(deps),
     letterAnswered: createLetterAnswered(deps),
     files: (connector) => files.newestFiles(db, connector, filesListedMax),
-    shown: createShownFiles(
+    shown: createFilesView(
       banks.map(({ id }) => id),
       deps.operatorId,
     ),
@@ -144,27 +140,27 @@ export function createIsoBanks(deps: Deps): IsoBanks {
       const { fileId } = payment
       const file = fileId === null ? undefined : (await files.filesByIds(db, [fileId])).get(fileId)
       const { messageId = '', name = '', state = 'Made', madeAt = payment.createdAt } = file ?? {}
-      const recall = (await recalls.recallOf(db, key)) ?? null
+      const recall = (await recalls.newestRecall(db, key)) ?? null
       return { ...payment, file: file === undefined ? null : { messageId, name, state, madeAt }, recall }
     },
   }
 }
 
-type Running = {
+type RunningBank = {
   readonly id: string
   readonly pollMs: number
   readonly transport: Transport
   readonly bank: IsoBank
 }
 
-function bankJobs({ db, observe }: Deps, { id, pollMs, transport, bank }: Running): readonly Job[] {
+function bankJobs({ db, observe }: IsoBanksDeps, { id, pollMs, transport, bank }: RunningBank): readonly Job[] {
   const { make, deliver, take } = bank.steps
   const count = async () => {
-    const counts = await countQueued(db, id)
+    const counts = await files.countQueued(db, id)
     for (const scheme of schemes) observe?.queued(id, scheme, counts.get(scheme) ?? 0)
     return 0
   }
-  // Both use the connection until they have stopped.
+  // Two jobs use the connection; the last one to stop closes it.
   let users = 2
   const drain = async () => {
     users -= 1
@@ -173,7 +169,7 @@ function bankJobs({ db, observe }: Deps, { id, pollMs, transport, bank }: Runnin
   return [
     defineJob({
       name: `rails.${id}.make`,
-      due: (after) => filesDue(id, after),
+      due: (after) => files.filesDue(id, after),
       wokenBy: ['rails.iso_recalls', 'rails.iso_files'],
       everyMs: makeEveryMs,
       run: make,
@@ -190,24 +186,19 @@ function bankJobs({ db, observe }: Deps, { id, pollMs, transport, bank }: Runnin
   ]
 }
 
-// The transport of a bank, by its configuration.
-
 export const createTransport = (config: TransportConfig): Transport =>
   config.kind === 'folder' ? createFolderTransport(config) : createSftpTransport(config)
 
-// The connector of a file-based bank. Its port reads and writes rows of this database; `steps` exchange the files
+// The connector of a file-based bank reads and writes rows of this database; `steps` exchange the files with the bank
 // (docs/decisions/0044-a-bank-by-files.md).
 
 type IsoBank = {
   readonly connector: Connector
-  /**
-   * One round of work each. They return how much was done; 0 rests. They run concurrently, also with those of other
-   * processes.
-   */
+  /** Each step does one round of work and returns its amount; 0 means idle. Steps run concurrently, in any process. */
   readonly steps: {
-    /** Makes files of waiting payments and recalls. */
+    /** Writes waiting payments and recalls into files. */
     readonly make: () => Promise<number>
-    /** Delivers made files. */
+    /** Delivers the files to the bank. */
     readonly deliver: () => Promise<number>
     /** Receives the files of the bank. */
     readonly take: () => Promise<number>
@@ -215,28 +206,28 @@ type IsoBank = {
 }
 
 type BankObserver = {
-  /** `payments`: the number of payments, or of recalls. */
+  /** `payments`: the number of payments or recalls in the file. */
   readonly fileMade: (connector: string, kind: FileKind, payments: number) => void
   readonly fileDelivered: (connector: string, kind: FileKind) => void
 }
 
-/** Learns whether the bank listed its files or took one. */
+/** Records whether the bank listed its files or took a file. */
 type BankHealth = Pick<ConnectorHealth, 'answered' | 'failed'>
 
-/** The same limits as for the sandbox bank: while one call commits, the others write. */
+/** The same limits as of the sandbox bank: while one call commits, others can write. */
 const limits = { instructionsPerCallMax: 256, callsMax: 4, callTimeoutMs: callTimeoutMsMax } as const
 
 export function createIsoBank(deps: BankDeps, observe?: BankObserver, health?: BankHealth): IsoBank {
   const { id } = deps.rules
   const submit = createSubmit(deps)
-  const takeRecall = createTakeRecall(deps)
+  const takeRecall = createRecallIntake(deps)
   const recent = createRecentBytes()
   const makePayments = createFileMaker(deps, recent, (payments) => observe?.fileMade(id, 'pain.001', payments))
   const { recalls: form = 'camt.055' } = deps.rules
   const makeRecalls =
     form === 'letter'
-      ? createTellLetters(deps)
-      : createMakeRecalls(deps, form, (recalls) => observe?.fileMade(id, form, recalls))
+      ? createLetterCases(deps)
+      : createRecallFileMaker(deps, form, (recalls) => observe?.fileMade(id, form, recalls))
   const watch = { answered: () => health?.answered(id), failed: (error: unknown) => health?.failed(id, error) }
   const onDelivered = ({ kind }: { readonly kind: FileKind }) => {
     watch.answered()
@@ -275,7 +266,7 @@ export function createIsoBank(deps: BankDeps, observe?: BankObserver, health?: B
   }
 }
 
-// The reports of the connector to settlement: rows of this database, until they are acknowledged.
+// Notifications of the connector for settlement: rows of this database, deleted once acknowledged.
 
 export function createNotificationsOf({
   db,
@@ -301,21 +292,20 @@ export function createNotificationsOf({
   }
 }
 
-type Stored = { readonly money?: { readonly currency: string; readonly amount: string } }
+type StoredPayload = { readonly money?: { readonly currency: string; readonly amount: string } }
 
 function toNotification({ payload, ...row }: store.NotificationRow): BankNotification {
-  const { money, ...facts } = ownJson<Stored>(payload)
+  const { money, ...facts } = ownJson<StoredPayload>(payload)
   const counted = money === undefined ? {} : { money: { ...money, amount: BigInt(money.amount) } }
   return { ...row, ...facts, ...counted } as BankNotification
 }
 
 // Exchanges files in folders of this machine, as an EBICS client or a mount provides them.
 //
-// Files get their names by rename(2), not by link(2) and unlink(2): a kill between these two leaves both names, and
-// after the bank has processed its file, the other name would be sent again. Names contain an id of ours, so that the
-// check before the rename is enough.
+// Publishes by rename(2), not by link(2) and unlink(2): a kill between these two leaves both names, and once the bank has
+// processed one file, the other would be sent again. Names contain our id, so that a check before the rename suffices.
 
-type Config = Omit<FolderConfig, 'kind'>
+type FolderPaths = Omit<FolderConfig, 'kind'>
 
 const { O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_TRUNC, O_WRONLY } = constants
 const readBytes = 256 * 1024
@@ -324,8 +314,8 @@ const statsAtOnceMax = 64
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? ''
 const isAbsent = (error: unknown): boolean => codeOf(error) === 'ENOENT'
 
-/** A mount may hang: the caller continues when its time is over, and the next look finds the outcome. */
-async function reached<T>(what: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+/** Stops waiting when the signal aborts, because a mount may hang. The next attempt finds the outcome. */
+async function inTime<T>(what: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   signal.throwIfAborted()
   const { promise: aborted, reject } = Promise.withResolvers<never>()
   const abort = () => reject(new Unreachable('downstream_timeout', `${what}: the folder does not answer in time`))
@@ -340,36 +330,32 @@ async function reached<T>(what: string, signal: AbortSignal, work: () => Promise
   }
 }
 
-export function createFolderTransport({ toBank, fromBank, taken }: Config): Transport {
+export function createFolderTransport({ toBank, fromBank, taken }: FolderPaths): Transport {
   return {
-    list: (signal) => reached('list', signal, () => listFiles(fromBank)),
+    list: (signal) => inTime('list', signal, () => listFiles(fromBank)),
     read: (name, offset, signal) => readFrom(fromBank, name, offset, signal),
     finish: (name, signal) =>
-      reached('finish', signal, async () => {
-        const source = within(fromBank, name)
+      inTime('finish', signal, async () => {
+        const source = pathIn(fromBank, name)
         if (taken === undefined) await unlink(source).catch(ignoreAbsent)
         else await moveInto(taken, name, source)
-        await flushFolder(fromBank)
+        await flush(fromBank)
       }),
     stage: (temporary, bytes, signal) =>
-      reached('stage', signal, async () => {
-        await writeWhole(within(toBank, temporary), bytes)
-        // A process that does not find this name later assumes that the file was published: the name must survive a
-        // power cut.
-        await flushFolder(toBank)
+      inTime('stage', signal, async () => {
+        await writeWhole(pathIn(toBank, temporary), bytes)
+        // A process that does not find this name later assumes that the file was published, so that the name must survive
+        // a power cut.
+        await flush(toBank)
       }),
-    publish: (temporary, name, signal) => reached('publish', signal, () => publishIn(toBank, temporary, name)),
+    publish: (temporary, name, signal) => inTime('publish', signal, () => publishIn(toBank, temporary, name)),
     discard: (temporary, signal) =>
-      reached('discard', signal, () => unlink(within(toBank, temporary)).catch(ignoreAbsent)),
+      inTime('discard', signal, () => unlink(pathIn(toBank, temporary)).catch(ignoreAbsent)),
     close: () => Promise.resolve(),
   }
 }
 
-function ignoreAbsent(error: unknown): void {
-  if (!isAbsent(error)) throw error
-}
-
-/** Regular files only: the bank must not choose the target of a link. */
+/** Lists regular files only: the bank must not choose the target of a link. */
 async function listFiles(folder: string): Promise<readonly RemoteFile[]> {
   const entries = await readdir(folder, { withFileTypes: true })
   const names = entries.filter((entry) => entry.isFile() && isFinishedName(entry.name)).map(({ name }) => name)
@@ -381,10 +367,10 @@ async function listFiles(folder: string): Promise<readonly RemoteFile[]> {
   return files
 }
 
-/** Empty: the file was removed since it was listed. */
+/** Returns an empty list if the file was removed since it was listed. */
 async function describe(folder: string, name: string): Promise<readonly RemoteFile[]> {
   try {
-    const { size, mtime } = await lstat(within(folder, name))
+    const { size, mtime } = await lstat(pathIn(folder, name))
     return [{ name, bytes: size, modifiedAt: mtime }]
   } catch (error) {
     if (isAbsent(error)) return []
@@ -398,14 +384,14 @@ async function* readFrom(
   offset: number,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
-  const path = within(folder, name)
-  // A pipe with the name of a file would block the opening for ever.
-  const file = await reached('read', signal, () => open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK))
+  const path = pathIn(folder, name)
+  // O_NONBLOCK: opening a named pipe would block for ever.
+  const file = await inTime('read', signal, () => open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK))
   try {
     const stream = createReadStream(path, { fd: file, start: offset, highWaterMark: readBytes, autoClose: false })
     const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>
     for (;;) {
-      const next = await reached('read', signal, () => chunks.next())
+      const next = await inTime('read', signal, () => chunks.next())
       if (next.done) return
       yield next.value
     }
@@ -424,29 +410,20 @@ async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
   }
 }
 
-async function flushFolder(path: string): Promise<void> {
-  const folder = await open(path, O_RDONLY)
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
-  }
-}
-
 async function publishIn(folder: string, temporary: string, name: string): Promise<'published' | 'absent'> {
-  const source = within(folder, temporary)
-  const target = within(folder, name)
-  if (!(await exists(source))) return absentFrom(folder)
+  const source = pathIn(folder, temporary)
+  const target = pathIn(folder, name)
+  if (!(await exists(source))) return confirmAbsent(folder)
   if (await exists(target))
-    throw new Unreachable('downstream_unreachable', `publish: ${name} exists in the folder of the bank`)
-  // After a failure a share may have renamed the file nevertheless: the next look shows it.
+    throw new Unreachable('downstream_unreachable', `publish: ${name} already exists in the folder of the bank`)
+  // A share may rename the file and still report a failure: the next attempt sees it.
   await rename(source, target)
-  await flushFolder(folder)
+  await flush(folder)
   return 'published'
 }
 
-/** The name is missing. If the folder is missing as well, such as a share that is not mounted, that proves nothing. */
-async function absentFrom(folder: string): Promise<'absent'> {
+/** Throws if the folder is missing as well, such as an unmounted share: then a missing file proves nothing. */
+async function confirmAbsent(folder: string): Promise<'absent'> {
   await stat(folder)
   return 'absent'
 }
@@ -460,15 +437,15 @@ const exists = (path: string): Promise<boolean> =>
     },
   )
 
-/** Banks reuse names: an earlier file of the same name stays, and this one gets a number. */
+/** Banks reuse names: an earlier file keeps its name, and this one gets a number. */
 async function moveInto(folder: string, name: string, source: string): Promise<void> {
-  let target = within(folder, name)
-  for (let number = 2; await exists(target); number += 1) target = within(folder, `${name}.${number}`)
+  let target = pathIn(folder, name)
+  for (let number = 2; await exists(target); number += 1) target = pathIn(folder, `${name}.${number}`)
   await rename(source, target).catch(ignoreAbsent)
-  await flushFolder(folder)
+  await flush(folder)
 }
 
-// Pure: the forecast of a payment that the bank's connector receives at a time.
+// Forecasts a payment that the connector receives at a given time. Pure.
 
 /** SCT Inst rulebook 2025, section 4.2.3: the beneficiary has the money within ten seconds. */
 const instantMs = 10 * secondMs
@@ -479,7 +456,7 @@ export function forecastOf(payment: ForecastPayment, at: Date, rules: BankRules)
   if (isRefused(choice)) return { possible: false, errorKey: choice.errorKey, details: choice.details }
   if (choice.applied === 'Instant') {
     const arrivesAt = after(at, rules.instantWindowMs + instantMs)
-    const days = { valueDate: dayOf(at, rules), arrivesOn: dayOf(arrivesAt, rules) }
+    const days = { valueDate: bankDay(at, rules), arrivesOn: bankDay(arrivesAt, rules) }
     return { possible: true, method: 'SepaInstant', cutOffAt: null, submitsAt: at, ...days }
   }
   const goesBySepa = isSepa(payment)
@@ -500,20 +477,20 @@ function nextTargetDay(date: string): string {
   return day.toString()
 }
 
-// Ends a payment by the word of the bank that people have in writing: the bank's file with the status never comes. A later booking that says
-// otherwise opens a case, as it does after a status of the bank.
+// Ends a payment by a written confirmation of the bank, if the bank never sends the status in a file. A later booking
+// that contradicts it opens a case, as after a status of the bank.
 
-/** `paid`: the bank has executed it. `not-paid`: it has not, and will not. */
+/** `paid`: the bank has executed the payment. `not-paid`: it has not, and will not. */
 export const paymentEnds = ['paid', 'not-paid'] as const
 export type PaymentEnd = (typeof paymentEnds)[number]
 
 type EndPaymentDeps = { readonly clock: Clock; readonly operatorId: string }
 
-/** The id is that of the instruction. Refuses: not_found, validation_failed (it has an end, or is not at the bank). */
+/** Ends the payment of an instruction. Refuses: not_found, validation_failed (it has ended, or is not at the bank). */
 const createEndPayment =
   ({ clock, operatorId }: EndPaymentDeps) =>
   async (tx: Tx, { partnerId, id, end }: InstructionKey & { readonly end: PaymentEnd }): Promise<void> => {
-    const payment = await paymentById(tx, { partnerId, id })
+    const payment = await recalls.paymentById(tx, { partnerId, id })
     if (payment === undefined) throw new Refusal('not_found', 'No file-based bank has this payment.')
     const [sent] = await lockSent(tx, payment.connector, [{ partnerId, id }])
     if (sent === undefined) throw new Refusal('not_found', 'No file-based bank has this payment.')
@@ -521,12 +498,15 @@ const createEndPayment =
     if (status !== 'Filed' && status !== 'Accepted')
       throw new Refusal(
         'validation_failed',
-        `The payment is ${status}. Only a payment that waits at the bank can be ended by hand.`,
+        `The payment is ${status}. Only a payment that waits at the bank can be ended manually.`,
       )
-    const file = fileId === null ? undefined : (await filesByIds(tx, [fileId])).get(fileId)
+    const file = fileId === null ? undefined : (await files.filesByIds(tx, [fileId])).get(fileId)
     if (file?.state !== 'Delivered')
-      throw new Refusal('validation_failed', 'The file of the payment is not at the bank yet.')
-    await applyWord(
+      throw new Refusal(
+        'validation_failed',
+        'The bank does not have the file of the payment yet. Wait until it is delivered.',
+      )
+    await applyStatus(
       tx,
       { clock, operatorId, rules: { id: payment.connector } },
       sent,

@@ -1,28 +1,27 @@
-/** Reads the statements and entries of file-based banks for reconciliation: one interface over their rows, in the caller's snapshot. */
+/** Reads the statements and entries of file-based banks for reconciliation, in the caller's snapshot. */
 import { ownJson } from '@partner-payments/wire'
 import { type Clock, type Minor, newId } from '../../kernel/index.ts'
-import type { Tx } from '../../postgres/index.ts'
+import { byShard, type Tx } from '../../postgres/index.ts'
 import type { BankBooks, BankNotification, PendingReport } from '../../rails/index.ts'
-import { type BankDeps, type BankRules, byShard } from './deps.ts'
+import type { BankDeps, BankRules } from './deps.ts'
 import * as store from './store-books.ts'
 import { type Report, writeReports } from './reports.ts'
-import { type Absentee, insertCancellation, lockAbsent } from './store-entries.ts'
-import { paidByEntry } from './store-books.ts'
-import { lockSent, type Sent, updateSent } from './store-incoming.ts'
+import { type CancellableEntry, insertCancellation, lockAbsent } from './store-entries.ts'
+import { lockSent, type SentPayment, updateSent } from './store-incoming.ts'
 
-/** Settlement reads this many at once, in this order; reports that wait after a failure are among them. */
+/** Settlement reads at most this many reports at once, including those that wait after a failure. */
 const pendingMax = 20_000
 
-type Deps = Pick<BankDeps, 'operatorId' | 'clock'> & {
+type IsoBooksDeps = Pick<BankDeps, 'operatorId' | 'clock'> & {
   readonly banks: readonly Pick<BankRules, 'id' | 'statementNumbers'>[]
 }
 
-export function createIsoBooks({ operatorId, clock, banks }: Deps): BankBooks {
+export function createIsoBooks({ operatorId, clock, banks }: IsoBooksDeps): BankBooks {
   const numberingOf = new Map(banks.map(({ id, statementNumbers }) => [id, statementNumbers]))
   return {
     statements: async (tx, account) => {
       const numbering = numberingOf.get(account.connector) ?? 'evidence'
-      return (await store.statementsOf(tx, account)).map((statement) => ({ ...statement, numbering }))
+      return (await store.accountStatements(tx, account)).map((statement) => ({ ...statement, numbering }))
     },
     notOnStatement: (tx, account) => store.sumsNotOnStatement(tx, operatorId, account),
     ofStatements: async (tx, statementIds) =>
@@ -31,13 +30,18 @@ export function createIsoBooks({ operatorId, clock, banks }: Deps): BankBooks {
     returnedNotBooked: store.sumReturnedNotBooked,
     underWay: store.sumsUnderWay,
     pending: async (tx, connector) => {
-      const rows = await store.pendingOf(tx, connector, pendingMax)
+      const rows = await store.pendingReports(tx, connector, pendingMax)
       const payouts = rows.filter(({ kind }) => kind.startsWith('payout.')).map(({ subjectId }) => subjectId)
       const found = payouts.length === 0 ? [] : await store.instructionsByIds(tx, [...new Set(payouts)])
       const instructions = new Map(found.map((instruction) => [instruction.id, instruction]))
       const reports = rows.map(({ kind, payload, ...row }): PendingReport => {
         const known = kind as BankNotification['kind']
-        return { ...row, kind: known, amount: amountIn(known, payload), instruction: instructions.get(row.subjectId) }
+        return {
+          ...row,
+          kind: known,
+          amount: signedAmount(known, payload),
+          instruction: instructions.get(row.subjectId),
+        }
       })
       const ids = reports.flatMap(({ entryId, instruction }) => [entryId ?? [], instruction?.entryId ?? []].flat())
       const entries = ids.length === 0 ? [] : await store.entriesByIds(tx, operatorId, [...new Set(ids)])
@@ -93,17 +97,15 @@ const matchedByPerson = JSON.stringify({ rule: 'two persons', agreed: ['decision
 
 const outward: readonly BankNotification['kind'][] = ['payout.settled', 'debit.booked', 'credit.reversed']
 
-function amountIn(kind: BankNotification['kind'], payload: string): Minor | null {
+function signedAmount(kind: BankNotification['kind'], payload: string): Minor | null {
   const { money } = ownJson<{ readonly money?: { readonly amount: string } }>(payload)
   if (money === undefined) return null
   const amount = BigInt(money.amount)
   return outward.includes(kind) ? -amount : amount
 }
 
-// Cancels an entry that counts and that the bank does not have: its statement omits it, or a correction does. Settlement takes the money of a
-// credit back as for a reversal of the bank, and returns the money of each payment of a debit.
-
-const matchedBy = JSON.stringify({ rule: 'two persons', agreed: ['decision'] })
+// Cancels an entry that counts although the statement of the bank, or its correction, omits it. Settlement takes back the
+// money of a credit, as after a reversal, and returns the money of each payment of a debit.
 
 const createCancel =
   ({ clock, operatorId }: { readonly clock: Clock; readonly operatorId: string }): BankBooks['cancel'] =>
@@ -116,7 +118,7 @@ const createCancel =
     const paid = entry.amount < 0n ? await lockPaid(tx, connector, entryId) : []
     for (const group of byShard(tx, paid)) updateSent(tx, group.map(toReturned), now)
     const reports =
-      entry.amount < 0n ? paid.map((one) => returnOf(entry, one)) : [reversalOf(entry, { entryId, operatorId })]
+      entry.amount < 0n ? paid.map((one) => returnReport(entry, one)) : [reversalReport(entry, { entryId, operatorId })]
     if (reports.length > 0)
       writeReports(
         tx,
@@ -131,19 +133,19 @@ const createCancel =
       paid.length === 0 ? 'reversal' : 'return',
       reports.length === 0 ? 'Applied' : 'New',
     ] as const
-    insertCancellation(tx, operatorId, { id, entryId, kind, status, subject, matchedBy, now })
+    insertCancellation(tx, operatorId, { id, entryId, kind, status, subject, matchedBy: matchedByPerson, now })
     return { connector, cameBack: paid.reduce((sum, { amount }): Minor => sum + amount, 0n) }
   }
 
-/** The payments that a debit has paid and that have not come back. */
-async function lockPaid(tx: Tx, connector: string, entryId: string): Promise<readonly Sent[]> {
-  const locked: Sent[] = []
-  for (const group of byShard(tx, await paidByEntry(tx, entryId)))
+/** Locks the payments of a debit that have not been returned. */
+async function lockPaid(tx: Tx, connector: string, entryId: string): Promise<readonly SentPayment[]> {
+  const locked: SentPayment[] = []
+  for (const group of byShard(tx, await store.paidByEntry(tx, entryId)))
     locked.push(...(await lockSent(tx, connector, group)))
   return locked.filter((one) => one.entryId === entryId && one.status === 'Settled')
 }
 
-const toReturned = ({ partnerId, id, entryId, settledAt }: Sent) =>
+const toReturned = ({ partnerId, id, entryId, settledAt }: SentPayment) =>
   ({
     partnerId,
     id,
@@ -155,14 +157,17 @@ const toReturned = ({ partnerId, id, entryId, settledAt }: Sent) =>
     reasonCode: null,
   }) as const
 
-function returnOf({ bookedOn }: Absentee, { partnerId, id: subjectId, amount, currency }: Sent): Report {
+function returnReport(
+  { bookedOn }: CancellableEntry,
+  { partnerId, id: subjectId, amount, currency }: SentPayment,
+): Report {
   const details = `The bank did not pay on ${bookedOn}: its statement omits the payment.`
   const facts = { errorKey: 'BankRejection', details, reasonCode: null, money: { currency, amount } } as const
   return { partnerId, id: newId(), subjectId, kind: 'payout.returned', facts }
 }
 
-function reversalOf(
-  { amount, currency, bookedOn }: Absentee,
+function reversalReport(
+  { amount, currency, bookedOn }: CancellableEntry,
   { entryId: subjectId, operatorId: partnerId }: { readonly entryId: string; readonly operatorId: string },
 ): Report {
   const details = `The bank does not have the credit of ${bookedOn}: its statement omits it.`

@@ -1,4 +1,4 @@
-/** The connector of file-based banks passes the conformance kit: real files in a folder, and over SFTP, at a bank of its own. */
+/** Runs the conformance kit on the connector of file-based banks, with files in a folder and over SFTP, and a simulated bank. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Order } from '../../../../examples/iso-bank/model.ts'
@@ -11,14 +11,14 @@ import { type BankRecord, checks, type Disorder, type Fault, type Harness, runCh
 import type { Connector, Instruction } from '../../rails/index.ts'
 import { createIsoBank } from './banks.ts'
 
-/** A call ends with the commit of its rows: it takes all of its instructions, and answers each of them. */
+/** A call is one commit: it accepts and answers all of its instructions. */
 const cannot = ['lose half', 'answer later'] as const
 const stepMs = 1000
-/** The conformance kit from a file to its answer, the booking and the return. */
+/** The harness goes from a file to its status report, the booking and the return. */
 const stepsPerPassing = 4
 const service = await useModules({ now: businessDay })
 
-/** The fault of the next statement or transaction: the connector's calls end in the database. */
+/** The fault of the next SQL statement or transaction: the connector's calls end in the database. */
 function createFaults() {
   let fault: Fault | undefined
   let mended = Promise.withResolvers<void>()
@@ -49,7 +49,7 @@ function createFaults() {
   }
 }
 
-/** The bank's disorder. A payment whose word is to come late is held by its end-to-end id. */
+/** Makes the bank report out of order. A payment to be reported late is held by its end-to-end id. */
 function createDisorders({ bank }: IsoWorld) {
   let holdsNext = false
   const settings = (twice: boolean, shuffles: boolean): Order => ({
@@ -97,13 +97,13 @@ async function createHarness(world: IsoWorld): Promise<Harness> {
     }),
     partnerIds: [partners[0].partnerId, partners[1].partnerId],
     currencies: ['EUR', 'GBP', 'USD'],
-    // The characters of SEPA: others are transliterated.
+    // SEPA characters only: others are transliterated.
     creditorNames: ['Zoe Lukasiewicz', "Soren O'Neill", 'A-B (C) / D: E, F. G + H?', 'Grace Hopper'],
     clock,
     cannot,
     prepare: (instruction, behaviour) => ({
       ...instruction,
-      // The bank rejects and returns by amount. A number whose check digits are wrong does not reach it.
+      // The bank rejects and returns by amount. An account with wrong check digits does not reach it.
       ...(behaviour === 'reject' ? { amount: 4001_01n } : {}),
       ...(behaviour === 'return' ? { amount: 4001_05n } : {}),
       ...(behaviour === 'refuse' ? { creditorAccount: 'DE90370400440532013000' } : {}),
@@ -130,7 +130,7 @@ type Stored = Pick<BankRecord, 'endToEndId' | 'amount' | 'currency' | 'creditorN
   readonly status: string
 }
 
-/** A refusal is the connector's own; everything else is what the bank has. */
+/** The connector decides refusals; the bank has everything else. */
 async function recordOf(
   { bank }: IsoWorld,
   { partnerId, id }: Instruction,
@@ -157,7 +157,7 @@ async function recordOf(
 }
 
 for (const transport of ['folder', 'sftp'] as const)
-  test(`over files by ${transport} the connector passes every check that a file-based bank can be made to run`, async (context) => {
+  test(`over files by ${transport} the connector passes every check that applies to it`, async (context) => {
     const world = await createIsoWorld({ db: service.db, clock: service.clock, transport })
     context.after(world.close)
     const results = await runChecks(await createHarness(world))

@@ -1,6 +1,6 @@
 /**
- * Unpacks the files of a bank that contain others: gzip, ZIP with one or several documents, and XML with several. The limits hold before the bytes are
- * on our disk: entries, bytes in all, and how much a file may grow.
+ * Unpacks containers of a bank: gzip, ZIP files, and XML with several documents. The number of entries, the bytes and the
+ * growth are checked before the bytes are on our disk.
  */
 import { createReadStream } from 'node:fs'
 import { appendFile, type FileHandle, open, rm, writeFile } from 'node:fs/promises'
@@ -9,18 +9,18 @@ import { Readable, type Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { crc32, createGunzip, createInflateRaw } from 'node:zlib'
 import { MessageProblem, splitDocuments } from '../../iso20022/index.ts'
-import { sourceOf, type Spooled } from './spool.ts'
+import { readFileStream, type SpooledFile } from './spool.ts'
 
-/** `name`: of the document within the container. */
-export type Unpacked = { readonly name: string; readonly spooled: Spooled }
-export type Unpacking =
-  | { readonly documents: readonly Unpacked[] }
+/** `name`: the name of the document in the container. */
+export type UnpackedDocument = { readonly name: string; readonly spooled: SpooledFile }
+export type UnpackResult =
+  | { readonly documents: readonly UnpackedDocument[] }
   | { readonly problem: string; readonly isCut: boolean }
 
 const entriesMax = 1000
 /** Account reports grow about 30 times, and deflate at most 1,032 times. */
 const growthMax = 200
-/** A short file may grow more. */
+/** A file that unpacks to less may grow by any factor. */
 const freeBytes = 1 << 20
 const nameCharsMax = 100
 const headBytes = 4
@@ -30,15 +30,15 @@ class TooLarge extends Error {}
 type Streams = readonly [Readable] | readonly [Readable, Transform]
 type Limits = { readonly bytesMax: number; readonly keep: () => Promise<void> }
 
-/** Undefined: the file is not a container. */
-export async function unpack(spooled: Spooled, limits: Limits): Promise<Unpacking | undefined> {
-  const head = await headOf(spooled.path)
+/** Unpacks a file; undefined if it is not a container. */
+export async function unpack(spooled: SpooledFile, limits: Limits): Promise<UnpackResult | undefined> {
+  const head = await readHead(spooled.path)
   if (head.startsWith('\x1f\x8b')) return unpackGzip(spooled, limits)
   if (head.startsWith('PK\x03\x04') || head.startsWith('PK\x05\x06')) return unpackZip(spooled, limits)
   return unpackEnvelope(spooled, limits)
 }
 
-async function headOf(path: string): Promise<string> {
+async function readHead(path: string): Promise<string> {
   const handle = await open(path, 'r')
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(headBytes), 0, headBytes, 0)
@@ -48,23 +48,23 @@ async function headOf(path: string): Promise<string> {
   }
 }
 
-/** An envelope with one message, or a file that cannot be read, is not a container: its reader says what it is. */
-async function unpackEnvelope(spooled: Spooled, { bytesMax, keep }: Limits): Promise<Unpacking | undefined> {
-  const open: Writing[] = []
+/** Unpacks XML with several messages. One message, or an unreadable file, is left to its reader. */
+async function unpackEnvelope(spooled: SpooledFile, { bytesMax, keep }: Limits): Promise<UnpackResult | undefined> {
+  const open: OpenDocument[] = []
   let bytes = 0
   try {
-    for await (const { number, text } of splitDocuments(sourceOf(spooled.path), { bytesMax })) {
+    for await (const { number, text } of splitDocuments(readFileStream(spooled.path), { bytesMax })) {
       if (number >= entriesMax) return { problem: `the file has more than ${entriesMax} messages`, isCut: false }
       const part = Buffer.from(text)
       bytes += part.length
       if (bytes > bytesMax)
         return { problem: `the messages of the file have more than ${bytesMax} bytes`, isCut: false }
-      open[number] ??= await begin(documentPath(spooled, number))
-      await append(open[number], part)
+      open[number] ??= await openDocument(documentPath(spooled, number))
+      await appendTo(open[number], part)
       await keep()
     }
     if (open.length < 2) return undefined
-    const documents = open.map((writing, number) => ({ name: String(number + 1), spooled: spooledOf(writing) }))
+    const documents = open.map((writing, number) => ({ name: String(number + 1), spooled: finishDocument(writing) }))
     open.length = 0
     return { documents }
   } catch (error) {
@@ -76,22 +76,26 @@ async function unpackEnvelope(spooled: Spooled, { bytesMax, keep }: Limits): Pro
   }
 }
 
-type Writing = { readonly path: string; readonly digest: Hash; bytes: number }
+type OpenDocument = { readonly path: string; readonly digest: Hash; bytes: number }
 
-async function begin(path: string): Promise<Writing> {
+async function openDocument(path: string): Promise<OpenDocument> {
   await writeFile(path, '')
   return { path, digest: createHash('sha256'), bytes: 0 }
 }
-async function append(writing: Writing, part: Buffer): Promise<void> {
+async function appendTo(writing: OpenDocument, part: Buffer): Promise<void> {
   await appendFile(writing.path, part)
   writing.digest.update(part)
   writing.bytes += part.length
 }
-const spooledOf = ({ path, digest, bytes }: Writing): Spooled => ({ path, bytes, sha256: digest.digest('hex') })
+const finishDocument = ({ path, digest, bytes }: OpenDocument): SpooledFile => ({
+  path,
+  bytes,
+  sha256: digest.digest('hex'),
+})
 
-const documentPath = ({ path }: Spooled, number: number): string => `${path}.${number}`
+const documentPath = ({ path }: SpooledFile, number: number): string => `${path}.${number}`
 
-async function unpackGzip(spooled: Spooled, limits: Limits): Promise<Unpacking> {
+async function unpackGzip(spooled: SpooledFile, limits: Limits): Promise<UnpackResult> {
   const packed = createReadStream(spooled.path)
   const path = documentPath(spooled, 0)
   try {
@@ -99,14 +103,14 @@ async function unpackGzip(spooled: Spooled, limits: Limits): Promise<Unpacking> 
     return { documents: [{ name: '', spooled: written.spooled }] }
   } catch (error) {
     await rm(path, { force: true })
-    return problemOf(error, 'the gzip file')
+    return unpackProblem(error, 'the gzip file')
   }
 }
 
-async function unpackZip(spooled: Spooled, limits: Limits): Promise<Unpacking> {
+async function unpackZip(spooled: SpooledFile, limits: Limits): Promise<UnpackResult> {
   const entries = await zipEntries(spooled.path, entriesMax)
   if ('problem' in entries) return { problem: entries.problem, isCut: entries.isCut === true }
-  const documents: Unpacked[] = []
+  const documents: UnpackedDocument[] = []
   let left = limits.bytesMax
   for (const [number, entry] of entries.entries()) {
     const path = documentPath(spooled, number)
@@ -122,11 +126,11 @@ async function unpackZip(spooled: Spooled, limits: Limits): Promise<Unpacking> {
 }
 
 async function unpackEntry(
-  { path: zipPath }: Spooled,
+  { path: zipPath }: SpooledFile,
   entry: ZipEntry,
   path: string,
   { bytesMax, keep }: Limits,
-): Promise<Unpacked | { readonly problem: string; readonly isCut: boolean }> {
+): Promise<UnpackedDocument | { readonly problem: string; readonly isCut: boolean }> {
   const { name, at, packedBytes, isDeflated } = entry
   const what = `the entry ${name.slice(0, nameCharsMax)}`
   const packed =
@@ -138,11 +142,11 @@ async function unpackEntry(
       return { problem: `${what} does not fit its checksum`, isCut: false }
     return { name, spooled }
   } catch (error) {
-    return { ...problemOf(error, what), isCut: false }
+    return { ...unpackProblem(error, what), isCut: false }
   }
 }
 
-/** Writes the bytes, as long as they are within the limits. */
+/** Writes the bytes while they are within the limits. */
 async function write(
   streams: Streams,
   path: string,
@@ -173,16 +177,16 @@ async function write(
   return { spooled: { path, bytes, sha256: digest.digest('hex') }, checksum }
 }
 
-/** Errors of zlib and of the limits. Others, such as a full disk, are errors of this machine. */
-function problemOf(error: unknown, what: string): { readonly problem: string; readonly isCut: boolean } {
+/** Describes errors of zlib and of the limits. Throws others, such as a full disk. */
+function unpackProblem(error: unknown, what: string): { readonly problem: string; readonly isCut: boolean } {
   if (error instanceof TooLarge) return { problem: `${what} ${error.message}`, isCut: false }
   const { code = '', message } = error as NodeJS.ErrnoException
   if (!code.startsWith('Z_')) throw error
   return { problem: `${what} cannot be unpacked: ${message}`, isCut: code === 'Z_BUF_ERROR' }
 }
 
-// Reads the entries of a ZIP file that banks send: stored or deflated, whole, in one part. Everything else is refused. The sizes
-// of the directory are claims: an entry is read up to a limit, and its length and checksum must fit.
+// Reads ZIP files: stored or deflated entries, in one part. Everything else is refused. The directory is not trusted: an
+// entry is read up to a limit, and its length and checksum must match.
 
 type ZipEntry = {
   readonly name: string
@@ -190,10 +194,10 @@ type ZipEntry = {
   readonly crc32: number
   readonly packedBytes: number
   readonly bytes: number
-  /** The place of its packed bytes in the file. */
+  /** The offset of its packed bytes in the file. */
   readonly at: number
 }
-/** `cut`: the file ends before its directory, as one that a writer has not finished. */
+/** `isCut`: the file ends before its directory, such as while it is still being written. */
 type ZipProblem = { readonly problem: string; readonly isCut?: true }
 
 /** APPNOTE.TXT of PKWARE, sections 4.3.7, 4.3.12 and 4.3.16. */
@@ -209,14 +213,14 @@ const methods: ReadonlyMap<number, boolean> = new Map([
   [0, false],
   [8, true],
 ])
-/** The values of a ZIP64 file, whose sizes are elsewhere. */
+/** ZIP64 files have these values and store the sizes elsewhere. */
 const elsewhere = [0xffff, 0xffffffff]
-/** A directory of 1,000 entries with names and extra fields of usual length. */
+/** Enough for 1,000 entries with names and extra fields of usual length. */
 const directoryBytesMax = 1 << 20
 
 const refuse = (problem: string): ZipProblem => ({ problem })
 
-async function bytesAt(handle: FileHandle, at: number, count: number): Promise<Buffer> {
+async function readBytes(handle: FileHandle, at: number, count: number): Promise<Buffer> {
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(count), 0, count, at)
   return buffer.subarray(0, bytesRead)
 }
@@ -226,8 +230,8 @@ async function zipEntries(path: string, entriesMax: number): Promise<readonly Zi
   try {
     const { size } = await handle.stat()
     const tailAt = Math.max(0, size - endBytes - commentBytesMax)
-    const tail = await bytesAt(handle, tailAt, size - tailAt)
-    const end = endIn(tail)
+    const tail = await readBytes(handle, tailAt, size - tailAt)
+    const end = findEndRecord(tail)
     if (end === undefined) return { problem: 'the ZIP file has no directory', isCut: true }
     const [count, length, at] = [tail.readUInt16LE(end + 10), tail.readUInt32LE(end + 12), tail.readUInt32LE(end + 16)]
     if (tail.readUInt32LE(end + 4) !== 0) return refuse('the ZIP file has several parts')
@@ -236,21 +240,21 @@ async function zipEntries(path: string, entriesMax: number): Promise<readonly Zi
     if (count > entriesMax) return refuse(`the ZIP file has ${count} entries, and at most ${entriesMax} are read`)
     if (length > directoryBytesMax || at + length > tailAt + end)
       return refuse('the directory of the ZIP file is wrong')
-    const listed = entriesOf(await bytesAt(handle, at, length), count)
-    return 'problem' in listed ? listed : await placed(handle, listed, at)
+    const listed = readDirectory(await readBytes(handle, at, length), count)
+    return 'problem' in listed ? listed : await locateEntries(handle, listed, at)
   } finally {
     await handle.close()
   }
 }
 
-/** The place of the last end record whose comment ends with the file. */
-function endIn(tail: Buffer): number | undefined {
+/** Finds the last end record whose comment ends with the file. */
+function findEndRecord(tail: Buffer): number | undefined {
   for (let at = tail.length - endBytes; at >= 0; at -= 1)
     if (tail.readUInt32LE(at) === endMark && at + endBytes + tail.readUInt16LE(at + 20) === tail.length) return at
   return undefined
 }
 
-function entriesOf(directory: Buffer, count: number): readonly ZipEntry[] | ZipProblem {
+function readDirectory(directory: Buffer, count: number): readonly ZipEntry[] | ZipProblem {
   const entries: ZipEntry[] = []
   let at = 0
   for (let number = 0; number < count; number += 1) {
@@ -272,8 +276,8 @@ function entriesOf(directory: Buffer, count: number): readonly ZipEntry[] | ZipP
   return entries.length === 0 ? refuse('the ZIP file is empty') : entries
 }
 
-/** The entries with the places of their bytes. Entries that share bytes are a way to unpack a small file to a huge one. */
-async function placed(
+/** Finds the bytes of each entry. Refuses entries that share bytes, because a small file could unpack to a huge one. */
+async function locateEntries(
   handle: FileHandle,
   entries: readonly ZipEntry[],
   directoryAt: number,
@@ -281,7 +285,7 @@ async function placed(
   const found: ZipEntry[] = []
   let free = 0
   for (const entry of entries.toSorted((a, b) => a.at - b.at)) {
-    const head = await bytesAt(handle, entry.at, localBytes)
+    const head = await readBytes(handle, entry.at, localBytes)
     if (head.length < localBytes || head.readUInt32LE(0) !== localMark)
       return refuse(`the entry ${entry.name} is not there`)
     const at = entry.at + localBytes + head.readUInt16LE(26) + head.readUInt16LE(28)

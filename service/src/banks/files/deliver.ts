@@ -1,35 +1,33 @@
 /**
- * Delivers files: each step is committed before the next one begins, so that the process that continues after a kill
- * knows what the bank has (docs/decisions/0044-a-bank-by-files.md).
+ * Delivers files. Each step is committed before the next one begins, so that after a kill another process knows what the
+ * bank has (docs/decisions/0044-a-bank-by-files.md).
  */
 import { after, type Currency, newId, present, secondMs } from '../../kernel/index.ts'
 import { archiveFile, markPublished, unmarkPublished } from './archive.ts'
-import { dayOf, nextWindow } from '../../rails/index.ts'
-import { type BankDeps, byShard, type Scheme, schemes } from './deps.ts'
+import { bankDay, nextWindow } from '../../rails/index.ts'
+import { type BankDeps, type Scheme, schemes } from './deps.ts'
 import * as store from './store-instructions.ts'
 import { createHash } from 'node:crypto'
-import { batchIdsOf, fileNameOf, messageIdOf } from './ids.ts'
-import { executionDateOf, groupedByFile, inBatch, type Message, paymentsMessage } from './message.ts'
+import { formatBatchIds, formatFileName, formatMessageId } from './ids.ts'
+import { executionDateOf, groupByFile, assignBatch, type FileMessage, paymentsMessage } from './message.ts'
 import { openPayers } from './payer.ts'
 import { recallMessage } from './recalls.ts'
-import * as files from './store-instructions.ts'
-import { insertFile, paymentsOfBatches } from './store-instructions.ts'
 import { recallsOfFile } from './store-recalls.ts'
-import type { Tx } from '../../postgres/index.ts'
-import { kindOf } from './schemes.ts'
-import { adoptedOf } from './store-books.ts'
+import { byShard, type Tx } from '../../postgres/index.ts'
+import { paymentKind } from './schemes.ts'
+import { adoptedInstructions } from './store-books.ts'
 
-/** Each delivery mostly waits for the disk of the bank and of this process. */
+/** A delivery mostly waits for the disks of the bank and of this process. */
 const filesAtOnceMax = 4
-/** Longer than an attempt, which ends by itself. */
+/** Longer than an attempt may take. */
 const leaseMs = 60 * secondMs
 const attemptMsMax = 40 * secondMs
 const retryMs = 5 * secondMs
 const problemCharsMax = 500
 
-type Held = store.OutgoingFile & { readonly leaseId: string }
+type LeasedFile = store.OutgoingFile & { readonly leaseId: string }
 
-/** Returns how many files it delivered. A file that cannot be delivered now is tried again later. */
+/** Delivers due files and returns their number. A file that cannot be delivered is retried later. */
 export function createDeliverFiles(
   deps: BankDeps,
   recent: RecentBytes,
@@ -58,35 +56,35 @@ export function createDeliverFiles(
       if (!isFailing) log.error(facts, 'file not delivered; will retry')
       isFailing = true
       const problem = error instanceof Error ? error.message : String(error)
-      await store.postpone(db, held, after(clock.now(), retryMs), problem.slice(0, problemCharsMax))
+      await store.postponeFile(db, held, after(clock.now(), retryMs), problem.slice(0, problemCharsMax))
       return 0
     }
   }
 
   return async (): Promise<number> => {
-    const due = await store.undelivered(db, rules.id, clock.now(), filesAtOnceMax)
+    const due = await store.undeliveredFiles(db, rules.id, clock.now(), filesAtOnceMax)
     const delivered = await Promise.all(due.map(attempt))
     return delivered.reduce((sum, count) => sum + count, 0)
   }
 }
 
-type Staged = { readonly temporary: string; readonly day: string }
+type StagedFile = { readonly temporary: string; readonly day: string }
 
-const earlierStage = ({ stagedName, madeAt }: Held, rules: BankDeps['rules']): Staged | undefined =>
-  stagedName === null ? undefined : { temporary: stagedName, day: dayOf(madeAt, rules) }
+const earlierStagedFile = ({ stagedName, madeAt }: LeasedFile, rules: BankDeps['rules']): StagedFile | undefined =>
+  stagedName === null ? undefined : { temporary: stagedName, day: bankDay(madeAt, rules) }
 
-/** Returns 1, or 0 if another process has the file now. Throws what keeps the file from the bank. */
+/** Delivers one file: returns 1, or 0 if another process has the file now. Throws if the delivery fails. */
 function createDelivery(deps: BankDeps, recent: RecentBytes) {
   const { db, clock, log, rules, transport } = deps
   const contentsOf = createContents(deps, recent)
 
-  /** Puts the bytes under the temporary name of this attempt. Undefined: the lease was lost. */
-  const stage = async (file: Held, signal: AbortSignal): Promise<Staged | undefined> => {
+  /** Writes the file under the temporary name of this attempt. Undefined: the lease was lost. */
+  const stage = async (file: LeasedFile, signal: AbortSignal): Promise<StagedFile | undefined> => {
     const made = await contentsOf(file)
     if (made === undefined) return undefined
     const temporary = `.${file.name}.${file.leaseId}.tmp`
-    // Archived before the bank has it, so that every file at the bank is in the archive.
-    const day = dayOf(made.madeAt, rules)
+    // Archived first, so that the archive has every file that the bank has.
+    const day = bankDay(made.madeAt, rules)
     await archiveFile(rules.archive, day, file.name, file.leaseId, made.bytes)
     await transport.stage(temporary, made.bytes, signal)
     if ((await store.markStaged(db, file, temporary)) === 1) return { temporary, day }
@@ -94,20 +92,19 @@ function createDelivery(deps: BankDeps, recent: RecentBytes) {
     return undefined
   }
 
-  return async (file: Held, earlierLease: string | null): Promise<number> => {
+  return async (file: LeasedFile, earlierLease: string | null): Promise<number> => {
     const signal = AbortSignal.timeout(attemptMsMax)
     const isStaging = file.state === 'Made'
-    // Removes the temporary file of an attempt that ended before its name was committed. No attempt has published it or
-    // will.
+    // An attempt that ended before its temporary name was committed has not published its file, and never will.
     if (isStaging && earlierLease !== null) await transport.discard(`.${file.name}.${earlierLease}.tmp`, signal)
-    const staged = isStaging ? await stage(file, signal) : earlierStage(file, rules)
+    const staged = isStaging ? await stage(file, signal) : earlierStagedFile(file, rules)
     if (staged === undefined) return 0
     const { temporary, day } = staged
     await markPublished(rules.archive, day, file.name)
     const outcome = await transport.publish(temporary, file.name, signal)
     if (isStaging && outcome === 'absent' && (await store.unmarkStaged(db, file, temporary)) === 1) {
       await unmarkPublished(rules.archive, day, file.name)
-      // The temporary file is gone, although this attempt has not renamed it and no other process had the lease.
+      // This attempt did not rename the file, and no other process had the lease.
       log.error({ connector: rules.id, file: file.name }, 'staged file disappeared before it was renamed')
       return 0
     }
@@ -115,53 +112,52 @@ function createDelivery(deps: BankDeps, recent: RecentBytes) {
   }
 }
 
-// The bytes of a file to be staged: they are built from rows, and checked against the hash of its row.
+// Builds the bytes of a file from rows, and checks them against the hash in the row of the file.
 
-type ContentHeld = files.OutgoingFile & { readonly leaseId: string }
-type Made = { readonly bytes: Buffer; readonly madeAt: Date }
+type FileContents = { readonly bytes: Buffer; readonly madeAt: Date }
 
-/** Undefined: the lease was lost. */
+/** Returns the contents of a file; undefined if the lease was lost. */
 function createContents(deps: BankDeps, recent: RecentBytes) {
   const { db, log, rules } = deps
-  return async (file: ContentHeld): Promise<Made | undefined> => {
+  return async (file: LeasedFile): Promise<FileContents | undefined> => {
     const kept = recent.take(file.id)
     const isKept = kept !== undefined && createHash('sha256').update(kept).digest('hex') === file.sha256
     const payments =
-      isKept || file.kind !== 'pain.001' ? [] : await paymentsOfBatches(db, rules.id, batchIdsOf(file.id))
-    const madeAt = dateIsOver(deps, file, payments[0]) ? deps.clock.now() : file.madeAt
+      isKept || file.kind !== 'pain.001' ? [] : await store.paymentsOfBatches(db, rules.id, formatBatchIds(file.id))
+    const madeAt = isDatePassed(deps, file, payments[0]) ? deps.clock.now() : file.madeAt
     if (isKept && madeAt === file.madeAt) return { bytes: kept, madeAt }
-    const message = await messageOf(deps, { ...file, madeAt }, payments)
+    const message = await buildMessage(deps, { ...file, madeAt }, payments)
     const { sha256 } = message.contents
     if (sha256 !== file.sha256) {
       const facts = { connector: rules.id, file: file.name, sha256, earlier: file.sha256 }
-      log.warn(facts, 'file remade before its delivery: its day is over, or the configuration has changed')
+      log.warn(facts, 'rebuilt a file before delivery because its day is over or the configuration has changed')
       const messageName = file.kind === 'pain.001' ? rules.profile.message : file.messageName
-      if ((await files.remake(db, { ...file, messageName }, madeAt, message.contents)) === 0) return undefined
+      if ((await store.rebuildFile(db, { ...file, messageName }, madeAt, message.contents)) === 0) return undefined
     }
     return { bytes: message.bytes, madeAt }
   }
 }
 
-type Payments = Awaited<ReturnType<typeof paymentsOfBatches>>
+type Payments = Awaited<ReturnType<typeof store.paymentsOfBatches>>
 
-/** A file that could not be delivered for days requests an execution date that has passed. */
-function dateIsOver(
+/** Tells whether the execution date of a file that was not delivered for days has passed. */
+function isDatePassed(
   { clock, rules }: BankDeps,
-  { madeAt }: ContentHeld,
+  { madeAt }: LeasedFile,
   payment: Payments[number] | undefined,
 ): boolean {
   if (payment === undefined) return false
   return executionDateOf(payment, madeAt, rules) < executionDateOf(payment, clock.now(), rules)
 }
 
-async function messageOf(deps: BankDeps, file: ContentHeld, payments: Payments): Promise<Message> {
+async function buildMessage(deps: BankDeps, file: LeasedFile, payments: Payments): Promise<FileMessage> {
   const { db, rules } = deps
   const { kind } = file
   if (kind === 'pain.001') return paymentsMessage(file, openPayers(deps, payments), rules)
   const recalls = await recallsOfFile(db, file.id)
   const [first] = recalls
   const fileId = present(first?.fileId, `recall file ${file.id} has no recalls`)
-  const original = (await files.filesByIds(db, [fileId])).get(fileId)
+  const original = (await store.filesByIds(db, [fileId])).get(fileId)
   return recallMessage(
     { ...file, kind },
     present(original, `no file ${fileId}, whose payments are recalled`),
@@ -170,9 +166,9 @@ async function messageOf(deps: BankDeps, file: ContentHeld, payments: Payments):
   )
 }
 
-// Makes files of waiting payments: a row for the file, and payments that name it, in one transaction.
+// Writes waiting payments into files: inserts the row of a file and assigns the payments to it, in one transaction.
 
-/** Returns how many payments are in files that it made. */
+/** Writes due payments into files and returns their number. */
 export function createFileMaker(deps: BankDeps, recent: RecentBytes, onMade: (payments: number) => void) {
   return async (): Promise<number> => {
     const made = await Promise.all(schemes.map((scheme) => makeFile(deps, recent, scheme)))
@@ -184,7 +180,7 @@ export function createFileMaker(deps: BankDeps, recent: RecentBytes, onMade: (pa
 async function makeFile(deps: BankDeps, recent: RecentBytes, scheme: Scheme): Promise<number> {
   const { db, clock, rules } = deps
   const now = clock.now()
-  // A payment whose window closed before it was in a file waits for the next window of its currency.
+  // A payment that missed its window waits for the next window of its currency.
   const isOpen = (currency: Currency) => scheme === 'Instant' || nextWindow(now, rules, currency).opensAt <= now
   const open = [...new Set(rules.accounts.map(({ currency }) => currency))].filter(isOpen)
   if (open.length === 0) return 0
@@ -203,44 +199,44 @@ async function makeFile(deps: BankDeps, recent: RecentBytes, scheme: Scheme): Pr
     const groups = byShard(tx, queued)
     const locked = await Promise.all(groups.map((group) => store.lockQueued(tx, rules.id, scheme, group)))
     const found = await withoutAdopted(deps, tx, locked.flat(), now)
-    return groupedByFile(openPayers(deps, found), rules).flatMap((payments) => makeOne(deps, tx, payments, now) ?? [])
+    return groupByFile(openPayers(deps, found), rules).flatMap((payments) => makeFileRow(deps, tx, payments, now) ?? [])
   })
   for (const { id, bytes } of files) recent.keep(id, bytes)
   return files.reduce((sum, { payments }) => sum + payments, 0)
 }
 
-/** Undefined: the bank's profile has changed and carries no such payments. They stay in the queue. */
-function makeOne({ log, rules }: BankDeps, tx: Tx, payments: readonly store.Payment[], madeAt: Date) {
+/** Inserts a file of these payments. Undefined: the bank's profile no longer supports them, and they stay in the queue. */
+function makeFileRow({ log, rules }: BankDeps, tx: Tx, payments: readonly store.OutgoingPayment[], madeAt: Date) {
   const [first] = payments
-  const kind = first && kindOf(first, rules)
+  const kind = first && paymentKind(first, rules)
   if (kind === undefined || rules.profile.kinds[kind] === undefined) {
     const facts = { connector: rules.id, profile: rules.profile.id, kind, payments: payments.length }
-    log.error(facts, "payments wait that the bank's profile does not carry")
+    log.error(facts, "payments stay in the queue because the bank's profile does not support them")
     return undefined
   }
   const id = newId()
-  const messageId = messageIdOf('pain.001', id)
-  const name = fileNameOf('pain.001', messageId)
+  const messageId = formatMessageId('pain.001', id)
+  const name = formatFileName('pain.001', messageId)
   const file = { id, kind: 'pain.001' as const, messageId, messageName: rules.profile.message, name, madeAt }
-  const filed = inBatch(id, payments)
+  const filed = assignBatch(id, payments)
   const { contents, bytes } = paymentsMessage(file, filed, rules)
-  insertFile(tx, rules.id, { ...file, ...contents, state: 'Made', stagedName: null, leaseId: null })
+  store.insertFile(tx, rules.id, { ...file, ...contents, state: 'Made', stagedName: null, leaseId: null })
   for (const group of byShard(tx, filed)) store.fileInstructions(tx, group, id, madeAt)
   return { id, bytes, payments: payments.length }
 }
 
-/** The payments that the bank does not have. The others belong to a file that the database did not know: adopt.ts. */
+/** Removes payments that the bank already has in an adopted file (archive.ts), and assigns them to that file. */
 async function withoutAdopted(
   { rules }: BankDeps,
   tx: Tx,
-  payments: readonly store.Stored[],
+  payments: readonly store.SealedPayment[],
   now: Date,
-): Promise<readonly store.Stored[]> {
+): Promise<readonly store.SealedPayment[]> {
   const ids = payments.map(({ id }) => id)
-  const found = ids.length === 0 ? [] : await adoptedOf(tx, rules.id, ids)
+  const found = ids.length === 0 ? [] : await adoptedInstructions(tx, rules.id, ids)
   if (found.length === 0) return payments
   const adopted = new Map(found.map((one) => [`${one.id} ${one.attempt}`, one]))
-  const fileOf = ({ id, attempt }: store.Stored) => adopted.get(`${id} ${attempt}`)
+  const fileOf = ({ id, attempt }: store.SealedPayment) => adopted.get(`${id} ${attempt}`)
   for (const [fileId, ofFile] of Map.groupBy(payments, (payment) => fileOf(payment)?.fileId)) {
     if (fileId === undefined) continue
     const rows = ofFile.map((payment) => ({ ...payment, batchId: fileOf(payment)?.batchId ?? '' }))
@@ -249,10 +245,10 @@ async function withoutAdopted(
   return payments.filter((payment) => fileOf(payment) === undefined)
 }
 
-/** The bytes of files that were just made, so that the delivery that follows need not rebuild them. A hint only. */
+/** Keeps the bytes of new files, so that the delivery need not rebuild them. */
 type RecentBytes = {
   readonly keep: (fileId: string, bytes: Buffer) => void
-  /** Can be taken once. Undefined: they are rebuilt from the rows. */
+  /** Returns the bytes once; undefined if they must be rebuilt from the rows. */
   readonly take: (fileId: string) => Buffer | undefined
 }
 

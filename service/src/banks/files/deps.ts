@@ -1,8 +1,8 @@
-/** The shared dependencies of a bank's file connector: the configuration of the bank, and the transport of files. */
+/** The dependencies of a file-based bank's connector: the rules of the bank and the file transport. */
 import type { Pain001Profile, PostalAddress } from '../../iso20022/index.ts'
 import type { Clock, Currency, Log, Minor, Sealer } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
-import type { Calendar, Numbering, PayerData } from '../../rails/index.ts'
+import type { Calendar, StatementNumbering, PayerData } from '../../rails/index.ts'
 import type { RecallKind } from './ids.ts'
 
 export const schemes = ['Instant', 'CreditTransfer'] as const
@@ -13,10 +13,10 @@ export const payerDataModes = ['send', 'require'] as const
 
 export const chargeBearers = ['SHAR', 'DEBT', 'CRED'] as const
 
-/** BICs of eight characters. */
-export type Reach = 'all' | 'none' | ReadonlySet<string>
+/** The banks that a scheme reaches. The set has BICs of eight characters. */
+export type BankReach = 'all' | 'none' | ReadonlySet<string>
 
-/** An account of ours at the bank, from which payments go and on which money arrives. */
+/** Our account at the bank, for outgoing and incoming payments. */
 export type BankAccount = {
   /** IBAN without spaces. */
   readonly iban: string
@@ -26,55 +26,55 @@ export type BankAccount = {
   readonly ownerAddress: PostalAddress
 }
 
-/** The rules of a bank. Credit transfers are executed on days when their currency settles and the bank is open (`Calendar`). */
+/** The rules of a bank. It executes credit transfers on days when the currency settles and the bank is open (`Calendar`). */
 export type BankRules = Calendar & {
   /** The id of the connector: `iso20022`, or `iso20022-` and a name. */
   readonly id: string
-  /** Accounts, one for each currency that is paid. */
+  /** One account for each currency. */
   readonly accounts: readonly BankAccount[]
   /** Our name and id at the bank: InitgPty. */
   readonly initiator: { readonly name: string; readonly id?: string }
-  /** The scheme of a payment, if its bank and its amount allow it. */
+  /** The preferred scheme, used if the payee's bank and the amount allow it. */
   readonly preferred: Scheme
-  /** The bank's limit for an instant payment, in cents. Null: it has none. */
+  /** The bank's limit for an instant payment, in cents. Null: unlimited. */
   readonly instantMax: Minor | null
-  readonly reach: Readonly<Record<Scheme, Reach>>
-  /** True if a bank without a known BIC counts as reachable, if `reach` is a list. */
+  readonly reach: Readonly<Record<Scheme, BankReach>>
+  /** Whether a payee's bank without a known BIC counts as reachable if `reach` is a list. */
   readonly unknownBankReachable: boolean
   /** A file is made when this many payments wait, or the oldest has waited this long. */
   readonly paymentsPerFileMax: number
   readonly fileWindowMs: number
-  /** The same for instant payments, which have files of their own. */
+  /** The same for instant payments, which have separate files. */
   readonly instantWindowMs: number
   readonly batchBooking: boolean
-  /** The form of the files of payments. */
+  /** The format of payment files. */
   readonly profile: Pain001Profile
   /** ExternalCategoryPurpose1Code of every batch, and ExternalPurpose1Code of every payment. */
   readonly categoryPurpose?: string
   readonly purpose?: string
-  /** The bearer of the charges of a payment outside SEPA. */
+  /** The party that pays the charges of a payment outside SEPA. */
   readonly chargeBearer: (typeof chargeBearers)[number]
-  /** Whom the files name as the payer (UltmtDbtr): the customer, and the partner for its own payouts; the partner always; or only the owner of the account. Default: `customer`. */
+  /** The payer in the files (UltmtDbtr). `customer`: or the partner for its own payouts. `none`: only the account owner. Default: `customer`. */
   readonly payer?: (typeof payers)[number]
-  /** `require`: a payout whose payer lacks what Regulation (EU) 2023/1113 asks for is refused. Default: `send` what there is. */
+  /** `require` refuses a payout without the payer data of Regulation (EU) 2023/1113. Default: `send` the available data. */
   readonly payerData?: (typeof payerDataModes)[number]
-  /** Says whether the files ask for a check of the payees, or against one; absent: they do not say. */
+  /** Whether files opt in to or out of verification of payee. Absent: they do not say. */
   readonly payeeCheck?: 'in' | 'out'
-  /** How the bank takes recalls: as files, by default of camt.055, or by a letter that people send. */
+  /** How the bank takes recalls: in files, by default camt.055, or in letters that people send. */
   readonly recalls?: RecallKind | 'letter'
   /** A larger message is not read. */
   readonly messageBytesMax: number
   /** An incomplete file that has not grown for this long is quarantined. */
   readonly unfinishedAfterMs: number
-  /** A payment without any report of the bank for this long is missing. */
+  /** A payment is missing if the bank does not report it for this long. */
   readonly missingAfterMs: number
-  /** How long a batch without its payments waits for the message that names them, and a reversal for its credit. */
+  /** How long a batch waits for the message that lists its payments, and a reversal for its credit. */
   readonly detailsWithinMs: number
-  /** The folder of this process for files on their way and for the archive. Not shared with the bank. */
+  /** The private folder of this process for temporary files and the archive. */
   readonly archive: string
   readonly pollMs: number
-  /** Says what the numbers of its statements prove: by default, what no balance does. */
-  readonly statementNumbers?: Numbering
+  /** The meaning of statement numbers. */
+  readonly statementNumbers?: StatementNumbering
 }
 
 export type RemoteFile = { readonly name: string; readonly bytes: number; readonly modifiedAt: Date }
@@ -84,35 +84,30 @@ export type RemoteFile = { readonly name: string; readonly bytes: number; readon
  * side does not answer, or when `signal` aborts. Names have no path.
  */
 export type Transport = {
-  /** Files of the bank, without those that a writer has not finished (`.tmp`, `.part`, `.filepart`, a leading dot). */
+  /** Lists finished files of the bank: not `.tmp`, `.part`, `.filepart` or names with a leading dot. */
   readonly list: (signal: AbortSignal) => Promise<readonly RemoteFile[]>
-  /** The bytes from `offset` on, so that an interrupted reading continues. */
+  /** Reads the bytes from `offset`, so that an interrupted read can continue. */
   readonly read: (name: string, offset: number, signal: AbortSignal) => AsyncIterable<Uint8Array>
-  /**
-   * Removes a received file from the folder, as the bank requires (deleted, or moved to another folder). Idempotent.
-   */
+  /** Deletes a received file or moves it to another folder, as the bank requires. Idempotent. */
   readonly finish: (name: string, signal: AbortSignal) => Promise<void>
-  /**
-   * Writes all bytes under a temporary name in the folder for the bank, flushed to its disk. The file may exist, also
-   * in part.
-   */
+  /** Writes and flushes all bytes under a temporary name in the folder for the bank. Replaces an existing file. */
   readonly stage: (temporary: string, bytes: Uint8Array, signal: AbortSignal) => Promise<void>
   /**
-   * Renames a staged file, atomically. `absent`: there is no such temporary file, and this call has changed nothing.
-   * Never replaces a file: if `name` exists, throws.
+   * Renames a staged file atomically. Throws if `name` exists. `absent`: the temporary file does not exist, and nothing
+   * changed.
    */
   readonly publish: (temporary: string, name: string, signal: AbortSignal) => Promise<'published' | 'absent'>
-  /** Removes a temporary file if it is there. */
+  /** Removes a temporary file if it exists. */
   readonly discard: (temporary: string, signal: AbortSignal) => Promise<void>
   readonly close: () => Promise<void>
 }
 
-/** `customerId`: null is the partner itself. */
+/** `customerId` is null for the partner itself. */
 export type PayerKey = { readonly partnerId: string; readonly customerId: string | null }
 
 export type Payers = {
   readonly sealer: Pick<Sealer, 'seal' | 'open'>
-  /** The payers, in their order. Undefined: it is not known. */
+  /** Reads the payers in the order of the keys; undefined for an unknown payer. */
   readonly read: (keys: readonly PayerKey[]) => Promise<readonly (PayerData | undefined)[]>
 }
 
@@ -122,17 +117,8 @@ export type BankDeps = {
   readonly log: Log
   readonly rules: BankRules
   readonly transport: Transport
-  /** Reads and seals payers. Absent: the files name none. */
+  /** Reads and seals payers. Absent: the files do not name payers. */
   readonly payers?: Payers
-  /** The partner whose ledger holds money without a known owner; entries of the bank belong to it. */
+  /** The partner whose ledger holds money of unknown owners, and who owns the bank's entries. */
   readonly operatorId: string
-}
-
-/** Groups rows for statements: a sharded database runs one for each partner. */
-export function byShard<T extends { readonly partnerId: string }>(
-  { sharded }: Pick<Database, 'sharded'>,
-  rows: readonly T[],
-): readonly (readonly T[])[] {
-  if (rows.length === 0) return []
-  return sharded ? [...Map.groupBy(rows, ({ partnerId }) => partnerId).values()] : [rows]
 }

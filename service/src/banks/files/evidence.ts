@@ -1,14 +1,11 @@
-/** Pure: whether two reports of the same amount are about one entry, by their agreements and contradictions. */
+/** Rates whether two reports of the same amount are about one entry. Pure. */
 import { dayMs } from '../../kernel/index.ts'
 import { sepaText } from '../../iso20022/index.ts'
 import type { Counterparty, References, Unit } from './units.ts'
 import { readInstructionId } from './ids.ts'
 
-/**
- * The facts that a report states about a payment. Names and texts are plain: `Müller`, `MUELLER` and `Muller` are
- * alike.
- */
-export type Facts = {
+/** Facts of a report about a payment. Names and texts are normalised: `Müller`, `MUELLER` and `Muller` are equal. */
+export type PaymentEvidence = {
   readonly bookedOn: string
   readonly references: Partial<References>
   readonly account: string | null
@@ -16,22 +13,27 @@ export type Facts = {
   readonly text: string
 }
 
-type Said = Pick<Unit, 'bookedOn' | 'remittance'> & {
+type PaymentReport = Pick<Unit, 'bookedOn' | 'remittance'> & {
   readonly references: Partial<References>
   readonly counterparty: Pick<Counterparty, 'name' | 'account'>
 }
 
-export const factsOf = ({ bookedOn, references, counterparty, remittance }: Said): Facts => ({
+export const paymentEvidence = ({
+  bookedOn,
+  references,
+  counterparty,
+  remittance,
+}: PaymentReport): PaymentEvidence => ({
   bookedOn,
   references,
   account: counterparty.account,
-  name: plain(counterparty.name),
-  text: plain(remittance),
+  name: plainText(counterparty.name),
+  text: plainText(remittance),
 })
 
 /** Longer than any text of a message. */
 const plainCharsMax = 1000
-function plain(text: string | null): string {
+function plainText(text: string | null): string {
   if (text === null || text === '') return ''
   const found = sepaText(text, plainCharsMax)
     .toLowerCase()
@@ -41,33 +43,37 @@ function plain(text: string | null): string {
 }
 
 /**
- * The relation of two reports. `days`: from the announcement to the statement, or between two announcements. `isNamed`:
- * one says that the other's message has its details (AddtlInfInd).
+ * How two reports are related. `days`: from the announcement to the statement, or between two announcements. `isNamed`:
+ * one report says that its details are in the message of the other (AddtlInfInd).
  */
-export type Place = { readonly days: number; readonly isStatement: boolean; readonly isNamed: boolean }
+export type ReportRelation = { readonly days: number; readonly isStatement: boolean; readonly isNamed: boolean }
 
 /**
- * `strong`: a reference that the payer or the scheme gave agrees, and none contradicts. `same`: account, name, text and day agree enough.
- * `maybe`: a person decides. `other`: they are two entries.
+ * `strong`: a reference of the payer or the scheme agrees, and none contradicts. `same`: account, name, text and day agree
+ * enough. `maybe`: a person decides. `other`: they are two entries.
  */
 export type Verdict = 'strong' | 'same' | 'maybe' | 'other'
-export type Evidence = { readonly points: number; readonly verdict: Verdict }
+export type MatchRating = { readonly points: number; readonly verdict: Verdict }
 
-/** A statement follows the announcement after a weekend with holidays on both sides (Easter) and a late posting. */
+/** A long weekend (Easter) and a late posting may lie between the announcement and the statement. */
 export const statementDaysMax = 5
 /** Two announcements of an entry may lie on both sides of midnight. */
 const announcementDaysMax = 1
 
 const points = { reference: 100, creditor: 60, bank: 52, account: 50, text: 45, name: 30, day: 10 } as const
 const sameFrom = 55
-/** The agreement from which another end-to-end id may be a change by the bank. */
+/** The least agreement at which the bank may have changed the end-to-end id. */
 const doubtFrom = 90
 const differs = -30
 
-/** Ids of the payer and the scheme: two payments have different ones. */
+/** Ids of the payer and the scheme, which differ between payments. */
 const ids = ['endToEnd', 'transaction', 'uetr'] as const
 
-export function compare(one: Facts, other: Facts, { days, isStatement, isNamed }: Place): Evidence {
+export function comparePayments(
+  one: PaymentEvidence,
+  other: PaymentEvidence,
+  { days, isStatement, isNamed }: ReportRelation,
+): MatchRating {
   if (isOtherInstruction(one, other)) return { points: 0, verdict: 'other' }
   const found = agreement(one, other)
   const agreed = found.reduce((sum, part) => sum + part, days === 0 ? points.day : 0)
@@ -81,40 +87,40 @@ export function compare(one: Facts, other: Facts, { days, isStatement, isNamed }
   return { points: total, verdict: isSame ? 'same' : total < 0 ? 'other' : 'maybe' }
 }
 
-/** Something besides the reference of the bank agrees, and more than what differs. */
-export const agreesBesidesReference = (one: Facts, other: Facts): boolean =>
+/** Tells whether the reports agree more than they differ, without the reference of the bank. */
+export const agreesBesidesReference = (one: PaymentEvidence, other: PaymentEvidence): boolean =>
   evidencePoints(one, { ...other, references: { ...other.references, bank: null } }) > 0
 
-/** The agreement of two reports, without their days. */
-export const evidencePoints = (one: Facts, other: Facts): number =>
+/** Sums the agreement of two reports, without their days. */
+export const evidencePoints = (one: PaymentEvidence, other: PaymentEvidence): number =>
   agreement(one, other).reduce((sum, part) => sum + part, sharesReference(one, other) ? points.reference : 0)
 
-/** A report that says little may be about either of the two, whatever their references are. */
-export const looksAlike = (one: Facts, other: Facts): boolean =>
+/** Tells whether two reports could be confused by a report without references. */
+export const looksAlike = (one: PaymentEvidence, other: PaymentEvidence): boolean =>
   evidencePoints({ ...one, references: {} }, { ...other, references: {} }) >= 0
 
 export const daysBetween = (from: string, to: string): number => Math.round((Date.parse(to) - Date.parse(from)) / dayMs)
 
-function sharesReference(one: Facts, other: Facts): boolean {
-  const names = namesOf(other)
-  return namesOf(one).some((name) => names.includes(name))
+function sharesReference(one: PaymentEvidence, other: PaymentEvidence): boolean {
+  const names = paymentReferences(other)
+  return paymentReferences(one).some((name) => names.includes(name))
 }
 
-/** The references that identify a payment with certainty. */
-export const namesOf = ({ references }: Facts): readonly string[] =>
+/** Lists the references that identify a payment with certainty. */
+export const paymentReferences = ({ references }: PaymentEvidence): readonly string[] =>
   [...ids, 'instruction' as const].flatMap((name) => {
     const id = references[name]
     return id === undefined || id === null ? [] : [`${name} ${id}`]
   })
 
-/** Two payments of ours, which may agree in everything else. */
-function isOtherInstruction({ references: one }: Facts, { references: other }: Facts): boolean {
+/** Tells whether the reports name two of our payments, which may agree in everything else. */
+function isOtherInstruction({ references: one }: PaymentEvidence, { references: other }: PaymentEvidence): boolean {
   const [own, others] = [one, other].map(({ instruction }) => readInstructionId(instruction ?? '')?.id)
   return own !== undefined && others !== undefined && own !== others
 }
 
-/** The payments of two reports have different ids, or different payers. */
-function contradicts(one: Facts, other: Facts): boolean {
+/** Tells whether the payments have different ids or different payers. */
+function contradicts(one: PaymentEvidence, other: PaymentEvidence): boolean {
   const isOtherId = ids.some(
     (name) => isBoth(one.references[name], other.references[name]) && one.references[name] !== other.references[name],
   )
@@ -127,7 +133,7 @@ const isBoth = (one: string | null | undefined, other: string | null | undefined
   typeof one === 'string' && one !== '' && typeof other === 'string' && other !== ''
 
 /** Compares the reference of the creditor, the reference of the bank, account, name and text. */
-function agreement(one: Facts, other: Facts): readonly number[] {
+function agreement(one: PaymentEvidence, other: PaymentEvidence): readonly number[] {
   const [own, others] = [one.references, other.references]
   const creditor = isBoth(own.creditor, others.creditor)
     ? own.creditor === others.creditor
@@ -136,38 +142,38 @@ function agreement(one: Facts, other: Facts): readonly number[] {
     : 0
   const bank = isBoth(own.bank, others.bank) && own.bank === others.bank ? points.bank : 0
   const account = isBoth(one.account, other.account) && one.account === other.account ? points.account : 0
-  const name = alike(one.name, other.name, points.name, nameCharsMin)
-  return [creditor, bank, account, name, alike(one.text, other.text, points.text, textCharsMin)]
+  const name = textPoints(one.name, other.name, points.name, nameCharsMin)
+  return [creditor, bank, account, name, textPoints(one.text, other.text, points.text, textCharsMin)]
 }
 
-/** A shorter name fits the beginning of many. */
+/** A shorter name is part of many others. */
 const nameCharsMin = 5
 const textCharsMin = 8
 
-/** Banks cut texts (140, 70 or 35 characters), and put references before them. */
-function alike(one: string, other: string, agreed: number, charsMin: number): number {
+/** Rates two texts. Banks cut texts (at 140, 70 or 35 characters) and put references before them. */
+function textPoints(one: string, other: string, agreed: number, charsMin: number): number {
   if (one === '' || other === '') return 0
   const [short, long] = one.length < other.length ? [one, other] : [other, one]
   return short === long || (short.length >= charsMin && long.includes(short)) ? agreed : differs
 }
 
-// Pure: which booking is which entry that another message has reported, if several fit.
+// Assigns bookings to entries that another message has reported, if several fit.
 
-/** A booking that may be an entry. */
-export type Pair<Booking, Row> = {
+/** A booking and an entry that it may be. */
+export type MatchPair<Booking, Row> = {
   readonly booking: Booking
   readonly row: Row
   readonly points: number
   readonly verdict: Verdict
 }
 
-/** `open`: entries that no booking is yet. */
-type Assigned<Booking, Row> = { readonly payments: Map<Booking, Row>; readonly open: Set<Row> }
+/** `open`: entries without a booking. */
+type Assignment<Booking, Row> = { readonly payments: Map<Booking, Row>; readonly open: Set<Row> }
 
 /** Assigns each entry to one booking, in the order of the pairs. */
-export function assign<Booking, Row>(
-  pairs: readonly Pair<Booking, Row>[],
-  { payments, open }: Assigned<Booking, Row>,
+export function assignEntries<Booking, Row>(
+  pairs: readonly MatchPair<Booking, Row>[],
+  { payments, open }: Assignment<Booking, Row>,
   verdicts: readonly Verdict[],
 ): void {
   for (const { booking, row, verdict } of pairs)
@@ -175,17 +181,17 @@ export function assign<Booking, Row>(
 }
 
 /**
- * Moves bookings to other entries that are the same to them, so that a booking to which only their entry fits gets it:
- * one that says little fits several payments of a payer, and would otherwise leave the other one to be counted twice.
- * Returns the entries that bookings may be which are still without one (Kuhn's augmenting paths, 1955).
+ * Moves bookings to other entries that fit equally well, so that a booking with only one fitting entry gets it (Kuhn's
+ * augmenting paths, 1955). Otherwise that booking would count as a second payment. Returns the possible entries of
+ * bookings that still have none.
  */
-export function makeRoom<Booking, Row>(
-  pairs: readonly Pair<Booking, Row>[],
-  { payments, open }: Assigned<Booking, Row>,
+export function reassignEntries<Booking, Row>(
+  pairs: readonly MatchPair<Booking, Row>[],
+  { payments, open }: Assignment<Booking, Row>,
 ): ReadonlyMap<Booking, Row> {
   const byBooking = Map.groupBy(pairs, ({ booking }) => booking)
   const sameOf = (booking: Booking) => (byBooking.get(booking) ?? []).filter(({ verdict }) => verdict === 'same')
-  // A reference decided the others for good.
+  // Matches by reference are final.
   const holders = new Map(
     pairs.flatMap(({ booking, row, verdict }): readonly (readonly [Row, Booking])[] =>
       verdict === 'same' && payments.get(booking) === row ? [[row, booking]] : [],

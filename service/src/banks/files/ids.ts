@@ -1,22 +1,22 @@
 /** Ids of our messages. Banks accept 35 characters, and accept a message id only once. */
 import type { InstructionKey } from '../../rails/index.ts'
 
-const hexOf = (uuid: string): string => uuid.replaceAll('-', '')
+const uuidHex = (uuid: string): string => uuid.replaceAll('-', '')
 const idForm = /^([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})(?:-([2-9]))?$/
 
-/** InstrId of a payment: a second attempt, which uses another scheme, is another instruction for the bank. */
+/** Formats the InstrId of a payment. A second attempt, by another scheme, is another instruction for the bank. */
 export const bankInstructionId = ({ id, attempt }: { readonly id: string; readonly attempt: number }): string =>
-  attempt === 1 ? hexOf(id) : `${hexOf(id)}-${attempt}`
+  attempt === 1 ? uuidHex(id) : `${uuidHex(id)}-${attempt}`
 
-/** Reports whether we made the end-to-end id, so that no other party can know it. A partner's is any text, and may repeat. */
+/** Reports whether we made the end-to-end id, so that it is unique. An id from the partner is any text and may repeat. */
 export const isOwnEndToEndId = ({ id, endToEndId }: { readonly id: string; readonly endToEndId: string }): boolean =>
-  endToEndId === hexOf(id)
+  endToEndId === uuidHex(id)
 
-/** The name of a payment in texts for people: its end-to-end id, and its InstrId if the partner gave the former. */
+/** Names a payment in texts for people: by its end-to-end id, and also its InstrId if the partner chose the former. */
 export const paymentName = (payment: { readonly id: string; readonly endToEndId: string }): string =>
-  isOwnEndToEndId(payment) ? payment.endToEndId : `${payment.endToEndId} (InstrId ${hexOf(payment.id)})`
+  isOwnEndToEndId(payment) ? payment.endToEndId : `${payment.endToEndId} (InstrId ${uuidHex(payment.id)})`
 
-/** Undefined: the text is not an InstrId of ours. */
+/** Parses an InstrId; undefined if it is not ours. */
 export function readInstructionId(
   text: string,
 ): (Pick<InstructionKey, 'id'> & { readonly attempt: number }) | undefined {
@@ -27,22 +27,22 @@ export function readInstructionId(
 const messagePrefixes = { 'pain.001': 'P', 'camt.055': 'R', 'camt.056': 'B' } as const
 export type FileKind = keyof typeof messagePrefixes
 const fileKinds = Object.keys(messagePrefixes) as readonly FileKind[]
-/** Recalls go to the own bank (camt.055), or are written as one bank writes to another (camt.056). */
+/** Recalls use the customer's message (camt.055) or the message between banks (camt.056). */
 export type RecallKind = Exclude<FileKind, 'pain.001'>
 export const isRecallFile = (file: { readonly kind: FileKind } | undefined): boolean =>
   file !== undefined && file.kind !== 'pain.001'
 
-export const messageIdOf = (kind: FileKind, fileId: string): string => `${messagePrefixes[kind]}${hexOf(fileId)}`
-/** PmtInfId: a file has a batch for each debited account, and an account has one currency. */
-export const batchIdOf = (fileId: string, number: number): string => `${hexOf(fileId)}-${number}`
+export const formatMessageId = (kind: FileKind, fileId: string): string => `${messagePrefixes[kind]}${uuidHex(fileId)}`
+/** Formats a PmtInfId. A file has one batch for each debited account. */
+export const formatBatchId = (fileId: string, number: number): string => `${uuidHex(fileId)}-${number}`
 const batchesMax = 9
-export const batchIdsOf = (fileId: string): readonly string[] =>
-  Array.from({ length: batchesMax }, (_none, index) => batchIdOf(fileId, index + 1))
-export const fileNameOf = (kind: FileKind, messageId: string): string => `${kind}-${messageId}.xml`
+export const formatBatchIds = (fileId: string): readonly string[] =>
+  Array.from({ length: batchesMax }, (_none, index) => formatBatchId(fileId, index + 1))
+export const formatFileName = (kind: FileKind, messageId: string): string => `${kind}-${messageId}.xml`
 const fileNameForm =
   /^(pain\.001-P|camt\.055-R|camt\.056-B)([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})\.xml$/
 
-/** Undefined: the name is not that of a file of ours. */
+/** Parses the name of a file; undefined if it is not ours. */
 export function readFileName(name: string): { readonly kind: FileKind; readonly id: string } | undefined {
   const [, start, ...parts] = fileNameForm.exec(name) ?? []
   const kind = fileKinds.find((each) => start?.startsWith(each))

@@ -1,4 +1,4 @@
-/** Files of the bank: gzip and ZIP, quarantine and release, and what staff read of them. */
+/** Files of the bank: gzip and ZIP, quarantine and release, and the views of staff. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { hash } from 'node:crypto'
@@ -20,10 +20,10 @@ import {
   reportXml,
 } from '../../../../test/support/iso-incoming.ts'
 import { zipOf, type ZipPart } from '../../../../test/support/zip.ts'
-import type { BankFile, BankFilesWanted } from '../../rails/index.ts'
+import type { BankFile, BankFilesQuery } from '../../rails/index.ts'
 import { submitDuePayouts } from '../settlement/index.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
-import { createShownFiles } from './shown.ts'
+import { createFilesView } from './shown.ts'
 
 let service: Service
 let folders: BankFolders
@@ -56,7 +56,7 @@ suite('files in gzip and ZIP', () => {
   const archived = async (state: string) =>
     (await readdir(join(folders.archive, state, '2026-01-01'))).map((name) => name.slice(17))
 
-  test('a statement in gzip is taken, and again only as a repetition', async () => {
+  test('a gzip statement is read once; a second copy is a duplicate', async () => {
     const { xml, posted } = await owner()
     const bank = createIncomingBank(service, folders)
     const [first, second] = [xml(12_34n, 'E1'), xml(1_00n, 'E2')]
@@ -67,7 +67,7 @@ suite('files in gzip and ZIP', () => {
     await folders.put('c.xml.gz', gzipSync(second))
     await bank.work()
     assert.deepEqual([await posted(), await folders.left()], [13_34n, []])
-    // The container, and the document as it was read.
+    // The container and the document that was read.
     assert.deepEqual((await archived('taken')).toSorted(), ['a.xml.gz', 'a.xml.gz', 'c.xml.gz', 'c.xml.gz'])
   })
 
@@ -139,7 +139,7 @@ suite('files in gzip and ZIP', () => {
     }
   }
 
-  test('an XML file with several messages is several messages, whatever the prefixes', async () => {
+  test('an XML file may contain several messages, with any namespace prefixes', async () => {
     const { xml, posted } = await owner()
     const bank = createIncomingBank(service, folders)
     const plain = (minor: bigint, id: string) =>
@@ -166,7 +166,7 @@ suite('files in gzip and ZIP', () => {
       'Taken a.xml/2',
       'Taken a.xml/3',
     ])
-    // One message in an envelope is read where it is, and a cut envelope waits.
+    // A message in an envelope is read in place; a truncated envelope waits.
     await folders.put('b.xml', envelope(plain(8_00n, 'E4')))
     await folders.put('c.xml', envelope(plain(16_00n, 'E5'), plain(32_00n, 'E6')).slice(0, -30))
     await bank.work()
@@ -174,7 +174,7 @@ suite('files in gzip and ZIP', () => {
     assert.ok((await messages()).some(({ fileName }) => fileName === 'b.xml'))
   })
 
-  test('a document that is no message is quarantined alone, and the others are taken', async () => {
+  test('a document that is not a message is quarantined alone; the others are read', async () => {
     const { xml, posted } = await owner()
     const whole = xml(1_00n, 'E1')
     await folders.put(
@@ -192,7 +192,7 @@ suite('files in gzip and ZIP', () => {
     assert.deepEqual(await kinds(), ['file_unreadable', 'file_unreadable', 'file_unreadable'])
   })
 
-  test('a container that stays at the bank after a fault is finished in the next round, and counts once', async () => {
+  test('a container left at the bank after a fault is finished in the next round and counts once', async () => {
     const { xml, posted } = await owner()
     let faults = 1
     const bank = createIncomingBank(service, folders, {
@@ -219,7 +219,7 @@ suite('files in gzip and ZIP', () => {
     assert.deepEqual([await posted(), await folders.left(), await kinds()], [3_00n, [], []])
   })
 
-  suite('what is broken or too large is quarantined as it is, with one case', () => {
+  suite('broken or oversized files are quarantined unchanged, with one case', () => {
     const text = Buffer.from('<Document/>')
     const one = (change: Partial<ZipPart>) => zipOf([{ name: 'a.xml', bytes: text, ...change }])
     const zeros = Buffer.alloc(8 << 20)
@@ -280,7 +280,7 @@ suite('files in gzip and ZIP', () => {
     ['gzip', (xml: Buffer) => gzipSync(xml)],
     ['ZIP', (xml: Buffer) => zipOf([{ name: 'a.xml', bytes: xml }])],
   ] as const)
-    test(`a cut ${title} file waits for its rest, and is quarantined when it does not grow`, async () => {
+    test(`a truncated ${title} file waits to be completed, and is quarantined when it does not grow`, async () => {
       const { xml, posted } = await owner()
       const bytes = whole(xml(1_00n, 'E1'))
       const bank = createIncomingBank(service, folders)
@@ -298,7 +298,7 @@ suite('files in gzip and ZIP', () => {
     })
 })
 
-suite('quarantined files that people release', () => {
+suite('quarantined files that staff release', () => {
   async function owner() {
     const partner = await addPartner(service)
     const { ibans } = await service.accounts.create(partner.partnerId, partner.customer.id)
@@ -317,7 +317,7 @@ suite('quarantined files that people release', () => {
   }
   const release = (id: string) => service.db.transaction((tx) => service.isoBanks.releaseFile(tx, id))
 
-  test('a message of a bank that has used its id again is taken once, also after a restart in the middle', async () => {
+  test('a message that reuses an id is accepted by a decision once, also after a restart halfway', async () => {
     const { credit, posted } = await owner()
     const known = credit(7n, 'E1')
     await folders.put('a.xml', reportXml([known], { messageId: 'M1' }))
@@ -330,7 +330,7 @@ suite('quarantined files that people release', () => {
     assert.deepEqual(released.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
     await bank.work()
     assert.equal(await posted(), 16n, 'the entry that was known counts once')
-    // As after a kill before the file was marked as taken.
+    // As after a crash before the file was marked as taken.
     await service.db.run(sql`update rails.iso_messages set taken_at = null where id = ${id}`)
     await bank.work()
     assert.equal(await posted(), 16n)
@@ -345,14 +345,14 @@ suite('quarantined files that people release', () => {
         ['Taken', 'M1 HASH'],
       ],
     )
-    // The same bytes, when the bank sends them again, are a repetition.
+    // The same bytes sent again are a duplicate.
     await folders.put('c.xml', reportXml([known, credit(9n, 'E2')], { messageId: 'M1' }))
     await bank.work()
     assert.equal(await posted(), 16n)
     assert.deepEqual(await readdir(join(folders.archive, 'incoming')), [])
   })
 
-  test('a file whose sums differ is taken as its entries say', async () => {
+  test('a file whose sums differ is accepted by a decision and counts by its entries', async () => {
     const { credit, posted } = await owner()
     const wrong = { kind: 'camt.053', opening: 0n, closing: 6n } as const
     await folders.put('a.xml', reportXml([credit(5n, 'E1')], wrong))
@@ -367,7 +367,7 @@ suite('quarantined files that people release', () => {
     assert.equal(await posted(), 5n)
   })
 
-  test('a file of which no entry can be read is taken by a decision, and each of its entries waits', async () => {
+  test('a file without readable entries is accepted by a decision, and each entry waits', async () => {
     const { credit, posted } = await owner()
     const text = reportXml([credit(5n, 'E1'), credit(7n, 'E2')]).replaceAll(
       '<EndToEndId>',
@@ -387,7 +387,7 @@ suite('quarantined files that people release', () => {
       { kind: 'waiting', amount: 7n },
     ])
     assert.equal(await posted(), 0n)
-    // The bank corrects its form: the payments of the same references count instead, once.
+    // The bank corrects the format: payments with the same references count once, in place of the entries.
     await folders.put('b.xml', text.replaceAll('<EndToEndId>E</EndToEndId>', '').replaceAll(/<MsgId>\w+/g, '<MsgId>B'))
     await bank.work()
     assert.equal(await posted(), 12n)
@@ -397,7 +397,7 @@ suite('quarantined files that people release', () => {
     ])
   })
 
-  test('a file that is not in the archive is another case, and what was not read is not released', async () => {
+  test('a file missing from the archive opens a case, and unread entries are not released', async () => {
     const { credit } = await owner()
     const wrong = { kind: 'camt.053', opening: 0n, closing: 6n } as const
     await folders.put('a.xml', reportXml([credit(5n, 'E1')], wrong))
@@ -409,7 +409,7 @@ suite('quarantined files that people release', () => {
     await bank.work()
     const [, opened, ...more] = await casesOf(service)
     assert.deepEqual([opened?.kind, more], ['file_unreadable', []])
-    assert.match(opened?.details ?? '', /a\.xml was released and cannot be taken: the archive does not have it/)
+    assert.match(opened?.details ?? '', /a\.xml was released but cannot be processed: the archive does not have it/)
     await folders.put('garbage.xml', 'not a message')
     await bank.work()
     const [garbage] = await service.db.rows<{ id: string }>(
@@ -419,15 +419,15 @@ suite('quarantined files that people release', () => {
   })
 })
 
-suite('files as staff read them', () => {
-  const shown = createShownFiles([connectorId], operatorPartnerId)
+suite('files on the pages of staff', () => {
+  const shown = createFilesView([connectorId], operatorPartnerId)
   async function take(name: string, text: string) {
     await folders.put(name, text)
     await bank.work()
   }
 
-  /** All pages of two rows. */
-  async function all(wanted: Partial<BankFilesWanted> = {}): Promise<readonly BankFile[]> {
+  /** Reads all pages of two rows. */
+  async function all(wanted: Partial<BankFilesQuery> = {}): Promise<readonly BankFile[]> {
     const files: BankFile[] = []
     for (let after: BankFile | undefined; ;) {
       const rows = await shown.page(service.db, { connector: undefined, show: 'all', rowsMax: 2, ...wanted, after })
@@ -438,7 +438,7 @@ suite('files as staff read them', () => {
   }
   const namesOf = (files: readonly BankFile[]) => files.map(({ name }) => name)
 
-  /** Three files at one time, so that pages are cut between equal times, then one later, and one that goes to the bank. */
+  /** Creates three files of equal time, so that a page ends between them, then a later one, and one to the bank. */
   async function exchange() {
     for (const name of ['a.xml', 'b.xml']) await take(name, reportXml([entryOf(100n)]))
     await take('broken.xml', '<other/>')
@@ -451,7 +451,7 @@ suite('files as staff read them', () => {
     return { partner, ...(await markFiled(service)) }
   }
 
-  test('pages list files of both directions, newest first, each once, also those of one time', async () => {
+  test('pages list files of both directions once, newest first, also files of equal time', async () => {
     await exchange()
     const names = namesOf(await all())
     assert.deepEqual(names.slice(0, 2), ['file.xml', 'later.xml'])
@@ -465,12 +465,12 @@ suite('files as staff read them', () => {
     assert.deepEqual(namesOf(await all({ show: 'unsent' })), [])
     assert.equal((await all({ show: 'received', connector: connectorId })).length, 4)
     assert.deepEqual(namesOf(await all({ connector: 'iso20022-other' })), [])
-    const elsewhere = createShownFiles([], operatorPartnerId)
+    const elsewhere = createFilesView([], operatorPartnerId)
     const wanted = { connector: undefined, show: 'received', after: undefined, rowsMax: 9 } as const
     assert.equal((await elsewhere.page(service.db, wanted)).length, 4, 'files of a bank that is no longer configured')
   })
 
-  test('a statement has its entries in pages; a notification those that no statement has yet', async () => {
+  test('a statement pages its entries; a notification lists entries not yet on a statement', async () => {
     const announced = entryOf(700n)
     await take('n.xml', reportXml([announced, entryOf(800n)]))
     await take(
@@ -497,7 +497,7 @@ suite('files as staff read them', () => {
     )
   })
 
-  test('a file to the bank has its payments and counts, and one that is unknown is not found', async () => {
+  test('a file to the bank shows its payments and counts; an unknown file is not found', async () => {
     const { fileId, partner } = await exchange()
     const file = await shown.byId(service.db, fileId)
     assert.deepEqual([file?.direction, file?.state, file?.sent?.payments], ['sent', 'Delivered', 1n])
@@ -511,7 +511,7 @@ suite('files as staff read them', () => {
     assert.equal(await shown.byId(service.db, partner.partnerId), undefined)
   })
 
-  test('files are found by their whole name and by the id of their message, the newest first', async () => {
+  test('files are found by full name or message id, newest first', async () => {
     await exchange()
     const [sent] = await all({ show: 'sent' })
     const ask = async (text: string, rowsMax = 10) => (await shown.named(service.db, text, rowsMax)).map(({ id }) => id)

@@ -67,7 +67,7 @@ test('a booking counts once, whichever messages report it', async () => {
   assert.deepEqual(await readdir(join(folders.archive, 'incoming')), [])
 })
 
-test('equal bookings of a message count each, and again none of them', async () => {
+test('equal bookings of a message all count, and none counts again', async () => {
   const { credit, posted } = await owner()
   const bank = createIncomingBank(service, folders)
   const { bankReference: _none, ...entry } = credit(5n)
@@ -80,7 +80,7 @@ test('equal bookings of a message count each, and again none of them', async () 
   assert.equal(await posted(), 15n)
 })
 
-test('the same bytes are taken once, also under another name', async () => {
+test('the same bytes are read once, even under another name', async () => {
   const { credit, posted } = await owner()
   const bank = createIncomingBank(service, folders)
   const text = reportXml([credit(7n)])
@@ -95,7 +95,7 @@ test('the same bytes are taken once, also under another name', async () => {
   assert.deepEqual(await casesOf(service), [])
 })
 
-test('a known message id with other contents is quarantined with a case', async () => {
+test('a known message id with different contents is quarantined with a case', async () => {
   const { credit, posted } = await owner()
   const bank = createIncomingBank(service, folders)
   await folders.put('a.xml', reportXml([credit(7n)], { messageId: 'M1' }))
@@ -106,7 +106,7 @@ test('a known message id with other contents is quarantined with a case', async 
   assert.deepEqual(await statesOf(), ['Taken', 'Aside'])
   const [opened, ...others] = await casesOf(service)
   assert.deepEqual([opened?.kind, others.length], ['message_differs', 0])
-  assert.match(opened?.details ?? '', /b\.xml.*M1 was taken before from the file a\.xml/)
+  assert.match(opened?.details ?? '', /b\.xml.*M1 was already processed from the file a\.xml/)
   assert.equal((await readdir(join(folders.archive, 'aside', '2026-01-01'))).length, 1)
 })
 
@@ -124,7 +124,7 @@ const unreadable: readonly (readonly [title: string, contents: () => string | Ui
   [
     'a message of ours',
     () => '<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.001.001.09"><CstmrCdtTrfInitn/></Document>',
-    /goes to a bank/,
+    /which banks receive and do not send/,
   ],
   [
     'entries of which none can be read',
@@ -145,13 +145,13 @@ for (const [title, contents, details] of unreadable)
     const [opened, ...others] = await casesOf(service)
     assert.deepEqual([opened?.kind, opened?.booked, others.length], ['file_unreadable', null, 0])
     assert.match(opened?.details ?? '', details)
-    // The same file again is the same case.
+    // The repeated file belongs to the same case.
     await folders.put('x.xml', bytes)
     await bank.work()
     assert.equal((await casesOf(service)).length, 1)
   })
 
-test('a statement whose sums do not fit is quarantined with a case, and nothing of it counts', async () => {
+test('a statement whose sums do not add up is quarantined with a case and does not count', async () => {
   const { credit, posted } = await owner()
   const bank = createIncomingBank(service, folders)
   await folders.put('a.xml', reportXml([credit(7n)], { kind: 'camt.053', opening: 1_00n, closing: 1_08n }))
@@ -165,7 +165,7 @@ test('a statement whose sums do not fit is quarantined with a case, and nothing 
   )
 })
 
-test('a file that is not whole is left alone until it has not grown for too long', async () => {
+test('an incomplete file is left alone until it has stopped growing for too long', async () => {
   const { credit, posted } = await owner()
   const bank = createIncomingBank(service, folders)
   const text = reportXml([credit(7n)])
@@ -186,7 +186,7 @@ test('a file that is not whole is left alone until it has not grown for too long
   assert.equal(opened?.kind, 'file_unreadable')
 })
 
-test('a file that is too large is told once, and is not copied', async () => {
+test('an oversized file is reported once and not copied', async () => {
   const bank = createIncomingBank(service, folders, { messageBytesMax: 1 << 20 })
   const path = join(folders.fromBank, 'large.xml')
   await writeFile(path, '<Document')
@@ -200,7 +200,7 @@ test('a file that is too large is told once, and is not copied', async () => {
   assert.match(opened[0]?.details ?? '', /10737418240 bytes/)
 })
 
-test('folders, links and odd names do no harm', async () => {
+test('folders, links and unusual file names are ignored', async () => {
   const { credit, posted } = await owner()
   const bank = createIncomingBank(service, folders)
   await mkdir(join(folders.fromBank, 'folder.xml'))
@@ -213,7 +213,7 @@ test('folders, links and odd names do no harm', async () => {
   assert.deepEqual((await folders.left()).toSorted(), ['folder.xml', 'link.xml'])
 })
 
-test('a sum waits for its payments, which count instead of it', async () => {
+test('a batch sum waits for its payments, which count in its place', async () => {
   const { credit, posted, iban } = await owner()
   const bank = createIncomingBank(service, folders)
   const sum = entryOf(30n, { details: [], bankReference: 'BATCH1', batches: [{ count: 2 }] })
@@ -235,14 +235,14 @@ test('a sum waits for its payments, which count instead of it', async () => {
     { amount: 10n, ...applied },
     { amount: 20n, ...applied },
   ])
-  // The sum again, without its payments.
+  // The sum is repeated without its payments.
   await folders.put('c.xml', reportXml([sum, credit(1n)], { kind: 'camt.052' }))
   await bank.work()
   assert.equal(await posted(), 31n)
   assert.deepEqual(await casesOf(service), [])
 })
 
-test('a sum whose payments no message names goes to suspense, and its late payments do not count', async () => {
+test('a batch sum that no message details goes to suspense, and its late payments do not count', async () => {
   const { posted, iban } = await owner()
   const bank = createIncomingBank(service, folders)
   const sum = entryOf(30n, { details: [], bankReference: 'BATCH2', batches: [{ count: 2 }] })
@@ -266,7 +266,7 @@ test('a sum whose payments no message names goes to suspense, and its late payme
   assert.deepEqual((await casesOf(service)).map(({ kind }) => kind).toSorted(), ['entry_unclear', 'unknown_payment'])
 })
 
-test('a statement with another amount than was announced corrects the money by suspense', async () => {
+test('a statement amount that differs from the announced one is corrected through suspense', async () => {
   const { credit, posted } = await owner()
   const bank = createIncomingBank(service, folders)
   const entry = credit(1_00n)
@@ -283,7 +283,7 @@ test('a statement with another amount than was announced corrects the money by s
   assert.deepEqual(sum, { sum: 90n, linked: true })
 })
 
-test('an entry in another currency is a case, and the others of its message count', async () => {
+test('an entry in another currency opens a case; the other entries of its message count', async () => {
   const { credit, posted } = await owner()
   const bank = createIncomingBank(service, folders)
   const foreign = { ...entryOf(5n), amount: { currency: 'CHF', minor: null, text: '5.00' } as const }
@@ -311,7 +311,7 @@ test('entries that are not booked do not count', async () => {
   assert.deepEqual(await service.db.rows(sql`select id from rails.iso_entries`), [])
 })
 
-test('two processes take each file once', async () => {
+test('two processes read each file once', async () => {
   const { credit, posted } = await owner()
   const banks = [createIncomingBank(service, folders), createIncomingBank(service, folders)]
   for (let index = 0; index < 20; index += 1) await folders.put(`${index}.xml`, reportXml([credit(1n, `E${index}`)]))
@@ -322,7 +322,7 @@ test('two processes take each file once', async () => {
   assert.equal((await messages()).length, 20)
 })
 
-test('a message of several pages is taken whole', async () => {
+test('a message of several pages is read completely', async () => {
   const { credit, posted } = await owner()
   const bank = createIncomingBank(service, folders)
   const entries = Array.from({ length: 2500 }, (_none, index) => credit(1n, `E${index}`))
@@ -331,7 +331,7 @@ test('a message of several pages is taken whole', async () => {
   assert.equal(await posted(), 2500n)
 })
 
-test('a credit names the one on whose behalf its debtor pays, and how the payer is identified', async () => {
+test('a credit names the ultimate debtor and how the payer is identified', async () => {
   const { iban, posted } = await owner()
   const bank = createIncomingBank(service, folders)
   const detail = {
@@ -373,7 +373,7 @@ const states = async () =>
     ({ state }) => state,
   )
 
-test('a copy that was cut goes on behind what it has', async () => {
+test('an interrupted copy continues where it stopped', async () => {
   const offsets: number[] = []
   const cut = (transport: Transport): Transport => ({
     ...transport,
@@ -396,19 +396,19 @@ test('a copy that was cut goes on behind what it has', async () => {
   assert.deepEqual([offsets, await states()], [[0, 200], ['Taken']])
 })
 
-test('a bank that does not answer leaves everything as it was', async () => {
+test('an unreachable bank leaves everything unchanged', async () => {
   const away = (transport: Transport): Transport => ({
     ...transport,
     list: () => Promise.reject(new Unreachable('downstream_timeout', 'the bank does not answer')),
   })
   await folders.put('a.xml', reportXml([entryOf(1n)]))
   await assert.rejects(createIncomingBank(service, folders, { wrapTransport: away }).incoming.step(), Unreachable)
-  // The lease was given back: another process goes on at once.
+  // The lease was released: another process continues at once.
   await createIncomingBank(service, folders).work()
   assert.deepEqual(await states(), ['Taken'])
 })
 
-test('a disk that takes no copy loses no file', async () => {
+test('no file is lost when the disk refuses the copy', async () => {
   const bank = createIncomingBank(service, folders)
   // The folder of copies cannot be made.
   await writeFile(join(folders.archive, 'incoming'), '')
@@ -420,7 +420,7 @@ test('a disk that takes no copy loses no file', async () => {
   assert.deepEqual([await folders.left(), await states()], [[], ['Taken']])
 })
 
-test('a disk that takes no archive keeps the file at the bank, and it counts once', async () => {
+test('when the archive cannot be written the file stays at the bank and counts once', async () => {
   const bank = createIncomingBank(service, folders)
   await writeFile(join(folders.archive, 'taken'), '')
   await folders.put('a.xml', reportXml([entryOf(1n)]))
@@ -432,7 +432,7 @@ test('a disk that takes no archive keeps the file at the bank, and it counts onc
   assert.equal((await service.db.rows(sql`select id from rails.iso_entries`)).length, 1)
 })
 
-/** A payout that the bank has, and a request to take it back. */
+/** A payout at the bank, and a recall of it. */
 async function recalled() {
   const partner = await addPartner(service, 100_00n)
   const { payout } = await pay(service, partner, '10.00')
@@ -465,7 +465,7 @@ async function recalled() {
   return { bank, partner, hex: payout.endToEndId, recallHex: recallId.replaceAll('-', ''), status, answer }
 }
 
-test('an answer to a recall stands beside it, and the money comes as a return', async () => {
+test('an answer to a recall is stored with it, and the money arrives as a return', async () => {
   const { bank, partner, hex, recallHex, status, answer } = await recalled()
   await answer({ cancellationId: recallHex }, 'PDCR', 'PTNA')
   assert.deepEqual(await status(), { status: 'Pending', code: 'PTNA', details: 'told' })
@@ -483,7 +483,7 @@ test('an answer to a recall stands beside it, and the money comes as a return', 
   assert.deepEqual(await casesOf(service), [])
 })
 
-test('a refused recall is refused, and an answer to an unknown one is a case', async () => {
+test('a recall can be refused, and an answer to an unknown recall opens a case', async () => {
   const { recallHex, status, answer } = await recalled()
   await answer({ cancellationId: newId().replaceAll('-', '') }, 'RJCR', 'LEGL')
   assert.deepEqual(

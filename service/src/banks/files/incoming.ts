@@ -1,12 +1,12 @@
 /**
- * Receives files of a file-based bank: stores messages, matches their entries, and reports their meaning to settlement
+ * Receives files of a file-based bank: stores messages, matches their entries, and reports the results to settlement
  * (docs/decisions/0044-a-bank-by-files.md).
  */
 import { Refusal, Unreachable } from '../../kernel/api/index.ts'
-import { type BankDeps, byShard, type RemoteFile } from './deps.ts'
+import type { BankDeps, RemoteFile } from './deps.ts'
 import { createLeases, type Lease, LeaseLost } from './lease.ts'
 import { createSpool, type Spool } from './spool.ts'
-import { type Answers, createAnswers, createTake, createWatch, type Later } from './take.ts'
+import { type ProcessMessage, createProcessMessage, createTake, createUnfinishedFiles, type RunLater } from './take.ts'
 import { amountText, type Clock, type Currency, derivedTimeId, minuteMs, secondMs } from '../../kernel/index.ts'
 import {
   balancesAlong,
@@ -14,49 +14,56 @@ import {
   isJoined,
   lastListedOn,
   missingByNumber,
-  type Numbering,
+  type StatementNumbering,
   numberStep,
-  pageNumberOf,
+  readPageNumber,
 } from '../../rails/index.ts'
-import { oddity, type Report, writeReports } from './reports.ts'
-import { type Absent, absentOf, endWaiting, markAbsent, overdueWaiting, type Waiting } from './store-entries.ts'
+import { oddityReport, type Report, writeReports } from './reports.ts'
+import {
+  type AbsentEntry,
+  absentEntries,
+  endWaiting,
+  markAbsent,
+  overdueWaiting,
+  type WaitingEntry,
+} from './store-entries.ts'
 import { latestStatements, type Statement } from './store-books.ts'
 import { paymentName } from './ids.ts'
 import { matchWaitingReversals } from './reversals.ts'
 import { absolute } from './accounts.ts'
-import { matchText } from './scores.ts'
+import { formatMatch } from './scores.ts'
 import { markMissing, silentSince } from './store-incoming.ts'
-import type { Tx } from '../../postgres/index.ts'
-import { inspect } from './inspect.ts'
+import { byShard, type Tx } from '../../postgres/index.ts'
+import { inspectFile } from './inspect.ts'
 import * as store from './store-incoming.ts'
 
 export type Incoming = {
-  /** One round of work with the files of the bank. Returns how much was done; 0 rests. */
+  /** Does one round of work with the files of the bank and returns its amount; 0 means idle. */
   readonly step: () => Promise<number>
 }
 
 const listMsMax = 60_000
-/** A bank that fails to answer this often in a row is skipped until the next round. */
+/** The failures in a row after which the bank is skipped until the next round. */
 const unreachableMax = 3
-/** Each one waits for the disk of the bank and of this process. */
+/** A last step waits for the disks of the bank and of this process. */
 const finishingMax = 8
 
-/** Learns whether the bank answers. */
-type Watched = { readonly answered: () => void; readonly failed: (error: unknown) => void }
+/** Records whether the bank answers. */
+type BankWatch = { readonly answered: () => void; readonly failed: (error: unknown) => void }
 
-export function createIncoming(deps: BankDeps, told?: Watched): Incoming {
+export function createIncoming(deps: BankDeps, told?: BankWatch): Incoming {
   const { db, clock, log, rules, transport } = deps
   const connector = rules.id
   const underLease = createLeases({ db, clock, connector })
   const spool = createSpool(rules.archive)
-  const watch = createWatch(clock)
-  const answers = createAnswers(deps)
+  const watch = createUnfinishedFiles(clock)
+  const answers = createProcessMessage(deps)
   const take = createTake(deps, spool, watch, answers)
   const takeReleased = createTakeReleased(deps, spool, answers)
   const overdue = createOverdue(deps)
   const continuity = createContinuity(deps)
   let isFirst = true
-  /** True after a kill as well: files received before it were perhaps not checked. */
+  /** True at the start: files received before a kill may be unchecked. */
   let isUnchecked = true
 
   const takeAll = async (lease: Lease): Promise<number> => {
@@ -71,7 +78,7 @@ export function createIncoming(deps: BankDeps, told?: Watched): Incoming {
     watch.keepOnly(new Set(files.map(({ name }) => name)))
     let taken = 0
     let unreachable = 0
-    // One file that cannot be fetched or written delays no other.
+    // A file that cannot be fetched or written does not delay others.
     const failed = (file: RemoteFile, error: unknown) =>
       log.error({ err: error, connector, file: file.name }, 'bank file not processed')
     const finishing = createFinishing(failed)
@@ -99,7 +106,7 @@ export function createIncoming(deps: BankDeps, told?: Watched): Incoming {
     isUnchecked ||= taken > 0
     if (isUnchecked) {
       await continuity(lease)
-      await tellAbsent(deps, lease)
+      await reportAbsent(deps, lease)
     }
     isUnchecked = false
     return taken + (await overdue(lease))
@@ -109,12 +116,12 @@ export function createIncoming(deps: BankDeps, told?: Watched): Incoming {
 }
 
 /**
- * The last steps of files, which wait only for disks: several at once, while the next file is received. A failed one is
+ * Runs the last steps of files, which only wait for disks, concurrently while the next file is received. A failed step is
  * repeated when its file is listed again.
  */
 function createFinishing(failed: (file: RemoteFile, error: unknown) => void): {
-  readonly later: Later
-  /** How many have failed. */
+  readonly later: RunLater
+  /** Waits for all steps and returns the number of failures. */
   readonly ended: () => Promise<number>
 } {
   const open = new Set<Promise<void>>()
@@ -137,15 +144,15 @@ function createFinishing(failed: (file: RemoteFile, error: unknown) => void): {
   }
 }
 
-// Announced entries that are not on the statement of their day: the money counts, and the bank does not have it.
+// Reports announced entries that the statement of their day omits: we count money that the bank does not have.
 
 const rowsPerPage = 1000
 
 /**
- * Looks once after new statements. Each entry has one case, which ends when a later statement has it. An entry that was
- * announced after the statement came may be on the next one of the day, and one of a gap on the missing statement.
+ * Opens one case for each omitted entry; the case ends when a later statement has the entry. Entries announced after the
+ * statement may be on the next one of that day, and entries in a gap on the missing statement.
  */
-async function tellAbsent(deps: BankDeps, lease: Lease): Promise<void> {
+async function reportAbsent(deps: BankDeps, lease: Lease): Promise<void> {
   const { db, rules, operatorId, clock } = deps
   const of = { operatorId, connector: rules.id }
   for (const { iban: account, currency } of rules.accounts) {
@@ -155,11 +162,11 @@ async function tellAbsent(deps: BankDeps, lease: Lease): Promise<void> {
     const listed = {
       until: lastListedOn(last.closingOn, rules, currency),
       takenAt: last.createdAt,
-      missing: gapDaysOf(newestFirst.toReversed(), currency, rules.statementNumbers),
+      missing: listGapDays(newestFirst.toReversed(), currency, rules.statementNumbers),
     }
     for (let rows = rowsPerPage; rows === rowsPerPage;)
       rows = await lease.transaction(async (tx) => {
-        const absent = await absentOf(tx, { ...of, account, currency }, listed, rowsPerPage)
+        const absent = await absentEntries(tx, { ...of, account, currency }, listed, rowsPerPage)
         if (absent.length === 0) return 0
         const now = clock.now()
         const ids = absent.map(({ id }) => id)
@@ -167,7 +174,7 @@ async function tellAbsent(deps: BankDeps, lease: Lease): Promise<void> {
         writeReports(
           tx,
           rules.id,
-          absent.map((entry): Report => oddity(of, 'announced_missing', textOf(entry), [entry.id], entry.id)),
+          absent.map((entry): Report => oddityReport(of, 'announced_missing', absentText(entry), [entry.id], entry.id)),
           now,
         )
         return absent.length
@@ -175,7 +182,7 @@ async function tellAbsent(deps: BankDeps, lease: Lease): Promise<void> {
   }
 }
 
-const textOf = ({ id, account, currency, amount, bookedOn, announced }: Absent): string => {
+const absentText = ({ id, account, currency, amount, bookedOn, announced }: AbsentEntry): string => {
   const told =
     announced === 0
       ? `is of an earlier message about ${bookedOn}, and the last statement of that day omits it.`
@@ -183,11 +190,11 @@ const textOf = ({ id, account, currency, amount, bookedOn, announced }: Absent):
   return `The entry ${id} of ${amountText(amount, currency as Currency)} ${currency} on ${account} ${told}`
 }
 
-// Reports overdue messages: the payments of a sum, the credit of a reversal, and the bank's report about a payment.
+// Reports missing messages: the payments of a sum, the credit of a reversal, and the bank's report about a payment.
 
 const overdueRowsPerPage = 1000
-/** A look at unfinished payments reads past those that are missing already. */
-const looksEveryMs = minuteMs
+/** The scan of unfinished payments also reads past those that are already marked missing. */
+const scansEveryMs = minuteMs
 
 function createOverdue(deps: BankDeps) {
   const { db, clock, rules } = deps
@@ -195,32 +202,32 @@ function createOverdue(deps: BankDeps) {
   return async (lease: Lease): Promise<number> => {
     const now = clock.now()
     let done = await matchWaitingReversals(deps, lease)
-    done += await endOverdue(deps, lease, new Date(now.getTime() - rules.detailsWithinMs))
-    if (Math.abs(now.getTime() - lookedAtMs) < looksEveryMs) return done
+    done += await reportOverdue(deps, lease, new Date(now.getTime() - rules.detailsWithinMs))
+    if (Math.abs(now.getTime() - lookedAtMs) < scansEveryMs) return done
     const before = new Date(now.getTime() - rules.missingAfterMs)
     const silent = await silentSince(db, rules.id, before, overdueRowsPerPage)
     if (silent.length < overdueRowsPerPage) lookedAtMs = now.getTime()
-    if (silent.length > 0) done += await tellMissing(deps, lease, silent, before)
+    if (silent.length > 0) done += await reportMissing(deps, lease, silent, before)
     return done
   }
 }
 
-function endOverdue({ rules, operatorId, clock }: BankDeps, lease: Lease, before: Date): Promise<number> {
+function reportOverdue({ rules, operatorId, clock }: BankDeps, lease: Lease, before: Date): Promise<number> {
   return lease.transaction(async (tx) => {
     const rows = await overdueWaiting(tx, operatorId, rules.id, before, overdueRowsPerPage)
     if (rows.length === 0) return 0
     const within = `within ${rules.detailsWithinMs / secondMs} seconds`
-    const [reversals, sums] = [rows.filter(isTakingBack), rows.filter((row) => !isTakingBack(row))]
+    const [reversals, sums] = [rows.filter(isCreditReversal), rows.filter((row) => !isCreditReversal(row))]
     for (const [ended, missed] of [
-      [reversals, `no message named the credit ${within}`],
-      [sums, `no message named the payments ${within}`],
+      [reversals, `no message reported the credit ${within}`],
+      [sums, `no message listed the payments ${within}`],
     ] as const)
       if (ended.length > 0)
         endWaiting(
           tx,
           operatorId,
           ended.map(({ id }) => id),
-          matchText([], [missed]),
+          formatMatch([], [missed]),
         )
     writeReports(
       tx,
@@ -232,26 +239,26 @@ function endOverdue({ rules, operatorId, clock }: BankDeps, lease: Lease, before
   })
 }
 
-const isTakingBack = ({ isReversal, amount }: Waiting): boolean => isReversal && amount < 0n
+const isCreditReversal = ({ isReversal, amount }: WaitingEntry): boolean => isReversal && amount < 0n
 
-/** The money is in the account, and its owner is unknown: it goes to suspense with a case. */
-function toReport(row: Waiting, operatorId: string): Report {
+/** Reports a booking whose owner is unknown: its money goes to suspense with a case. */
+function toReport(row: WaitingEntry, operatorId: string): Report {
   const { id, account, currency, amount } = row
   const named = { partnerId: operatorId, id, subjectId: id, entryId: id }
   const money = { currency: currency as Currency, amount: absolute(amount) }
-  const details = isTakingBack(row) ? 'The bank reversed an unknown credit.' : unnamed(row)
+  const details = isCreditReversal(row) ? 'The bank reversed an unknown credit.' : overdueText(row)
   if (amount < 0n) return { ...named, kind: 'debit.booked', facts: { why: 'unknown_debit', account, money, details } }
   const debtor = { account: '', bic: '', name: '', countryCode: '', address: null }
   const facts = { account, money, debtor, remittance: details, endToEndId: null, creditorReferences: [] }
   return { ...named, kind: 'credit.booked', facts }
 }
 
-function unnamed({ payments, codes, bookedOn }: Waiting): string {
+function overdueText({ payments, codes, bookedOn }: WaitingEntry): string {
   const of = payments === 1n ? 'a booking' : `a sum of ${payments} payments`
   return `No message has named what is in ${of} of ${bookedOn}${codes === '' ? '' : ` (${codes})`}.`
 }
 
-function tellMissing(
+function reportMissing(
   { rules, operatorId, clock }: BankDeps,
   lease: Lease,
   silent: Awaited<ReturnType<typeof silentSince>>,
@@ -268,7 +275,7 @@ function tellMissing(
       const reports = keys.map(({ partnerId, id }): Report => {
         const sent = named.get(id)
         const text = `The bank has said nothing about the payment ${sent === undefined ? id : paymentName(sent)} for ${Math.round(rules.missingAfterMs / minuteMs)} minutes.`
-        return { ...oddity(of, 'payment_missing', text, [id, String(sent?.attempt ?? 1)], id), partnerId }
+        return { ...oddityReport(of, 'payment_missing', text, [id, String(sent?.attempt ?? 1)], id), partnerId }
       })
       if (reports.length > 0) writeReports(tx, rules.id, reports, now)
     }
@@ -276,23 +283,23 @@ function tellMissing(
   })
 }
 
-// Checks that the statements of an account join: each begins with the closing balance of the previous one.
+// Checks that each statement of an account begins with the closing balance of the previous one.
 
-/** Statements read per account: older ones were checked when they were new. */
+/** Statements read for each account. Older ones were checked when they were new. */
 const statementsReadMax = 100
 
 function createContinuity(deps: BankDeps) {
   const { db, rules, operatorId, clock } = deps
   const of = { operatorId, connector: rules.id }
   const told = new Set<string>()
-  /** Reports each finding once in the life of a process: repeated reports share one case. */
+  /** Reports each finding once in each process. Repeated reports share one case. */
   return async (lease: Lease): Promise<void> => {
     const found: Report[] = []
     for (const { iban, currency } of rules.accounts) {
       const newestFirst = await latestStatements(db, rules.id, iban, currency, statementsReadMax)
-      const findings = findingsOf(newestFirst.toReversed(), currency, rules.statementNumbers)
+      const findings = findDiscontinuities(newestFirst.toReversed(), currency, rules.statementNumbers)
       for (const { what, text, statement } of findings)
-        found.push(oddity(of, what, `Account ${iban}: ${text}`, [iban, currency, statement.id], statement.id))
+        found.push(oddityReport(of, what, `Account ${iban}: ${text}`, [iban, currency, statement.id], statement.id))
     }
     const fresh = found.filter(({ id }) => !told.has(id))
     if (fresh.length === 0) return
@@ -307,7 +314,7 @@ function createContinuity(deps: BankDeps) {
 type Finding = {
   readonly what: 'statement_gap' | 'statement_overlap'
   readonly text: string
-  /** The statement after the gap, or the one that came second. */
+  /** The statement after the gap, or the second of two duplicates. */
   readonly statement: Statement
   /** The statement before the gap. */
   readonly before?: Statement
@@ -315,104 +322,105 @@ type Finding = {
 
 type Days = { readonly first: string; readonly last: string }
 
-/** The days that a missing statement may cover. `statements`: oldest first. */
-const gapDaysOf = (
+/** Lists the days that a missing statement may cover. `statements`: oldest first. */
+const listGapDays = (
   statements: readonly Statement[],
   currency: Currency,
-  numbering: Numbering | undefined,
+  numbering: StatementNumbering | undefined,
 ): readonly Days[] =>
-  findingsOf(statements, currency, numbering).flatMap(({ statement: { closingOn: last }, before }) => {
+  findDiscontinuities(statements, currency, numbering).flatMap(({ statement: { closingOn: last }, before }) => {
     const first = before?.closingOn
     return typeof first === 'string' && last !== null ? [{ first, last }] : []
   })
 
-/** `statements`: oldest first. */
-function findingsOf(
+/** Finds gaps between statements, and statements that came twice. `statements`: oldest first. */
+function findDiscontinuities(
   statements: readonly Statement[],
   currency: Currency,
-  numbering: Numbering = 'evidence',
+  numbering: StatementNumbering = 'evidence',
 ): readonly Finding[] {
   const versions = inOrder(statements)
   const again = [...versions].flatMap(([statement, { length }]): readonly Finding[] =>
-    length === 1 ? [] : [cameAgain(statement)],
+    length === 1 ? [] : [duplicateFinding(statement)],
   )
   let before: Statement | undefined
   const joints: Finding[] = []
   for (const { statement, before: balance } of balancesAlong(versions.keys())) {
-    if (before !== undefined) joints.push(...between({ ...before, closing: balance }, statement, currency, numbering))
+    if (before !== undefined)
+      joints.push(...compareNeighbours({ ...before, closing: balance }, statement, currency, numbering))
     before = statement
   }
   return [...again, ...joints]
 }
 
-const cameAgain = (statement: Statement): Finding => ({
+const duplicateFinding = (statement: Statement): Finding => ({
   what: 'statement_overlap',
-  text: `the statement ${nameOf(statement)} came again with another message.`,
+  text: `the statement ${statementName(statement)} was sent again in another message.`,
   statement,
 })
 
-function between(
+function compareNeighbours(
   before: Statement,
   statement: Statement,
   currency: Currency,
-  numbering: Numbering,
+  numbering: StatementNumbering,
 ): readonly Finding[] {
   const isWhole = isJoined(before, statement)
   const isAgain = before.closingOn === statement.closingOn && numberStep(before, statement) === 0n
-  if (isAgain && !isWhole && pageNumberOf(before) === 0)
-    return [cameAgain(before.createdAt > statement.createdAt ? before : statement)]
+  if (isAgain && !isWhole && readPageNumber(before) === 0)
+    return [duplicateFinding(before.createdAt > statement.createdAt ? before : statement)]
   const missing = missingByNumber(before, statement, numbering)
   if (missing > 0n) {
     const are = missing === 1n ? '1 statement is' : `${missing} statements are`
-    const text = `${are} missing between ${nameOf(before)} and ${nameOf(statement)}.`
+    const text = `${are} missing between ${statementName(before)} and ${statementName(statement)}.`
     return [{ what: 'statement_gap', text, statement, before }]
   }
   if (isWhole || before.closing === null || statement.opening === null) return []
   const [closing, opening] = [before.closing, statement.opening].map((minor) => amountText(minor, currency))
-  const text = `the statement ${nameOf(before)} ends with ${closing}, and ${nameOf(statement)} begins with ${opening}.`
+  const text = `the statement ${statementName(before)} ends with ${closing}, and ${statementName(statement)} begins with ${opening}.`
   return [{ what: 'statement_gap', text, statement, before }]
 }
 
-const nameOf = ({ sequence, statementId }: Statement) =>
+const statementName = ({ sequence, statementId }: Statement) =>
   sequence === null ? statementId : `${sequence} (${statementId})`
 
-// Takes files that were quarantined after all: their bank has used a message id again, or their sums differ, and two persons have decided that the
-// entries count. Entries that are known from elsewhere do not count twice, as in every message.
+// Processes quarantined files that two persons have released, such as files with a reused message id or wrong sums. As in
+// every message, entries that are already known do not count twice.
 
-/** Refuses: not_found, validation_failed (it has already been released). */
+/** Releases a quarantined file. Refuses: not_found, validation_failed (it has already been released). */
 export const createReleaseFile =
   ({ clock }: { readonly clock: Clock }) =>
   async (tx: Tx, id: string): Promise<{ readonly connector: string; readonly fileName: string }> => {
     const row = await store.lockAside(tx, id)
     if (row === undefined || row.kind === null || row.messageId === null)
-      throw new Refusal('not_found', 'The case is not about a file that was read and quarantined.')
+      throw new Refusal('not_found', 'The case is not about a quarantined file that can be read.')
     if (row.releasedAt !== null) throw new Refusal('validation_failed', 'The file has already been released.')
     await store.releaseAside(tx, id, clock.now())
     return { connector: row.connector, fileName: row.fileName }
   }
 
-/** Takes the released files, and returns how many. Each step may be the last one before a kill: the next one continues. */
-function createTakeReleased(deps: BankDeps, spool: Spool, answers: Answers) {
+/** Processes the released files and returns their number. After a kill at any step the next process continues. */
+function createTakeReleased(deps: BankDeps, spool: Spool, answers: ProcessMessage) {
   const { db, rules, clock, log } = deps
   return async (lease: Lease): Promise<number> => {
     const rows = await store.releasedFiles(db, rules.id)
     for (const row of rows) {
       await takeOne(lease, row)
       await store.endReleased(db, row.id, clock.now())
-      log.info({ connector: rules.id, file: row.fileName }, 'bank file taken by decision')
+      log.info({ connector: rules.id, file: row.fileName }, 'processed a released bank file')
     }
     return rows.length
   }
 
-  async function takeOne(lease: Lease, row: store.AsideRow): Promise<void> {
+  async function takeOne(lease: Lease, row: store.QuarantinedFile): Promise<void> {
     const spooled = await spool.again(row)
     if (spooled === undefined) return failed(row, 'the archive does not have it')
     try {
-      const verdict = await inspect(spooled, rules, lease.keep, true)
+      const verdict = await inspectFile(spooled, rules, lease.keep, true)
       if (!('message' in verdict)) return await failed(row, verdict.refused.problem)
       const { message } = verdict
       const { fileName, sha256, receivedAt } = row
-      // The bank may have used its message id for another message.
+      // The hash distinguishes it from another message with the same id.
       const messageId = `${message.messageId} ${sha256.slice(0, 12)}`
       const named = {
         id: derivedTimeId(row.id, 'released'),
@@ -438,10 +446,10 @@ function createTakeReleased(deps: BankDeps, spool: Spool, answers: Answers) {
     }
   }
 
-  /** The case of the file is decided: what prevents the decision is another one. */
-  async function failed({ id, fileName }: store.AsideRow, why: string): Promise<void> {
-    const text = `The file ${fileName} was released and cannot be taken: ${why}`
-    const report = oddity(
+  /** Opens another case: the one about the file is already decided. */
+  async function failed({ id, fileName }: store.QuarantinedFile, why: string): Promise<void> {
+    const text = `The file ${fileName} was released but cannot be processed: ${why}`
+    const report = oddityReport(
       { operatorId: deps.operatorId, connector: rules.id },
       'file_unreadable',
       text,

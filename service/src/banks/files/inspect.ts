@@ -1,4 +1,4 @@
-/** Parses a file to its end before any of it is booked, and reports what is wrong with it. */
+/** Parses and checks a whole file before any of its entries is booked. */
 import {
   type BankEntry,
   type MessageKind,
@@ -12,59 +12,62 @@ import {
   type StatementHead,
   type StatusReport,
 } from '../../iso20022/index.ts'
-import { type Oddity, pageIdOf } from '../../rails/index.ts'
+import { type BankOddity, formatPageId } from '../../rails/index.ts'
 import type { BankAccount, BankRules } from './deps.ts'
-import { keepParsed, sourceOf, type Spooled } from './spool.ts'
+import { keepParsed, readFileStream, type SpooledFile } from './spool.ts'
 import { type Currency, type Minor, present } from '../../kernel/index.ts'
 import {
-  accountOf,
+  findStatementAccount,
   accountText,
-  balancesOf,
-  type Counted,
+  findBalances,
+  type EntryCounts,
   type DatedBalance,
-  minorOf,
-  neighboursOf,
-  nothingCounted,
+  amountIn,
+  roundedBothWays,
+  noEntryCounts,
   totalsProblem,
 } from './accounts.ts'
 import { isForeign } from './units.ts'
 
-export type Inspected = { readonly messageId: string } & (
+export type InspectedMessage = { readonly messageId: string } & (
   | { readonly kind: 'camt.052' | 'camt.053' | 'camt.054'; readonly report: InspectedReport }
   | { readonly kind: 'pain.002'; readonly status: StatusReport }
   | { readonly kind: 'camt.029'; readonly answer: RecallAnswer }
 )
-/** A file that cannot be processed: `what` names its case. */
-export type Refused = {
-  readonly what: Oddity
+/** A file that cannot be processed. `what` is the kind of its case. */
+export type FileRefusal = {
+  readonly what: BankOddity
   readonly problem: string
   readonly kind: string | null
   readonly messageId: string | null
 }
 /** `unfinished`: the file ends before the message does. */
-export type Verdict =
-  | { readonly message: Inspected }
-  | { readonly refused: Refused }
-  | { readonly unfinished: true; readonly refused: Refused }
+export type InspectionResult =
+  | { readonly message: InspectedMessage }
+  | { readonly refused: FileRefusal }
+  | { readonly unfinished: true; readonly refused: FileRefusal }
 
-/** `keep`: called repeatedly while a long file is read. `isReleased`: people have decided to take it although its sums differ, or its entries cannot be read. */
-export async function inspect(
-  spooled: Spooled,
+/**
+ * Inspects a file. Calls `keep` repeatedly while it reads. `isReleased`: people have accepted the file despite wrong sums
+ * or unreadable entries.
+ */
+export async function inspectFile(
+  spooled: SpooledFile,
   rules: BankRules,
   keep: () => Promise<void>,
   isReleased = false,
-): Promise<Verdict> {
+): Promise<InspectionResult> {
   let kind: MessageKind | null = null
-  const refuse = (problem: string, what: Oddity = 'file_unreadable', messageId: string | null = null) => ({
+  const refuse = (problem: string, what: BankOddity = 'file_unreadable', messageId: string | null = null) => ({
     refused: { what, problem, kind, messageId },
   })
   const limits = { bytesMax: rules.messageBytesMax }
-  const source = () => sourceOf(spooled.path)
+  const source = () => readFileStream(spooled.path)
   try {
     kind = (await recognise(source(), limits))?.kind ?? null
     switch (kind) {
       case null:
-        return refuse(`${unknown}.`)
+        return refuse(`${unknownMessage}.`)
       case 'camt.052':
       case 'camt.053':
       case 'camt.054': {
@@ -84,29 +87,26 @@ export async function inspect(
         return { message: { kind, messageId: answer.messageId, answer } }
       }
       default:
-        return refuse(`The file is a ${kind}, which goes to a bank and does not come from one.`)
+        return refuse(`The file is a ${kind}, which banks receive and do not send.`)
     }
   } catch (error) {
     if (!(error instanceof MessageProblem)) throw error
-    const refused = refuse(kind === null ? `${unknown}: ${textOf(error)}` : textOf(error))
+    const refused = refuse(kind === null ? `${unknownMessage}: ${problemText(error)}` : problemText(error))
     return error.code === 'not_whole' ? { unfinished: true, ...refused } : refused
   }
 }
 
-const unknown = 'The file is not a known ISO 20022 message'
+const unknownMessage = 'The file is not a known ISO 20022 message'
 
-const textOf = ({ code, message, path, line }: MessageProblem): string =>
+const problemText = ({ code, message, path, line }: MessageProblem): string =>
   `${message} (${code}, line ${line}${path === '' ? '' : `, ${path}`})`
 
-/**
- * Replaces the times of bookings and balances by days of the bank: midnight in Berlin is 23:00 of the day before in UTC. Whatever reads
- * the parts of a report reads days.
- */
+/** Replaces times of bookings and balances by days in the bank's time zone: midnight in Berlin is 23:00 UTC of the day before. */
 async function* inDays(
   groups: AsyncIterable<readonly ReportPart[]>,
   timeZone: string,
 ): AsyncGenerator<readonly ReportPart[]> {
-  const dayOf = createDays(timeZone)
+  const dayOf = createDayReader(timeZone)
   const day = <Name extends string>(name: Name, written: string | undefined): { readonly [key in Name]?: string } =>
     written === undefined ? {} : ({ [name]: dayOf(written) } as { readonly [key in Name]: string })
   for await (const parts of groups)
@@ -126,28 +126,28 @@ async function* inDays(
     })
 }
 
-/** The last written time is remembered: entries beside each other have the same. */
-function createDays(timeZone: string): (written: string) => string {
+/** Caches the last time, because neighbouring entries often have the same. */
+function createDayReader(timeZone: string): (written: string) => string {
   let last = { written: '', day: '' }
   return (written) => {
     if (!/T.*(?:Z|[+-]\d\d:\d\d)$/.test(written)) return written.slice(0, 10)
     if (written === last.written) return last.day
-    // The end of a day is no part of the next one.
+    // 24:00 belongs to the day that ends.
     const at = Temporal.Instant.from(written.replace('T24:00:00', 'T23:59:59').replace(/(\.\d{9})\d+/, '$1'))
     last = { written, day: at.toZonedDateTimeISO(timeZone).toPlainDate().toString() }
     return last.day
   }
 }
 
-// Checks a camt.052, camt.053 or camt.054: counts, sums and balances of each statement, before an entry is booked.
+// Checks counts, sums and balances of each statement in a camt.052, camt.053 or camt.054.
 
-/** `minor` null: the page repeats a balance that belongs to another one. */
+/** `minor` is null if the page repeats the balance of another page. */
 type StatedBalance = { readonly minor: Minor | null; readonly on: string }
 
-export type StatementFacts = {
-  /** Undefined: the statement is not about an account of ours, and its entries are ignored. */
+export type InspectedStatement = {
+  /** Undefined: the statement is not about our account, and its entries are ignored. */
   readonly account: BankAccount | undefined
-  readonly skipped?: { readonly what: Oddity; readonly text: string }
+  readonly skipped?: { readonly what: BankOddity; readonly text: string }
   readonly statementId: string
   readonly sequence: bigint | null
   readonly opening: StatedBalance | null
@@ -157,33 +157,33 @@ export type StatementFacts = {
   readonly credits: Minor
   readonly debits: Minor
   /**
-   * The sum of the booked entries whose amount cannot be read, as the balances prove it; it is in credits and debits. Undefined: there is none,
-   * or nothing proves it.
+   * The sum of the booked entries with unreadable amounts, as the balances prove it; included in credits and debits.
+   * Undefined: there are none, or the balances do not prove their sum.
    */
   readonly unread?: { readonly count: number; readonly sum: Minor }
   /** The difference between the movement of the balances and the entries; zero if they cannot be compared. */
   readonly difference: Minor
-  /** Booked entries by their value date, if it is after the day of the closing balance. */
+  /** Sums of booked entries by value date, for value dates after the closing balance. */
   readonly valuedLater: ReadonlyMap<string, Minor>
 }
 
 export type InspectedReport = {
   readonly messageId: string
-  readonly statements: readonly StatementFacts[]
-  /** `mayBeTaken`: people may decide that it counts as it is. */
-  readonly problem?: { readonly what: Oddity; readonly text: string; readonly mayBeTaken?: true }
+  readonly statements: readonly InspectedStatement[]
+  /** `mayBeTaken`: people may accept the file despite the problem. */
+  readonly problem?: { readonly what: BankOddity; readonly text: string; readonly mayBeTaken?: true }
 }
 
-type Open = {
+type OpenStatement = {
   readonly head: StatementHead
   readonly account: BankAccount | 'account' | 'currency'
-  readonly all: Counted
-  readonly booked: Counted
-  /** Booked entries by their value date. */
+  readonly all: EntryCounts
+  readonly booked: EntryCounts
+  /** Sums of booked entries by value date. */
   readonly valued: Map<string, Minor>
-  /** An entry in another currency is not in the sums: then they cannot be checked. */
+  /** True if an entry in another currency is missing from the sums, so that they cannot be checked. */
   foreign: boolean
-  /** The booked entries whose amount cannot be read, and between which sums they may be. */
+  /** The number of booked entries with unreadable amounts, and the range of their sum; null if unbounded. */
   readonly unread: { count: number; least: Minor | null; most: Minor | null }
 }
 
@@ -194,11 +194,11 @@ async function inspectReport(
   { accounts }: BankRules,
   keep: () => Promise<void>,
 ): Promise<InspectedReport> {
-  const statements: StatementFacts[] = []
+  const statements: InspectedStatement[] = []
   let messageId = ''
   let isStatement = false
   let messagePage: Page | undefined
-  let open: Open | undefined
+  let open: OpenStatement | undefined
   let problem: InspectedReport['problem']
   const unread = { booked: 0, entries: 0, first: '' }
   for await (const chunk of parts) {
@@ -209,8 +209,8 @@ async function inspectReport(
         messagePage = part.head.page
         isStatement = part.head.kind === 'camt.053'
       } else if (part.kind === 'statement') {
-        open = begin(part.statement, accounts)
-        // Each page of a statement may be a message of its own under the same id.
+        open = openStatement(part.statement, accounts)
+        // Each page of a statement may be a separate message with the same id.
         if (statements.length === 0 && isPage(part.statement.page))
           messageId = `${messageId} ${pagedId(part.statement.id, part.statement.page)}`
       } else if (part.kind === 'entry') {
@@ -223,7 +223,7 @@ async function inspectReport(
         unread.first ||= entry.problem
       } else {
         const ended = present(open, `message ${messageId} ends a statement that did not begin`)
-        const { facts, wrong } = end(ended, isStatement, messagePage)
+        const { facts, wrong } = closeStatement(ended, isStatement, messagePage)
         statements.push(facts)
         if (wrong !== undefined) problem ??= { what: 'sum_differs', text: wrong, mayBeTaken: true }
       }
@@ -231,7 +231,7 @@ async function inspectReport(
   }
   const ours = statements.filter(({ account }) => account !== undefined)
   if (problem === undefined && ours.length === 0) problem = statements[0]?.skipped
-  if (isBroken(unread))
+  if (isUnreadable(unread))
     problem ??= {
       what: 'file_unreadable',
       text: `${unread.entries} of its ${unread.booked} entries cannot be read; the first one: ${unread.first}.`,
@@ -240,40 +240,43 @@ async function inspectReport(
   return { messageId, statements, ...(problem === undefined ? {} : { problem }) }
 }
 
-/** More is no slip of one entry, and too many cases for people. */
+/** Above this the whole file is refused: one case each would be too many for people. */
 const unreadEntriesMax = 100
 
-/** An entry that cannot be read waits alone. A message of which nothing can be read waits as a whole: the bank has changed its form. */
-const isBroken = ({ booked, entries }: { readonly booked: number; readonly entries: number }): boolean =>
+/**
+ * Tells whether a message waits as a whole: none of its entries can be read, as after a change of the bank's format, or
+ * too many cannot. Otherwise only the unreadable entries wait.
+ */
+const isUnreadable = ({ booked, entries }: { readonly booked: number; readonly entries: number }): boolean =>
   entries > unreadEntriesMax || (entries > 1 && entries === booked)
 
-const begin = (head: StatementHead, accounts: readonly BankAccount[]): Open => ({
+const openStatement = (head: StatementHead, accounts: readonly BankAccount[]): OpenStatement => ({
   head,
-  account: accountOf(accounts, head),
-  all: nothingCounted(),
-  booked: nothingCounted(),
+  account: findStatementAccount(accounts, head),
+  all: noEntryCounts(),
+  booked: noEntryCounts(),
   valued: new Map(),
   foreign: false,
   unread: { count: 0, least: 0n, most: 0n },
 })
 
-function count(open: Open, entry: BankEntry): void {
+function count(open: OpenStatement, entry: BankEntry): void {
   if (typeof open.account === 'string') return
-  const minor = minorOf(entry.amount, open.account.currency)
+  const minor = amountIn(entry.amount, open.account.currency)
   if (isForeign(entry, open.account)) open.foreign = true
-  add(open.all, entry.isCredit, minor ?? 0n)
+  addEntry(open.all, entry.isCredit, minor ?? 0n)
   if (!isBooked(entry)) return
-  add(open.booked, entry.isCredit, minor ?? 0n)
+  addEntry(open.booked, entry.isCredit, minor ?? 0n)
   if (minor === undefined && !isForeign(entry, open.account)) countUnread(open, entry, open.account.currency)
   const on = entry.valueDate
   if (on !== undefined)
     open.valued.set(on, (open.valued.get(on) ?? 0n) + (entry.isCredit ? (minor ?? 0n) : -(minor ?? 0n)))
 }
 
-/** An amount with too many decimals is one of its two neighbours; of another text nothing is known. */
-function countUnread({ unread }: Open, { amount, isCredit }: BankEntry, currency: Currency): void {
+/** Counts an unreadable amount. One with too many decimals is rounded down or up; any other is unbounded. */
+function countUnread({ unread }: OpenStatement, { amount, isCredit }: BankEntry, currency: Currency): void {
   unread.count += 1
-  const between = neighboursOf(amount.minor === null ? amount.text : '', currency)
+  const between = roundedBothWays(amount.minor === null ? amount.text : '', currency)
   if (between === undefined || unread.least === null || unread.most === null) {
     unread.least = null
     unread.most = null
@@ -284,28 +287,28 @@ function countUnread({ unread }: Open, { amount, isCredit }: BankEntry, currency
   unread.most += more
 }
 
-function add(counted: Counted, isCredit: boolean, minor: Minor): void {
+function addEntry(counted: EntryCounts, isCredit: boolean, minor: Minor): void {
   counted.entries += 1
   counted[isCredit ? 'creditEntries' : 'debitEntries'] += 1
   counted[isCredit ? 'credits' : 'debits'] += minor
 }
 
-type Ending = { readonly facts: StatementFacts; readonly wrong?: string }
+type ClosedStatement = { readonly facts: InspectedStatement; readonly wrong?: string }
 
-function end(open: Open, isStatement: boolean, messagePage: Page | undefined): Ending {
+function closeStatement(open: OpenStatement, isStatement: boolean, messagePage: Page | undefined): ClosedStatement {
   const { head, account, booked, valued, unread } = open
   const { entries, credits, debits } = booked
-  const named = { statementId: pagedId(head.id, head.page), sequence: sequenceOf(head), entries, credits, debits }
+  const named = { statementId: pagedId(head.id, head.page), sequence: readSequence(head), entries, credits, debits }
   const counted = { ...named, difference: 0n, valuedLater: new Map<string, Minor>() }
   if (typeof account === 'string') {
-    const skipped = skippedBecause(account, head)
+    const skipped = skipReason(account, head)
     return { facts: { ...counted, account: undefined, skipped, opening: null, closing: null } }
   }
   const { currency } = account
   const explains = (moved: Minor) => open.foreign || isWithin(unread, moved - credits + debits)
   const isPart = isPage(head.page ?? messagePage)
   const { opening, closing } = isStatement
-    ? balancesOf(head, currency, { explains, isPage: isPart })
+    ? findBalances(head, currency, { explains, isPage: isPart })
     : { opening: null, closing: null }
   const hasBoth = opening !== null && closing !== null && !open.foreign
   const difference = hasBoth ? closing.minor - opening.minor - credits + debits : 0n
@@ -316,9 +319,9 @@ function end(open: Open, isStatement: boolean, messagePage: Page | undefined): E
   }
   const page = head.page ?? (difference === 0n ? undefined : messagePage)
   if (isPage(page)) {
-    // Totals, and the balances that each page repeats, belong to the whole statement.
+    // Totals and repeated balances belong to the whole statement.
     const [first, last] = difference === 0n ? [true, true] : [/^0*1$/.test(page.number), page.isLast]
-    const own = { opening: undated(opening, first), closing: undated(closing, last) }
+    const own = { opening: ownBalance(opening, first), closing: ownBalance(closing, last) }
     return { facts: { ...facts, ...own, statementId: pagedId(head.id, page) } }
   }
   const wrong =
@@ -330,25 +333,25 @@ function end(open: Open, isStatement: boolean, messagePage: Page | undefined): E
   return { facts: { ...facts, difference, valuedLater }, ...problem }
 }
 
-const isWithin = ({ least, most }: Open['unread'], sum: Minor): boolean =>
+const isWithin = ({ least, most }: OpenStatement['unread'], sum: Minor): boolean =>
   least === null || most === null || (least <= sum && sum <= most)
 
-/** Drops its amount if that belongs to another page. */
-const undated = (balance: DatedBalance | null, isOwn: boolean): StatementFacts['closing'] =>
+/** Drops the amount of a balance that belongs to another page. */
+const ownBalance = (balance: DatedBalance | null, isOwn: boolean): InspectedStatement['closing'] =>
   balance === null || isOwn ? balance : { minor: null, on: balance.on }
 
 type Page = NonNullable<StatementHead['page']>
 const isPage = (page: Page | undefined): page is Page =>
   page !== undefined && !(page.isLast && /^0*1$/.test(page.number))
-const pagedId = (id: string, page: Page | undefined): string => (isPage(page) ? pageIdOf(id, page.number) : id)
+const pagedId = (id: string, page: Page | undefined): string => (isPage(page) ? formatPageId(id, page.number) : id)
 
-/** The number within the year, if the bank gives one; otherwise its own count. */
-function sequenceOf({ electronicSequence, legalSequence }: StatementHead): bigint | null {
+/** Reads the electronic sequence number, or else the legal one. */
+function readSequence({ electronicSequence, legalSequence }: StatementHead): bigint | null {
   const text = electronicSequence ?? legalSequence
   return text !== undefined && /^\d{1,18}$/.test(text) ? BigInt(text) : null
 }
 
-function skippedBecause(why: 'account' | 'currency', head: StatementHead) {
+function skipReason(why: 'account' | 'currency', head: StatementHead) {
   const account = accountText(head)
   return why === 'account'
     ? {

@@ -1,27 +1,27 @@
 /**
- * Finds the bookings of a page that are known already, from this message or another one. A booking may be reported
- * several times: announced, on the statement, as a sum in one message and by its payments in another.
+ * Finds the bookings of a page that this or another message has already reported. A bank may report a booking several
+ * times: announced, on the statement, as a sum, and payment by payment.
  */
 import { amountText, derivedTimeId, newId, nilId } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { findAnnounced, rowFacts, type Unknown } from './announced.ts'
-import { type Booking, debtorOf } from './units.ts'
-import { agreesBesidesReference, compare, evidencePoints, factsOf } from './evidence.ts'
-import { oddity, type Report } from './reports.ts'
+import { findAnnounced, entryEvidence, type UnmatchedBooking } from './announced.ts'
+import { type Booking, toDebtor } from './units.ts'
+import { agreesBesidesReference, comparePayments, evidencePoints, paymentEvidence } from './evidence.ts'
+import { oddityReport, type Report } from './reports.ts'
 import { absolute } from './accounts.ts'
-import { type Alias, type Group, insertAliases, type Reading } from './store-entries.ts'
+import { type EntryAlias, type EntryGroup, insertAliases, type MessageReading } from './store-entries.ts'
 import * as entries from './store-entries.ts'
 
-/** A booking that is written now. `waiting`: it replaces the sum that waited for it. `doubt`: it may be this entry. */
-export type Fresh = {
+/** A booking to be inserted. `waiting`: the entry that it replaces. `doubt`: the known entry that it might be. */
+export type NewBooking = {
   readonly booking: Booking
   readonly statementId: string | null
   readonly waiting?: entries.KnownEntry
   readonly doubt?: entries.KnownEntry
 }
-export type Known = {
-  readonly fresh: readonly Fresh[]
-  /** Bookings that a second reading decides: a later page may have the payment that an announced entry is. */
+export type KnownBookings = {
+  readonly fresh: readonly NewBooking[]
+  /** The number of bookings left to a second reading, because a later page may fit an announced entry better. */
   readonly deferred: number
   readonly reports: readonly Report[]
   readonly corrections: readonly {
@@ -32,37 +32,45 @@ export type Known = {
   }[]
 }
 
-/** The known entries of a page's bookings, and the changes to write: one statement for each kind of change. */
-type Page = {
+/** The known entries of a page's bookings, and the changes to write, one SQL statement for each kind. */
+type PageState = {
   readonly rows: ReadonlyMap<string, entries.KnownEntry>
-  readonly reading: Reading
+  readonly reading: MessageReading
   readonly seen: Map<string | null, Set<string>>
   /** Entries matched by bookings of this page. */
   readonly taken: Set<string>
-  readonly aliases: Alias[]
+  readonly aliases: EntryAlias[]
   readonly replaced: Map<string, entries.KnownEntry>
   readonly reports: Report[]
 }
 
-/** `isSure`: decides only certain matches. */
-export async function known(
+/** Splits the bookings of a page into known and new ones, and writes what is known. `isSure`: only certain matches count. */
+export async function findKnown(
   tx: Tx,
   of: entries.AccountKey,
-  { reading, isSure }: { readonly reading: Reading; readonly isSure: boolean },
+  { reading, isSure }: { readonly reading: MessageReading; readonly isSure: boolean },
   bookings: readonly Booking[],
-): Promise<Known> {
-  const { rows, named } = await rowsOf(tx, of, bookings)
-  const page: Page = { rows, reading, seen: new Map(), taken: new Set(), aliases: [], replaced: new Map(), reports: [] }
-  const summed = await knownAsPayments(tx, of, page, named)
-  const unknown: Unknown[] = []
-  const byKey = named.flatMap(({ booking, rival }): readonly Fresh[] => {
+): Promise<KnownBookings> {
+  const { rows, named } = await readKnownEntries(tx, of, bookings)
+  const page: PageState = {
+    rows,
+    reading,
+    seen: new Map(),
+    taken: new Set(),
+    aliases: [],
+    replaced: new Map(),
+    reports: [],
+  }
+  const summed = await findCountedSums(tx, of, page, named)
+  const unknown: UnmatchedBooking[] = []
+  const byKey = named.flatMap(({ booking, rival }): readonly NewBooking[] => {
     if (summed.has(booking)) return []
-    const found = knownByKey(of, page, booking)
+    const found = matchByKey(of, page, booking)
     if (found === undefined) unknown.push({ booking, rival })
     return found ?? []
   })
-  const { fresh, deferred: unsure } = await knownByWords(tx, of, page, { unknown, isSure })
-  const { kept, corrections, deferred } = await corrected(tx, of, page, { fresh, isSure })
+  const { fresh, deferred: unsure } = await matchByContent(tx, of, page, { unknown, isSure })
+  const { kept, corrections, deferred } = await findCorrections(tx, of, page, { fresh, isSure })
   if (page.replaced.size > 0) entries.deleteWaiting(tx, of.operatorId, [...page.replaced.keys()])
   for (const [statementId, ids] of page.seen)
     entries.seeEntries(tx, of.operatorId, [...ids], { statementId, announced: reading.announced })
@@ -70,17 +78,17 @@ export async function known(
   return { fresh: [...byKey, ...kept], deferred: unsure + deferred, reports: page.reports, corrections }
 }
 
-type Named = { readonly booking: Booking; readonly rival: entries.KnownEntry | undefined }
+type KeyedBooking = { readonly booking: Booking; readonly rival: entries.KnownEntry | undefined }
 
 /**
- * A bank may use a reference twice on a day. A booking whose key belongs to an entry with other references gets a key
- * with its own ones, and that entry is its rival.
+ * Reads the entries that have the keys of the bookings. A bank may use a reference twice on a day: a booking whose key
+ * belongs to an entry with other references gets a key of its own references, and that entry becomes its rival.
  */
-async function rowsOf(tx: Tx, of: entries.AccountKey, bookings: readonly Booking[]) {
+async function readKnownEntries(tx: Tx, of: entries.AccountKey, bookings: readonly Booking[]) {
   const keys = new Set(bookings.flatMap(({ keys: own, wholes }) => [...own, ...wholes]))
   const rows = new Map((await entries.entriesByKeys(tx, of, [...keys])).map((row) => [row.entryKey, row]))
-  const named = renumbered(rows, bookings).map((booking): Named => {
-    const own = rowOf(rows, booking.keys, booking)
+  const named = renumberBookings(rows, bookings).map((booking): KeyedBooking => {
+    const own = findRow(rows, booking.keys, booking)
     const { isSum, references } = booking.unit
     const isOther =
       own !== undefined && own.kind !== 'waiting' && !isSum && references.bank !== null && !isAlike(booking, own)
@@ -92,10 +100,10 @@ async function rowsOf(tx: Tx, of: entries.AccountKey, bookings: readonly Booking
 }
 
 /**
- * Bookings of a page that a bank gave one reference, amount and day: they are told apart by a number. The one that agrees most
- * with a known entry gets its number, whatever their order is.
+ * Numbers bookings with the same reference, amount and day. The booking that agrees most with a known entry gets the
+ * number of that entry, in whatever order the bank lists them.
  */
-function renumbered(rows: Page['rows'], bookings: readonly Booking[]): readonly Booking[] {
+function renumberBookings(rows: PageState['rows'], bookings: readonly Booking[]): readonly Booking[] {
   const numbers = new Map<Booking, Pick<Booking, 'key' | 'keys'>>()
   for (const alike of Map.groupBy(bookings, ({ unit }) => unit.key).values()) {
     const known = alike.flatMap(({ key, keys }) => {
@@ -104,7 +112,7 @@ function renumbered(rows: Page['rows'], bookings: readonly Booking[]): readonly 
     })
     if (alike.length === 1 || known.length === 0 || known.length === alike.length) continue
     const pairs = known
-      .flatMap((own) => alike.map((booking) => ({ own, booking, points: pointsOf(booking, own.row) })))
+      .flatMap((own) => alike.map((booking) => ({ own, booking, points: bookingPoints(booking, own.row) })))
       .toSorted((one, other) => other.points - one.points)
     const given = new Set<string>()
     for (const { own, booking } of pairs)
@@ -121,14 +129,15 @@ function renumbered(rows: Page['rows'], bookings: readonly Booking[]): readonly 
   })
 }
 
-const pointsOf = ({ unit }: Booking, row: entries.KnownEntry) => evidencePoints(factsOf(unit), rowFacts(row))
+const bookingPoints = ({ unit }: Booking, row: entries.KnownEntry) =>
+  evidencePoints(paymentEvidence(unit), entryEvidence(row))
 
-const verdictOf = ({ unit }: Pick<Booking, 'unit'>, row: entries.KnownEntry) =>
-  compare(factsOf(unit), rowFacts(row), { days: 0, isStatement: true, isNamed: false }).verdict
+const bookingVerdict = ({ unit }: Pick<Booking, 'unit'>, row: entries.KnownEntry) =>
+  comparePayments(paymentEvidence(unit), entryEvidence(row), { days: 0, isStatement: true, isNamed: false }).verdict
 
-/** A bank may have used its reference for two bookings of the day. An alias was compared when it was written. */
+/** Tells whether booking and entry agree: a bank may use one reference for two bookings of a day. Aliases were compared before. */
 const isAlike = (booking: Booking, row: entries.KnownEntry): boolean =>
-  (row.isAlias ? ['strong', 'same', 'maybe'] : ['strong', 'same']).includes(verdictOf(booking, row))
+  (row.isAlias ? ['strong', 'same', 'maybe'] : ['strong', 'same']).includes(bookingVerdict(booking, row))
 
 function withOwnKey(booking: Booking): Booking {
   const { endToEnd, transaction, uetr } = booking.unit.references
@@ -137,9 +146,9 @@ function withOwnKey(booking: Booking): Booking {
   return { ...booking, key, keys: [key] }
 }
 
-/** A key without a day, from the previous version, names an entry of the same day. */
-const rowOf = (
-  rows: Page['rows'],
+/** Finds the row of a key. A key without a day, from the previous version, only counts for an entry of the same day. */
+const findRow = (
+  rows: PageState['rows'],
   keys: readonly string[],
   { key, whole, unit: { bookedOn } }: Booking,
 ): entries.KnownEntry | undefined =>
@@ -147,32 +156,37 @@ const rowOf = (
     .map((name) => ({ name, row: rows.get(name) }))
     .find(({ name, row }) => row !== undefined && (name === key || name === whole || row.bookedOn === bookedOn))?.row
 
-/** Undefined: no key matches. */
-function knownByKey(of: entries.AccountKey, page: Page, booking: Booking): readonly Fresh[] | undefined {
+/** Matches a booking by its keys; undefined if none is known. */
+function matchByKey(of: entries.AccountKey, page: PageState, booking: Booking): readonly NewBooking[] | undefined {
   const { unit, keys, wholes, statementId } = booking
-  const own = rowOf(page.rows, keys, booking)
+  const own = findRow(page.rows, keys, booking)
   if (own !== undefined) {
-    see(page, own, booking)
+    markSeen(page, own, booking)
     const isNamedNow = own.kind === 'waiting' && !unit.isSum && own.messageId !== page.reading.id
     return isNamedNow ? [{ booking, statementId: own.statementId ?? statementId, waiting: own }] : []
   }
-  const sum = rowOf(page.rows, wholes, booking)
-  return sum === undefined ? undefined : partOfSum(of, page, booking, sum)
+  const sum = findRow(page.rows, wholes, booking)
+  return sum === undefined ? undefined : matchPartOfSum(of, page, booking, sum)
 }
 
-/** The booking is part of a sum that was reported before. A waiting sum is replaced by its payments. */
-function partOfSum(of: entries.AccountKey, page: Page, booking: Booking, sum: entries.KnownEntry): readonly Fresh[] {
+/** Matches a booking that is part of a known sum. Payments replace a waiting sum. */
+function matchPartOfSum(
+  of: entries.AccountKey,
+  page: PageState,
+  booking: Booking,
+  sum: entries.KnownEntry,
+): readonly NewBooking[] {
   if (sum.kind === 'waiting') {
     page.replaced.set(sum.id, sum)
     return [{ booking, statementId: booking.statementId ?? sum.statementId }]
   }
-  if (sum.kind === 'unknown') page.reports.push(late(of, sum))
-  see(page, sum, booking)
+  if (sum.kind === 'unknown') page.reports.push(lateSumReport(of, sum))
+  markSeen(page, sum, booking)
   return []
 }
 
-function see(
-  { seen, taken, reading, aliases, rows }: Page,
+function markSeen(
+  { seen, taken, reading, aliases, rows }: PageState,
   row: entries.KnownEntry,
   { statementId, key }: Booking,
 ): void {
@@ -185,13 +199,13 @@ function see(
   seen.set(statementId, ids.add(row.id))
 }
 
-/** Bookings that no key matches: another message may have reported them in other words. */
-async function knownByWords(
+/** Matches bookings without a known key: another message may have reported them with other references. */
+async function matchByContent(
   tx: Tx,
   of: entries.AccountKey,
-  page: Page,
-  { unknown, isSure }: { readonly unknown: readonly Unknown[]; readonly isSure: boolean },
-): Promise<{ readonly fresh: readonly Fresh[]; readonly deferred: number }> {
+  page: PageState,
+  { unknown, isSure }: { readonly unknown: readonly UnmatchedBooking[]; readonly isSure: boolean },
+): Promise<{ readonly fresh: readonly NewBooking[]; readonly deferred: number }> {
   if (unknown.length === 0) return { fresh: [], deferred: 0 }
   const { payments, sums, groups, doubts } = await findAnnounced(tx, of, page.reading, {
     unknown,
@@ -199,17 +213,17 @@ async function knownByWords(
     isSure,
   })
   let deferred = 0
-  const fresh = unknown.flatMap(({ booking }): readonly Fresh[] => {
+  const fresh = unknown.flatMap(({ booking }): readonly NewBooking[] => {
     const { statementId } = booking
     const row = payments.get(booking)
     const sum = sums.get(booking)
     const group = groups.get(booking)
     const doubt = doubts.get(booking)
-    if (row !== undefined) see(page, row, booking)
+    if (row !== undefined) markSeen(page, row, booking)
     else if (sum !== undefined) {
-      if (!booking.unit.isSum) return partOfSum(of, page, booking, sum)
-      see(page, sum, booking)
-    } else if (group !== undefined) seeGroup(page, group, booking)
+      if (!booking.unit.isSum) return matchPartOfSum(of, page, booking, sum)
+      markSeen(page, sum, booking)
+    } else if (group !== undefined) markGroupSeen(page, group, booking)
     else if (doubt === undefined) return [{ booking, statementId }]
     else if (isSure) deferred += 1
     else return [{ booking, statementId, doubt }]
@@ -218,7 +232,7 @@ async function knownByWords(
   return { fresh, deferred }
 }
 
-function seeGroup({ seen, aliases }: Page, { ids }: Group, { statementId, key }: Booking): void {
+function markGroupSeen({ seen, aliases }: PageState, { ids }: EntryGroup, { statementId, key }: Booking): void {
   const [first] = ids
   if (first !== undefined) aliases.push({ entryKey: key, entryId: first })
   const all = seen.get(statementId) ?? new Set()
@@ -226,26 +240,26 @@ function seeGroup({ seen, aliases }: Page, { ids }: Group, { statementId, key }:
   seen.set(statementId, all)
 }
 
-/** Sums of bookings whose payments are known: they are counted already. */
-async function knownAsPayments(
+/** Finds sums whose payments are already counted. */
+async function findCountedSums(
   tx: Tx,
   of: entries.AccountKey,
-  { rows, reading }: Page,
-  named: readonly Named[],
+  { rows, reading }: PageState,
+  named: readonly KeyedBooking[],
 ): Promise<ReadonlySet<Booking>> {
   const bookings = named.map(({ booking }) => booking)
   const sums = bookings.flatMap((booking) => {
     const { unit } = booking
-    return unit.isSum && unit.booking !== null && rowOf(rows, booking.keys, booking) === undefined
+    return unit.isSum && unit.booking !== null && findRow(rows, booking.keys, booking) === undefined
       ? [{ booking, day: { booking: unit.booking, bookedOn: unit.bookedOn } }]
       : []
   })
   if (sums.length === 0) return new Set()
   const names = [...new Set(sums.map(({ day }) => day.booking))]
-  const totals = new Map((await entries.sumsOfBookings(tx, of, names)).map((sum) => [nameOf(sum), sum]))
-  // Without a reference of the bank its name is day and amount, which other payments may have.
+  const totals = new Map((await entries.sumsOfBookings(tx, of, names)).map((sum) => [dayKey(sum), sum]))
+  // Without a bank reference, a booking is named by day and amount, which other payments may share.
   const found = sums.filter(({ booking: { unit }, day }) => {
-    const { amount, payments } = totals.get(nameOf(day)) ?? {}
+    const { amount, payments } = totals.get(dayKey(day)) ?? {}
     return amount === unit.amount && (unit.payments === 1 || Number(payments) === unit.payments)
   })
   for (const [statementId, own] of Map.groupBy(found, ({ booking }) => booking.statementId))
@@ -258,25 +272,29 @@ async function knownAsPayments(
   return new Set(found.map(({ booking }) => booking))
 }
 
-const nameOf = ({ booking, bookedOn }: entries.DayOfBooking): string => `${booking}\n${bookedOn}`
+const dayKey = ({ booking, bookedOn }: entries.DayOfBooking): string => `${booking}\n${bookedOn}`
 
-/** Reports a sum that was booked to suspense before its payments were named: a person finds them in the message. */
-function late(of: entries.AccountKey, { id, entryKey }: entries.KnownEntry): Report {
-  const text = `The payments of a sum were named after it had been booked to suspense: ${entryKey}.`
-  return oddity(of, 'entry_unclear', text, ['late', id], id)
+/** Reports a sum that was booked to suspense before a message listed its payments. A person finds them in the message. */
+function lateSumReport(of: entries.AccountKey, { id, entryKey }: entries.KnownEntry): Report {
+  const text = `The bank listed the payments of a sum after the sum was booked to suspense: ${entryKey}.`
+  return oddityReport(of, 'entry_unclear', text, ['late', id], id)
 }
 
 /**
- * A statement counts, not its announcement. An entry that was announced under the same reference on the same day with
- * another amount is the same booking if more agrees than the reference, which banks use again: the difference is booked in
- * addition. Another booking may be that entry in other words, so that the second reading decides what references don't.
+ * Corrects announced amounts, because the statement counts. An entry announced with the same reference and day but
+ * another amount is the same booking if more agrees than the reference, which banks reuse. The difference is booked in
+ * addition. A match that references do not prove is left to the second reading.
  */
-async function corrected(
+async function findCorrections(
   tx: Tx,
   of: entries.AccountKey,
-  page: Page,
-  { fresh, isSure }: { readonly fresh: readonly Fresh[]; readonly isSure: boolean },
-): Promise<{ readonly kept: readonly Fresh[]; readonly corrections: Known['corrections']; readonly deferred: number }> {
+  page: PageState,
+  { fresh, isSure }: { readonly fresh: readonly NewBooking[]; readonly isSure: boolean },
+): Promise<{
+  readonly kept: readonly NewBooking[]
+  readonly corrections: KnownBookings['corrections']
+  readonly deferred: number
+}> {
   const suspects = fresh.filter(
     ({ booking: { unit, statementId, whole }, doubt, waiting }) =>
       statementId !== null &&
@@ -287,39 +305,40 @@ async function corrected(
       waiting === undefined,
   )
   const names = [...new Set(suspects.flatMap(({ booking: { unit } }) => unit.booking ?? []))]
-  const announced = names.length === 0 ? [] : await entries.announcedOf(tx, of, names, page.reading.id)
+  const announced = names.length === 0 ? [] : await entries.announcedEntries(tx, of, names, page.reading.id)
   const open = announced.filter(
     ({ id, entryKey, kind }) => !page.rows.has(entryKey) && !page.taken.has(id) && kind !== 'waiting',
   )
   if (open.length === 0) return { kept: fresh, corrections: [], deferred: 0 }
-  const byBooking = Map.groupBy(open, ({ booking, bookedOn }) => nameOf({ booking: booking ?? '', bookedOn }))
-  const corrections: Known['corrections'][number][] = []
+  const byBooking = Map.groupBy(open, ({ booking, bookedOn }) => dayKey({ booking: booking ?? '', bookedOn }))
+  const corrections: KnownBookings['corrections'][number][] = []
   let deferred = 0
   const kept = fresh.filter((one) => {
     const { booking, statementId } = one
     const { unit } = booking
-    const alike = byBooking.get(nameOf({ booking: unit.booking ?? '', bookedOn: unit.bookedOn })) ?? []
-    const at = suspects.includes(one) ? alike.findIndex((row) => isAlike(booking, row) && agreesIn(booking, row)) : -1
+    const alike = byBooking.get(dayKey({ booking: unit.booking ?? '', bookedOn: unit.bookedOn })) ?? []
+    const at = suspects.includes(one)
+      ? alike.findIndex((row) => isAlike(booking, row) && isSameBooking(booking, row))
+      : -1
     const row = alike[at]
     if (row === undefined) return true
-    if (isSure && verdictOf(booking, row) !== 'strong') {
+    if (isSure && bookingVerdict(booking, row) !== 'strong') {
       deferred += 1
       return false
     }
     alike.splice(at, 1)
-    see({ ...page, rows: new Map([[booking.key, row]]) }, row, booking)
+    markSeen({ ...page, rows: new Map([[booking.key, row]]) }, row, booking)
     const more = unit.amount - row.amount
-    corrections.push({ booking, statementId, more, report: correction(of, booking, row, more) })
+    corrections.push({ booking, statementId, more, report: correctionReport(of, booking, row, more) })
     return false
   })
   return { kept, corrections, deferred }
 }
 
-/** Something besides the bank's reference agrees. */
-const agreesIn = ({ unit }: Booking, row: entries.KnownEntry): boolean =>
-  verdictOf({ unit }, row) === 'strong' || agreesBesidesReference(factsOf(unit), rowFacts(row))
+const isSameBooking = ({ unit }: Booking, row: entries.KnownEntry): boolean =>
+  bookingVerdict({ unit }, row) === 'strong' || agreesBesidesReference(paymentEvidence(unit), entryEvidence(row))
 
-function correction(
+function correctionReport(
   { operatorId, currency, account }: entries.AccountKey,
   { unit }: Booking,
   row: entries.KnownEntry,
@@ -331,7 +350,7 @@ function correction(
   const details = `The booking ${unit.references.bank ?? ''} was announced with ${announced} ${currency} and is on the statement with ${booked} ${currency}.`
   const named = { partnerId: operatorId, id, subjectId: id, entryId: id }
   if (more < 0n) return { ...named, kind: 'debit.booked', facts: { why: 'unknown_debit', account, money, details } }
-  const debtor = debtorOf(unit.counterparty)
+  const debtor = toDebtor(unit.counterparty)
   const facts = { account, money, debtor, remittance: details, endToEndId: null, creditorReferences: [] }
   return { ...named, kind: 'credit.booked', facts }
 }

@@ -1,16 +1,13 @@
-/**
- * Only one process at a time receives the files of a bank. Each of its transactions checks that the lease is still its
- * own.
- */
+/** The lease with which one process at a time receives the files of a bank. Each of its transactions checks the lease. */
 import { after, type Clock, newId, secondMs } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import * as store from './store-incoming.ts'
 
-/** Longer than a page takes, and short enough that another process soon takes over from a killed one. */
+/** Longer than a page takes, and short enough that another process soon replaces a killed one. */
 const leaseMs = 30 * secondMs
 const renewedAfterMs = 10 * secondMs
 
-/** Another process has the lease: this one leaves the work to it. */
+/** Another process has the lease and does the work. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
 }
@@ -24,7 +21,7 @@ export type Lease = {
 
 type LeaseDeps = { readonly db: Database; readonly clock: Clock; readonly connector: string }
 
-/** Runs `work` under the lease and releases it; undefined if another process has it. */
+/** Returns a function that runs `work` under the lease and releases it; it returns undefined if another process has it. */
 export function createLeases({ db, clock, connector }: LeaseDeps) {
   const leaseId = newId()
   let renewedAt = 0

@@ -1,20 +1,19 @@
-/** Matches bookings: each gets one meaning, its certainty, and the reports about it. */
+/** Matches bookings with payments, returns, fees and credits, and makes the reports to settlement. */
 import { derivedTimeId, partnerKey } from '../../kernel/index.ts'
 import { reasonOf } from '../../iso20022/index.ts'
-import { bankTextOf, type DebitReason, type Money } from '../../rails/index.ts'
-import { debtorOf, type Unit } from './units.ts'
+import { joinBankTexts, type DebitReason, type Money } from '../../rails/index.ts'
+import { toDebtor, type Unit } from './units.ts'
 import { isOwnEndToEndId, paymentName, readInstructionId } from './ids.ts'
-import { oddity, type Report, settledId } from './reports.ts'
+import { oddityReport, type Report, settledReportId } from './reports.ts'
 import { absolute } from './accounts.ts'
-import { amountDiffers, matchText, type Scored, sureFrom, surest } from './scores.ts'
-import { type Originals, readOriginals, takeBack } from './reversals.ts'
+import { amountDifference, formatMatch, type ScoredPayment, automaticScoreMin, findNamedPayment } from './scores.ts'
+import { type FindOriginals, readOriginals, matchReversedCredit } from './reversals.ts'
 import type { EntryKind } from './store-entries.ts'
-import type { Tx } from '../../postgres/index.ts'
-import { byShard } from './deps.ts'
+import { byShard, type Tx } from '../../postgres/index.ts'
 import * as entries from './store-entries.ts'
 import * as words from './store-incoming.ts'
 
-export type Placed = { readonly unit: Unit; readonly entryId: string }
+export type BookedUnit = { readonly unit: Unit; readonly entryId: string }
 export type Match = {
   readonly kind: EntryKind
   readonly subject: { readonly partnerId: string; readonly id: string } | null
@@ -23,95 +22,95 @@ export type Match = {
   readonly reports: readonly Report[]
   /** Earlier reports that this entry confirms. */
   readonly ties?: readonly { readonly partnerId: string; readonly id: string }[]
-  /** A person decides, and sees which open payments it may be. */
+  /** A person decides, and sees the open payments that it might be. */
   readonly isUnexplained?: true
 }
 export type MatchContext = {
-  readonly world: World
+  readonly candidates: MatchCandidates
   readonly connector: string
   readonly operatorId: string
   readonly now: Date
 }
 
-export const moneyOf = ({ account: { currency }, amount }: Unit): Money => ({ currency, amount: absolute(amount) })
+export const unitMoney = ({ account: { currency }, amount }: Unit): Money => ({ currency, amount: absolute(amount) })
 
-const said = (text: string, { information, remittance }: Pick<Unit, 'information' | 'remittance'>): string =>
+const joinTexts = (text: string, { information, remittance }: Pick<Unit, 'information' | 'remittance'>): string =>
   [text, information, remittance].filter((part) => part !== null && part !== '').join(' ')
 
-export function matchUnit(context: MatchContext, placed: Placed): Match {
+export function matchUnit(context: MatchContext, placed: BookedUnit): Match {
   const { unit } = placed
-  const best = surest(unit, context.world.named(unit))
+  const best = findNamedPayment(unit, context.candidates.named(unit))
   return unit.amount < 0n ? matchDebit(context, placed, best) : matchCredit(context, placed, best)
 }
 
-function matchDebit(context: MatchContext, placed: Placed, best: Scored | undefined): Match {
+function matchDebit(context: MatchContext, placed: BookedUnit, best: ScoredPayment | undefined): Match {
   const { unit } = placed
   if (unit.isReversal) return matchReversal(context, placed)
   const isCharged = unit.isFee && best?.sent.amount !== -unit.amount
-  if (isCharged) return debit(context, placed, 'bank_fee', said('Charges of the bank.', unit))
-  if (best !== undefined && best.score >= sureFrom) return matchPayment(context, placed, best)
+  if (isCharged) return debitMatch(context, placed, 'bank_fee', joinTexts('Charges of the bank.', unit))
+  if (best !== undefined && best.score >= automaticScoreMin) return matchPayment(context, placed, best)
   if (unit.isSum) return matchBatch(context, placed)
   return {
-    ...debit(context, placed, 'unknown_debit', said('No payment of ours matches this debit.', unit)),
+    ...debitMatch(context, placed, 'unknown_debit', joinTexts('No payment of ours matches this debit.', unit)),
     isUnexplained: true,
   }
 }
 
-function debit(
+function debitMatch(
   { operatorId }: MatchContext,
-  { unit, entryId }: Placed,
+  { unit, entryId }: BookedUnit,
   why: DebitReason,
   details: string,
   of: { readonly partnerId: string; readonly id: string } | null = null,
 ): Match {
-  const facts = { why, account: unit.account.iban, money: moneyOf(unit), details }
+  const facts = { why, account: unit.account.iban, money: unitMoney(unit), details }
   const partnerId = of?.partnerId ?? operatorId
   return {
     kind: why === 'bank_fee' ? 'fee' : 'unknown',
     subject: of,
     score: why === 'bank_fee' ? 90 : 0,
-    matchedBy: matchText(why === 'bank_fee' ? ['codes'] : []),
+    matchedBy: formatMatch(why === 'bank_fee' ? ['codes'] : []),
     reports: [{ partnerId, id: entryId, subjectId: entryId, entryId, kind: 'debit.booked', facts }],
   }
 }
 
-function matchPayment(context: MatchContext, placed: Placed, { sent, score, agreed }: Scored): Match {
+function matchPayment(context: MatchContext, placed: BookedUnit, { sent, score, agreed }: ScoredPayment): Match {
   const { unit, entryId } = placed
   const payment = sent as Payment
   const subject = { partnerId: payment.partnerId, id: payment.id }
   if (payment.entryId !== null) {
-    const details = said(`The bank has booked the payment ${paymentName(payment)} again.`, unit)
-    return { ...debit(context, placed, 'doubled', details, subject), score, matchedBy: matchText(agreed) }
+    const details = joinTexts(`The bank has booked the payment ${paymentName(payment)} again.`, unit)
+    return { ...debitMatch(context, placed, 'doubled', details, subject), score, matchedBy: formatMatch(agreed) }
   }
-  const differs = amountDiffers(-unit.amount, payment.amount, payment.currency)
-  const elsewhere = wentElsewhere(unit, payment)
-  const match = { kind: 'payout' as const, subject, score, matchedBy: matchText(agreed, [...differs, ...elsewhere]) }
+  const differs = amountDifference(-unit.amount, payment.amount, payment.currency)
+  const elsewhere = accountDifference(unit, payment)
+  const match = { kind: 'payout' as const, subject, score, matchedBy: formatMatch(agreed, [...differs, ...elsewhere]) }
   const settled = settle(context, payment, { entryId, reportId: entryId, unit })
   if (elsewhere.length === 0) return { ...match, ...settled }
-  const text = `The bank says that the payment ${paymentName(payment)} went to another account than it was to (${elsewhere.join()}).`
+  const text = `The bank reports that the payment ${paymentName(payment)} went to another account than instructed (${elsewhere.join()}).`
   return {
     ...match,
     ...settled,
-    reports: [...settled.reports, oddity(context, 'entry_unclear', text, ['account', entryId])],
+    reports: [...settled.reports, oddityReport(context, 'entry_unclear', text, ['account', entryId])],
   }
 }
 
 const ibanForm = /^[A-Z]{2}\d{2}[A-Z0-9]{11,30}$/
 
-/** Reports whether the bank names another account by its IBAN. */
-function wentElsewhere({ counterparty: { account } }: Unit, { creditorAccount }: Payment): readonly string[] {
+/** Describes the difference if the bank names another payee account by its IBAN. */
+function accountDifference({ counterparty: { account } }: Unit, { creditorAccount }: Payment): readonly string[] {
   return account === null || !ibanForm.test(account) || account === creditorAccount
     ? []
     : [`account: ${account} instead of ${creditorAccount}`]
 }
 
-/** Books the payment. An earlier report is not repeated; only a difference in the amount is reported. */
+/** Books the payment. If its settlement was already reported, only a difference in the amount is reported. */
 function settle(
   context: MatchContext,
   payment: Payment,
   { entryId, reportId, unit }: { readonly entryId: string; readonly reportId: string; readonly unit: Unit | null },
 ): Pick<Match, 'reports' | 'ties'> {
-  const { world, connector, now } = context
+  const { candidates, connector, now } = context
   const { partnerId, id: subjectId, amount, currency } = payment
   const isTold = payment.settledAt !== null || payment.status === 'Returned'
   const paid = unit === null ? amount : -unit.amount
@@ -119,17 +118,17 @@ function settle(
   if (!isTold) payment.settledAt = now
   if (payment.status !== 'Returned' && payment.status !== 'Rejected' && payment.status !== 'Refused')
     payment.status = 'Settled'
-  world.changed.set(partnerKey(partnerId, subjectId), payment)
+  candidates.changed.set(partnerKey(partnerId, subjectId), payment)
   if (!isTold) {
     const facts = { money: { currency, amount: paid } }
     return { reports: [{ partnerId, id: reportId, subjectId, entryId, kind: 'payout.settled', facts }] }
   }
-  if (paid === amount) return { reports: [], ties: [{ partnerId, id: settledId(connector, payment) }] }
-  return { reports: [difference(context, { entryId, unit, more: paid - amount, payment })] }
+  if (paid === amount) return { reports: [], ties: [{ partnerId, id: settledReportId(connector, payment) }] }
+  return { reports: [differenceReport(context, { entryId, unit, more: paid - amount, payment })] }
 }
 
-/** The payment has ended with its amount before the bank booked another one. */
-function difference(
+/** Reports that the bank booked another amount than the one with which the payment was settled. */
+function differenceReport(
   { operatorId }: MatchContext,
   {
     entryId,
@@ -140,7 +139,7 @@ function difference(
 ): Report {
   const id = derivedTimeId(entryId, 'difference')
   const { currency } = payment
-  const details = `The bank has booked the payment ${paymentName(payment)} with another amount than it was paid with.`
+  const details = `The bank has booked the payment ${paymentName(payment)} with another amount than it reported before.`
   const account = unit?.account.iban ?? ''
   const origin = { id, subjectId: entryId, entryId }
   const money = { currency, amount: absolute(more) }
@@ -152,14 +151,14 @@ function difference(
       facts: { why: 'unknown_debit', account, money, details },
     }
   const debtor = { account: '', bic: '', name: '', countryCode: '', address: null }
-  const credit = { account, money, debtor, remittance: details, endToEndId: null, creditorReferences: [] }
-  return { ...origin, partnerId: operatorId, kind: 'credit.booked', facts: credit }
+  const creditMatch = { account, money, debtor, remittance: details, endToEndId: null, creditorReferences: [] }
+  return { ...origin, partnerId: operatorId, kind: 'credit.booked', facts: creditMatch }
 }
 
-/** Matches a sum for many payments: all payments of the batch that are neither booked nor rejected. */
-function matchBatch(context: MatchContext, placed: Placed): Match {
+/** Matches a sum with all payments of its batch that are neither booked nor rejected. */
+function matchBatch(context: MatchContext, placed: BookedUnit): Match {
   const { unit, entryId } = placed
-  const open = context.world
+  const open = context.candidates
     .batched(unit)
     .filter(
       ({ entryId: booked, status, currency }) =>
@@ -174,81 +173,82 @@ function matchBatch(context: MatchContext, placed: Placed): Match {
     kind: 'payout',
     subject: null,
     score: 90,
-    matchedBy: matchText(['batch', 'sum']),
+    matchedBy: formatMatch(['batch', 'sum']),
     reports: settled.flatMap(({ reports }) => reports),
     ties: settled.flatMap(({ ties = [] }) => ties),
   }
 }
 
-const waiting = (differs: readonly string[]): Match => ({
+const waitingMatch = (differs: readonly string[]): Match => ({
   kind: 'waiting',
   subject: null,
   score: 0,
-  matchedBy: matchText([], differs),
+  matchedBy: formatMatch([], differs),
   reports: [],
 })
 
 const waitingForPayments = ({ payments }: Unit): Match =>
-  waiting([`the message does not name the ${payments === 1 ? 'payment' : `${payments} payments`}`])
+  waitingMatch([`the message does not list the ${payments === 1 ? 'payment' : `${payments} payments`}`])
 
-/** Matches the reversal of a credit. The credit's own message may come later. */
-function matchReversal(context: MatchContext, placed: Placed): Match {
-  const { world, operatorId } = context
+/** Matches the reversal of a credit, whose own message may come later. */
+function matchReversal(context: MatchContext, placed: BookedUnit): Match {
+  const { candidates, operatorId } = context
   const { unit, entryId } = placed
   const { account, references, amount, remittance, information } = unit
   const reversal = { entryId, currency: account.currency, amount, names: references, remittance, information }
-  const match = takeBack(reversal, world, operatorId)
+  const match = matchReversedCredit(reversal, candidates, operatorId)
   if (match !== undefined) return match
-  if (references.bank !== null || references.endToEnd !== null) return waiting(['no known credit matches it'])
-  return debit(context, placed, 'unknown_debit', said('The bank reversed a credit without naming it.', unit))
+  if (references.bank !== null || references.endToEnd !== null) return waitingMatch(['no known credit matches it'])
+  return debitMatch(context, placed, 'unknown_debit', joinTexts('The bank reversed a credit without naming it.', unit))
 }
 
-function matchCredit(context: MatchContext, placed: Placed, best: Scored | undefined): Match {
+function matchCredit(context: MatchContext, placed: BookedUnit, best: ScoredPayment | undefined): Match {
   const { unit } = placed
-  if (best !== undefined && best.score >= sureFrom && isReturnOf(unit, best)) return matchReturn(context, placed, best)
+  if (best !== undefined && best.score >= automaticScoreMin && isReturnOf(unit, best))
+    return matchReturn(context, placed, best)
   if (unit.isSum) return waitingForPayments(unit)
   return credit(context, placed, unit.isReturn || unit.isReversal)
 }
 
 /**
- * A payer may write any end-to-end id: without the bank's word that it is a return, the id has to be ours, and
- * everything else has to fit.
+ * Tells whether a credit is the return of a payment. A payer may write any end-to-end id: unless the bank calls it a
+ * return, the id must be ours, and amount and account must match.
  */
-function isReturnOf({ isReturn, isReversal, amount, counterparty }: Unit, { sent, agreed }: Scored): boolean {
+function isReturnOf({ isReturn, isReversal, amount, counterparty }: Unit, { sent, agreed }: ScoredPayment): boolean {
   if (isReturn || isReversal || agreed.includes('instruction')) return true
   return isOwnEndToEndId(sent) && amount === sent.amount && counterparty.account === sent.creditorAccount
 }
 
-function matchReturn(context: MatchContext, placed: Placed, { sent, score, agreed }: Scored): Match {
+function matchReturn(context: MatchContext, placed: BookedUnit, { sent, score, agreed }: ScoredPayment): Match {
   const { unit, entryId } = placed
-  const { world } = context
+  const { candidates } = context
   const payment = sent as Payment
   const { partnerId, id: subjectId } = payment
   const doubled = unit.isReversal
-    ? world.doubled(payment).find(({ id, isReversed }) => !isReversed && !world.takenBack.has(id))
+    ? candidates.doubled(payment).find(({ id, isReversed }) => !isReversed && !candidates.takenBack.has(id))
     : undefined
   if (doubled !== undefined) {
-    world.takenBack.add(doubled.id)
+    candidates.takenBack.add(doubled.id)
     const subject = { partnerId: context.operatorId, id: doubled.id }
-    return { ...credit(context, placed, true), kind: 'reversal', subject, score, matchedBy: matchText(agreed) }
+    return { ...credit(context, placed, true), kind: 'reversal', subject, score, matchedBy: formatMatch(agreed) }
   }
-  // A payment comes back once. A second return has no known owner.
+  // A payment is returned once. The owner of a second return is unknown.
   if (payment.status === 'Returned') return credit(context, placed, true)
   if (payment.status !== 'Rejected' && payment.status !== 'Refused') payment.status = 'Returned'
-  world.changed.set(partnerKey(partnerId, subjectId), payment)
-  const facts = { ...failureOf(unit), money: moneyOf(unit) }
+  candidates.changed.set(partnerKey(partnerId, subjectId), payment)
+  const facts = { ...readFailure(unit), money: unitMoney(unit) }
   return {
     kind: 'return',
     subject: { partnerId, id: subjectId },
     score,
-    matchedBy: matchText(agreed, amountDiffers(unit.amount, payment.amount, payment.currency)),
+    matchedBy: formatMatch(agreed, amountDifference(unit.amount, payment.amount, payment.currency)),
     reports: [{ partnerId, id: entryId, subjectId, entryId, kind: 'payout.returned', facts }],
   }
 }
 
-function failureOf({ returned, isReversal }: Unit) {
+function readFailure({ returned, isReversal }: Unit) {
   const reasonCode = returned?.code ?? null
-  const bankText = returned === null ? null : bankTextOf([returned.text])
+  const bankText = returned === null ? null : joinBankTexts([returned.text])
   if (reasonCode === null) {
     const details = isReversal ? 'The bank cancelled the payment.' : 'The bank returned the payment.'
     return { errorKey: 'BankRejection', details, reasonCode, bankText } as const
@@ -257,14 +257,14 @@ function failureOf({ returned, isReversal }: Unit) {
   return { errorKey, details, reasonCode, bankText }
 }
 
-/** `isForPeople`: none of its texts may choose the owner of the money. */
-function credit({ operatorId }: MatchContext, { unit, entryId }: Placed, isForPeople: boolean): Match {
+/** Matches a credit. `isForPeople`: people choose the owner of the money, so that its texts must not. */
+function credit({ operatorId }: MatchContext, { unit, entryId }: BookedUnit, isForPeople: boolean): Match {
   const { account, creditedAccount, counterparty, references, remittance, creditorReferences } = unit
   const isNamed = creditedAccount !== account.iban
   const facts = {
     account: isForPeople ? account.iban : creditedAccount,
-    money: moneyOf(unit),
-    debtor: debtorOf(counterparty),
+    money: unitMoney(unit),
+    debtor: toDebtor(counterparty),
     remittance: isForPeople ? null : remittance,
     endToEndId: references.endToEnd,
     creditorReferences: isForPeople ? [] : creditorReferences,
@@ -273,32 +273,32 @@ function credit({ operatorId }: MatchContext, { unit, entryId }: Placed, isForPe
     kind: isForPeople ? 'unknown' : 'credit',
     subject: null,
     score: isForPeople ? 0 : isNamed ? 100 : 50,
-    matchedBy: matchText(isForPeople ? [] : [isNamed ? 'creditorAccount' : 'account']),
+    matchedBy: formatMatch(isForPeople ? [] : [isNamed ? 'creditorAccount' : 'account']),
     reports: [{ partnerId: operatorId, id: entryId, subjectId: entryId, entryId, kind: 'credit.booked', facts }],
   }
 }
 
 /**
- * The booking may be an entry that another message has reported: its money stays in suspense until two persons decide.
- * A booking that names a payment of ours, or the credit that it reverses, is identified by that.
+ * Keeps the money in suspense until two persons decide, if the booking may be an entry that another message has reported.
+ * A booking that names our payment, or the credit that it reverses, is certain.
  */
-export function possiblyAnnounced(
+export function suspendIfDoubtful(
   { operatorId }: MatchContext,
-  { unit, entryId }: Placed,
+  { unit, entryId }: BookedUnit,
   match: Match,
   doubt: { readonly id: string; readonly bookedOn: string } | undefined,
 ): Match {
   const isUnnamed = match.subject === null && ['credit', 'unknown', 'fee'].includes(match.kind)
   if (doubt === undefined || !isUnnamed) return match
   const account = unit.account.iban
-  const details = said(
-    `It may be the entry ${doubt.id} of ${doubt.bookedOn}, which another message has reported and which counts already.`,
+  const details = joinTexts(
+    `It may be the entry ${doubt.id} of ${doubt.bookedOn}, which another message has reported and which already counts.`,
     { information: unit.information, remittance: null },
   )
   const facts = {
     account,
-    money: moneyOf(unit),
-    debtor: debtorOf(unit.counterparty),
+    money: unitMoney(unit),
+    debtor: toDebtor(unit.counterparty),
     endToEndId: unit.references.endToEnd,
   }
   const named = { partnerId: operatorId, id: entryId, subjectId: entryId, entryId }
@@ -307,43 +307,43 @@ export function possiblyAnnounced(
       ? { ...named, kind: 'debit.booked', facts: { why: 'unknown_debit', account, money: facts.money, details } }
       : { ...named, kind: 'credit.booked', facts: { ...facts, remittance: details, creditorReferences: [] } }
   const subject = { partnerId: operatorId, id: doubt.id }
-  return { kind: 'unknown', subject, score: 0, matchedBy: matchText(['amount'], ['announced']), reports: [report] }
+  return { kind: 'unknown', subject, score: 0, matchedBy: formatMatch(['amount'], ['announced']), reports: [report] }
 }
 
-// The context of a page's bookings before they are matched: instructions that they may name, under their locks.
+// Reads and locks the instructions and entries that the bookings of a page may match.
 
-/** A copy that changes while the bookings of a page are matched in turn. */
-type Payment = { -readonly [K in keyof words.Sent]: words.Sent[K] }
+/** A mutable copy: matching a booking changes what the next booking of the page sees. */
+type Payment = { -readonly [K in keyof words.SentPayment]: words.SentPayment[K] }
 
-export type World = {
-  /** Payments of the booking's InstrId; without a known one all with its end-to-end id. */
+export type MatchCandidates = {
+  /** Payments with the booking's InstrId, or else with its end-to-end id. */
   readonly named: (unit: Unit) => readonly Payment[]
   /** Payments of the batches and messages that a sum names. */
   readonly batched: (unit: Unit) => readonly Payment[]
-  readonly originals: Originals
-  /** Debits of an instruction in addition to its own. */
+  readonly originals: FindOriginals
+  /** Further debits of an instruction, after its first. */
   readonly doubled: (payment: Payment) => readonly { readonly id: string; readonly isReversed: boolean }[]
   readonly changed: Map<string, Payment>
-  /** Originals and doubled debits that this page reverses. */
+  /** Ids of credits and doubled debits that this page reverses. */
   readonly takenBack: Set<string>
 }
 
-const nameOf = ({ references: { instruction, endToEnd } }: Unit): words.Named => ({
+const unitReferences = ({ references: { instruction, endToEnd } }: Unit): words.PaymentReferences => ({
   id: instruction === null ? undefined : readInstructionId(instruction)?.id,
   endToEndId: endToEnd,
 })
 
-export async function readWorld(tx: Tx, of: entries.AccountKey, units: readonly Unit[]): Promise<World> {
+export async function readCandidates(tx: Tx, of: entries.AccountKey, units: readonly Unit[]): Promise<MatchCandidates> {
   const { connector, operatorId } = of
   const sums = units.filter(({ isSum, amount }) => isSum && amount < 0n)
   const [referenced, inBatches] = await Promise.all([
-    words.sentByReferences(tx, connector, units.map(nameOf)),
+    words.sentByReferences(tx, connector, units.map(unitReferences)),
     readBatches(tx, connector, sums),
   ])
-  const payments = await lockAll(tx, connector, [...referenced, ...inBatches.sent])
-  const reversals = units.filter(isTakingBack).map(({ references }) => references)
+  const payments = await lockPayments(tx, connector, [...referenced, ...inBatches.sent])
+  const reversals = units.filter(isCreditReversal).map(({ references }) => references)
   const originals = await readOriginals(tx, of, reversals)
-  const takenBackOf = await entriesTakenBack(tx, operatorId, units, payments)
+  const takenBackOf = await readDoubledDebits(tx, operatorId, units, payments)
   const byId = Map.groupBy(payments, ({ id }) => id)
   const byEndToEnd = Map.groupBy(payments, ({ endToEndId }) => endToEndId)
   const byBatch = Map.groupBy(payments, ({ batchId }) => batchId)
@@ -351,7 +351,7 @@ export async function readWorld(tx: Tx, of: entries.AccountKey, units: readonly 
   const fileOf = (messageId: string) => inBatches.files.find((file) => file.messageId === messageId)?.id ?? ''
   return {
     named: (unit) => {
-      const { id = '', endToEndId } = nameOf(unit)
+      const { id = '', endToEndId } = unitReferences(unit)
       return byId.get(id) ?? byEndToEnd.get(endToEndId ?? '') ?? []
     },
     batched: ({ references: { batches, messages } }) =>
@@ -365,9 +365,9 @@ export async function readWorld(tx: Tx, of: entries.AccountKey, units: readonly 
   }
 }
 
-type Batches = { readonly sent: readonly words.Sent[]; readonly files: readonly words.OurFile[] }
+type Batches = { readonly sent: readonly words.SentPayment[]; readonly files: readonly words.OurFile[] }
 
-/** A bank names the batch (PmtInfId), or only the message. */
+/** Reads the payments of sums. A bank names the batch (PmtInfId), or only the message. */
 async function readBatches(tx: Tx, connector: string, sums: readonly Unit[]): Promise<Batches> {
   const batchIds = new Set(sums.flatMap(({ references: { batches } }) => batches))
   const messageIds = sums.flatMap(({ references: { batches, messages } }) => (batches.length > 0 ? [] : messages))
@@ -385,7 +385,11 @@ async function readBatches(tx: Tx, connector: string, sums: readonly Unit[]): Pr
   return { sent: [...ofBatches, ...ofFiles], files }
 }
 
-async function lockAll(tx: Tx, connector: string, found: readonly words.Sent[]): Promise<readonly Payment[]> {
+async function lockPayments(
+  tx: Tx,
+  connector: string,
+  found: readonly words.SentPayment[],
+): Promise<readonly Payment[]> {
   const once = [...new Map(found.map((sent) => [partnerKey(sent.partnerId, sent.id), sent])).values()]
   const locked: Payment[] = []
   for (const group of byShard(tx, once)) {
@@ -395,9 +399,9 @@ async function lockAll(tx: Tx, connector: string, found: readonly words.Sent[]):
   return locked
 }
 
-const isTakingBack = ({ isReversal, amount }: Unit): boolean => isReversal && amount < 0n
+const isCreditReversal = ({ isReversal, amount }: Unit): boolean => isReversal && amount < 0n
 
-async function entriesTakenBack(
+async function readDoubledDebits(
   tx: Tx,
   operatorId: string,
   units: readonly Unit[],

@@ -1,4 +1,4 @@
-/** Bookings of the bank: the payments and credits that they belong to, reversals, and payments that two persons end. */
+/** Bookings of the bank: their payments and credits, reversals, and payments that two persons end. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, suite, test } from 'node:test'
 import { dayMs, hourMs } from '../../kernel/index.ts'
@@ -43,7 +43,7 @@ afterEach(async () => {
 })
 
 suite('bookings of payments and credits', () => {
-  /** Payouts of these amounts that are in a file of the bank. */
+  /** Creates payouts of these amounts that are in a file to the bank. */
   async function sent(...amounts: readonly string[]) {
     const payouts = []
     for (const amount of amounts) payouts.push((await pay(service, partner, amount)).payout)
@@ -107,14 +107,14 @@ suite('bookings of payments and credits', () => {
     assert.deepEqual(await kindsOfCases(), [])
   })
 
-  test('a debit of another amount settles its payment, and the difference is a case', async () => {
+  test('a debit with a different amount settles its payment, and the difference opens a case', async () => {
     const { payouts } = await sent('10.00')
     await report(debitOf(one(payouts), 10_50n))
     assert.equal(await statusOf(one(payouts)), 'Completed')
     assert.deepEqual(await kindsOfCases(), [['amount_differs', -50n]])
   })
 
-  test('a payment that was reported as paid is settled once, and its debit only confirms it', async () => {
+  test('a payment reported as paid is settled once; its debit only confirms it', async () => {
     const { file, payouts } = await sent('10.00', '11.00')
     const paid = payouts.map(({ hex }) => ({ instructionId: hex, status: 'ACSC', reasons: [] }))
     await transfers(file.messageId, file.batchId, paid)
@@ -127,12 +127,12 @@ suite('bookings of payments and credits', () => {
     assert.deepEqual(await kindsOfCases(), [['unknown_debit', -1_00n]])
   })
 
-  test('a second debit of a payment is a case of its own', async () => {
+  test('a second debit of a payment opens a separate case', async () => {
     const { payouts } = await sent('10.00')
     await report(debitOf(one(payouts), 10_00n), debitOf(one(payouts), 10_00n))
     assert.deepEqual(await kindsOfCases(), [['doubled', -10_00n]])
     assert.equal(await statusOf(one(payouts)), 'Completed')
-    // The bank takes the second one back: the payment stays as it is.
+    // The bank reverses the second debit: the payment does not change.
     const back = { details: [{ references: { instructionId: one(payouts).hex } }], isReversal: true }
     await report(entryOf(10_00n, back))
     assert.equal(await statusOf(one(payouts)), 'Completed')
@@ -142,7 +142,7 @@ suite('bookings of payments and credits', () => {
     ])
   })
 
-  test('an unknown debit is a case that names the payments that it may be', async () => {
+  test('an unknown debit opens a case that lists possible payments', async () => {
     const { payouts } = await sent('10.00')
     await report(entryOf(-10_00n, { details: [{ creditor: { name: 'Grace  hopper' } }] }), entryOf(-3n))
     const opened = await casesOf(service)
@@ -160,7 +160,7 @@ suite('bookings of payments and credits', () => {
     assert.equal(await statusOf(one(payouts)), 'Processing')
   })
 
-  test('charges of the bank are cases, also those within the amount of a payment', async () => {
+  test('bank charges open cases, also charges included in the amount of a payment', async () => {
     const { payouts } = await sent('10.00')
     const codes = { domain: 'ACMT', family: 'MDOP', subFamily: 'CHRG' }
     const within = debitOf(one(payouts), 10_15n)
@@ -181,7 +181,7 @@ suite('bookings of payments and credits', () => {
     assert.equal((await entries()).length, 3)
   })
 
-  test('a return brings the money back, once, with its reason', async () => {
+  test('a return gives the money back once, with its reason', async () => {
     const { payouts } = await sent('10.00')
     const paid = one(payouts)
     await report(debitOf(paid, 10_00n))
@@ -191,13 +191,13 @@ suite('bookings of payments and credits', () => {
     await report(back)
     assert.equal(await statusOf(paid), 'Returned')
     assert.equal((await balanceOf(service, partner.partnerId)).posted, 1_000_00n)
-    // It comes again: no owner is known.
+    // The return is repeated: it has no known owner.
     await report({ ...back, bankReference: 'AGAIN' })
     assert.deepEqual(await kindsOfCases(), [['unknown_payment', 10_00n]])
     assert.equal((await balanceOf(service, partner.partnerId)).posted, 1_000_00n)
   })
 
-  test('a return that is reported before its debit leaves both booked', async () => {
+  test('a return reported before its debit leaves both booked', async () => {
     const { payouts } = await sent('10.00')
     const paid = one(payouts)
     await report(
@@ -226,7 +226,7 @@ suite('bookings of payments and credits', () => {
     assert.deepEqual(await kindsOfCases(), [['unknown_payment', 10_00n]])
   })
 
-  test('a sum for a batch settles all of its payments that were not rejected, if it is right', async () => {
+  test('a correct batch sum settles all payments of the batch that were not rejected', async () => {
     const { file, payouts } = await sent('10.00', '11.00', '12.00')
     await transfers(file.messageId, file.batchId, [rejected(one(payouts, 2).hex, 'AC01')])
     assert.equal(await statusOf(one(payouts, 2)), 'Failed')
@@ -240,7 +240,7 @@ suite('bookings of payments and credits', () => {
     assert.deepEqual(await kindsOfCases(), [])
   })
 
-  test('a sum that is not that of its batch waits for its payments, then it is an unknown debit', async () => {
+  test('a wrong batch sum waits for its payments, then becomes an unknown debit', async () => {
     const { file, payouts } = await sent('10.00', '11.00')
     await report(entryOf(-20_00n, { details: [], batches: [{ messageId: file.messageId, count: 2 }] }))
     assert.deepEqual(
@@ -253,7 +253,7 @@ suite('bookings of payments and credits', () => {
     assert.equal(await statusOf(one(payouts)), 'Processing')
   })
 
-  test('the status of a payment follows the words of the bank in any order', async () => {
+  test('the status of a payment is correct in whatever order the bank reports', async () => {
     const { file, payouts } = await sent('10.00', '11.00', '12.00')
     const [a, b, c] = [one(payouts), one(payouts, 1), one(payouts, 2)]
     await status(file.messageId, { groupStatus: 'ACCP' })
@@ -264,7 +264,7 @@ suite('bookings of payments and credits', () => {
       { endToEndId: c.hex, status: 'PDNG', reasons: [] },
     ])
     assert.deepEqual([await statusOf(a), await statusOf(b), await statusOf(c)], ['Failed', 'Completed', 'Processing'])
-    // Late and repeated words move no payment that has an end.
+    // Late and repeated statuses do not change ended payments.
     await transfers(file.messageId, file.batchId, [
       { instructionId: a.hex, status: 'ACSP', reasons: [] },
       { instructionId: b.hex, status: 'RCVD', reasons: [] },
@@ -273,7 +273,7 @@ suite('bookings of payments and credits', () => {
     assert.equal((await instructionOf(a))?.status, 'Rejected')
     assert.equal((await instructionOf(b))?.status, 'Settled')
     assert.deepEqual(await kindsOfCases(), [])
-    // A rejection of a payment that was made is for a person.
+    // A rejection of an executed payment is for staff to decide.
     await transfers(file.messageId, file.batchId, [rejected(b.hex, 'AC04')])
     assert.equal(await statusOf(b), 'Completed')
     assert.deepEqual(await kindsOfCases(), [['contradiction', null]])
@@ -296,12 +296,12 @@ suite('bookings of payments and credits', () => {
     assert.equal(await statusOf(one(payouts)), 'Failed')
   })
 
-  test('an answer to a message that is not known is a case', async () => {
+  test('an answer to an unknown message opens a case', async () => {
     await status('UNKNOWN1', { groupStatus: 'ACCP' })
     assert.deepEqual(await kindsOfCases(), [['entry_unclear', null]])
   })
 
-  test('an instant payment that was refused for a reason of the instant way goes again', async () => {
+  test('an instant payment refused by the instant scheme is sent again as a credit transfer', async () => {
     const { file, payouts } = await sent('10.00')
     const paid = one(payouts)
     await service.db.run(
@@ -310,15 +310,15 @@ suite('bookings of payments and credits', () => {
     await transfers(file.messageId, file.batchId, [rejected(paid.hex, 'AB05')])
     assert.equal((await instructionOf(paid))?.status, 'Queued')
     assert.equal(await statusOf(paid), 'Processing')
-    // The same word again is about the first attempt.
+    // The repeated status is about the first attempt.
     await transfers(file.messageId, file.batchId, [rejected(paid.hex, 'AB05')])
     assert.equal((await instructionOf(paid))?.status, 'Queued')
-    // A word without an attempt, about the file of the first one.
+    // A status without an attempt, about the file of the first attempt.
     await transfers(file.messageId, file.batchId, [{ endToEndId: paid.hex, status: 'RJCT', reasons: [] }])
     assert.equal((await instructionOf(paid))?.status, 'Queued')
   })
 
-  test('a payment about which the bank keeps silent is missing, until its word comes', async () => {
+  test('a payment without any report is missing until the bank reports it', async () => {
     const { payouts } = await sent('10.00')
     service.clock.advance(dayMs + hourMs)
     await bank.work()
@@ -330,7 +330,7 @@ suite('bookings of payments and credits', () => {
     assert.deepEqual(await instructionOf(one(payouts)), { status: 'Settled', booked: true, missing: false })
   })
 
-  test('statements with a gap or an overlap are cases, in whatever order they come', async () => {
+  test('a gap or an overlap of statements opens a case, in any order of arrival', async () => {
     const statement = (sequence: number, opening: bigint, minor: bigint) =>
       folders.put(
         `s-${(files += 1)}.xml`,
@@ -361,7 +361,7 @@ suite('bookings of payments and credits', () => {
   })
 })
 
-suite('credits that the bank takes back', () => {
+suite('credits that the bank reverses', () => {
   let files = 0
   const report = async (...booked: readonly BankEntry[]) => {
     await folders.put(`report-${(files += 1)}.xml`, reportXml(booked))
@@ -382,7 +382,7 @@ suite('credits that the bank takes back', () => {
   const kindsOfEntries = async () => (await entries()).map(({ kind }) => kind).toSorted()
   const posted = async () => (await balanceOf(service, partner.partnerId)).posted
 
-  test('the bank takes a credit back', async () => {
+  test('the bank reverses a credit', async () => {
     const { credit, reversal } = await creditAndReversal('X1')
     await report(credit)
     assert.equal(await posted(), 1_005_00n)
@@ -390,7 +390,7 @@ suite('credits that the bank takes back', () => {
     assert.equal(await posted(), 1_000_00n)
     assert.deepEqual(await kindsOfCases(), [['credit_reversed', null]])
     assert.deepEqual(await kindsOfEntries(), ['credit', 'reversal', 'waiting'])
-    // No credit has come for the second one.
+    // No credit has arrived for the second reversal.
     service.clock.advance(5 * hourMs)
     await bank.work()
     assert.deepEqual((await kindsOfCases()).toSorted(), [
@@ -400,7 +400,7 @@ suite('credits that the bank takes back', () => {
     assert.equal(await posted(), 1_000_00n)
   })
 
-  test('a reversal that is read before its credit waits for it', async () => {
+  test('a reversal read before its credit waits for the credit', async () => {
     const { credit, reversal } = await creditAndReversal('X1')
     const other = await creditAndReversal('X2')
     await report(reversal, other.reversal)
@@ -435,14 +435,14 @@ suite('credits that the bank takes back', () => {
     ])
   })
 
-  test('a reversal that names no credit is an unknown debit at once', async () => {
+  test('a reversal without a credit is an unknown debit at once', async () => {
     const { bankReference: _, ...entry } = entryOf(-5_00n, { isReversal: true })
     await report(entry)
     assert.deepEqual(await kindsOfCases(), [['unknown_debit', -5_00n]])
   })
 })
 
-suite('payments that two persons end by the written word of the bank', () => {
+suite('payments that two persons end after a written statement of the bank', () => {
   async function accepted() {
     const { payout } = await pay(service, partner, '10.00')
     await submitDuePayouts(bank.settlement)
@@ -464,7 +464,7 @@ suite('payments that two persons end by the written word of the bank', () => {
     )
   const kinds = async () => (await casesOf(service)).map(({ kind }) => kind)
 
-  test('a payment that is not at the bank is not ended by hand', async () => {
+  test('a payment that is not at the bank cannot be ended by hand', async () => {
     const payout = await accepted()
     await assert.rejects(end(payout, 'paid'), /The payment is Queued. Only a payment that waits at the bank/)
     assert.equal(await statusOf(payout), 'Processing')
@@ -475,7 +475,7 @@ suite('payments that two persons end by the written word of the bank', () => {
     )
   })
 
-  test('paid: the payout is completed once, and the debit that is booked later is its own', async () => {
+  test('decided as paid: the payout completes once, and a later debit matches it', async () => {
     const payout = await accepted()
     await markFiled(service)
     await end(payout, 'paid')
@@ -489,7 +489,7 @@ suite('payments that two persons end by the written word of the bank', () => {
     assert.deepEqual(await balance(), { posted: 990_00n, reserved: 0n, available: 990_00n })
   })
 
-  test('not paid: the payout fails and its money is available; a debit that is booked later is a case', async () => {
+  test('decided as unpaid: the payout fails and releases its money; a later debit opens a case', async () => {
     const payout = await accepted()
     await markFiled(service)
     await end(payout, 'not-paid')
@@ -503,7 +503,7 @@ suite('payments that two persons end by the written word of the bank', () => {
     assert.deepEqual(await kinds(), ['contradiction'])
   })
 
-  test('of two ends at the same moment one counts, and a status of the bank that comes later agrees', async () => {
+  test('of two simultaneous decisions one counts, and a later status of the bank agrees', async () => {
     const payout = await accepted()
     const { messageId, batchId } = await markFiled(service)
     const ends = await Promise.allSettled([end(payout, 'not-paid'), end(payout, 'paid')])

@@ -1,10 +1,10 @@
-/** Pure: the message of a file. The same payments and configuration have the same bytes. */
+/** Writes the message of a file. The same payments and configuration give the same bytes. Pure. */
 import { createHash } from 'node:crypto'
 import { ownJson, type PayeeAddress } from '@partner-payments/wire'
 import {
   type CreditTransfer,
   type CreditTransferInitiation,
-  inSepaCharacters,
+  toSepaCharacters,
   isCreditorReference,
   pain001Xml,
   type PaymentBatch,
@@ -12,58 +12,58 @@ import {
   type Remittance,
 } from '../../iso20022/index.ts'
 import { amountText, assert, present } from '../../kernel/index.ts'
-import { accountTypeCodes, dayOf, nextWindow, qrReferenceOf, readDomestic } from '../../rails/index.ts'
+import { accountTypeCodes, bankDay, nextWindow, readQrReference, readDomestic } from '../../rails/index.ts'
 import type { BankRules } from './deps.ts'
-import { bankInstructionId, batchIdOf } from './ids.ts'
-import { ultimateDebtorOf } from './payer.ts'
-import { kindOf } from './schemes.ts'
-import type { Contents, OutgoingFile, Payment } from './store-instructions.ts'
+import { bankInstructionId, formatBatchId } from './ids.ts'
+import { ultimateDebtor } from './payer.ts'
+import { paymentKind } from './schemes.ts'
+import type { FileFigures, OutgoingFile, OutgoingPayment } from './store-instructions.ts'
 
 type File = Pick<OutgoingFile, 'id' | 'messageId' | 'madeAt'>
-export type Message = { readonly contents: Contents; readonly bytes: Buffer }
+export type FileMessage = { readonly contents: FileFigures; readonly bytes: Buffer }
 
-/** A payment in a file: its batch names the debited account. */
-export type FiledPayment = Payment & { readonly batchId: string }
+/** A payment in a file. Its batch names the debited account. */
+export type FiledPayment = OutgoingPayment & { readonly batchId: string }
 
-/** A file has payments of one kind and one currency, so that a bank that refuses one kind refuses no other. */
-export const groupedByFile = (
-  payments: readonly Payment[],
+/** Groups payments by kind and currency, one group a file, so that a bank that refuses one kind does not refuse others. */
+export const groupByFile = (
+  payments: readonly OutgoingPayment[],
   rules: Pick<BankRules, 'profile'>,
-): readonly (readonly Payment[])[] =>
-  [...Map.groupBy(payments, (payment) => `${payment.currency} ${kindOf(payment, rules)}`)]
+): readonly (readonly OutgoingPayment[])[] =>
+  [...Map.groupBy(payments, (payment) => `${payment.currency} ${paymentKind(payment, rules)}`)]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([, group]) => group)
 
-/** The payments of a file are one batch. Files of earlier versions have several. */
-export const inBatch = (fileId: string, payments: readonly Payment[]): readonly FiledPayment[] =>
-  payments.map((payment) => ({ ...payment, batchId: batchIdOf(fileId, 1) }))
+/** Puts the payments of a file into one batch. Files of earlier versions have several. */
+export const assignBatch = (fileId: string, payments: readonly OutgoingPayment[]): readonly FiledPayment[] =>
+  payments.map((payment) => ({ ...payment, batchId: formatBatchId(fileId, 1) }))
 
-/** The message for payments of one scheme. */
-export function paymentsMessage(file: File, payments: readonly FiledPayment[], rules: BankRules): Message {
+/** Writes the message for payments of one scheme. */
+export function paymentsMessage(file: File, payments: readonly FiledPayment[], rules: BankRules): FileMessage {
   const [first] = payments
   assert(first !== undefined, 'a file has payments')
   const executionDate = executionDateOf(first, file.madeAt, rules)
   const initiation: CreditTransferInitiation = {
     messageId: file.messageId,
     createdAt: file.madeAt,
-    initiator: initiatorOf(rules),
+    initiator: initiatingParty(rules),
     batches: [...Map.groupBy(payments, ({ batchId }) => batchId)]
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([batchId, ofBatch]) => batchOf(batchId, executionDate, ofBatch, rules)),
+      .map(([batchId, ofBatch]) => buildBatch(batchId, executionDate, ofBatch, rules)),
   }
-  return messageOf((message) => pain001Xml(message, rules.profile), initiation, payments)
+  return buildContents((message) => pain001Xml(message, rules.profile), initiation, payments)
 }
 
 /**
- * The content of a file: its text, and the facts in its row. All our files are written here, so that every text is
- * converted to the permitted characters.
+ * Writes the bytes of a file and the columns of its row. All our files are written here, so that every text is converted
+ * to the permitted characters.
  */
-export function messageOf<Value>(
+export function buildContents<Value>(
   write: (message: Value) => Iterable<string>,
   message: Value,
-  payments: readonly Pick<Payment, 'amount' | 'currency'>[],
-): Message {
-  const bytes = Buffer.from([...write(inSepaCharacters(message))].join(''))
+  payments: readonly Pick<OutgoingPayment, 'amount' | 'currency'>[],
+): FileMessage {
+  const bytes = Buffer.from([...write(toSepaCharacters(message))].join(''))
   const minor = payments.reduce((sum, { amount }) => sum + amount, 0n)
   return {
     bytes,
@@ -71,23 +71,20 @@ export function messageOf<Value>(
       sha256: createHash('sha256').update(bytes).digest('hex'),
       bytes: BigInt(bytes.length),
       payments: BigInt(payments.length),
-      // All currencies of banks have two digits, and CtrlSum adds them up without regard to which they are.
+      // All currencies of banks have two digits, and CtrlSum ignores the currency.
       controlSum: amountText(minor, 'EUR'),
     },
   }
 }
 
-/**
- * The execution day: for an instant payment the day on which its file is made, for a credit transfer that of its
- * window.
- */
+/** Computes the execution date: for an instant payment the day of its file, for a credit transfer that of its window. */
 export const executionDateOf = (
-  { schemeApplied, currency }: Pick<Payment, 'schemeApplied' | 'currency'>,
+  { schemeApplied, currency }: Pick<OutgoingPayment, 'schemeApplied' | 'currency'>,
   madeAt: Date,
   rules: BankRules,
-): string => (schemeApplied === 'Instant' ? dayOf(madeAt, rules) : nextWindow(madeAt, rules, currency).date)
+): string => (schemeApplied === 'Instant' ? bankDay(madeAt, rules) : nextWindow(madeAt, rules, currency).date)
 
-export function initiatorOf({
+export function initiatingParty({
   initiator: { name, id },
   profile: { initiatorIdScheme: code },
 }: BankRules): CreditTransferInitiation['initiator'] {
@@ -96,7 +93,12 @@ export function initiatorOf({
   return { name, id: { kind: 'organisation', others: [other] } }
 }
 
-function batchOf(id: string, executionDate: string, payments: readonly Payment[], rules: BankRules): PaymentBatch {
+function buildBatch(
+  id: string,
+  executionDate: string,
+  payments: readonly OutgoingPayment[],
+  rules: BankRules,
+): PaymentBatch {
   const [first] = payments
   assert(first !== undefined, 'a batch has payments')
   const account = present(
@@ -105,7 +107,7 @@ function batchOf(id: string, executionDate: string, payments: readonly Payment[]
   )
   const { profile } = rules
   const form = present(
-    profile.kinds[kindOf(first, rules)],
+    profile.kinds[paymentKind(first, rules)],
     `profile ${profile.id} cannot carry payment ${first.id} of batch ${id}`,
   )
   const chargeBearer = form.chargeBearer === 'configured' ? rules.chargeBearer : form.chargeBearer
@@ -123,32 +125,32 @@ function batchOf(id: string, executionDate: string, payments: readonly Payment[]
     debtorAgent: { bic: account.bic },
     ...ifGiven('debtorAgentInstruction', payeeCheck),
     ...ifGiven('chargeBearer', chargeBearer),
-    // Sorted by id, because the database answers in any order.
-    transfers: payments.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map((payment) => transferOf(payment, rules)),
+    // Sorted by id, because the database returns rows in any order.
+    transfers: payments.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map((payment) => buildTransfer(payment, rules)),
   }
 }
 
 const ifGiven = <Key extends string, Value>(key: Key, value: Value | undefined) =>
   (value === undefined ? {} : { [key]: value }) as Partial<Record<Key, Value>>
 
-const transferOf = (payment: Payment, rules: BankRules): CreditTransfer => ({
+const buildTransfer = (payment: OutgoingPayment, rules: BankRules): CreditTransfer => ({
   instructionId: bankInstructionId(payment),
   endToEndId: payment.endToEndId,
   money: { currency: payment.currency, minor: payment.amount },
-  ...ifGiven('ultimateDebtor', ultimateDebtorOf(payment, rules)),
-  ...creditorOf(payment),
-  ...ifGiven('creditorAccountType', typeOf(payment, rules)),
-  creditor: { name: payment.creditorName, ...ifGiven('address', addressOf(payment)) },
+  ...ifGiven('ultimateDebtor', ultimateDebtor(payment, rules)),
+  ...payeeAccount(payment),
+  ...ifGiven('creditorAccountType', payeeAccountType(payment, rules)),
+  creditor: { name: payment.creditorName, ...ifGiven('address', payeeAddress(payment)) },
   ...ifGiven('purpose', rules.purpose),
-  ...((kindOf(payment, rules) === 'QrBill' ? billOf(payment.remittance) : undefined) ??
-    remittanceOf(payment.remittance)),
+  ...((paymentKind(payment, rules) === 'QrBill' ? qrBillRemittance(payment.remittance) : undefined) ??
+    sepaRemittance(payment.remittance)),
 })
 
-/** The bank and the account of the payee. The clearing system names the bank of an account without an IBAN. */
-function creditorOf({
+/** Returns the payee's bank and account. The clearing system names the bank of an account without an IBAN. */
+function payeeAccount({
   creditorAccount: text,
   creditorBic: bic,
-}: Payment): Pick<CreditTransfer, 'creditorAgent' | 'creditorAccount'> {
+}: OutgoingPayment): Pick<CreditTransfer, 'creditorAgent' | 'creditorAccount'> {
   const account = readDomestic(text)
   if (account === undefined)
     return { ...(bic === null ? {} : { creditorAgent: { bic } }), creditorAccount: { iban: text } }
@@ -157,8 +159,8 @@ function creditorOf({
   return { creditorAgent, creditorAccount: { other: account.accountNumber } }
 }
 
-/** Structured in every profile: the elements of ISO 20022 for the fields of the API. */
-function addressOf({ creditorAddressJson: text }: Payment): PostalAddress | undefined {
+/** Converts the address of the API to ISO 20022, structured in every profile. */
+function payeeAddress({ creditorAddressJson: text }: OutgoingPayment): PostalAddress | undefined {
   if (text === undefined || text === null) return undefined
   const { streetName, buildingNumber, postalCode, city, state, country } = ownJson<PayeeAddress>(text)
   return {
@@ -171,19 +173,19 @@ function addressOf({ creditorAddressJson: text }: Payment): PostalAddress | unde
   }
 }
 
-/** The type of an American account, where the form of the market has a place for it. */
-const typeOf = ({ creditorAccountType: type }: Payment, { profile }: BankRules): string | undefined =>
+/** Returns the type of an American account, if the market's format has an element for it. */
+const payeeAccountType = ({ creditorAccountType: type }: OutgoingPayment, { profile }: BankRules): string | undefined =>
   type === null || type === undefined || !profile.hasAccountType ? undefined : accountTypeCodes[type]
 
-/** A bill carries its QR reference and no text. Undefined: the payment was accepted before the bank's profile had bills. */
-function billOf(text: string | null): { readonly remittance: Remittance } | undefined {
-  const creditorReference = qrReferenceOf(text)
+/** A bill has its QR reference and no text. Undefined: the payment was accepted before the bank's profile had bills. */
+function qrBillRemittance(text: string | null): { readonly remittance: Remittance } | undefined {
+  const creditorReference = readQrReference(text)
   if (creditorReference === undefined) return undefined
   return { remittance: { structured: [{ creditorReference, referenceType: { proprietary: 'QRR' } }] } }
 }
 
 /** SEPA carries a text or a reference, not both. A text that consists of an ISO 11649 reference is sent as one. */
-function remittanceOf(text: string | null): { readonly remittance?: Remittance } {
+function sepaRemittance(text: string | null): { readonly remittance?: Remittance } {
   if (text === null || text.trim() === '') return {}
   const compact = text.replaceAll(/\s/g, '').toUpperCase()
   const remittance: Remittance = isCreditorReference(compact)

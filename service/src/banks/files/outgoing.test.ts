@@ -1,4 +1,4 @@
-/** Payments become files, and each file reaches the bank once: on a real database and real folders. */
+/** Payments become files, and each file reaches the bank once, with a real database and real folders. */
 import assert from 'node:assert/strict'
 import { mkdir, readdir, readFile, rm, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ import { useModules } from '../../../../test/support/fixture.ts'
 import { profileOf, usualProfile } from '../../iso20022/index.ts'
 import { dayMs, hourMs, newId, secondMs } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
-import { bankInstructionId, batchIdsOf, readInstructionId } from './ids.ts'
+import { bankInstructionId, formatBatchIds, readInstructionId } from './ids.ts'
 import { createRequestRecall } from './recalls.ts'
 import { createRequeue } from './statuses.ts'
 import { countQueued, newestFiles, oldestUndelivered, releaseFileLeases } from './store-instructions.ts'
@@ -57,7 +57,7 @@ suite('payments become files', async () => {
     openBank(service, folders, ...more)
 
   suite('instructions', () => {
-    test('an instruction is taken once, however often it comes, and keeps its first answer', async () => {
+    test('an instruction is accepted once, however often it is sent, and keeps its first answer', async () => {
       const { connector, work } = open()
       const good = instructionOf(partnerId)
       const bad = instructionOf(partnerId, { creditorAccount: 'NL92ABNA0417164300' })
@@ -72,7 +72,7 @@ suite('payments become files', async () => {
         details: 'The account number is not a valid IBAN.',
         reasonCode: 'AC01',
       })
-      // The account was corrected under the same id: the answer stands.
+      // The account was corrected under the same id: the first answer stays.
       const again = await Promise.all(
         [1, 2, 3].map(() => connector.instruct([{ ...bad, creditorAccount: good.creditorAccount }])),
       )
@@ -86,18 +86,18 @@ suite('payments become files', async () => {
       assert.deepEqual([await connector.instruct([]), await connector.find([])], [[], []])
     })
 
-    test('instruction ids at the bank are read back, and other texts are none', () => {
+    test('instruction ids of the bank are parsed, and other texts are refused', () => {
       const id = newId()
       for (const attempt of [1, 2])
         assert.deepEqual(readInstructionId(bankInstructionId({ id, attempt })), { id, attempt })
       for (const text of ['', 'NOTPROVIDED', `${id.replaceAll('-', '')}-1`, `x${id}`])
         assert.equal(readInstructionId(text), undefined)
-      assert.ok(batchIdsOf(id).every((batchId) => batchId.length <= 35))
+      assert.ok(formatBatchIds(id).every((batchId) => batchId.length <= 35))
     })
   })
 
   suite('files', () => {
-    test('euro outside SEPA has a batch of its own, by SWIFT, and is not written as SEPA or as an instant payment', async () => {
+    test('euro outside SEPA has a separate SWIFT batch, never SEPA or instant', async () => {
       const { connector, work } = open({ preferred: 'Instant' })
       const outside = { creditorAccount: 'SA0380000000608010167519', creditorBic: 'RJHISARI' }
       await connector.instruct([...many(2), ...many(2, outside)])
@@ -118,7 +118,7 @@ suite('payments become files', async () => {
       )
     })
 
-    test('a file has payments of one scheme and one currency', async () => {
+    test('a file contains payments of one scheme and one currency', async () => {
       const [euros] = open().deps.rules.accounts
       assert.ok(euros)
       const accounts = [
@@ -160,7 +160,7 @@ suite('payments become files', async () => {
       assert.deepEqual(sums.toSorted(), ['10.00', '10.00', '20.00', '20.00'])
     })
 
-    test('a file is made when enough payments wait, or the oldest has waited long enough', async () => {
+    test('a file is built when enough payments wait or the oldest has waited long enough', async () => {
       const { connector, work } = open({ paymentsPerFileMax: 3, fileWindowMs: 10 * secondMs })
       const payments = many(7)
       await connector.instruct(payments)
@@ -189,7 +189,7 @@ suite('payments become files', async () => {
       )
     })
 
-    test('the row of a file, its archive and what the bank has are the same bytes', async () => {
+    test('database row, archive and delivered file have the same bytes', async () => {
       const { connector, work } = open()
       await connector.instruct(
         many(5, { amount: 12_34n, creditorName: 'Jürgen Größe & Söhne', remittance: 'Rechnung № 7' }),
@@ -218,7 +218,7 @@ suite('payments become files', async () => {
       )
     })
 
-    test('a reference of ISO 11649 goes as one, and another text as text', async () => {
+    test('an ISO 11649 reference is sent as structured, any other text as unstructured', async () => {
       const { connector, work } = open()
       const reference = instructionOf(partnerId, { remittance: 'rf18 5390 0754 7034' })
       const wrong = instructionOf(partnerId, { remittance: 'RF19 5390 0754 7034' })
@@ -237,7 +237,7 @@ suite('payments become files', async () => {
       )
     })
 
-    test('a payment after the cut-off waits for the next window, and asks for its day', async () => {
+    test('a payment after the cut-off waits for the next window and requests its day', async () => {
       const hours = { opensAt: 7 * 60, cutOffAt: 16 * 60 }
       const { connector, work } = open(hours)
       // Friday, 18:00 in Berlin.
@@ -253,7 +253,7 @@ suite('payments become files', async () => {
       assert.equal(initiation?.batches[0]?.executionDate, '2026-11-30')
     })
 
-    test('an instant payment does not wait for a window, and has a file of its own', async () => {
+    test('an instant payment does not wait for a window and has a separate file', async () => {
       const { connector, work } = open({
         preferred: 'Instant',
         opensAt: 7 * 60,
@@ -281,7 +281,7 @@ suite('payments become files', async () => {
       assert.equal((await atBank(folders)).length, 2)
     })
 
-    test('two banks beside each other send their own payments', async () => {
+    test('two banks each send only their own payments', async () => {
       const other = await createFolders()
       const first = open()
       const second = openBank(service, other, { id: 'iso20022-second' })
@@ -297,8 +297,8 @@ suite('payments become files', async () => {
     })
   })
 
-  suite('again, and back', () => {
-    test('an instant payment that the bank refused goes once more, as a credit transfer with an id of its own', async () => {
+  suite('repetitions and recalls', () => {
+    test('a refused instant payment is sent once more, as a credit transfer with a new id', async () => {
       const { connector, work, deps } = open({ preferred: 'Instant' })
       const payment = instructionOf(partnerId)
       await connector.instruct([payment])
@@ -327,7 +327,7 @@ suite('payments become files', async () => {
       assert.deepEqual(await service.db.transaction((tx) => none(tx, [{ ...refused, id: other.id }])), [])
     })
 
-    test('a bank by version 03 gets such files, and its recalls name that message', async () => {
+    test('a bank configured for version 03 gets such files, and its recalls name that message', async () => {
       const { connector, work } = open({ profile: profileOf('epc-03') ?? usualProfile })
       const payment = instructionOf(partnerId)
       await connector.instruct([payment])
@@ -335,13 +335,13 @@ suite('payments become files', async () => {
       const [file] = await atBank(folders)
       assert.match(file?.text ?? '', /xsd:pain\.001\.001\.03"/)
       await createRequestRecall(service)({ partnerId, id: payment.id, reason: 'DUPL', staff: 'Sam Staff' })
-      // The bank takes version 09 by now: the recall names the message that the payment was in.
+      // The bank now gets version 09: the recall names the message version of the payment.
       await open().work()
       const recall = (await atBank(folders)).find(({ name }) => name.startsWith('camt.055'))
       assert.match(recall?.text ?? '', /<OrgnlMsgNmId>pain\.001\.001\.03<\/OrgnlMsgNmId>/)
     })
 
-    test('payments that a changed profile does not carry stay in the queue, and the others go', async () => {
+    test('payments that a changed profile does not support stay queued; the others are sent', async () => {
       const [euros] = open().deps.rules.accounts
       assert.ok(euros)
       const pounds = { ...euros, iban: 'GB29NWBK60161331926819', currency: 'GBP' as const }
@@ -357,7 +357,7 @@ suite('payments become files', async () => {
       assert.equal((await timesAtBank(folders)).size, 2)
     })
 
-    test('a recall is one camt.055 that names the payment as the bank knows it', async () => {
+    test('a recall is one camt.055 with the references of the original payment', async () => {
       const { connector, work } = open()
       const [first, second, waiting] = many(3)
       assert.ok(first && second && waiting)
@@ -369,8 +369,10 @@ suite('payments become files', async () => {
         request({ partnerId: owner, id, reason, staff: 'Sam Staff' })
       assert.equal((await recallOf(first, 'DUPL')).status, 'Queued')
       await recallOf(second, 'FRAD')
-      await assert.rejects(recallOf(first, 'FRAD'), { detail: 'The payment has a recall.' })
-      await assert.rejects(recallOf(waiting, 'DUPL'), { detail: /only a payment that is at the bank/ })
+      await assert.rejects(recallOf(first, 'FRAD'), {
+        detail: 'The payment already has a recall. Wait for its answer.',
+      })
+      await assert.rejects(recallOf(waiting, 'DUPL'), { detail: /Only a payment that the bank has/ })
       await assert.rejects(recallOf(instructionOf(partnerId), 'DUPL'), { code: 'not_found' })
       await work()
       const files = await atBank(folders)
@@ -389,13 +391,13 @@ suite('payments become files', async () => {
       ])
     })
 
-    test('on a bank holiday in London sterling waits for the next day, and euro of the same bank leaves', async () => {
+    test('on a London bank holiday sterling waits for the next day, and euro is sent', async () => {
       const [euros] = open().deps.rules.accounts
       assert.ok(euros)
       const accounts = [euros, { ...euros, iban: 'GB29NWBK60161331926819', currency: 'GBP' as const }]
       const { connector, work } = open({ accounts, opensAt: 7 * 60, cutOffAt: 16 * 60 })
       const until = (time: string) => service.clock.advance(new Date(time).getTime() - service.clock.now().getTime())
-      // Christmas Eve: what misses its file waits for the next day that is open for its currency.
+      // Christmas Eve: a payment that misses its file waits for the next open day of its currency.
       until('2026-12-24T14:59:59Z')
       await connector.instruct([...many(1), ...many(2, { currency: 'GBP' })])
       until('2026-12-28T09:00:00Z')
@@ -445,7 +447,7 @@ suite('a file reaches the bank once', async () => {
     openBank(service, folders, ...more)
 
   suite('delivery', () => {
-    test('a file that is made under an earlier configuration, or for a day that is over, is made again', async () => {
+    test('a file built under an earlier configuration, or for a past day, is built again', async () => {
       const made = open({ opensAt: 0, cutOffAt: 16 * 60 })
       await made.connector.instruct(many(2))
       await made.steps.make()
@@ -461,7 +463,7 @@ suite('a file reaches the bank once', async () => {
       assert.ok((initiation?.batches[0]?.executionDate ?? '') >= today)
     })
 
-    test('while the bank cannot be reached nothing is lost, and the file says why it is late', async () => {
+    test('while the bank is unreachable nothing is lost, and the file shows the reason', async () => {
       const broken = open()
       await broken.connector.instruct(many(2))
       await rm(folders.toBank, { recursive: true })
@@ -479,7 +481,7 @@ suite('a file reaches the bank once', async () => {
       assert.equal((await newestFiles(service.db, 'iso20022', 1))[0]?.problem, null)
     })
 
-    test('what removes a staged file before it has its name does not lose its payments', async () => {
+    test('removing a staged file before publication does not lose its payments', async () => {
       let removed = 0
       const bank = open({}, (transport) => ({
         ...transport,
@@ -498,13 +500,13 @@ suite('a file reaches the bank once', async () => {
       assert.deepEqual([times.size, ...times.values()], [3, 1, 1, 1])
     })
 
-    test('a renaming whose answer is lost is found to be done, and not repeated', async () => {
+    test('a rename whose answer was lost is found done and not repeated', async () => {
       let lost = 0
       const bank = open({}, (transport) => ({
         ...transport,
         publish: async (temporary, name, signal) => {
           const outcome = await transport.publish(temporary, name, signal)
-          // The bank takes the file at once, so that neither name is there at the next look.
+          // The bank removes the file at once, so that the next look finds neither name.
           await atBank(folders)
           if ((lost += 1) === 1) throw new Error('the answer is lost')
           return outcome
@@ -518,7 +520,7 @@ suite('a file reaches the bank once', async () => {
       assert.equal((await newestFiles(service.db, 'iso20022', 1))[0]?.state, 'Delivered')
     })
 
-    test('a process that lost its lease while it staged gives the bank nothing', async () => {
+    test('a process that loses its lease while staging delivers nothing', async () => {
       const { promise: held, resolve: release } = Promise.withResolvers<void>()
       const { promise: staging, resolve: begun } = Promise.withResolvers<void>()
       const slow = open({}, (transport) => ({
@@ -542,7 +544,7 @@ suite('a file reaches the bank once', async () => {
       assert.deepEqual(await readdir(folders.toBank), [])
     })
 
-    test('at the start of the only process, files of the one before go on at once', async () => {
+    test('when the only process restarts, unfinished files continue at once', async () => {
       const hangs = open({}, (transport) => ({ ...transport, publish: () => new Promise(() => undefined) }))
       await hangs.connector.instruct(many(1))
       await hangs.steps.make()
@@ -555,7 +557,7 @@ suite('a file reaches the bank once', async () => {
       assert.deepEqual([...(await timesAtBank(folders)).values()], [1])
     })
 
-    test('of several processes that work at once, each payment is in one file, and each file at the bank once', async () => {
+    test('with several processes, each payment is in one file and each file is delivered once', async () => {
       const rules = { paymentsPerFileMax: 7, instantWindowMs: 0, preferred: 'Instant', instantMax: 10_00n } as const
       const processes = [open(rules), open(rules), open(rules)]
       const payments = [...many(60), ...many(60, { amount: 10_01n })]

@@ -1,4 +1,4 @@
-/** Payers and payees in the file of the bank: data of customers, addresses of owners, types of accounts. */
+/** Payers and payees in files to the bank: customer data, owner addresses, account types. */
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -48,7 +48,7 @@ suite('customers as payers', async () => {
   })
   after(() => removeFolders(folders))
 
-  /** Sends everything that is due, and returns the payments of the files that appear. */
+  /** Sends everything due, and returns the payments of the new files. */
   async function sent() {
     const before = new Set(await readdir(folders.toBank))
     await submitDuePayouts({ ...service.settlement, connectors: service.connectors })
@@ -62,7 +62,7 @@ suite('customers as payers', async () => {
 
   const kyc = { fullName: 'Ada Lovelace', addressLine1: '12 St James Square', postalCode: '10115', city: 'Berlin' }
 
-  test('the file names the customer with its IBAN, and the partner for its own payouts, as they were when the bank took them', async () => {
+  test('the file names the customer with its IBAN, or the partner, as known when the connector accepted the payment', async () => {
     const partner = await addPartner(service, 100_00n)
     const { partnerId, customer, caller } = partner
     await service.customers.update(partnerId, customer.id, { kyc })
@@ -89,7 +89,7 @@ suite('customers as payers', async () => {
         },
       ],
     )
-    // The address is in no SEPA file, and it is sealed in the row until the customer is erased.
+    // SEPA files omit the address. It is sealed in the row until the customer is erased.
     const rows = await service.db.rows<{ readonly id: string; readonly payerSealed: Buffer | null }>(
       sql`select id, payer_sealed from rails.iso_instructions where partner_id = ${partnerId}`,
     )
@@ -109,7 +109,7 @@ suite('customers as payers', async () => {
     assert.equal(left?.count, 0n)
   })
 
-  test('a bank that requires the data of payers refuses a payout without them, and names the fields of the customer', async () => {
+  test('a bank that requires payer data refuses a payout without it and names the missing customer fields', async () => {
     const partner = await addPartner(service)
     const { partnerId, customer, caller } = partner
     const usd = { debit: 'settlement.sandbox' as const, currency: 'USD' as const, amount: 5_000_00n }
@@ -165,7 +165,7 @@ suite('customers as payers', async () => {
     })
   })
 
-  test('a preview says what a bank that requires nothing is not told', async () => {
+  test('a preview lists payer data that an undemanding bank does not get', async () => {
     const partner = await addPartner(service, 5_000_00n)
     const { partnerId, customer, caller } = partner
     const payee = await service.beneficiaries.create(partnerId, {
@@ -184,7 +184,7 @@ suite('customers as payers', async () => {
     })
   })
 
-  test('a QR-IBAN is paid with the QR reference of its bill only, and no other Swiss account takes one', async () => {
+  test('a QR-IBAN needs its QR reference, which no other Swiss account accepts', async () => {
     const partner = await addPartner(service, 5_000_00n)
     const payee = async (iban: string) => {
       const { id } = await service.beneficiaries.create(partner.partnerId, {
@@ -208,7 +208,7 @@ suite('customers as payers', async () => {
           () => 'accepted',
           (error: Refusal) => `${error.code} ${error.errors[0]?.pointer}`,
         )
-    // The account and the reference of the samples of SIX.
+    // Account and reference of the samples of SIX.
     const [qr, plain] = [await payee('CH4431999123000889012'), await payee('CH9300762011623852957')]
     const [reference, wrong] = ['210000000003139471430009017', '210000000003139471430009018']
     const refused = 'validation_failed /reference'
@@ -228,7 +228,7 @@ suite('American accounts and the addresses of their owners', async () => {
   const folders = await createFolders()
   after(() => removeFolders(folders))
 
-  test('the type of an American account stands in the file of the bank, and an unknown one does not', async () => {
+  test('the file states a known type of an American account, and omits an unknown one', async () => {
     const { partnerId } = await addPartner(service)
     const [euros] = openBank(service, folders).deps.rules.accounts
     assert.ok(euros)
@@ -249,7 +249,7 @@ suite('American accounts and the addresses of their owners', async () => {
     assert.deepEqual(types.toSorted(), ['SVGS', 'none', 'none'])
   })
 
-  test('the address of the payee stands in the file, and a payment that lacks it is refused before a file has it', async () => {
+  test('the file states the address of the payee; a payment without one is refused before', async () => {
     const { partnerId } = await addPartner(service)
     const [euros] = openBank(service, folders).deps.rules.accounts
     assert.ok(euros)
@@ -278,7 +278,7 @@ suite('American accounts and the addresses of their owners', async () => {
     )
   })
 
-  test('a payment for an execution day before the rule is taken without an address', async () => {
+  test('a payment executed before the rule applies is accepted without an address', async () => {
     const early = await createTestService({ now: new Date('2026-11-12T09:00:00Z') })
     const own = await createFolders()
     try {

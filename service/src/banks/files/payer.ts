@@ -1,11 +1,11 @@
-/** The payer of an instruction: read from the customer when the bank's connector takes it, sealed, and written as the ultimate debtor. */
+/** Reads the payer of an instruction when the connector takes it, seals the payer, and writes it as the ultimate debtor. */
 import { ownJson } from '@partner-payments/wire'
 import type { OtherId, Party } from '../../iso20022/index.ts'
 import type { SealedColumn } from '../../postgres/index.ts'
 import type { Instruction, InstructionKey, PayerData } from '../../rails/index.ts'
 import type { BankDeps, BankRules, PayerKey } from './deps.ts'
-import { kindOf } from './schemes.ts'
-import type { Payment } from './store-instructions.ts'
+import { paymentKind } from './schemes.ts'
+import type { OutgoingPayment } from './store-instructions.ts'
 
 const payerContext = (partnerId: string, id: string) => ['rails.payer', partnerId, id]
 
@@ -16,23 +16,23 @@ export const sealedPayers: SealedColumn = {
   contextOf: (partnerId, cell) => payerContext(partnerId, cell('id')),
 }
 
-/** Whom the files of a bank name as the payer of a payment. Undefined: only the owner of the account. */
-function payerKeyOf(
+/** Chooses the payer that the bank's files name. Undefined: only the owner of the account. */
+function payerKey(
   { partnerId, customerId }: Pick<Instruction, 'partnerId' | 'customerId'>,
   { payer = 'customer' }: Pick<BankRules, 'payer'>,
 ): PayerKey | undefined {
-  // The money of a case goes back without a customer: the owner of the account pays.
+  // The money of a case is returned without a customer: the owner of the account pays.
   if (payer === 'none' || customerId === undefined) return undefined
   return { partnerId, customerId: payer === 'partner' ? null : customerId }
 }
 
-/** The sealed payers of instructions, by their ids. */
+/** Reads and seals the payers of instructions. Returns them by instruction id. */
 export async function sealPayers(
   { payers, rules }: Pick<BankDeps, 'payers' | 'rules'>,
   instructions: readonly Instruction[],
 ): Promise<ReadonlyMap<string, Buffer>> {
   const asked = instructions.flatMap((instruction) => {
-    const key = payerKeyOf(instruction, rules)
+    const key = payerKey(instruction, rules)
     return key === undefined ? [] : [{ key, id: instruction.id }]
   })
   if (payers === undefined || asked.length === 0) return new Map()
@@ -46,36 +46,36 @@ export async function sealPayers(
   )
 }
 
-type Sealed = InstructionKey & { readonly payerSealed: Uint8Array | null }
+type SealedPayerRow = InstructionKey & { readonly payerSealed: Uint8Array | null }
 
 /** Opens the payers of stored payments. */
-export const openPayers = <Row extends Sealed>({ payers }: Pick<BankDeps, 'payers'>, rows: readonly Row[]) =>
+export const openPayers = <Row extends SealedPayerRow>({ payers }: Pick<BankDeps, 'payers'>, rows: readonly Row[]) =>
   rows.map(({ payerSealed, ...row }) => {
     if (payerSealed === null || payers === undefined) return row
     return { ...row, payer: ownJson<PayerData>(payers.sealer.open(payerSealed, payerContext(row.partnerId, row.id))) }
   })
 
-/** ISO 17442. KYC has what a partner has sent. */
+/** ISO 17442. The partner sends the LEI unchecked. */
 const leiForm = /^[A-Z0-9]{18}\d{2}$/
 
 /**
- * UltmtDbtr. The account stands in `Othr`, because no version of the message has an account for the party; a payer without an IBAN has its
- * customer number there. Schemes with one place for it get nothing else (docs/decisions/0137-the-payer-stands-in-the-file.md).
+ * Writes UltmtDbtr. The account is in `Othr`, because the message has no account element for the party; without an IBAN,
+ * the customer number is there (docs/decisions/0137-the-payer-stands-in-the-file.md).
  */
-export function ultimateDebtorOf(payment: Payment, rules: Pick<BankRules, 'profile'>): Party | undefined {
+export function ultimateDebtor(payment: OutgoingPayment, rules: Pick<BankRules, 'profile'>): Party | undefined {
   const { payer } = payment
-  // Guidelines ask for the name of a party that is named at all.
+  // The guidelines require the name of every party in the message.
   if (payer === undefined || payer.name === null) return undefined
   const { profile } = rules
   const { isPerson, name, account, customerNumber, documentNumber, address, lei } = payer
-  const { payerIdsMax = 1, hasPayerAddress = false } = profile.kinds[kindOf(payment, rules)] ?? {}
+  const { payerIdsMax = 1, hasPayerAddress = false } = profile.kinds[paymentKind(payment, rules)] ?? {}
   const documentCode = isPerson ? 'NIDN' : 'COID'
   const others: readonly OtherId[] = [
     ...(account === null ? [] : [{ id: account, scheme: { proprietary: 'IBAN' } }]),
     { id: customerNumber, scheme: { code: 'CUST' } },
     ...(documentNumber === null ? [] : [{ id: documentNumber, scheme: { code: documentCode } }]),
   ].slice(0, payerIdsMax)
-  // Version 03 has no element for it, and writes it as one more `Othr`.
+  // Version 03 has no element for the LEI and writes it as another `Othr`.
   const hasLei = lei !== null && leiForm.test(lei) && (profile.message === 'pain.001.001.09' || payerIdsMax > 1)
   const { lines, postCode, town, country } = address
   const [street, buildingName] = lines

@@ -1,4 +1,4 @@
-/** The files of each profile: by the rules of its market with their sources, by the schemas, read back, and in the characters of SEPA. */
+/** The files of each profile obey the rules of its market and the schemas, use SEPA characters, and are read back. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
@@ -19,11 +19,11 @@ import {
   usualProfile,
 } from '../../iso20022/index.ts'
 import { newId } from '../../kernel/index.ts'
-import { isQrIban, type PayerData, qrReferenceOf, requirements } from '../../rails/index.ts'
+import { isQrIban, type PayerData, readQrReference, requirements } from '../../rails/index.ts'
 import type { BankRules } from './deps.ts'
-import { groupedByFile, inBatch, paymentsMessage } from './message.ts'
-import { chooseScheme, isRefused, kindOf } from './schemes.ts'
-import type { Payment } from './store-instructions.ts'
+import { groupByFile, assignBatch, paymentsMessage } from './message.ts'
+import { chooseScheme, isRefused, paymentKind } from './schemes.ts'
+import type { OutgoingPayment } from './store-instructions.ts'
 import { recallMessage } from './recalls.ts'
 
 const profiles = profileIds.map((id) => profileOf(id) ?? usualProfile)
@@ -49,7 +49,7 @@ const rulesFor = (profile: Pain001Profile, more: Partial<BankRules> = {}): BankR
     profile,
     ...more,
   })
-const paymentOf = (change: Partial<Payment> = {}): Payment => ({
+const paymentOf = (change: Partial<OutgoingPayment> = {}): OutgoingPayment => ({
   partnerId: newId(),
   id: newId(),
   endToEndId: 'Rent//2026',
@@ -73,7 +73,7 @@ const billOf = {
   creditorBic: null,
   remittance: '21 00000 00003 13947 14300 09017',
 }
-const examples: Readonly<Record<PaymentKind, readonly Payment[]>> = {
+const examples: Readonly<Record<PaymentKind, readonly OutgoingPayment[]>> = {
   Sepa: [
     paymentOf(),
     paymentOf({ creditorBic: null, remittance: 'RF18 5390 0754 7034' }),
@@ -100,7 +100,7 @@ const person: PayerData = {
   documentNumber: 'T22000129',
   lei: null,
 }
-/** The customers for whom payments are made: with and without an account, an address and an LEI, with texts that do not fit. */
+/** Customers as payers: with and without an account, an address and an LEI, with texts that are too long. */
 const payers: readonly PayerData[] = [
   person,
   { ...person, account: null, documentNumber: null, address: { ...person.address, town: null } },
@@ -112,8 +112,8 @@ const payers: readonly PayerData[] = [
   },
   { ...person, isPerson: false, account: null, lei: 'as given', documentNumber: null },
 ]
-/** A file has payments of one currency. */
-const filesOf = (kind: PaymentKind): readonly (readonly Payment[])[] => [
+/** Files contain payments of one currency. */
+const filesOf = (kind: PaymentKind): readonly (readonly OutgoingPayment[])[] => [
   ...Map.groupBy(
     examples[kind].flatMap((payment) => [payment, ...payers.map((payer) => ({ ...payment, id: newId(), payer }))]),
     ({ currency }) => currency,
@@ -122,10 +122,11 @@ const filesOf = (kind: PaymentKind): readonly (readonly Payment[])[] => [
 const file = { id: newId(), messageId: `P${newId().replaceAll('-', '')}`, madeAt: monday }
 const written = (
   profile: Pain001Profile,
-  payments: readonly Payment[],
+  payments: readonly OutgoingPayment[],
   more: Partial<BankRules> = {},
   madeAt: Date = monday,
-): string => paymentsMessage({ ...file, madeAt }, inBatch(file.id, payments), rulesFor(profile, more)).bytes.toString()
+): string =>
+  paymentsMessage({ ...file, madeAt }, assignBatch(file.id, payments), rulesFor(profile, more)).bytes.toString()
 
 const official = samplesFolder === undefined ? undefined : join(samplesFolder, 'iso20022', 'schemas')
 const known = official === undefined ? [] : messagesIn(official)
@@ -151,10 +152,10 @@ for (const profile of profiles)
   suite(profile.title, () => {
     const kinds = (Object.keys(examples) as PaymentKind[]).filter((kind) => profile.kinds[kind] !== undefined)
 
-    test('its files keep each rule of its market, and are read as they were written', async () => {
+    test('its files obey every rule of its market and are read back unchanged', async () => {
       assert.ok(profile.rules.every(({ source }) => source in profile.sources))
       for (const [kind, payments] of kinds.flatMap((each) => filesOf(each).map((list) => [each, list] as const))) {
-        assert.ok(payments.every((payment) => kindOf(payment, { profile }) === kind))
+        assert.ok(payments.every((payment) => paymentKind(payment, { profile }) === kind))
         const xml = written(profile, payments)
         const { broken, places } = judged(xml, profile.rules, kind)
         assert.deepEqual(broken, [])
@@ -178,7 +179,7 @@ for (const profile of profiles)
       },
     )
 
-    test('its files keep the rules and schemas of the day around each cut-over', async () => {
+    test('its files obey the rules and schemas of the day around each cut-over', async () => {
       assert.ok(ruleDays.includes('2026-11-14') && ruleDays.includes('2026-11-15'))
       const documents = cutOvers.flatMap((madeAt) =>
         kinds.flatMap((kind) =>
@@ -193,7 +194,7 @@ for (const profile of profiles)
       const old = profile.id === 'epc-03'
       for (const { xml } of documents) {
         const isBefore = executionDayIn(xml) < '2026-11-15'
-        // Version 03 has no element for the second line of a payer's address: it is a hybrid one.
+        // Version 03 cannot express the second line of a payer's address: the address is hybrid.
         const withoutPayers = xml.replaceAll(/<UltmtDbtr>.*?<\/UltmtDbtr>/gs, '')
         assert.equal(/<AdrLine>/.test(withoutPayers), old && isBefore, executionDayIn(xml))
         if (!old || !isBefore)
@@ -218,9 +219,9 @@ for (const profile of profiles)
     })
 
     for (const schema of profile.schemas as Pain001Profile['schemas']) {
-      // The files of today no longer obey it: the test of the cut-overs has those that did.
+      // Files of today no longer obey this rule; the test of the cut-overs covers files that did.
       if (schema.until !== undefined && schema.until < today) continue
-      // The collection has the Swiss restriction under the name of the message.
+      // The collection stores the Swiss restriction under the name of the message.
       const name = schema.name === 'pain.001.001.09.ch.03' ? 'pain.001.001.09' : schema.name
       const missing =
         official === undefined
@@ -237,8 +238,8 @@ for (const profile of profiles)
     }
   })
 
-test('a customer stands in the file as far as the scheme has places for it', async () => {
-  const ultimate = async (profileId: string, payment: Payment | undefined, payer: PayerData) => {
+test('the file states as much of a customer as the scheme allows', async () => {
+  const ultimate = async (profileId: string, payment: OutgoingPayment | undefined, payer: PayerData) => {
     assert.ok(payment)
     const xml = written(profileOf(profileId) ?? usualProfile, [{ ...payment, payer }])
     const found = await readPain001(chunks(Buffer.from(xml)))
@@ -260,7 +261,7 @@ test('a customer stands in the file as far as the scheme has places for it', asy
   assert.deepEqual(await ultimate('sps-09', examples.QrBill[0], person), { ...inSepa, address })
   const withoutAccount = await ultimate('epc-09', examples.Sepa[0], { ...person, account: null })
   assert.deepEqual(withoutAccount, { name, id: { kind: 'private', others: [number] } })
-  // Citizenship or a town alone is no address, and a party without a name is not named.
+  // Citizenship or a town alone is not an address, and a nameless party is omitted.
   const { town: _town, ...rest } = person.address
   const noTown = await ultimate('epc-09', examples.Other[0], { ...person, address: { ...rest, town: null } })
   assert.equal(noTown?.address, undefined)
@@ -274,11 +275,11 @@ test('a customer stands in the file as far as the scheme has places for it', asy
   assert.deepEqual((await ultimate('sps-09', examples.Sepa[0], company))?.id, {
     ...{ kind: 'organisation', ...lei, others: [iban] },
   })
-  // Version 03 has one place in SEPA, and the account has it.
+  // Version 03 has one identifier in SEPA: the account takes it.
   assert.deepEqual((await ultimate('epc-03', examples.Sepa[0], company))?.id, { kind: 'organisation', others: [iban] })
 })
 
-test('a message that breaks a rule is told with its source', () => {
+test('a broken rule is reported with its source', () => {
   const [dk] = profiles.filter(({ id }) => id === 'dk-09')
   assert.ok(dk)
   const xml = written(dk, examples.Sepa)
@@ -294,7 +295,7 @@ test('a message that breaks a rule is told with its source', () => {
   }
 })
 
-test('the default profile writes the bytes that were written before there were profiles', () => {
+test('the default profile writes the same bytes as before profiles existed', () => {
   const xml = written(usualProfile, examples.Sepa.slice(0, 1))
   const { id } = examples.Sepa[0] ?? { id: '' }
   assert.equal(
@@ -327,7 +328,7 @@ test('purposes, the bearer of charges and the check of payees are written as con
   assert.doesNotMatch(written(usualProfile, examples.Other, more), /InstrForDbtrAgt/)
 })
 
-test('the type of an American account is written where the market has a place for it, and read back', async () => {
+test('the type of an American account is written where the market allows it, and read back', async () => {
   const [typed] = examples.Other.filter(({ creditorAccountType }) => creditorAccountType === 'Savings')
   assert.ok(typed)
   for (const profile of profiles.filter(({ kinds }) => kinds.Other !== undefined)) {
@@ -345,18 +346,18 @@ test('the type of an American account is written where the market has a place fo
   }
 })
 
-test('payments of each kind and currency are grouped into files of their own', () => {
+test('payments of each kind and currency are grouped into separate files', () => {
   const sps = profileOf('sps-09') ?? usualProfile
-  const groups = groupedByFile(Object.values(examples).flat(), { profile: sps })
+  const groups = groupByFile(Object.values(examples).flat(), { profile: sps })
   assert.deepEqual(
     groups.map((group) => [
-      ...new Set(group.map((payment) => `${payment.currency} ${kindOf(payment, { profile: sps })}`)),
+      ...new Set(group.map((payment) => `${payment.currency} ${paymentKind(payment, { profile: sps })}`)),
     ]),
     [['EUR Instant'], ['EUR QrBill'], ['EUR Sepa'], ['GBP Other'], ['USD Other']],
   )
 })
 
-test('a file of an earlier version keeps its two batches when it is made again', async () => {
+test('a file of an earlier version keeps its two batches when built again', async () => {
   const batches = [...examples.Sepa.slice(0, 1), ...examples.Other.slice(0, 1)].map((payment, index) => ({
     ...payment,
     batchId: `F-${index + 1}`,
@@ -372,16 +373,16 @@ test('a file of an earlier version keeps its two batches when it is made again',
   )
 })
 
-test('a QR-IBAN needs a QR reference in every profile, and no other Swiss account takes one', () => {
-  assert.equal(qrReferenceOf(billOf.remittance), qrReference)
-  assert.equal(qrReferenceOf(qrReference.replace(/7$/, '8')), undefined)
+test('in every profile a QR-IBAN needs a QR reference, which no other Swiss account accepts', () => {
+  assert.equal(readQrReference(billOf.remittance), qrReference)
+  assert.equal(readQrReference(qrReference.replace(/7$/, '8')), undefined)
   assert.deepEqual(
-    [qrReferenceOf(null), qrReferenceOf('Rent'), isQrIban('CH9300762011623852957')],
+    [readQrReference(null), readQrReference('Rent'), isQrIban('CH9300762011623852957')],
     [undefined, undefined, false],
   )
   const bill = paymentOf(billOf)
   for (const profile of profiles) {
-    const codeOf = (change: Partial<Payment>) => {
+    const codeOf = (change: Partial<OutgoingPayment>) => {
       const choice = chooseScheme({ ...bill, ...change }, rulesFor(profile), today)
       return isRefused(choice) ? choice.reasonCode : 'sent'
     }
@@ -401,8 +402,8 @@ test('a QR-IBAN needs a QR reference in every profile, and no other Swiss accoun
   }
 })
 
-test('a payment that the profile does not carry is refused, and one abroad needs the BIC that the profile demands', () => {
-  const codeOf = (id: string, payment: Payment) => {
+test('a payment that the profile does not support is refused; one abroad needs the BIC if the profile requires it', () => {
+  const codeOf = (id: string, payment: OutgoingPayment) => {
     const choice = chooseScheme(payment, rulesFor(profileOf(id) ?? usualProfile, { preferred: 'Instant' }), today)
     return isRefused(choice) ? choice.reasonCode : choice.applied
   }
@@ -452,7 +453,7 @@ suite('characters', () => {
     }
   }
 
-  /** Files of both kinds, with the text in every text field. */
+  /** Builds files of both kinds with the text in every text field. */
   function filesWith(text: string) {
     const rules = rulesWith(text)
     const creditor = { creditorName: text, creditorAccount: 'DE89370400440532013000', creditorBic: null }
@@ -481,7 +482,7 @@ suite('characters', () => {
       .filter((text) => text.trim() !== '')
   const valueOf = (xml: string, name: string) => new RegExp(`<${name}>([^<]*)<`).exec(xml)?.[1]
 
-  test('the texts that were found: an address, an en dash and an umlaut', () => {
+  test('texts from real messages: an address, an en dash and an umlaut', () => {
     const { 'pain.001.001.09': payments } = filesWith('Königstraße 1–3')
     assert.equal(valueOf(payments, 'StrtNm'), 'Koenigstrasse 1-3')
     const { 'camt.055.001.08': recalls } = filesWith('Doppelte Überweisung – „bitte“ zurück')
@@ -489,12 +490,12 @@ suite('characters', () => {
     assert.match(valueOf(recalls, 'AddtlInf') ?? '', / zurueck$/)
   })
 
-  test('a recall names the end-to-end id as the payment had it', () => {
+  test('a recall repeats the end-to-end id of the payment', () => {
     const files = filesWith('//Rechnung Nº 5/ü')
     assert.equal(valueOf(files['camt.055.001.08'], 'OrgnlEndToEndId'), valueOf(files['pain.001.001.09'], 'EndToEndId'))
   })
 
-  test('any text, in any place: only the characters of SEPA, and valid by the schema', async () => {
+  test('any text in any field is written in SEPA characters and valid by the schema', async () => {
     const texts = fc.sample(
       fc.oneof(
         fc.string({ unit: 'grapheme', minLength: 1, maxLength: 300 }),

@@ -1,16 +1,16 @@
-/** Processes a bank's answers to recalls (camt.029). Their money comes as a return. */
+/** Processes a bank's answers to recalls (camt.029). The money comes separately, as a return. */
 import type { RecallAnswer } from '../../iso20022/index.ts'
 import { present } from '../../kernel/index.ts'
-import type { Tx } from '../../postgres/index.ts'
-import { bankTextOf } from '../../rails/index.ts'
-import { type BankDeps, byShard } from './deps.ts'
+import { byShard, type Tx } from '../../postgres/index.ts'
+import { joinBankTexts } from '../../rails/index.ts'
+import type { BankDeps } from './deps.ts'
 import { readInstructionId } from './ids.ts'
 import type { Lease } from './lease.ts'
-import { oddity, recallAnswer, type Report, writeReports } from './reports.ts'
+import { oddityReport, recallAnswerReport, type Report, writeReports } from './reports.ts'
 import * as store from './store-incoming.ts'
 
-/** The meaning of a status, of one payment or of all. */
-const meanings: Readonly<Record<string, store.RecallAnswered['status']>> = {
+/** The meaning of the status of one payment or of the whole case. */
+const meanings: Readonly<Record<string, store.RecallAnswerChange['status']>> = {
   ACCR: 'Accepted',
   CNCL: 'Accepted',
   RJCR: 'Refused',
@@ -21,33 +21,33 @@ const meanings: Readonly<Record<string, store.RecallAnswered['status']>> = {
   INFO: 'Pending',
 }
 
-type Answered = {
+type RecallAnswerItem = {
   readonly ids: readonly string[]
-  readonly payment: store.Named
-  /** The whole case: all recalls of one of our files. */
+  readonly payment: store.PaymentReferences
+  /** Our files all of whose recalls are answered. */
   readonly fileIds: readonly string[]
-  readonly status: store.RecallAnswered['status']
+  readonly status: store.RecallAnswerChange['status']
   readonly code: string | null
   readonly details: string | null
 }
 
-const idIn = (text = ''): string | undefined => readInstructionId(text)?.id
-const idsIn = (text: string | undefined): readonly string[] => {
-  const id = idIn(text)
+const readId = (text = ''): string | undefined => readInstructionId(text)?.id
+const readIds = (text: string | undefined): readonly string[] => {
+  const id = readId(text)
   return id === undefined ? [] : [id]
 }
 
 /**
- * Each named payment. Without one, or for a whole batch, the answer is about all recalls of the case, which is a file
- * of ours.
+ * Reads the answer about each named payment. Without a named payment, the answer is about the whole case: all recalls of
+ * one of our files.
  */
-function answersOf({
+function readAnswers({
   caseId,
   confirmation,
   groupStatus,
   reasons: ofAll,
   transfers,
-}: RecallAnswer): readonly Answered[] {
+}: RecallAnswer): readonly RecallAnswerItem[] {
   const named: readonly Partial<RecallAnswer['transfers'][number]>[] = transfers.length > 0 ? transfers : [{}]
   return named.flatMap(({ cancellationId, instructionId, endToEndId, status, reasons: own = [] }) => {
     const told = status ?? groupStatus ?? confirmation
@@ -57,25 +57,25 @@ function answersOf({
     const isWhole = cancellationId === undefined && instructionId === undefined && endToEndId === undefined
     return [
       {
-        ids: idsIn(cancellationId),
-        payment: { id: idIn(instructionId), endToEndId },
-        fileIds: isWhole ? idsIn(caseId?.slice(1)) : [],
+        ids: readIds(cancellationId),
+        payment: { id: readId(instructionId), endToEndId },
+        fileIds: isWhole ? readIds(caseId?.slice(1)) : [],
         status: meaning,
         code: reasons.flatMap(({ code, proprietary }) => code ?? proprietary ?? [])[0] ?? told ?? null,
-        details: bankTextOf(reasons.flatMap(({ texts }) => texts)),
+        details: joinBankTexts(reasons.flatMap(({ texts }) => texts)),
       },
     ]
   })
 }
 
 /**
- * The recall whose id is named. Otherwise the newest one of the named payment, or all of a file. If several payments
- * have the end-to-end id of a partner, none of their recalls.
+ * Finds the recalls that an answer is about: by their ids, or the newest recall of the named payment, or all of a file.
+ * If several payments have the end-to-end id, none of their recalls counts.
  */
-function answered(
-  { ids, payment, fileIds }: Answered,
+function findRecalls(
+  { ids, payment, fileIds }: RecallAnswerItem,
   rows: readonly store.RecallRow[],
-  sent: readonly store.Sent[],
+  sent: readonly store.SentPayment[],
 ): readonly store.RecallRow[] {
   const byId = rows.filter(({ id }) => ids.includes(id))
   if (byId.length > 0) return byId
@@ -87,11 +87,11 @@ function answered(
   return [...ofPayment, ...rows.filter(({ fileId }) => fileId !== null && fileIds.includes(fileId))]
 }
 
-/** Reports each answer that changes a request to settlement. */
+/** Stores answers, and reports to settlement each answer that changes a recall. */
 export async function writeAnswers(
   tx: Tx,
   connector: string,
-  answers: readonly store.RecallAnswered[],
+  answers: readonly store.RecallAnswerChange[],
   now: Date,
 ): Promise<void> {
   const byId = new Map(answers.map((answer) => [answer.id, answer]))
@@ -106,7 +106,7 @@ export async function writeAnswers(
       if (status === 'Pending') continue
       const accepted = status === 'Accepted'
       const answer = { accepted, reasonCode: accepted ? null : answerCode, bankText }
-      reports.push(recallAnswer(connector, recall, answer))
+      reports.push(recallAnswerReport(connector, recall, answer))
     }
   if (reports.length > 0) writeReports(tx, connector, reports, now)
 }
@@ -114,7 +114,7 @@ export async function writeAnswers(
 export function createRecallAnswers({ clock, rules, operatorId }: BankDeps) {
   return (lease: Lease, messageId: string, message: RecallAnswer): Promise<void> =>
     lease.transaction(async (tx) => {
-      const answers = answersOf(message)
+      const answers = readAnswers(message)
       const ids = answers.flatMap((one) => one.ids)
       const sent = await store.sentByReferences(
         tx,
@@ -124,11 +124,11 @@ export function createRecallAnswers({ clock, rules, operatorId }: BankDeps) {
       const instructionIds = sent.map(({ id }) => id)
       const fileIds = answers.flatMap((one) => one.fileIds)
       const rows = await store.recallsByIds(tx, rules.id, { ids, instructionIds, fileIds })
-      const changed = new Map<string, store.RecallAnswered>()
+      const changed = new Map<string, store.RecallAnswerChange>()
       let lost = answers.length === 0 ? 1 : 0
       for (const answer of answers) {
         const { status, code, details } = answer
-        const found = answered(answer, rows, sent)
+        const found = findRecalls(answer, rows, sent)
         if (found.length === 0) lost += 1
         for (const { partnerId, id } of found)
           changed.set(id, { partnerId, id, status, answerCode: code, answerDetails: details })
@@ -136,8 +136,8 @@ export function createRecallAnswers({ clock, rules, operatorId }: BankDeps) {
       const now = clock.now()
       await writeAnswers(tx, rules.id, [...changed.values()], now)
       if (lost === 0) return
-      const text = `The bank answers a recall that is not known: message ${message.messageId}, case ${message.caseId ?? 'without id'}.`
-      const report = oddity({ operatorId, connector: rules.id }, 'entry_unclear', text, ['recall', messageId])
+      const text = `The bank answers an unknown recall: message ${message.messageId}, case ${message.caseId ?? 'without id'}.`
+      const report = oddityReport({ operatorId, connector: rules.id }, 'entry_unclear', text, ['recall', messageId])
       writeReports(tx, rules.id, [report], now)
     })
 }

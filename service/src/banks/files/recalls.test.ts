@@ -30,7 +30,7 @@ import { instructionIdOf } from '../../payouts/index.ts'
 import type { RecallKind } from './ids.ts'
 import { createRequestRecall } from './recalls.ts'
 
-suite('by file', () => {
+suite('recalls by file', () => {
   let folders: Folders
   let service: Service
   let partner: TestPartner
@@ -59,7 +59,7 @@ suite('by file', () => {
   }
   type Bank = ReturnType<typeof open>
 
-  /** A payout that the bank has booked. */
+  /** Creates a payout that the bank has booked. */
   async function settled({ settlement, work, take }: Bank, minor = 10_00n) {
     const { payout } = await pay(service, partner, amountText(minor, 'EUR'))
     await submitDuePayouts(settlement)
@@ -91,13 +91,13 @@ suite('by file', () => {
     reportXml([entryOf(minor, { details: [{ references: { endToEndId }, returned: { code: 'FOCR', texts: [] } }] })])
 
   for (const kind of ['camt.055', 'camt.056'] as const)
-    test(`a recall by ${kind} is sent when its file is at the bank, once; the answer and the money end it`, async () => {
+    test(`a recall by ${kind} is Sent once its file is at the bank; the answer and the money end it`, async () => {
       const bank = open(kind)
       const payout = await settled(bank)
       const { id } = await request(payout.id)
       assert.equal(await bank.send(), 1)
       assert.equal((await recallOf(payout.id))?.status, 'Requested')
-      // Asked again while the request waits for its file.
+      // Repeated while the request waits for its file.
       assert.equal(await bank.send(), 1)
       await bank.work()
       assert.equal(await bank.send(), 1)
@@ -119,13 +119,13 @@ suite('by file', () => {
       assert.deepEqual(await casesOf(service), [])
     })
 
-  test('a refusal leaves the way open for another reason, which is another request', async () => {
+  test('after a refusal a recall for another reason is a new request', async () => {
     const bank = open()
     const payout = await settled(bank)
     const first = await request(payout.id, 'DUPL')
     await bank.send()
     await bank.work()
-    // The answer comes before the worker has asked whether the file is at the bank.
+    // The answer arrives before the worker has looked for the file at the bank.
     await bank.take(answerXml(first.id, 'RJCR', 'NOAS', 'Le bénéficiaire', '\u202ene répond pas'))
     const refused = await recallOf(payout.id)
     const words = 'Le bénéficiaire ne répond pas'
@@ -138,7 +138,7 @@ suite('by file', () => {
     await bank.work()
     await bank.send()
     assert.equal((await recallFiles()).length, 2)
-    // A late agreement to the first one is not the answer to the second one.
+    // A late acceptance of the first request does not answer the second one.
     await bank.take(answerXml(first.id, 'ACCR'))
     const statuses = (await service.recalls.list(partner.partnerId, payout.id)).map(({ id, status }) => [id, status])
     assert.deepEqual(statuses, [
@@ -154,7 +154,7 @@ suite('by file', () => {
     )
   })
 
-  test('a request of the operator and one of the partner are one at the bank, whose answer is that of both', async () => {
+  test('recalls of operator and partner for one payment are one request with one answer', async () => {
     for (const operatorFirst of [true, false]) {
       const bank = open()
       const payout = await settled(bank)
@@ -166,7 +166,7 @@ suite('by file', () => {
       const sent = bank.send()
       if (!operatorFirst) {
         await sent
-        await assert.rejects(byOperator(), { detail: 'The payment has a recall.' })
+        await assert.rejects(byOperator(), { detail: 'The payment already has a recall. Wait for its answer.' })
       }
       await sent
       await bank.work()
@@ -181,7 +181,7 @@ suite('by file', () => {
     }
   })
 
-  test('both at the same time: one request at the bank', async () => {
+  test('two simultaneous recalls: one request at the bank', async () => {
     const bank = open()
     for (let round = 0; round < 8; round += 1) {
       const payout = await settled(bank)
@@ -205,7 +205,7 @@ suite('by file', () => {
   })
 
   for (const kind of ['camt.055', 'camt.056'] as const)
-    test(`a payment that the bank has not, and a file of ${kind} that it refuses, end the recall as refused`, async () => {
+    test(`a recall of an unknown payment, and a refused file of ${kind}, end as refused`, async () => {
       const bank = open(kind)
       const known = await settled(bank)
       await request(known.id)
@@ -228,7 +228,7 @@ suite('by file', () => {
       )
     })
 
-  test('a closed balance takes no money of a recall: it waits in suspense with a case', async () => {
+  test('recalled money for a closed balance waits in suspense with a case', async () => {
     const bank = open()
     const payout = await settled(bank, 100_00n)
     const { id } = await request(payout.id)
@@ -249,7 +249,7 @@ suite('by file', () => {
   })
 })
 
-suite('by letter, at a bank that takes no files of recalls', () => {
+suite('recalls by letter, at a bank without recall files', () => {
   let folders: Folders
   let service: Service
   let partner: TestPartner
@@ -297,7 +297,7 @@ suite('by letter, at a bank that takes no files of recalls', () => {
     return { connector, settlement, work, take, send, heard }
   }
 
-  /** A payout that the bank has booked and its partner recalls. */
+  /** Creates a booked payout that its partner recalls. */
   async function recalled() {
     const { payout } = await pay(service, partner, '10.00')
     await submitDuePayouts(bank.settlement)
@@ -314,11 +314,11 @@ suite('by letter, at a bank that takes no files of recalls', () => {
   }
   const recallOf = async (payoutId: string) => (await service.recalls.list(partner.partnerId, payoutId))[0]
 
-  test('a recall opens one case and no file, waits for the letter, and is sent when people say so', async () => {
+  test('a recall by letter opens one case and no file, and is sent once an operator reports the letter', async () => {
     const { payout, key } = await recalled()
     const [opened, ...others] = await casesOf(service)
     assert.deepEqual([opened?.kind, others], ['recall_letter', []])
-    assert.match(opened?.details ?? '', /FRAD, of the payment/)
+    assert.match(opened?.details ?? '', /A recall of the payment .* \(FRAD\)/)
     await bank.work()
     await bank.heard()
     assert.equal((await casesOf(service)).length, 1)
@@ -330,7 +330,7 @@ suite('by letter, at a bank that takes no files of recalls', () => {
     const answered = { ...key, accepted: true, code: null }
     await assert.rejects(
       service.db.transaction((tx) => service.isoBanks.letterAnswered(tx, answered)),
-      /The recall is Queued. Only a recall by letter/,
+      /The recall is Queued. Only an answer to a sent letter/,
     )
     const sent = await Promise.allSettled(
       [1, 2].map(() => service.db.transaction((tx) => service.isoBanks.letterSent(tx, key))),
@@ -357,7 +357,7 @@ suite('by letter, at a bank that takes no files of recalls', () => {
       assert.equal((await balanceOf(service, partner.partnerId)).posted, before + 10_00n)
     })
 
-  test('the letter has what the bank needs, is the same at each reading, and is refused without a recall', async () => {
+  test('the letter is complete, the same each time, and refused without a recall', async () => {
     const { payout, key } = await recalled()
     const bytes = async () => Buffer.concat(await Array.fromAsync(await service.isoBanks.recallLetter(key)))
     const [first, second] = [await bytes(), await bytes()]

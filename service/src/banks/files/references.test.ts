@@ -49,7 +49,7 @@ suite('end-to-end ids of partners', () => {
 
   const hex = (id: string) => id.replaceAll('-', '')
 
-  /** Payouts of a partner's file that are in a file of ours at the bank, as that file has them. */
+  /** Sends payouts to the bank in a file, and returns them as the file states them. */
   async function sent(...payments: readonly FilePayment[]) {
     const { connector, steps, work } = openBank(service, folders)
     const settlement = { ...service.settlement, connectors: [connector] }
@@ -104,7 +104,7 @@ suite('end-to-end ids of partners', () => {
     entryOf(minor, { details: [{ references, returned: { code: 'AC04', texts: [] } }] })
   const rent = { minor: 10_00n, endToEndId: 'RENT-11' }
 
-  test('the id of the file is that of the message to the bank, of the transaction and of the payout; ours is the InstrId', async () => {
+  test('a file has the EndToEndId of the payout and an InstrId of the service', async () => {
     const { transfers, payouts } = await sent(rent, rent, { minor: 11_00n, endToEndId: 'NOTPROVIDED' })
     const own = payouts.map((payout) => payout.hex)
     assert.equal(new Set(own).size, 3)
@@ -131,7 +131,7 @@ suite('end-to-end ids of partners', () => {
       )
   })
 
-  test('a bank that names the InstrId settles, rejects and returns the one payment, whatever shares its end-to-end id', async () => {
+  test('a bank that names the InstrId settles, rejects and returns that payment, even with a shared end-to-end id', async () => {
     const both = await sent(rent, rent, rent)
     const { payouts, take, messageId, batchId } = both
     const [first, second, third] = payouts.map((payout) => ({ instructionId: payout.hex, endToEndId: 'RENT-11' }))
@@ -147,7 +147,7 @@ suite('end-to-end ids of partners', () => {
     assert.equal((await balanceOf(service, partner.partnerId)).posted, 990_00n)
   })
 
-  test('an announced debit and the debits of its statement are told apart by their InstrIds', async () => {
+  test('announced debits and debits of a statement are matched by their InstrIds', async () => {
     const both = await sent(rent, rent)
     const [first, second] = both.payouts.map((payout) => ({ instructionId: payout.hex, endToEndId: 'RENT-11' }))
     assert.ok(first && second)
@@ -158,7 +158,7 @@ suite('end-to-end ids of partners', () => {
     assert.deepEqual(await kindsOfCases(), [])
   })
 
-  test('an end-to-end id that several payments share is a case, and names them; amount and account may tell one', async () => {
+  test('a shared end-to-end id opens a case that names its payments, unless amount and account identify one', async () => {
     const both = await sent(rent, rent, { minor: 12_00n, endToEndId: 'RENT-11' })
     await both.take(reportXml([debit(10_00n, { endToEndId: 'RENT-11' })]))
     assert.deepEqual(await statusesOf(both), ['Processing', 'Processing', 'Processing'])
@@ -174,7 +174,7 @@ suite('end-to-end ids of partners', () => {
     assert.deepEqual(await kindsOfCases(), ['unknown_debit', 'unknown_debit', 'unknown_payment'])
   })
 
-  test('an answer of the bank with a shared end-to-end id alone fails no payment', async () => {
+  test('an answer with only a shared end-to-end id does not fail payments', async () => {
     const both = await sent(rent, rent)
     const rejected = { endToEndId: 'RENT-11', status: 'RJCT', reasons: [{ code: 'AC04', texts: [] }] }
     const { messageId, batchId } = both
@@ -183,7 +183,7 @@ suite('end-to-end ids of partners', () => {
     assert.equal((await kindsOfCases()).length, 1)
   })
 
-  test('the id of another payment names neither of the two', async () => {
+  test('an end-to-end id that is the id of another payment matches neither payment', async () => {
     const [other] = (await sent({ minor: 10_00n, endToEndId: 'NOTPROVIDED' })).payouts
     const endToEndId = present(other?.hex, 'a payout was sent')
     const copy = await sent({ minor: 10_00n, endToEndId })
@@ -193,7 +193,7 @@ suite('end-to-end ids of partners', () => {
     assert.deepEqual(await kindsOfCases(), ['unknown_debit'])
   })
 
-  test('a payer who writes the id of a partner returns nothing: anyone may know it', async () => {
+  test('an incoming payment with the id of a payout is not a return: anyone may know the id', async () => {
     const one = await sent(rent)
     await one.take(reportXml([debit(10_00n, { endToEndId: 'RENT-11' })]))
     assert.deepEqual(await statusesOf(one), ['Completed'])
@@ -204,7 +204,7 @@ suite('end-to-end ids of partners', () => {
     assert.deepEqual(await statusesOf(one), ['Completed'])
   })
 
-  test('an answer to a recall that names a shared id alone ends none; one that names one recall ends it', async () => {
+  test('an answer with only a shared id does not end recalls; one that names a recall ends it', async () => {
     const both = await sent(rent, rent, { minor: 12_00n, endToEndId: 'INV-7' })
     const booked = both.payouts.map(({ hex: instructionId }, at) =>
       debit(at === 2 ? 12_00n : 10_00n, { instructionId }),
@@ -248,7 +248,7 @@ suite('creditor references', async () => {
     return { partner, iban: ibans[0].iban, posted: async () => (await balanceOf(service, partner.partnerId)).posted }
   }
 
-  test('of 600 payments in a file each pays the deposit that it names, and none that of another partner', async () => {
+  test('each of 600 payments in a file pays the deposit that it names, never one of another partner', async () => {
     const random = createRandom(600)
     const [owner, stranger] = [await ownerOf(), await ownerOf()]
     const awaited = async ({ partner }: typeof owner) => {
@@ -282,7 +282,7 @@ suite('creditor references', async () => {
         ...(information === undefined ? {} : { information }),
       })
     })
-    // The reference of another partner, and a booking whose text names one deposit for two payments of which none does.
+    // The reference of another partner, and a booking with two payments whose own texts do not name the deposit of its text.
     const paidWithForeign = entryOf(700n, {
       details: [{ creditorAccount: { iban: owner.iban }, remittance: { unstructured: [foreign.creditorReference] } }],
     })
@@ -307,7 +307,7 @@ suite('creditor references', async () => {
   const skip =
     samplesFolder === undefined || !existsSync(sample) ? 'SAMPLES_DIR does not name the reported files' : false
 
-  test('the reported file pays each waiting session, wherever the reference stands in it', { skip }, async () => {
+  test('the reported file pays each waiting session, wherever its reference is written', { skip }, async () => {
     const { partner, iban } = await ownerOf()
     const opened: Opened[] = []
     for (let euros = 10; euros <= 17; euros += 1)

@@ -1,10 +1,9 @@
-/** Reports to settlement, as rows. The id of a report is derived from its content, so that a repetition adds none. */
+/** Writes reports to settlement as rows. Derived ids make repeated reports equal, so that each is stored once. */
 import type { ErrorKey } from '@partner-payments/wire'
-import type { NamedReferences, PayeeResult } from '../../iso20022/index.ts'
+import type { ReferenceCandidates, PayeeResult } from '../../iso20022/index.ts'
 import { derivedTimeId, nilId } from '../../kernel/index.ts'
-import type { Tx } from '../../postgres/index.ts'
-import type { Credit, Debit, InstructionKey, Money, Oddity } from '../../rails/index.ts'
-import { byShard } from './deps.ts'
+import { byShard, type Tx } from '../../postgres/index.ts'
+import type { Credit, Debit, InstructionKey, Money, BankOddity } from '../../rails/index.ts'
 import { insertNotifications, type NewNotification } from './store-books.ts'
 
 type Failure = {
@@ -13,8 +12,7 @@ type Failure = {
   readonly reasonCode: string | null
   readonly bankText?: string | null
 }
-/** Each maker says whether the texts of the bank may choose the owner of the money. */
-type CreditFacts = Credit & { readonly creditorReferences: NamedReferences }
+type CreditFacts = Credit & { readonly creditorReferences: ReferenceCandidates }
 export type Report = {
   readonly partnerId: string
   readonly id: string
@@ -40,39 +38,39 @@ export type Report = {
         readonly bankText: string | null
       }
     }
-  | { readonly kind: 'oddity'; readonly facts: { readonly what: Oddity; readonly details: string } }
+  | { readonly kind: 'oddity'; readonly facts: { readonly what: BankOddity; readonly details: string } }
 )
 
-const exact = (_key: string, value: unknown): unknown => (typeof value === 'bigint' ? value.toString() : value)
+const bigintToText = (_key: string, value: unknown): unknown => (typeof value === 'bigint' ? value.toString() : value)
 
 export function writeReports(tx: Tx, connector: string, reports: readonly Report[], now: Date): void {
   const rows = reports.map(({ facts, entryId = null, ...report }): NewNotification => ({
     ...report,
     connector,
-    payload: JSON.stringify(facts, exact),
+    payload: JSON.stringify(facts, bigintToText),
     entryId,
     dueAt: now,
   }))
   for (const group of byShard(tx, rows)) insertNotifications(tx, group)
 }
 
-/** Sorts before all others of its time, because the settlement of a payment comes before its return. */
-export const settledId = (connector: string, { partnerId, id }: InstructionKey): string =>
+/** The id of a settlement report. It sorts first, because the settlement of a payment precedes its return. */
+export const settledReportId = (connector: string, { partnerId, id }: InstructionKey): string =>
   derivedTimeId(nilId, 'settled', connector, partnerId, id)
 
-export const rejectedId = (connector: string, { partnerId, id }: InstructionKey, attempt: number): string =>
+export const rejectedReportId = (connector: string, { partnerId, id }: InstructionKey, attempt: number): string =>
   derivedTimeId(nilId, 'rejected', connector, partnerId, id, String(attempt))
 
-/** A bank may check a payee again, with another result. */
-export const payeeCheckedId = (
+/** The id of a payee check's report. A bank may check a payee again with another result. */
+export const payeeCheckReportId = (
   connector: string,
   { partnerId, id }: InstructionKey,
   attempt: number,
   payee: PayeeResult,
 ): string => derivedTimeId(nilId, 'payee', connector, partnerId, id, String(attempt), payee)
 
-/** A bank may change its answer: each one is reported once. */
-export function recallAnswer(
+/** Reports the answer to a recall. A bank may change its answer; each one is reported once. */
+export function recallAnswerReport(
   connector: string,
   { partnerId, id: subjectId, instructionId }: InstructionKey & { readonly instructionId: string },
   answer: { readonly accepted: boolean; readonly reasonCode: string | null; readonly bankText: string | null },
@@ -82,12 +80,10 @@ export function recallAnswer(
   return { partnerId, id, subjectId, kind: 'recall.answered', facts: { instructionId, ...answer } }
 }
 
-/**
- * `names`: the parts of the oddity. Equal parts are the same case. `subjectId`: the id of its subject, if there is one.
- */
-export function oddity(
+/** Reports an oddity. Oddities with equal `names` share a case. */
+export function oddityReport(
   { operatorId, connector }: { readonly operatorId: string; readonly connector: string },
-  what: Oddity,
+  what: BankOddity,
   details: string,
   names: readonly string[],
   subjectId?: string,

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { usualProfile } from '../../iso20022/index.ts'
 import type { BankRules } from './deps.ts'
 import { chooseScheme, isRefused } from './schemes.ts'
-import { assign, makeRoom, type Pair } from './evidence.ts'
+import { assignEntries, reassignEntries, type MatchPair } from './evidence.ts'
 import type { ForecastPayment } from '../../rails/index.ts'
 import { forecastOf } from './banks.ts'
 
@@ -37,7 +37,7 @@ suite('schemes', () => {
 
   const asCreditTransfer = (reason: string | null) => ({ requested: 'Instant', applied: 'CreditTransfer', reason })
 
-  test('a payment goes as it is preferred, where its bank and its amount allow it', () => {
+  test('a payment uses the preferred scheme where bank and amount allow it', () => {
     assert.deepEqual(choose(), { requested: 'Instant', applied: 'Instant', reason: null })
     assert.deepEqual(choose({ creditorBic: 'COBADEFFXXX' }), { requested: 'Instant', applied: 'Instant', reason: null })
     assert.deepEqual(choose({}, { preferred: 'CreditTransfer' }), {
@@ -47,7 +47,7 @@ suite('schemes', () => {
     })
   })
 
-  test('a payment that cannot go as an instant one says why it goes as a credit transfer', () => {
+  test('a payment that cannot be instant states why it is a credit transfer', () => {
     const tooMuch = 'the amount is above the limit of instant payments'
     assert.deepEqual(choose({ amount: 100_000_00n }), { requested: 'Instant', applied: 'Instant', reason: null })
     assert.deepEqual(choose({ amount: 100_000_01n }), asCreditTransfer(tooMuch))
@@ -68,7 +68,7 @@ suite('schemes', () => {
     )
   })
 
-  test('a payment that no credit transfer reaches goes as an instant one', () => {
+  test('a payment to a bank without credit transfers is instant', () => {
     assert.deepEqual(
       choose(
         { creditorBic: 'COBADEFF' },
@@ -78,7 +78,7 @@ suite('schemes', () => {
     )
   })
 
-  test('a bank that is not named is reached where the configuration says so', () => {
+  test('an unnamed bank is reachable if the configuration says so', () => {
     assert.deepEqual(choose({ creditorBic: null }), { requested: 'Instant', applied: 'Instant', reason: null })
   })
 
@@ -109,7 +109,7 @@ suite('schemes', () => {
       assert.match(refusal.details, /^[A-Z].+\.$/)
     })
 
-  test('euro outside SEPA goes as a credit transfer with a BIC, whatever the lists of SEPA say', () => {
+  test('euro outside SEPA is a credit transfer with a BIC, whatever the SEPA lists contain', () => {
     const creditorAccount = 'SA0380000000608010167519'
     const outside = 'the account is outside SEPA'
     assert.deepEqual(choose({ creditorAccount, creditorBic: 'RJHISARI' }), asCreditTransfer(outside))
@@ -127,7 +127,7 @@ suite('schemes', () => {
 })
 
 /** Reads pairs in the form `booking-entry verdict points`. */
-const pairsOf = (...texts: readonly string[]): readonly Pair<string, string>[] =>
+const pairsOf = (...texts: readonly string[]): readonly MatchPair<string, string>[] =>
   texts
     .map((text) => {
       const [, booking = '', row = '', verdict = '', points = ''] = /^(\w+)-(\w+) (\w+) (\d+)$/.exec(text) ?? []
@@ -135,15 +135,15 @@ const pairsOf = (...texts: readonly string[]): readonly Pair<string, string>[] =
     })
     .toSorted((a, b) => b.points - a.points)
 
-function run(pairs: readonly Pair<string, string>[]) {
+function run(pairs: readonly MatchPair<string, string>[]) {
   const payments = new Map<string, string>()
   const open = new Set(pairs.map(({ row }) => row))
-  assign(pairs, { payments, open }, ['strong', 'same'])
-  const doubts = makeRoom(pairs, { payments, open })
+  assignEntries(pairs, { payments, open }, ['strong', 'same'])
+  const doubts = reassignEntries(pairs, { payments, open })
   return { payments: Object.fromEntries([...payments].toSorted()), doubts: Object.fromEntries(doubts), open: [...open] }
 }
 
-test('a booking that says little leaves the entry that only another one fits', () => {
+test('a vague booking leaves the entry to the only other booking that fits it', () => {
   assert.deepEqual(run(pairsOf('little-A same 90', 'little-B same 90', 'text-A same 55')), {
     payments: { little: 'B', text: 'A' },
     doubts: {},
@@ -151,7 +151,7 @@ test('a booking that says little leaves the entry that only another one fits', (
   })
 })
 
-test('a booking that is perhaps an entry keeps it as a doubt, while the one that is the same moves', () => {
+test('a possible match keeps its entry in doubt, while a certain match moves', () => {
   assert.deepEqual(run(pairsOf('little-A same 90', 'little-B same 90', 'text-A maybe 45')), {
     payments: { little: 'B' },
     doubts: { text: 'A' },
@@ -159,23 +159,23 @@ test('a booking that is perhaps an entry keeps it as a doubt, while the one that
   })
 })
 
-test('bookings move in a chain', () => {
+test('bookings are reassigned along a chain', () => {
   const pairs = pairsOf('p-A same 90', 'p-B same 80', 'q-B same 85', 'q-C same 60', 'r-A same 55')
   assert.deepEqual(run(pairs).payments, { p: 'B', q: 'C', r: 'A' })
 })
 
-test('an entry that was left over because its booking was perhaps another one is a doubt of the next booking', () => {
+test('an entry left over by a doubtful match is a doubt of the next booking', () => {
   const { payments, doubts } = run(pairsOf('p-A same 90', 'p-B maybe 20', 'q-A same 55'))
   assert.deepEqual([payments, doubts], [{ p: 'A' }, { q: 'B' }])
 })
 
-test('a booking that a reference names does not move, and one without any entry is new', () => {
+test('a booking matched by reference does not move, and one without an entry is new', () => {
   const { payments, doubts } = run(pairsOf('p-A strong 200', 'p-B same 80', 'q-A same 55'))
   assert.deepEqual([payments, doubts], [{ p: 'A' }, {}])
   assert.deepEqual(run(pairsOf('p-A same 90', 'q-A same 55')).doubts, {})
 })
 
-test('of drawn pairs as many bookings get an entry as can, each entry once', () => {
+test('random pairs give as many bookings as possible an entry, each entry once', () => {
   const drawn = fc.array(fc.tuple(fc.nat(5), fc.nat(5), fc.nat(100)), { maxLength: 16 })
   fc.assert(
     fc.property(drawn, (list) => {
@@ -190,8 +190,8 @@ test('of drawn pairs as many bookings get an entry as can, each entry once', () 
   )
 })
 
-/** The largest number of bookings that get an entry, found by trying everything. */
-function mostOf(pairs: readonly Pair<string, string>[], taken: ReadonlySet<string>): number {
+/** Finds the largest number of bookings that can get an entry, by trying everything. */
+function mostOf(pairs: readonly MatchPair<string, string>[], taken: ReadonlySet<string>): number {
   const [booking] = pairs.map((pair) => pair.booking)
   if (booking === undefined) return 0
   const others = pairs.filter((pair) => pair.booking !== booking)
@@ -199,7 +199,7 @@ function mostOf(pairs: readonly Pair<string, string>[], taken: ReadonlySet<strin
   return Math.max(mostOf(others, taken), ...own.map(({ row }) => 1 + mostOf(others, new Set([...taken, row]))))
 }
 
-suite('the forecast says what the connector then does', () => {
+suite('the forecast agrees with the connector', () => {
   const account = {
     iban: 'DE02120300000000202051',
     bic: 'BYLADEM1001',
@@ -240,7 +240,7 @@ suite('the forecast says what the connector then does', () => {
   }
   const at = (time: string, more: Partial<BankRules> = {}) => forecastOf(payment, new Date(time), { ...rules, ...more })
 
-  test('before the cut-off a credit transfer goes on the same day, and arrives on the next bank day', () => {
+  test('before the cut-off a credit transfer is sent the same day and arrives the next bank day', () => {
     assert.deepEqual(at('2026-04-01T10:00:00Z'), {
       possible: true,
       method: 'SepaCreditTransfer',
@@ -251,8 +251,8 @@ suite('the forecast says what the connector then does', () => {
     })
   })
 
-  test('behind the cut-off before Easter it goes when the bank is open again', () => {
-    // Good Friday to Easter Monday, and a day on which only this bank is closed.
+  test('after the cut-off before Easter it is sent when the bank opens again', () => {
+    // Good Friday to Easter Monday, and a closed day of this bank alone.
     assert.deepEqual(at('2026-04-02T13:00:00Z'), {
       possible: true,
       method: 'SepaCreditTransfer',
@@ -263,7 +263,7 @@ suite('the forecast says what the connector then does', () => {
     })
   })
 
-  test('an instant payment goes at any time, on the day of the bank', () => {
+  test('an instant payment is sent at any time, dated by the calendar of the bank', () => {
     assert.deepEqual(at('2026-04-04T22:30:00Z', { preferred: 'Instant' }), {
       possible: true,
       method: 'SepaInstant',
@@ -274,12 +274,12 @@ suite('the forecast says what the connector then does', () => {
     })
   })
 
-  test('what no scheme reaches is not possible, with the reason of the connector', () => {
+  test('an unreachable payee is not possible, with the reason of the connector', () => {
     const none = at('2026-04-01T10:00:00Z', { reach: { Instant: 'none', CreditTransfer: 'none' } })
     assert.deepEqual([none.possible, !none.possible && none.errorKey], [false, 'InvalidAccountDetails'])
   })
 
-  test('euro outside SEPA is forecast by SWIFT, never as an instant payment, and promises no day', () => {
+  test('euro outside SEPA is forecast as SWIFT, never instant, without an arrival day', () => {
     const outside = { ...payment, creditorAccount: 'SA0380000000608010167519', creditorBic: 'RJHISARI' }
     const forecast = forecastOf(outside, new Date('2026-04-01T10:00:00Z'), { ...rules, preferred: 'Instant' })
     assert.ok(forecast.possible)

@@ -1,4 +1,4 @@
-/** Pure: the scheme of a payment, and whether it can be sent at all. */
+/** Chooses the scheme of a payment, or refuses the payment. Pure. */
 import type { ErrorKey } from '@partner-payments/wire'
 import type { PaymentKind } from '../../iso20022/index.ts'
 import {
@@ -17,43 +17,55 @@ import {
   readDomestic,
   type Requirement,
 } from '../../rails/index.ts'
-import type { BankRules, Reach, Scheme } from './deps.ts'
+import type { BankRules, BankReach, Scheme } from './deps.ts'
 
 export type SchemeChoice = {
   readonly requested: Scheme
   readonly applied: Scheme
-  /** The reason why it does not use the preferred scheme; null: it does. */
+  /** The reason why the payment does not use the preferred scheme; null if it does. */
   readonly reason: string | null
 }
 export type SchemeRefusal = { readonly errorKey: ErrorKey; readonly details: string; readonly reasonCode: string }
 
-type Place = Pick<Instruction, 'currency' | 'creditorAccount' | 'creditorBic'>
+type PaymentRoute = Pick<Instruction, 'currency' | 'creditorAccount' | 'creditorBic'>
 /** `remittance` is absent in a preview. */
-type Payment = Place & Pick<Instruction, 'amount' | 'creditorAddress'> & Partial<Pick<Instruction, 'remittance'>>
-type Rules = Pick<BankRules, 'accounts' | 'preferred' | 'instantMax' | 'reach' | 'unknownBankReachable' | 'profile'>
+type SchemePayment = PaymentRoute &
+  Pick<Instruction, 'amount' | 'creditorAddress'> &
+  Partial<Pick<Instruction, 'remittance'>>
+type SchemeRules = Pick<
+  BankRules,
+  'accounts' | 'preferred' | 'instantMax' | 'reach' | 'unknownBankReachable' | 'profile'
+>
 
 export const isRefused = (choice: SchemeChoice | SchemeRefusal): choice is SchemeRefusal => 'errorKey' in choice
 
-/** Reports whether a payment goes by SEPA. Every other one goes by SWIFT. */
-export const isSepa = ({ currency, creditorAccount: account, creditorBic: bic }: Place): boolean =>
+/** Reports whether a payment goes by SEPA. All others go by SWIFT. */
+export const isSepa = ({ currency, creditorAccount: account, creditorBic: bic }: PaymentRoute): boolean =>
   railOf(currency, { account, bic }) === 'Sepa'
 
-/** The kind of a payment in a profile. A bill to a QR-IBAN is one only where the profile has bills. */
-export function kindOf(
-  payment: Place & { readonly schemeApplied: Scheme },
-  { profile }: Pick<Rules, 'profile'>,
+/** Returns the kind of a payment in a profile. A payment to a QR-IBAN is a bill only if the profile has bills. */
+export function paymentKind(
+  payment: PaymentRoute & { readonly schemeApplied: Scheme },
+  { profile }: Pick<SchemeRules, 'profile'>,
 ): PaymentKind {
   if (isBill(payment, profile)) return 'QrBill'
   if (!isSepa(payment)) return 'Other'
   return payment.schemeApplied === 'Instant' ? 'Instant' : 'Sepa'
 }
 
-const isBill = ({ currency, creditorAccount }: Place, { kinds }: Rules['profile']): boolean =>
+const isBill = ({ currency, creditorAccount }: PaymentRoute, { kinds }: SchemeRules['profile']): boolean =>
   kinds.QrBill !== undefined && currency === 'EUR' && isQrIban(creditorAccount)
 
-/** `executionDay`: of a credit transfer, `YYYY-MM-DD`. The bank refuses by the requirements of that day. */
-export function chooseScheme(payment: Payment, rules: Rules, executionDay: string): SchemeChoice | SchemeRefusal {
-  const refusal = refusalOf(payment, rules)
+/**
+ * Chooses the scheme of a payment. `executionDay` is that of a credit transfer, `YYYY-MM-DD`: the bank applies the
+ * requirements of that day.
+ */
+export function chooseScheme(
+  payment: SchemePayment,
+  rules: SchemeRules,
+  executionDay: string,
+): SchemeChoice | SchemeRefusal {
+  const refusal = checkPayment(payment, rules)
   if (refusal !== undefined) return refusal
   const requested = rules.preferred
   const { profile } = rules
@@ -64,30 +76,31 @@ export function chooseScheme(payment: Payment, rules: Rules, executionDay: strin
       reason: requested === 'Instant' ? 'a QR-bill is a domestic payment' : null,
     }
   if (!isSepa(payment)) {
-    if (profile.kinds.Other === undefined) return unreached
-    const lacking = whatIsLacking(payment, profile, executionDay)
+    if (profile.kinds.Other === undefined) return bankUnreachable
+    const lacking = missingFields(payment, profile, executionDay)
     if (lacking.some(({ field }) => field === 'bic')) return bankUnknown
     if (lacking.length > 0) return addressMissing(lacking)
   }
-  // The lists of reach are those of the schemes of SEPA. Other currencies have been configured by them as well.
+  // `reach` lists banks of the SEPA schemes. Installations also use it for other currencies than EUR.
   if (payment.currency === 'EUR' && !isSepa(payment))
     return {
-      ...{ requested, applied: 'CreditTransfer' },
+      requested,
+      applied: 'CreditTransfer',
       reason: requested === 'Instant' ? 'the account is outside SEPA' : null,
     }
-  const notInstant = whyNotInstant(payment, rules)
-  const notTransfer = whyNotReached('CreditTransfer', payment, rules)
+  const notInstant = instantObstacle(payment, rules)
+  const notTransfer = reachObstacle('CreditTransfer', payment, rules)
   if (requested === 'Instant' && notInstant === null) return { requested, applied: 'Instant', reason: null }
   if (notTransfer === null)
     return { requested, applied: 'CreditTransfer', reason: requested === 'Instant' ? notInstant : null }
   if (notInstant === null) return { requested, applied: 'Instant', reason: notTransfer }
-  return payment.creditorBic === null ? bankUnknown : unreached
+  return payment.creditorBic === null ? bankUnknown : bankUnreachable
 }
 
-/** The required fields that a payment by SWIFT lacks on its execution day. */
-function whatIsLacking(
-  { currency, creditorAccount: account, creditorBic: bic, creditorAddress }: Payment,
-  { id }: Rules['profile'],
+/** Lists the required fields that a payment by SWIFT lacks on its execution day. */
+function missingFields(
+  { currency, creditorAccount: account, creditorBic: bic, creditorAddress }: SchemePayment,
+  { id }: SchemeRules['profile'],
   day: string,
 ): readonly Requirement[] {
   const domestic = readDomestic(account)
@@ -97,19 +110,19 @@ function whatIsLacking(
   )
 }
 
-/** The money never leaves: a file with the payment would be refused by the bank (BE04). */
+/** Refuses the payment before it is in a file, because the bank would refuse the file (BE04). */
 const addressMissing = (lacking: readonly Requirement[]): SchemeRefusal => ({
   errorKey: 'InvalidAccountDetails',
   details: `The beneficiary lacks ${lackingText(lacking)}. Update it, and pay again.`,
   reasonCode: 'BE04',
 })
 
-const unreached: SchemeRefusal = {
+const bankUnreachable: SchemeRefusal = {
   errorKey: 'BankRejection',
   details: 'No payment scheme reaches the bank of the recipient.',
   reasonCode: 'CNOR',
 }
-/** Codes of the Swiss banks: a required element is missing, or one is not admitted. */
+/** Codes of the Swiss banks: a required element is missing, or an element is not allowed. */
 const qrRefusals = { missing: 'CH21', misplaced: 'CH17' } as const
 
 const bankUnknown: SchemeRefusal = {
@@ -118,9 +131,9 @@ const bankUnknown: SchemeRefusal = {
   reasonCode: 'RC07',
 }
 
-function refusalOf(
-  { currency, creditorAccount, creditorBic, remittance }: Payment,
-  { accounts }: Rules,
+function checkPayment(
+  { currency, creditorAccount, creditorBic, remittance }: SchemePayment,
+  { accounts }: SchemeRules,
 ): SchemeRefusal | undefined {
   if (!accounts.some((account) => account.currency === currency))
     return {
@@ -147,12 +160,12 @@ function refusalOf(
   )
 }
 
-function whyNotInstant(payment: Payment, rules: Rules): string | null {
+function instantObstacle(payment: SchemePayment, rules: SchemeRules): string | null {
   if (payment.currency !== 'EUR') return 'instant payments are in EUR'
-  if (rules.profile.kinds.Instant === undefined) return "the bank's files carry no instant payments"
+  if (rules.profile.kinds.Instant === undefined) return "the bank's files do not support instant payments"
   if (rules.instantMax !== null && payment.amount > rules.instantMax)
     return 'the amount is above the limit of instant payments'
-  return whyNotReached('Instant', payment, rules)
+  return reachObstacle('Instant', payment, rules)
 }
 
 const schemeWords = { Instant: 'instant payments', CreditTransfer: 'credit transfers' } as const satisfies Record<
@@ -160,12 +173,12 @@ const schemeWords = { Instant: 'instant payments', CreditTransfer: 'credit trans
   string
 >
 
-export function whyNotReached(
+export function reachObstacle(
   scheme: Scheme,
-  { creditorBic }: Pick<Payment, 'creditorBic'>,
-  { reach, unknownBankReachable }: Pick<Rules, 'reach' | 'unknownBankReachable'>,
+  { creditorBic }: Pick<SchemePayment, 'creditorBic'>,
+  { reach, unknownBankReachable }: Pick<SchemeRules, 'reach' | 'unknownBankReachable'>,
 ): string | null {
-  const within: Reach = reach[scheme]
+  const within: BankReach = reach[scheme]
   if (within === 'all') return null
   if (within === 'none') return `${schemeWords[scheme]} are not offered`
   if (creditorBic === null) return unknownBankReachable ? null : 'the bank of the recipient is not known'

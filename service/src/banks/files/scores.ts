@@ -1,27 +1,24 @@
-/** Pure: how certain it is that a booking is a payment of ours. */
+/** Scores how certainly a booking is one of our payments. Pure. */
 import { amountText, type Currency, dayMs, type Minor } from '../../kernel/index.ts'
 import { absolute } from './accounts.ts'
 import { readInstructionId } from './ids.ts'
-import type { Sent } from './store-incoming.ts'
+import type { SentPayment } from './store-incoming.ts'
 import type { Unit } from './units.ts'
 
-/** The score from which a booking is matched automatically. Mere similarity stays below it. */
-export const sureFrom = 75
+/** The least score of an automatic match. Similarity alone scores less. */
+export const automaticScoreMin = 75
 
-/** A reference that names one payment. */
 const byInstruction = 100
 const byEndToEnd = 95
-/** The money differs: settlement opens a case. */
+/** The amount differs, so that settlement opens a case. */
 const byEndToEndAlone = 80
-const alike = { amount: 40, account: 20, name: 10, date: 4 } as const
+const similarityScores = { amount: 40, account: 20, name: 10, date: 4 } as const
 const daysBetweenMax = 5
 
-export type Scored = { readonly sent: Sent; readonly score: number; readonly agreed: readonly string[] }
+export type ScoredPayment = { readonly sent: SentPayment; readonly score: number; readonly agreed: readonly string[] }
 
-/**
- * The score of a debit or a return against an instruction by its references; undefined: they name another one, or none.
- */
-function scoreByReference(unit: Unit, sent: Sent): Scored | undefined {
+/** Scores a debit or return against a payment by its references; undefined if they do not name this payment. */
+function scoreByReference(unit: Unit, sent: SentPayment): ScoredPayment | undefined {
   if (sent.currency !== unit.account.currency) return undefined
   const isAmount = sent.amount === absolute(unit.amount)
   const amount = isAmount ? ['amount'] : []
@@ -34,12 +31,12 @@ function scoreByReference(unit: Unit, sent: Sent): Scored | undefined {
 }
 
 /**
- * The payment that the references name. The InstrId is ours and names one. Several payments may have the end-to-end id
- * of a partner: then amount and account must be those of exactly one. Otherwise undefined, and a person decides.
+ * Finds the payment that the references name. Our InstrId names exactly one. If several payments have the partner's
+ * end-to-end id, amount and account must match exactly one. Otherwise undefined, and a person decides.
  */
-export function surest(unit: Unit, named: readonly Sent[]): Scored | undefined {
+export function findNamedPayment(unit: Unit, named: readonly SentPayment[]): ScoredPayment | undefined {
   const scores = named.flatMap((sent) => scoreByReference(unit, sent) ?? [])
-  const [first, ...others] = scores.toSorted(surestFirst)
+  const [first, ...others] = scores.toSorted(compareScores)
   if (first === undefined || first.score === byInstruction || others.length === 0) return first
   const { account } = unit.counterparty
   const fitting = scores.filter(
@@ -48,32 +45,32 @@ export function surest(unit: Unit, named: readonly Sent[]): Scored | undefined {
   return fitting.length === 1 ? fitting[0] : undefined
 }
 
-/** The score of a debit without references against an instruction: for the person who decides. */
-export function scoreByLooks(unit: Unit, sent: Sent): Scored | undefined {
+/** Scores a debit without references against a payment, for the person who decides. */
+export function scoreBySimilarity(unit: Unit, sent: SentPayment): ScoredPayment | undefined {
   if (sent.currency !== unit.account.currency || sent.amount !== absolute(unit.amount)) return undefined
   const { account, name } = unit.counterparty
-  const agreed: (keyof typeof alike)[] = ['amount']
+  const agreed: (keyof typeof similarityScores)[] = ['amount']
   if (account !== null && account === sent.creditorAccount) agreed.push('account')
-  if (name !== null && plain(name) === plain(sent.creditorName)) agreed.push('name')
+  if (name !== null && plainName(name) === plainName(sent.creditorName)) agreed.push('name')
   if (Math.abs(Date.parse(unit.bookedOn) - sent.createdAt.getTime()) <= daysBetweenMax * dayMs) agreed.push('date')
-  return { sent, score: agreed.reduce((sum, what) => sum + alike[what], 0), agreed }
+  return { sent, score: agreed.reduce((sum, what) => sum + similarityScores[what], 0), agreed }
 }
 
-const plain = (name: string): string =>
+const plainName = (name: string): string =>
   name
     .normalize('NFD')
     .replace(/[^\p{Letter}\p{Number}]/gu, '')
     .toLowerCase()
 
-/** The surest first; of equal ones an unbooked one, then the oldest. */
-export const surestFirst = (a: Scored, b: Scored): number =>
+/** Sorts by score; among equal scores, unbooked payments first, then the oldest. */
+export const compareScores = (a: ScoredPayment, b: ScoredPayment): number =>
   b.score - a.score ||
   Number(a.sent.entryId !== null) - Number(b.sent.entryId !== null) ||
   a.sent.createdAt.getTime() - b.sent.createdAt.getTime()
 
-/** The text in the entry: what agreed, and what differed. */
-export const matchText = (agreed: readonly string[], differs: readonly string[] = []): string =>
+/** Formats what agreed and what differed, for the row of the entry. */
+export const formatMatch = (agreed: readonly string[], differs: readonly string[] = []): string =>
   JSON.stringify(differs.length === 0 ? { agreed } : { agreed, differs })
 
-export const amountDiffers = (told: Minor, asked: Minor, currency: Currency): readonly string[] =>
+export const amountDifference = (told: Minor, asked: Minor, currency: Currency): readonly string[] =>
   told === asked ? [] : [`amount: ${amountText(told, currency)} instead of ${amountText(asked, currency)}`]

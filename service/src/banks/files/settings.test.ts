@@ -1,4 +1,4 @@
-/** How a bank is configured, and what is refused, each by one line that names the field. */
+/** The configuration of banks. Each refusal is one line that names the field. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -45,7 +45,7 @@ const readOne = (change: object) => {
   return config
 }
 
-test('a bank is read from the text or from a file, with what is not given by default', () => {
+test('a bank is read from the text or a file, with defaults for absent fields', () => {
   const config = readOne({})
   assert.deepEqual(
     [config.id, config.preferred, config.instantMax, config.opensAt, config.cutOffAt, config.timeZone],
@@ -59,12 +59,12 @@ test('a bank is read from the text or from a file, with what is not given by def
   assert.deepEqual([read(undefined), read(' ')], [[], []])
 })
 
-test('several banks stand beside each other by their names', () => {
+test('several banks are configured by name', () => {
   const ids = readBanks(bank, { ...bank, name: 'second', archive: at('second') }).map(({ id }) => id)
   assert.deepEqual(ids, ['iso20022', 'iso20022-second'])
 })
 
-test('a reach is read from its file: BICs of eight characters', () => {
+test('reachable banks are read from a file of eight-character BICs', () => {
   const { reach } = readOne({ reach: { Instant: at('reach.txt') } })
   assert.deepEqual(reach, { Instant: new Set(['COBADEFF', 'DEUTDEFF']), CreditTransfer: 'all' })
 })
@@ -142,7 +142,7 @@ const refusals: Readonly<Record<string, readonly [change: object, reason: RegExp
   ],
   'a sealed key without its passphrase': [
     serverWith({ privateKeyFile: at('sealed-key') }),
-    /transport\.passphrase: the one by which/,
+    /transport\.passphrase: the passphrase of the encrypted private key/,
   ],
   'a port that is none': [serverWith({ port: 70_000 }), /transport\.port: a whole number/],
 }
@@ -154,12 +154,12 @@ suite('refused', () => {
         (error: Error) => reason.test(error.message) && !error.message.includes('\n'),
       ),
     )
-  test('a bank twice, one archive for two, no list, no JSON, no file', () => {
+  test('a repeated bank, a shared archive, a non-list, invalid JSON and a missing file are refused', () => {
     assert.throws(() => readBanks(bank, bank), /name each bank once: two are iso20022/)
     assert.throws(() => readBanks(bank, { ...bank, name: 'second' }), /an archive of its own/)
-    assert.throws(() => read('{}'), /file that can be read/)
+    assert.throws(() => read('{}'), /path of a readable file/)
     assert.throws(() => read('[{'), /must be JSON/)
-    assert.throws(() => read(at('none.json')), /file that can be read/)
+    assert.throws(() => read(at('none.json')), /path of a readable file/)
   })
 })
 
@@ -198,12 +198,12 @@ test('folders that cannot be used are refused at the start of a process that exc
     problem({ transport: { ...inFolder, fromBank: at('link') } }) ?? '',
     /fromBank is the same folder as transport\.toBank/,
   )
-  assert.match(problem({ archive: at('key') }) ?? '', /archive cannot be used: .* is no folder/)
+  assert.match(problem({ archive: at('key') }) ?? '', /archive cannot be used: .* is not a folder/)
   assert.match(problem({ archive: at('none/archive') }) ?? '', /archive cannot be used: ENOENT/)
 })
 
 suite('the profile of the files', () => {
-  test('is that of SEPA by default, and another one is chosen by its id', () => {
+  test('is SEPA by default, or chosen by id', () => {
     const { profile, chargeBearer, payeeCheck } = readOne({})
     assert.deepEqual([profile.id, chargeBearer, payeeCheck], ['epc-09', 'SHAR', undefined])
     const chosen = readOne({ profile: 'psa-09', payeeCheck: 'out', categoryPurpose: 'SUPP', chargeBearer: 'DEBT' })
@@ -225,7 +225,7 @@ suite('the profile of the files', () => {
       /\[0\]\.profile: a profile with instant payments, .* sps-09/,
     ],
     'lines of an address where it is structured': [{ profile: 'cfonb-09' }, /addresses without lines: .* cfonb-09/],
-    'a check of payees that the file cannot say': [{ payeeCheck: 'out' }, /\[0\]\.payeeCheck: no value: .* epc-09/],
+    'a check of payees that the file cannot say': [{ payeeCheck: 'out' }, /\[0\]\.payeeCheck: absent: .* epc-09/],
     'a check of payees that is none': [{ profile: 'psa-09', payeeCheck: 'maybe' }, /\[0\]\.payeeCheck: one of in, out/],
     'a purpose that is no code': [{ purpose: 'food' }, /\[0\]\.purpose: a code of four capital letters/],
   }

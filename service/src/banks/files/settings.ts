@@ -26,11 +26,19 @@ import {
   textOf,
   timeOfDay,
 } from '../../kernel/index.ts'
-import { isBic, isIban, isoConnectorId, numberings } from '../../rails/index.ts'
-import { type BankAccount, type BankRules, chargeBearers, payerDataModes, payers, type Reach, schemes } from './deps.ts'
+import { isBic, isIban, isoConnectorId, statementNumberings } from '../../rails/index.ts'
+import {
+  type BankAccount,
+  type BankRules,
+  chargeBearers,
+  payerDataModes,
+  payers,
+  type BankReach,
+  schemes,
+} from './deps.ts'
 import { readTransport, type TransportConfig } from './transport/settings.ts'
 
-/** A bank, and the transport of its files. */
+/** The rules of a bank and the transport of its files. */
 export type BankConfig = BankRules & { readonly transport: TransportConfig }
 
 const bankFields = [
@@ -84,26 +92,24 @@ const addressFields = [
 
 const nameForm = /^[a-z0-9][a-z0-9-]{0,39}$/
 const dayForm = /^\d{4}-\d\d-\d\d$/
-/**
- * The limit bounds the time of the transaction that makes a file; banks accept fewer than 100,000 payments in a file.
- */
+/** Limits the duration of the transaction that writes a file. Banks accept up to 100,000 payments in a file. */
 const paymentsPerFileMaxMax = 20_000
 const gigabyte = 1024 ** 3
 
-function accountOf(value: unknown, path: string): BankAccount {
+function readAccount(value: unknown, path: string): BankAccount {
   const fields = fieldsOf(value, path, ['iban', 'bic', 'currency', 'ownerName', 'ownerAddress'])
   const iban = textOf(fields, 'iban').replaceAll(' ', '')
   const bic = textOf(fields, 'bic')
   const currency = fields.given['currency'] ?? 'EUR'
-  if (!isIban(iban)) return refuseSettingField(fields, 'iban', 'an IBAN with right check digits')
+  if (!isIban(iban)) return refuseSettingField(fields, 'iban', 'an IBAN with valid check digits')
   if (!isBic(bic)) return refuseSettingField(fields, 'bic', 'a BIC of 8 or 11 capital letters and digits')
   if (typeof currency !== 'string' || !isCurrency(currency) || !isFiat(currency))
     return refuseSettingField(fields, 'currency', 'a currency of banks, such as EUR')
-  return { iban, bic, currency, ownerName: textOf(fields, 'ownerName', 70), ownerAddress: addressOf(fields) }
+  return { iban, bic, currency, ownerName: textOf(fields, 'ownerName', 70), ownerAddress: readAddress(fields) }
 }
 
-/** Structured, or hybrid: since 15 November 2026 banks accept no address without its town and country. */
-function addressOf(account: Fields): PostalAddress {
+/** Reads a structured or hybrid address. Since 15 November 2026 banks refuse addresses without town and country. */
+function readAddress(account: Fields): PostalAddress {
   const fields = nested(account, 'ownerAddress', addressFields)
   const country = textOf(fields, 'country', 2)
   if (!/^[A-Z]{2}$/.test(country))
@@ -113,7 +119,7 @@ function addressOf(account: Fields): PostalAddress {
       ? line
       : refuseSettingField(fields, 'lines', 'texts of at most 70 characters'),
   )
-  if (lines.length > 2) return refuseSettingField(fields, 'lines', 'at most two lines beside the town and the country')
+  if (lines.length > 2) return refuseSettingField(fields, 'lines', 'at most two lines in addition to town and country')
   const parts = addressFields
     .filter((key) => key !== 'lines' && key !== 'town' && key !== 'country')
     .flatMap((key) => {
@@ -128,22 +134,22 @@ function addressOf(account: Fields): PostalAddress {
   return lines.length === 0 ? address : { ...address, lines }
 }
 
-function accountsOf(fields: Fields): readonly BankAccount[] {
-  const accounts = listOf(fields, 'accounts').map(([value, path]) => accountOf(value, path))
+function readAccounts(fields: Fields): readonly BankAccount[] {
+  const accounts = listOf(fields, 'accounts').map(([value, path]) => readAccount(value, path))
   const paid = new Set<Currency>(accounts.map(({ currency }) => currency))
   if (accounts.length === 0) return refuseSettingField(fields, 'accounts', 'at least one account of yours at the bank')
   if (paid.size < accounts.length) return refuseSettingField(fields, 'accounts', 'one account for each currency')
   return accounts
 }
 
-function initiatorOf(fields: Fields): BankRules['initiator'] {
+function readInitiator(fields: Fields): BankRules['initiator'] {
   const initiator = nested(fields, 'initiator', ['name', 'id'])
   const id = optionalText(initiator, 'id', 35)
   return { name: textOf(initiator, 'name', 70), ...(id === undefined ? {} : { id }) }
 }
 
-/** Null: not given. */
-function minorOf(fields: Fields, key: string): Minor | null {
+/** Reads an amount in euros; null if it is absent. */
+function readEuros(fields: Fields, key: string): Minor | null {
   const value = fields.given[key]
   if (value === undefined) return null
   const { digits } = currencies.EUR
@@ -153,11 +159,8 @@ function minorOf(fields: Fields, key: string): Minor | null {
   return BigInt(whole + part.padEnd(digits, '0'))
 }
 
-/**
- * `all`, `none`, or the path of a file with one BIC per line; the text after it, and lines that begin with #, are for
- * people.
- */
-function reachOf(fields: Fields, key: string, missing: 'all' | 'none'): Reach {
+/** Reads `all`, `none`, or a file with one BIC per line. Text after the BIC, and lines that begin with #, are comments. */
+function readReach(fields: Fields, key: string, missing: 'all' | 'none'): BankReach {
   const value = fields.given[key] ?? missing
   if (value === 'all' || value === 'none') return value
   if (typeof value !== 'string')
@@ -174,7 +177,7 @@ function reachOf(fields: Fields, key: string, missing: 'all' | 'none'): Reach {
   return new Set(bics.map((bic) => bic.slice(0, 8)))
 }
 
-function calendarOf(fields: Fields) {
+function readCalendar(fields: Fields) {
   const timeZone = optionalText(fields, 'timeZone') ?? 'Europe/Berlin'
   if (!isTimeZone(timeZone))
     return refuseSettingField(fields, 'timeZone', 'the name of a time zone, such as Europe/Berlin')
@@ -197,7 +200,7 @@ function isTimeZone(name: string): boolean {
   }
 }
 
-const limitsOf = (fields: Fields) => ({
+const readLimits = (fields: Fields) => ({
   paymentsPerFileMax: integerOf(fields, 'paymentsPerFileMax', [1, paymentsPerFileMaxMax], 5_000),
   fileWindowMs: integerOf(fields, 'fileWindowMs', [0, dayMs], minuteMs),
   instantWindowMs: integerOf(fields, 'instantWindowMs', [0, minuteMs], 200),
@@ -208,8 +211,8 @@ const limitsOf = (fields: Fields) => ({
   pollMs: integerOf(fields, 'pollMs', [10, hourMs], 2 * secondMs),
 })
 
-/** ISO 20022 external code of a purpose. */
-function purposeOf(fields: Fields, key: 'categoryPurpose' | 'purpose'): { readonly [Key in typeof key]?: string } {
+/** Reads the external code of a purpose (ISO 20022). */
+function readPurpose(fields: Fields, key: 'categoryPurpose' | 'purpose'): { readonly [Key in typeof key]?: string } {
   const code = optionalText(fields, key, 4)
   if (code === undefined) return {}
   return /^[A-Z]{4}$/.test(code)
@@ -219,10 +222,10 @@ function purposeOf(fields: Fields, key: 'categoryPurpose' | 'purpose'): { readon
 
 const recallForms = ['camt.055', 'camt.056', 'letter'] as const
 
-function profileSettings(fields: Fields) {
+function readProfile(fields: Fields) {
   const profile = profileOf(choiceOf(fields, 'profile', profileIds, usualProfile.id)) ?? usualProfile
   if (fields.given['payeeCheck'] !== undefined && profile.payeeCheck === undefined)
-    return refuseSettingField(fields, 'payeeCheck', `no value: the files of the profile ${profile.id} cannot say it`)
+    return refuseSettingField(fields, 'payeeCheck', `absent: files of the profile ${profile.id} do not support it`)
   const payeeCheck = optionalText(fields, 'payeeCheck')
   return {
     profile,
@@ -230,29 +233,37 @@ function profileSettings(fields: Fields) {
     payer: choiceOf(fields, 'payer', payers, 'customer'),
     payerData: choiceOf(fields, 'payerData', payerDataModes, 'send'),
     recalls: choiceOf(fields, 'recalls', recallForms, 'camt.055'),
-    ...purposeOf(fields, 'categoryPurpose'),
-    ...purposeOf(fields, 'purpose'),
+    ...readPurpose(fields, 'categoryPurpose'),
+    ...readPurpose(fields, 'purpose'),
     ...(payeeCheck === undefined ? {} : { payeeCheck: choiceOf(fields, 'payeeCheck', ['in', 'out']) }),
   }
 }
 
-/** Refuses a bank that its profile does not carry: what the files cannot say would be found out by the first payment. */
+/** Refuses settings that the bank's profile does not support, before the first payment fails. */
 function checkProfile(fields: Fields, bank: BankConfig): BankConfig {
   const { id, kinds, debtorAddress } = bank.profile
   if (kinds.Other === undefined && bank.accounts.some(({ currency }) => currency !== 'EUR'))
-    return refuseSettingField(fields, 'accounts', `accounts in EUR only: the profile ${id} carries no other currency`)
+    return refuseSettingField(
+      fields,
+      'accounts',
+      `accounts in EUR only: the profile ${id} does not support other currencies`,
+    )
   if (kinds.Instant === undefined && (bank.preferred === 'Instant' || bank.reach.Instant !== 'none'))
     return refuseSettingField(
       fields,
       'profile',
-      `a profile with instant payments, or no reach for Instant: ${id} has none`,
+      `a profile with instant payments, or "none" as the reach of Instant: ${id} does not support them`,
     )
   if (debtorAddress === 'structured' && bank.accounts.some(({ ownerAddress }) => ownerAddress.lines !== undefined))
-    return refuseSettingField(fields, 'accounts', `addresses without lines: the profile ${id} has structured addresses`)
+    return refuseSettingField(
+      fields,
+      'accounts',
+      `addresses without lines: the profile ${id} requires structured addresses`,
+    )
   return bank
 }
 
-function bankOf(value: unknown, path: string): BankConfig {
+function readBank(value: unknown, path: string): BankConfig {
   const fields = fieldsOf(value, path, bankFields)
   const name = optionalText(fields, 'name')
   if (name !== undefined && !nameForm.test(name))
@@ -260,17 +271,17 @@ function bankOf(value: unknown, path: string): BankConfig {
   const reach = nested({ ...fields, given: { reach: fields.given['reach'] ?? {} } }, 'reach', schemes)
   return checkProfile(fields, {
     id: isoConnectorId(name),
-    initiator: initiatorOf(fields),
-    accounts: accountsOf(fields),
+    initiator: readInitiator(fields),
+    accounts: readAccounts(fields),
     preferred: choiceOf(fields, 'preferredScheme', schemes, 'CreditTransfer'),
-    instantMax: minorOf(fields, 'instantMax'),
-    reach: { Instant: reachOf(reach, 'Instant', 'none'), CreditTransfer: reachOf(reach, 'CreditTransfer', 'all') },
+    instantMax: readEuros(fields, 'instantMax'),
+    reach: { Instant: readReach(reach, 'Instant', 'none'), CreditTransfer: readReach(reach, 'CreditTransfer', 'all') },
     unknownBankReachable: booleanOf(fields, 'unknownBankReachable', true),
-    ...calendarOf(fields),
-    ...limitsOf(fields),
+    ...readCalendar(fields),
+    ...readLimits(fields),
     batchBooking: booleanOf(fields, 'batchBooking', false),
-    ...profileSettings(fields),
-    statementNumbers: choiceOf(fields, 'statementNumbers', numberings, 'evidence'),
+    ...readProfile(fields),
+    statementNumbers: choiceOf(fields, 'statementNumbers', statementNumberings, 'evidence'),
     archive: resolve(textOf(fields, 'archive', 1000)),
     transport: readTransport(fields),
   })
@@ -281,7 +292,7 @@ function readBanks(value: string | undefined): readonly BankConfig[] {
   if (trimmed === '') return []
   const banks = readJsonOrFile(trimmed, '[')
   if (!Array.isArray(banks)) return refuseSetting('must be a list of banks')
-  const read = banks.map((bank, index) => bankOf(bank, `[${index}]`))
+  const read = banks.map((bank, index) => readBank(bank, `[${index}]`))
   const twice = (values: readonly string[]) => values.find((each, index) => values.indexOf(each) < index)
   const name = twice(read.map(({ id }) => id))
   if (name !== undefined) return refuseSetting(`must name each bank once: two are ${name}`)
@@ -294,14 +305,14 @@ export const isoSettings = {
   ISO20022_BANKS: {
     default: '',
     description:
-      'The banks that take and give files of ISO 20022: JSON, or the path of a file with JSON: a list of objects with `initiator`, `accounts`, `archive`, `transport` and, if wanted, the other fields of docs/guides/connect-a-bank.md. Each is a connector `iso20022`, or `iso20022-<name>` if it has a `name`. The files that it names are read at the start',
+      'The file-based banks (ISO 20022): JSON, or the path of a JSON file. A list of objects with `initiator`, `accounts`, `archive`, `transport` and the optional fields of docs/guides/connect-a-bank.md. The connector of a bank is `iso20022`, or `iso20022-<name>` if it has a `name`. The files that it names are read at the start',
     // It may hold the passphrase of a key.
     secret: true,
     read: readBanks,
   },
 } as const satisfies Settings
 
-/** The text of a file that a setting names. */
+/** Reads the text of a file that a setting names. */
 export function readSettingFile(path: string, refuse: (reason: string) => never): string {
   try {
     return readFileSync(path, 'utf8')
@@ -310,27 +321,27 @@ export function readSettingFile(path: string, refuse: (reason: string) => never)
   }
 }
 
-/** The value of JSON, or of a file with JSON that the text names. `opening`: the sign with which the JSON begins. */
+/** Reads JSON, or the JSON file that the text names. `opening`: the first character of the JSON. */
 export function readJsonOrFile(text: string, opening: '[' | '{'): unknown {
-  const refuse = (reason: string) => refuseSetting(`must be JSON, or name a file that can be read: ${reason}`)
+  const refuse = (reason: string) => refuseSetting(`must be JSON, or the path of a readable file: ${reason}`)
   const json = text.startsWith(opening) ? text : readSettingFile(text, refuse)
   try {
     return JSON.parse(json)
   } catch {
-    return refuseSetting('must be JSON, or the path of a file with JSON')
+    return refuseSetting('must be JSON, or the path of a JSON file')
   }
 }
 
-type Folders = { readonly id: string; readonly archive: string; readonly transport: TransportConfig }
+type BankFolders = { readonly id: string; readonly archive: string; readonly transport: TransportConfig }
 
 /**
- * Checks that the folders of a bank can be used, before the first payment needs them. Returns undefined, or one line that
- * names the field. Folders of an SFTP server are checked when it is reached.
+ * Checks the folders of a bank before the first payment needs them. Returns one line that names the wrong field, or
+ * undefined. Folders of an SFTP server are checked at the first connection.
  */
-export function bankProblem({ id, archive, transport }: Folders): string | undefined {
+export function bankProblem({ id, archive, transport }: BankFolders): string | undefined {
   const problem = (field: string, what: string) => `${id}: ${field} ${what}`
   const found = new Map<string, string>()
-  const given = { archive, ...(transport.kind === 'folder' ? foldersOf(transport) : {}) }
+  const given = { archive, ...(transport.kind === 'folder' ? transportFolders(transport) : {}) }
   for (const [field, path] of Object.entries(given)) {
     const usable = usableFolder(path, field === 'archive')
     if ('reason' in usable) return problem(field, `cannot be used: ${usable.reason}`)
@@ -345,17 +356,17 @@ export function bankProblem({ id, archive, transport }: Folders): string | undef
   return undefined
 }
 
-const foldersOf = ({ toBank, fromBank, taken }: Extract<TransportConfig, { readonly kind: 'folder' }>) => ({
+const transportFolders = ({ toBank, fromBank, taken }: Extract<TransportConfig, { readonly kind: 'folder' }>) => ({
   'transport.toBank': toBank,
   'transport.fromBank': fromBank,
   ...(taken === undefined ? {} : { 'transport.taken': taken }),
 })
 
-/** The real path without links, by which two names of one folder are recognised. */
+/** Checks a folder and returns its real path, so that two names of one folder are recognised. */
 function usableFolder(path: string, isOurs: boolean): { readonly path: string } | { readonly reason: string } {
   try {
     if (isOurs && statSync(path, { throwIfNoEntry: false }) === undefined) mkdirSync(path, { mode: 0o700 })
-    if (!statSync(path).isDirectory()) return { reason: `${path} is no folder` }
+    if (!statSync(path).isDirectory()) return { reason: `${path} is not a folder` }
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
     return { path: realpathSync(path) }
   } catch (error) {

@@ -1,10 +1,10 @@
-/** Shows the files of banks to staff: what came, what went, and what was read from each. */
+/** Reads the files of banks for staff: received and sent files, and their contents. */
 import { hourMs, nilId } from '../../kernel/index.ts'
 import type {
   BankFile,
   BankFileFacts,
   BankFiles,
-  BankFilesWanted,
+  BankFilesQuery,
   FileEntry,
   FilePayment,
   FileRecall,
@@ -13,13 +13,13 @@ import type {
 import { oldestUndelivered } from './store-instructions.ts'
 import { acrossPartners, noSql, sql, type Tx } from '../../postgres/index.ts'
 
-/** The clocks of two processes that take one file differ by less. */
+/** The clocks of two processes differ by less. */
 const clocksDifferMs = hourMs
 
-export const createShownFiles = (connectorIds: readonly string[], operatorId: string): BankFiles => ({
+export const createFilesView = (connectorIds: readonly string[], operatorId: string): BankFiles => ({
   connectorIds,
   page: (tx, wanted) => filesPage(tx, connectorIds, wanted),
-  named: filesNamed,
+  named: filesByName,
   byId: fileById,
   oldestUnsent: oldestUndelivered,
   statements: statementsOfFile,
@@ -39,24 +39,25 @@ export const createShownFiles = (connectorIds: readonly string[], operatorId: st
   },
 })
 
-// All SQL of the pages that show files of banks to staff. Each statement reads one page by an index, however many files there are.
+// The SQL of the staff pages about bank files. Each statement reads one page by an index.
 
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 const never = new Date('9999-12-31T00:00:00Z')
 
 /**
- * Newest first, of each bank at most a page of each direction, which are then merged. The indexes by bank and time are read backwards from the last
- * row of the page before (iso_messages_received, iso_messages_aside, iso_files_newest, iso_files_undelivered).
+ * Lists files, newest first. Reads at most one page for each bank and direction and merges them. The indexes by bank and
+ * time are read backwards from the cursor (iso_messages_received, iso_messages_aside, iso_files_newest,
+ * iso_files_undelivered).
  */
 function filesPage(
   tx: Tx,
   configured: readonly string[],
-  { connector, show, after = { at: never, id: lastId }, rowsMax }: BankFilesWanted,
+  { connector, show, after = { at: never, id: lastId }, rowsMax }: BankFilesQuery,
 ): Promise<readonly BankFile[]> {
   const aside = show === 'aside' ? sql`and state = 'Aside'` : noSql
   const unsent = show === 'unsent' ? sql`and state <> 'Delivered'` : noSql
   const isSent = show === 'sent' || show === 'unsent'
-  // Files of a bank that is no longer configured are shown too. PostgreSQL does not run the half that is not asked for.
+  // Includes banks that are no longer configured. PostgreSQL skips the half of the union whose condition is false.
   return tx.rows<BankFile>(sql`/* rails.filesPage */
     with banks as (select connector from rails.iso_incoming union select unnest(${[...configured]}::text[]))
     select direction, id, connector, name, kind, message_id, state, problem, "at"
@@ -75,9 +76,9 @@ function filesPage(
     order by "at" desc, id desc limit ${rowsMax}`)
 }
 
-/** Each part by an index of its own: a bank that gives all its files one name has a million of them. */
-function filesNamed(tx: Tx, text: string, rowsMax: number): Promise<readonly BankFile[]> {
-  return tx.rows<BankFile>(sql`/* rails.filesNamed */
+/** Lists files by name or message id. Each part uses its own index: a bank may give a million files the same name. */
+function filesByName(tx: Tx, text: string, rowsMax: number): Promise<readonly BankFile[]> {
+  return tx.rows<BankFile>(sql`/* rails.filesByName */
     with received as (
       (select id, received_at from rails.iso_messages where file_name = ${text} order by received_at desc limit ${rowsMax})
       union
@@ -94,7 +95,7 @@ function filesNamed(tx: Tx, text: string, rowsMax: number): Promise<readonly Ban
     order by "at" desc, id desc limit ${rowsMax}`)
 }
 
-type FactsRow = Omit<BankFileFacts, 'sent'> & {
+type BankFileRow = Omit<BankFileFacts, 'sent'> & {
   readonly payments: bigint | null
   readonly controlSum: string | null
   readonly attempts: number | null
@@ -102,7 +103,7 @@ type FactsRow = Omit<BankFileFacts, 'sent'> & {
 }
 
 async function fileById(tx: Tx, id: string): Promise<BankFileFacts | undefined> {
-  const row = await tx.row<FactsRow>(sql`/* rails.fileById */
+  const row = await tx.row<BankFileRow>(sql`/* rails.fileById */
     select 'received' as direction, id, connector, file_name as name, kind, message_id, state, problem, received_at as "at", sha256,
       bytes, taken_at as ended_at, released_at, null::bigint as payments, null as control_sum, null::integer as attempts,
       null as bank_status
@@ -133,7 +134,7 @@ type EntriesPage = {
 }
 const start = { position: -1n, id: nilId }
 
-/** Entries in the order of the statement, by the index of statement and position. */
+/** Lists entries in the order of the statement, by the index of statement and position. */
 function entriesOfStatement(
   tx: Tx,
   operatorId: string,
@@ -146,24 +147,24 @@ function entriesOfStatement(
     order by position, id limit ${rowsMax}`)
 }
 
-type Announced = {
+type AnnouncedFile = {
   readonly operatorId: string
   readonly connector: string
   readonly account: string
   readonly currency: string
   readonly fileId: string
-  /** The times between which the file was taken. */
+  /** The times between which the file was processed. */
   readonly from: Date
   readonly to: Date
 }
 
 /**
- * Entries that a notification or a report of the day brought, and no statement has yet. No index names the file of an entry, because a statement has
- * a million of them. The index of entries without a statement is read between the times at which the file was taken.
+ * Lists announced entries of a file that are not on a statement yet. Entries are not indexed by file, because a statement
+ * may have a million. Reads the index of entries without a statement, between the times at which the file was processed.
  */
 function entriesAnnounced(
   tx: Tx,
-  { operatorId, connector, account, currency, fileId, from, to }: Announced,
+  { operatorId, connector, account, currency, fileId, from, to }: AnnouncedFile,
   { after = start, rowsMax }: EntriesPage,
 ): Promise<readonly FileEntry[]> {
   return tx.rows<FileEntry>(sql`/* rails.entriesAnnounced */
@@ -174,7 +175,7 @@ function entriesAnnounced(
     order by position, id limit ${rowsMax}`)
 }
 
-/** Payments by the index of file and id. */
+/** Lists payments, by the index of file and id. */
 function paymentsOfFile(
   tx: Tx,
   fileId: string,
@@ -191,7 +192,7 @@ function paymentsOfFile(
   )
 }
 
-/** Recalls by the index of the file, which has at most as many recalls as it may have payments. */
+/** Lists recalls, by the index of the file. A file has few recalls. */
 function recallsOfFile(
   tx: Tx,
   fileId: string,

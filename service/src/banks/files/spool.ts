@@ -1,32 +1,28 @@
-/**
- * Copies files of the bank to our own disk: whole before they are read, and kept in the archive once they are
- * processed.
- */
+/** Copies whole files of the bank to our disk before they are read, and archives them once they are processed. */
 import { createReadStream } from 'node:fs'
 import { copyFile, type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { createHash, hash } from 'node:crypto'
 import { join } from 'node:path'
 import { dayMs, newId, systemClock } from '../../kernel/index.ts'
+import { flush, ignoreAbsent } from './archive.ts'
 import type { RemoteFile, Transport } from './deps.ts'
 import { deserialize, serialize } from 'node:v8'
 import type { ReportPart } from '../../iso20022/index.ts'
 
-export type Spooled = {
+export type SpooledFile = {
   readonly path: string
   readonly bytes: number
   readonly sha256: string
 }
 
-/**
- * Age of files that a killed process has left. A copy by this process is younger, or continues with a new modification
- * time.
- */
+/** Older files were left by a killed process: a running copy changes its modification time. */
 const leftAfterMs = dayMs
 const nameCharsMax = 100
 
-export const sourceOf = (path: string): AsyncIterable<Uint8Array> => createReadStream(path, { highWaterMark: 1 << 18 })
+export const readFileStream = (path: string): AsyncIterable<Uint8Array> =>
+  createReadStream(path, { highWaterMark: 1 << 18 })
 
-/** The archive name of a bank's file: letters, digits and a few marks, made unique by the hash of its bytes. */
+/** Formats the archive name of a bank's file: safe characters, and the hash of its bytes so that it is unique. */
 const archiveName = (fileName: string, sha256: string): string =>
   `${sha256.slice(0, 16)}-${fileName.replace(/[^\w.-]/g, '_').slice(-nameCharsMax)}`
 
@@ -38,41 +34,35 @@ export function createSpool(archive: string) {
     join(folder, `${own}-${hash('sha1', `${name}\n${bytes}\n${modifiedAt.getTime()}`)}.part`)
 
   return {
-    /**
-     * Copies a file as it was listed, after the part that an earlier call has copied. Undefined: its length has
-     * changed, so that a writer is still at it.
-     */
+    /** Copies a listed file, continuing an earlier copy. Undefined: its length has changed, so that it is still being written. */
     copy: async (
       transport: Transport,
       file: RemoteFile,
       signal: AbortSignal,
       keep: () => Promise<void>,
-    ): Promise<Spooled | undefined> => {
+    ): Promise<SpooledFile | undefined> => {
       await mkdir(folder, { recursive: true })
       const path = pathOf(file)
-      const bytes = await append(path, transport, file, signal, keep)
-      if (bytes === file.bytes) return describe(path, bytes)
-      // The next call fetches a missing rest; a file that has grown begins again, because its name in the spool
-      // differs.
+      const bytes = await appendRest(path, transport, file, signal, keep)
+      if (bytes === file.bytes) return hashFile(path, bytes)
+      // The next call fetches the missing rest. A grown file is copied from the beginning, under another spool name.
       if (bytes > file.bytes) await rm(path, { force: true })
       return undefined
     },
-    drop: async ({ path }: Pick<Spooled, 'path'>): Promise<void> => {
+    drop: async ({ path }: Pick<SpooledFile, 'path'>): Promise<void> => {
       await rm(path, { force: true })
-      await rm(parsedPathOf(path), { force: true })
+      await rm(parsedPath(path), { force: true })
     },
-    /**
-     * Writes it whole under its name or not at all, also after a power cut: the bank's own copy is removed after this.
-     */
-    keep: async (spooled: Spooled, state: 'taken' | 'aside', receivedAt: Date, fileName: string): Promise<void> => {
+    /** Archives a file atomically, even in a power cut: the bank's copy is removed afterwards. */
+    keep: async (spooled: SpooledFile, state: 'taken' | 'aside', receivedAt: Date, fileName: string): Promise<void> => {
       const to = join(archive, state, receivedAt.toISOString().slice(0, 10))
       await mkdir(to, { recursive: true })
       await flush(spooled.path)
       await rename(spooled.path, join(to, archiveName(fileName, spooled.sha256)))
       await flush(to)
-      await rm(parsedPathOf(spooled.path), { force: true })
+      await rm(parsedPath(spooled.path), { force: true })
     },
-    /** Copies a file that was quarantined out of the archive. Undefined: the archive of this process does not have it. */
+    /** Copies a quarantined file from the archive. Undefined: the archive of this process does not have it. */
     again: async (row: { readonly receivedAt: Date; readonly fileName: string; readonly sha256: string }) => {
       await mkdir(folder, { recursive: true })
       const from = join(
@@ -85,14 +75,13 @@ export function createSpool(archive: string) {
       try {
         await copyFile(from, path)
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-        throw error
+        return ignoreAbsent(error)
       }
-      return describe(path, (await stat(path)).size)
+      return hashFile(path, (await stat(path)).size)
     },
     /** Removes the files that killed processes have left. */
     clean: async (): Promise<void> => {
-      // Modification times come from the machine, whatever clock the process has.
+      // Modification times come from the clock of the machine.
       const now = systemClock.now()
       for (const name of await readdir(folder).catch(() => []))
         if (!name.startsWith(own) && (await isOld(join(folder, name), now)))
@@ -102,7 +91,7 @@ export function createSpool(archive: string) {
 }
 export type Spool = ReturnType<typeof createSpool>
 
-async function append(
+async function appendRest(
   path: string,
   transport: Transport,
   file: RemoteFile,
@@ -117,7 +106,7 @@ async function append(
       await handle.appendFile(chunk)
       await keep()
       size += chunk.length
-      // The file grows while it is read: the next listing shows its new length.
+      // The file has grown since it was listed; the next listing shows its new length.
       if (size > file.bytes) break
     }
     return size
@@ -129,19 +118,10 @@ async function append(
   }
 }
 
-async function describe(path: string, bytes: number): Promise<Spooled> {
+async function hashFile(path: string, bytes: number): Promise<SpooledFile> {
   const digest = createHash('sha256')
-  for await (const chunk of sourceOf(path)) digest.update(chunk)
+  for await (const chunk of readFileStream(path)) digest.update(chunk)
   return { path, bytes, sha256: digest.digest('hex') }
-}
-
-async function flush(path: string): Promise<void> {
-  const handle = await open(path, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
 }
 
 async function isOld(path: string, now: Date): Promise<boolean> {
@@ -149,18 +129,17 @@ async function isOld(path: string, now: Date): Promise<boolean> {
   return found !== undefined && now.getTime() - found.mtimeMs > leftAfterMs
 }
 
-// The parts of a report as they were parsed, on our own disk beside the message: its XML is parsed once, in constant memory.
+// Stores the parsed parts of a report beside the message, so that its XML is parsed once and in constant memory.
 
-type Parts = AsyncIterable<readonly ReportPart[]>
+type ParsedParts = AsyncIterable<readonly ReportPart[]>
 
 const lengthBytes = 4
 
-/** The file of the parsed parts of a spooled message. */
-const parsedPathOf = (path: string): string => `${path}.parsed`
+const parsedPath = (path: string): string => `${path}.parsed`
 
-/** Passes on the parts of the message, and writes them to its file: each group preceded by its length. */
-export async function* keepParsed(path: string, groups: Parts): Parts {
-  const handle = await open(parsedPathOf(path), 'w')
+/** Yields the parts of a message, and writes each group to a file, preceded by its length. */
+export async function* keepParsed(path: string, groups: ParsedParts): ParsedParts {
+  const handle = await open(parsedPath(path), 'w')
   try {
     for await (const parts of groups) {
       const bytes = serialize(parts)
@@ -174,9 +153,9 @@ export async function* keepParsed(path: string, groups: Parts): Parts {
   }
 }
 
-/** Reads the parts of a message again, in the groups in which they were written. */
-export async function* readParsed(path: string): Parts {
-  const handle = await open(parsedPathOf(path), 'r')
+/** Reads the stored parts of a message, in the same groups. */
+export async function* readParsed(path: string): ParsedParts {
+  const handle = await open(parsedPath(path), 'r')
   try {
     for (;;) {
       const length = await readExactly(handle, lengthBytes)
@@ -190,7 +169,7 @@ export async function* readParsed(path: string): Parts {
   }
 }
 
-/** Undefined: the end of the file. */
+/** Reads bytes; undefined at the end of the file. */
 async function readExactly(handle: FileHandle, count: number): Promise<Buffer | undefined> {
   const bytes = Buffer.alloc(count)
   let read = 0

@@ -1,4 +1,4 @@
-/** Status reports of the bank: contradictions, duplicates, checks of payees, and its own words. */
+/** Status reports of the bank: contradictions, duplicates, payee verification, and texts of the bank. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, suite, test } from 'node:test'
 import { existsSync, readFileSync } from 'node:fs'
@@ -41,7 +41,7 @@ afterEach(async () => {
   await folders.remove()
 })
 
-/** Payouts of these amounts in a file that the bank has: the ids that the bank knows. */
+/** Sends payouts of these amounts in a file, and returns the ids that the bank knows. */
 async function sent(...amounts: readonly string[]) {
   const ids: string[] = []
   for (const amount of amounts) ids.push((await pay(service, partner, amount)).payout.endToEndId)
@@ -50,7 +50,7 @@ async function sent(...amounts: readonly string[]) {
 }
 type File = Awaited<ReturnType<typeof sent>>
 
-suite('statuses that contradict each other, come twice, or are about files of others', () => {
+suite('contradictory and repeated statuses, and statuses of foreign files', () => {
   let files = 0
   const status = async ({ messageId }: Pick<File, 'messageId'>, more: Parameters<typeof statusXml>[1]) => {
     await folders.put(`status-${(files += 1)}.xml`, statusXml(messageId, more))
@@ -69,7 +69,7 @@ suite('statuses that contradict each other, come twice, or are about files of ot
       ?.bankStatus
 
   for (const accepted of ['RCVD', 'ACTC', 'ACCP', 'ACSP'])
-    test(`a file that was answered ${accepted} does not fail by its repetition`, async () => {
+    test(`a file answered ${accepted} is not failed by a duplicate`, async () => {
       const file = await sent('10.00', '11.00')
       await status(file, { groupStatus: accepted })
       for (const code of ['DU01', 'DU02', 'AM05']) await status(file, { groupStatus: 'RJCT', reasons: because(code) })
@@ -91,11 +91,11 @@ suite('statuses that contradict each other, come twice, or are about files of ot
       assert.deepEqual([await payouts(), await kinds()], [['Completed', 'Completed'], []])
     })
 
-  test('a file whose only answer is that the bank has it already is a case, and no money is released', async () => {
+  test('a file answered only as a duplicate opens a case and releases no money', async () => {
     const file = await sent('10.00')
     await status(file, { groupStatus: 'RJCT', reasons: because('DU01') })
     assert.deepEqual([await payouts(), await kinds(), await bankStatus(file)], [['Processing'], ['file_refused'], null])
-    assert.match((await casesOf(service))[0]?.details ?? '', /has it already: DU01/)
+    assert.match((await casesOf(service))[0]?.details ?? '', /as a duplicate: DU01/)
     await status(file, { groupStatus: 'ACSC' })
     assert.deepEqual([await payouts(), await bankStatus(file)], [['Completed'], 'ACSC'])
   })
@@ -113,7 +113,7 @@ suite('statuses that contradict each other, come twice, or are about files of ot
     )
     assert.deepEqual(await payouts(), ['Processing', 'Processing', 'Processing'])
     assert.deepEqual(await kinds(), ['payment_missing', 'payment_missing'])
-    // Another reason is the word that they will not be executed.
+    // Another reason means that they will not be executed.
     await transfers(file, { ...first, reasons: because('AC04') })
     assert.deepEqual(await payouts(), ['Failed', 'Processing', 'Processing'])
   })
@@ -128,7 +128,7 @@ suite('statuses that contradict each other, come twice, or are about files of ot
     assert.equal(row?.status, 'Filed')
   })
 
-  test('what is said of a batch is not overruled by what is said of its file', async () => {
+  test('the status of a batch outranks the status of its file', async () => {
     const file = await sent('10.00')
     const batch = { batchId: file.batchId, status: 'RJCT', reasons: because('AM04'), transfers: [] }
     await status(file, { groupStatus: 'ACSC', batches: [batch] })
@@ -152,7 +152,7 @@ suite('statuses that contradict each other, come twice, or are about files of ot
   })
 })
 
-suite('checks of payees, blocked payments and unknown statuses', () => {
+suite('payee verification, blocked payments and unknown statuses', () => {
   let files = 0
   const answer = async ({ messageId }: Pick<File, 'messageId'>, more: Parameters<typeof statusXml>[1]) => {
     await folders.put(`payees-${(files += 1)}.xml`, statusXml(messageId, more))
@@ -182,7 +182,7 @@ suite('checks of payees, blocked payments and unknown statuses', () => {
       .map(({ step }) => step)
       .filter((step) => step.startsWith('Payee'))
 
-  test('the results for payees are in the timelines once, and mismatches are one case', async () => {
+  test('payee verification results appear once in timelines, and mismatches open one case', async () => {
     const file = await sent('10.00', '11.00', '12.00', '13.00')
     await transfers(file, 'RCVC', 'RVMC', 'RVNM', 'RVNA')
     assert.deepEqual(
@@ -197,7 +197,7 @@ suite('checks of payees, blocked payments and unknown statuses', () => {
     const [[kind, details] = [], ...more] = await cases()
     assert.deepEqual([kind, more], ['payee_mismatch', []])
     assert.match(details ?? '', /1 names do not match and 1 match closely/)
-    // The same report under another name of the file, and one with other bytes: no further step.
+    // The same report under another file name, and one with other bytes, add no steps.
     await transfers(file, 'RCVC', 'RVMC', 'RVNM', 'RVNA')
     assert.deepEqual(
       (await payouts()).map((payout) => stepsOf(payout).length),
@@ -225,7 +225,7 @@ suite('checks of payees, blocked payments and unknown statuses', () => {
     )
   })
 
-  test('a result for a whole file counts for each payment; one that is not complete says nothing', async () => {
+  test('a verification result of a complete file counts for each payment; an incomplete one is ignored', async () => {
     const file = await sent('10.00', '11.00')
     for (const groupStatus of ['RVNC', 'RVCM', 'PART']) await answer(file, { groupStatus })
     assert.deepEqual((await payouts()).map(stepsOf), [[], []])
@@ -234,7 +234,7 @@ suite('checks of payees, blocked payments and unknown statuses', () => {
     assert.deepEqual(await cases(), [])
   })
 
-  test('a result that comes after the end of a payment changes nothing', async () => {
+  test('a verification result after the end of a payment changes nothing', async () => {
     const file = await sent('10.00')
     await transfers(file, 'ACSC')
     await transfers(file, 'RVMC')
@@ -244,7 +244,7 @@ suite('checks of payees, blocked payments and unknown statuses', () => {
     )
   })
 
-  test('a blocked payment keeps its money reserved, with a case, until the bank says its end', async () => {
+  test('a blocked payment keeps its money reserved, with a case, until the bank reports its end', async () => {
     const file = await sent('10.00', '11.00')
     await transfers(file, 'ACWP', 'ACFC')
     await transfers(file, 'BLCK')
@@ -263,7 +263,7 @@ suite('checks of payees, blocked payments and unknown statuses', () => {
     assert.equal((await payouts())[0]?.status, 'Failed')
   })
 
-  test('a status that is not known is a case, and changes nothing', async () => {
+  test('an unknown status opens a case and changes nothing', async () => {
     const file = await sent('10.00')
     await transfers(file, 'ZZZZ')
     await transfers(file, 'ZZZZ')
@@ -273,7 +273,7 @@ suite('checks of payees, blocked payments and unknown statuses', () => {
       found.map(([kind]) => kind),
       ['entry_unclear', 'entry_unclear'],
     )
-    assert.match(found.map(([, details]) => details).join(' '), /a status that is not known: ZZZZ/)
+    assert.match(found.map(([, details]) => details).join(' '), /an unknown status: ZZZZ/)
     assert.deepEqual(
       (await payouts()).map(({ status }) => status),
       ['Processing'],
@@ -281,7 +281,7 @@ suite('checks of payees, blocked payments and unknown statuses', () => {
   })
 })
 
-suite('the words of the bank, as the partner and staff read them', () => {
+suite('texts of the bank, as partner and staff see them', () => {
   async function sent(amount: string) {
     const { payout } = await pay(service, partner, amount)
     await submitDuePayouts(bank.settlement)
@@ -301,7 +301,7 @@ suite('the words of the bank, as the partner and staff read them', () => {
     await bank.work()
   }
 
-  /** Reads the steps with words of the bank, the event, and the details of the payout. */
+  /** Reads the timeline steps with texts of the bank, the event, and the details of the payout. */
   async function readBy({ payout }: Sent) {
     const { partnerId, caller } = partner
     const call = { caller, params: { reference: payout.reference }, query: {}, body: undefined }
@@ -318,9 +318,9 @@ suite('the words of the bank, as the partner and staff read them', () => {
   }
 
   const sentence = 'Town and country of the creditor are required for this destination'
-  const narrated = `The bank refused the payment with a reason in its own words. (NARR) The bank says: “${sentence}”`
+  const narrated = `The bank refused the payment and gave a reason as text. (NARR) The bank says: “${sentence}”`
 
-  test('a rejection with a sentence: the partner reads it in the timeline and the event, staff in the details', async () => {
+  test('the text of a rejection is in the timeline, the event and the details for staff', async () => {
     const payment = await sent('10.00')
     await status(payment, 'RJCT', {
       code: 'NARR',
@@ -329,12 +329,12 @@ suite('the words of the bank, as the partner and staff read them', () => {
     assert.deepEqual(await readBy(payment), { steps: [['Failed', sentence]], event: [narrated], details: narrated })
     const [atBank] = await service.db.rows(sql`select error_details, reason_code from rails.iso_instructions`)
     assert.deepEqual(atBank, {
-      errorDetails: `The bank refused the payment with a reason in its own words. The bank says: “${sentence}”`,
+      errorDetails: `The bank refused the payment and gave a reason as text. The bank says: “${sentence}”`,
       reasonCode: 'NARR',
     })
   })
 
-  test('a rejection with words and no code, and one with a code and no words', async () => {
+  test('a rejection with only a text, and one with only a code', async () => {
     const [worded, coded] = [await sent('10.00'), await sent('11.00')]
     await status(worded, 'RJCT', { texts: ['Daily limit of the agreement'] })
     const details = 'The bank rejected the payment. The bank says: “Daily limit of the agreement”'
@@ -345,7 +345,7 @@ suite('the words of the bank, as the partner and staff read them', () => {
     assert.deepEqual(await readBy(coded), { steps: [], event: [closed], details: closed })
   })
 
-  test('a return with a sentence, after the payment was booked', async () => {
+  test('a return with a text, after the payment was booked', async () => {
     const payment = await sent('10.00')
     await book(-10_00n, { references: { instructionId: payment.payout.endToEndId } })
     const returned = { code: 'MS03', texts: ['Konto des Empfängers', 'wird aufgelöst'] }
@@ -356,7 +356,7 @@ suite('the words of the bank, as the partner and staff read them', () => {
     assert.deepEqual(await casesOf(service), [])
   })
 
-  test('a check of the payee with words has them in the timeline, and the payment goes on', async () => {
+  test('a payee verification text is in the timeline, and the payment continues', async () => {
     const payment = await sent('10.00')
     await status(payment, 'RVMC', { texts: ['Ada Byron'] })
     const { steps, details } = await readBy(payment)
@@ -368,7 +368,7 @@ suite('the words of the bank, as the partner and staff read them', () => {
   const skip =
     samplesFolder === undefined || !existsSync(sample) ? 'SAMPLES_DIR does not name the reported files' : false
 
-  test('the reported file: partner and staff read the sentence of the bank', { skip }, async () => {
+  test('the reported file: partner and staff read the text of the bank', { skip }, async () => {
     const payment = await sent('10.00')
     const values: Record<string, string> = {
       messageId: payment.messageId,

@@ -1,58 +1,62 @@
-/**
- * Processes a bank's statuses of our payments and files (pain.002). A status counts if the row still waits for it, so
- * that it may be repeated.
- */
+/** Processes a bank's statuses of our payments and files (pain.002). A repeated status changes nothing. */
 import {
   type PayeeResult,
   type Reason,
   reasonOf,
   type StatusMeaning,
-  statusOf,
+  findStatus,
   type StatusReport,
   type TransferStatus,
 } from '../../iso20022/index.ts'
 import { nilId, partnerKey, present } from '../../kernel/index.ts'
-import type { Tx } from '../../postgres/index.ts'
-import { bankTextOf, type InstructionKey, openFrom, withBankText } from '../../rails/index.ts'
-import { type BankDeps, byShard } from './deps.ts'
+import { byShard, type Tx } from '../../postgres/index.ts'
+import { joinBankTexts, type InstructionKey, earliestSubmission, withBankText } from '../../rails/index.ts'
+import type { BankDeps } from './deps.ts'
 import { isRecallFile, paymentName, readInstructionId } from './ids.ts'
 import type { Lease } from './lease.ts'
-import { oddity, payeeCheckedId, rejectedId, type Report, settledId, writeReports } from './reports.ts'
+import {
+  oddityReport,
+  payeeCheckReportId,
+  rejectedReportId,
+  type Report,
+  settledReportId,
+  writeReports,
+} from './reports.ts'
 import { writeAnswers } from './recall-answers.ts'
 import * as store from './store-incoming.ts'
-import { whyNotReached } from './schemes.ts'
+import { reachObstacle } from './schemes.ts'
 import * as instructions from './store-instructions.ts'
 
 const wordsPerPageMax = 1000
 
-type Word = {
-  readonly meaning: Meaning
-  /** The status of the payment, or of what it is in. */
+type PaymentWord = {
+  readonly meaning: PaymentMeaning
+  /** The status of the payment, or of its batch or file. */
   readonly status: string
   readonly reasons: readonly Reason[]
-  /** Null: the message names no attempt. */
+  /** Null: the message does not name the attempt. */
   readonly attempt: number | null
 }
-type Said = { readonly sent: store.Sent; readonly word: Word }
+type PaymentReport = { readonly sent: store.SentPayment; readonly word: PaymentWord }
 
 export function createStatuses(deps: BankDeps) {
   const { db, rules, operatorId } = deps
   const of = { operatorId, connector: rules.id }
   const requeue = createRequeue(deps)
 
-  const applyPage = (lease: Lease, said: readonly Said[], file: store.OurFile | undefined) =>
+  const applyPage = (lease: Lease, said: readonly PaymentReport[], file: store.OurFile | undefined) =>
     lease.transaction(async (tx) => {
       const found = new Map(said.map((one) => [partnerKey(one.sent.partnerId, one.sent.id), one]))
-      const locked: Said[] = []
+      const locked: PaymentReport[] = []
       for (const group of byShard(
         tx,
         [...found.values()].map(({ sent }) => sent),
       ))
         for (const sent of await store.lockSent(tx, of.connector, group)) {
           const word = found.get(partnerKey(sent.partnerId, sent.id))?.word
-          if (word !== undefined && isAbout(sent, word, file)) locked.push({ sent, word })
+          if (word !== undefined && isAboutPayment(sent, word, file)) locked.push({ sent, word })
         }
-      await write(tx, deps, await withoutRequeued(tx, requeue, locked))
+      await writeStatuses(tx, deps, await requeueRefused(tx, requeue, locked))
     })
 
   return async (lease: Lease, messageId: string, report: StatusReport): Promise<void> => {
@@ -61,19 +65,19 @@ export function createStatuses(deps: BankDeps) {
     const unknown: string[] = []
     const mismatches: Mismatch[] = []
     for (const page of pagesOf(transfersOf(report))) {
-      const { said, lost } = await locate(db, of.connector, page, file)
+      const { said, lost } = await findPayments(db, of.connector, page, file)
       unknown.push(...lost)
       for (const { sent, word } of said) {
         heard.add(sent.id)
-        const payee = payeeOf(word)
+        const payee = readPayeeResult(word)
         if (payee === 'no_match' || payee === 'close_match') mismatches.push({ name: paymentName(sent), payee })
       }
       if (said.length > 0) await applyPage(lease, said, file)
     }
     let isUnclear = false
     if (file?.kind === 'pain.001')
-      for (const { batchId, word } of wholesOf(report))
-        await eachOfFile(db, of.connector, file.id, batchId, async (page) => {
+      for (const { batchId, word } of readWholeStatuses(report))
+        await forEachPage(db, of.connector, file.id, batchId, async (page) => {
           const rest = page.filter(({ id }) => !heard.has(id))
           for (const { id } of rest) heard.add(id)
           if (word.meaning === 'duplicate') isUnclear ||= rest.some(({ status }) => status === 'Filed')
@@ -85,23 +89,23 @@ export function createStatuses(deps: BankDeps) {
             )
         })
     await lease.transaction(async (tx) => {
-      if (file !== undefined) await noteFile(tx, deps, file, report)
-      const reports = oddities(of, messageId, report, { file, unknown, isUnclear, mismatches })
+      if (file !== undefined) await recordFileStatus(tx, deps, file, report)
+      const reports = reportOddities(of, messageId, report, { file, unknown, isUnclear, mismatches })
       if (reports.length > 0) writeReports(tx, of.connector, reports, deps.clock.now())
     })
   }
 }
 
-type Transfer = { readonly transfer: TransferStatus; readonly word: Word }
+type TransferReport = { readonly transfer: TransferStatus; readonly word: PaymentWord }
 
-/** A payment without a status of its own has that of its batch, or of the file. */
-function* transfersOf({ groupStatus, reasons, batches }: StatusReport): Generator<Transfer> {
+/** Reads the status of each named payment: its own, or that of its batch or file. */
+function* transfersOf({ groupStatus, reasons, batches }: StatusReport): Generator<TransferReport> {
   for (const batch of batches)
     for (const transfer of batch.transfers) {
       const why = [transfer.reasons, batch.reasons, reasons].find((list) => list.length > 0) ?? []
       const status = transfer.status ?? batch.status ?? groupStatus ?? ''
-      const meaning = meaningOf(status, why)
-      // What the bank has as a whole is looked at as a whole.
+      const meaning = readMeaning(status, why)
+      // A duplicate file or batch is handled as a whole.
       if (meaning === undefined || (meaning === 'duplicate' && transfer.status === undefined)) continue
       const attempt = readInstructionId(transfer.instructionId ?? '')?.attempt ?? null
       yield { transfer, word: { meaning, status, reasons: why, attempt } }
@@ -109,24 +113,24 @@ function* transfersOf({ groupStatus, reasons, batches }: StatusReport): Generato
 }
 
 /**
- * The statuses of all payments of a batch, and then of the payments of the file whose batch has no status. `PART` says
- * nothing about payments that are not named.
+ * Reads the statuses of whole batches, then that of the file for batches without a status. `PART` says nothing about
+ * payments that are not named.
  */
-function wholesOf({ groupStatus, reasons, batches }: StatusReport) {
+function readWholeStatuses({ groupStatus, reasons, batches }: StatusReport) {
   const wholes = batches.flatMap(({ batchId, status, reasons: own }) => {
     const why = own.length > 0 ? own : reasons
-    const meaning = meaningOf(status, why)
+    const meaning = readMeaning(status, why)
     return meaning === undefined
       ? []
       : [{ batchId, word: { meaning, status: status ?? '', reasons: why, attempt: null } }]
   })
-  const meaning = meaningOf(groupStatus, reasons)
+  const meaning = readMeaning(groupStatus, reasons)
   if (meaning === undefined) return wholes
   return [...wholes, { batchId: null, word: { meaning, status: groupStatus ?? '', reasons, attempt: null } }]
 }
 
-function* pagesOf(transfers: Iterable<Transfer>): Generator<readonly Transfer[]> {
-  let page: Transfer[] = []
+function* pagesOf(transfers: Iterable<TransferReport>): Generator<readonly TransferReport[]> {
+  let page: TransferReport[] = []
   for (const transfer of transfers) {
     page.push(transfer)
     if (page.length < wordsPerPageMax) continue
@@ -136,12 +140,12 @@ function* pagesOf(transfers: Iterable<Transfer>): Generator<readonly Transfer[]>
   if (page.length > 0) yield page
 }
 
-async function locate(
+async function findPayments(
   tx: Tx,
   connector: string,
-  page: readonly Transfer[],
+  page: readonly TransferReport[],
   file: store.OurFile | undefined,
-): Promise<{ readonly said: readonly Said[]; readonly lost: readonly string[] }> {
+): Promise<{ readonly said: readonly PaymentReport[]; readonly lost: readonly string[] }> {
   const names = page.map(({ transfer: { instructionId = '', endToEndId } }) => ({
     id: readInstructionId(instructionId)?.id,
     endToEndId,
@@ -149,12 +153,13 @@ async function locate(
   const found = await store.sentByReferences(tx, connector, names)
   const byId = new Map(found.map((sent) => [sent.id, sent]))
   const byEndToEnd = Map.groupBy(found, ({ endToEndId }) => endToEndId)
-  const said: Said[] = []
+  const said: PaymentReport[] = []
   const lost: string[] = []
   for (const { transfer, word } of page) {
     const { instructionId = '', endToEndId = '', money } = transfer
     const sent =
-      byId.get(readInstructionId(instructionId)?.id ?? '') ?? onlyOne(byEndToEnd.get(endToEndId) ?? [], file, money)
+      byId.get(readInstructionId(instructionId)?.id ?? '') ??
+      findOnlyPayment(byEndToEnd.get(endToEndId) ?? [], file, money)
     if (sent === undefined) lost.push(instructionId || endToEndId || 'a payment without references')
     else said.push({ sent, word })
   }
@@ -162,14 +167,14 @@ async function locate(
 }
 
 /**
- * Other payments may have the same end-to-end id, also those of others: it counts in an answer to a file of ours, for
- * one payment.
+ * Finds the only payment with an end-to-end id. Several may have the id, even payments of other parties, so that it only
+ * counts in an answer to our file.
  */
-function onlyOne(
-  named: readonly store.Sent[],
+function findOnlyPayment(
+  named: readonly store.SentPayment[],
   file: store.OurFile | undefined,
   money: TransferStatus['money'],
-): store.Sent | undefined {
+): store.SentPayment | undefined {
   if (file === undefined) return undefined
   const alike = named.filter(
     ({ amount, currency }) =>
@@ -180,12 +185,12 @@ function onlyOne(
   return another === undefined ? sent : undefined
 }
 
-async function eachOfFile(
+async function forEachPage(
   tx: Tx,
   connector: string,
   fileId: string,
   batchId: string | null,
-  work: (page: readonly store.Sent[]) => Promise<void>,
+  work: (page: readonly store.SentPayment[]) => Promise<void>,
 ): Promise<void> {
   let after = nilId
   for (;;) {
@@ -196,32 +201,33 @@ async function eachOfFile(
   }
 }
 
-/**
- * A payment that is sent again is another attempt, in another file. The report that the bank has paid counts for any
- * attempt.
- */
-function isAbout(sent: store.Sent, { attempt, meaning }: Word, file: store.OurFile | undefined): boolean {
+/** Tells whether a status is about the current attempt of the payment. A report that the bank has paid counts for any attempt. */
+function isAboutPayment(
+  sent: store.SentPayment,
+  { attempt, meaning }: PaymentWord,
+  file: store.OurFile | undefined,
+): boolean {
   if (meaning === 'settled') return true
   if (attempt !== null) return attempt === sent.attempt
   return file === undefined || sent.fileId === file.id
 }
 
-const payeeOf = ({ status }: Word): PayeeResult | undefined => statusOf(status)?.payee
+const readPayeeResult = ({ status }: PaymentWord): PayeeResult | undefined => findStatus(status)?.payee
 
-const codeOf = ({ reasons }: Word): string | null =>
+const readReasonCode = ({ reasons }: PaymentWord): string | null =>
   reasons.flatMap(({ code, proprietary }) => code ?? proprietary ?? [])[0] ?? null
 
 /**
- * Sends an instant payment that was refused for a reason of the instant scheme again as a credit transfer, if one
- * reaches its bank.
+ * Requeues instant payments as credit transfers, if the refusal only concerns the instant scheme and a credit transfer
+ * reaches the payee's bank. Returns the other payments.
  */
-async function withoutRequeued(
+async function requeueRefused(
   tx: Tx,
   requeue: ReturnType<typeof createRequeue>,
-  said: readonly Said[],
-): Promise<readonly Said[]> {
+  said: readonly PaymentReport[],
+): Promise<readonly PaymentReport[]> {
   const refused = said.flatMap(({ sent: { partnerId, id, schemeApplied, status }, word }) => {
-    const reasonCode = codeOf(word)
+    const reasonCode = readReasonCode(word)
     const isOpen = status === 'Filed' || status === 'Accepted'
     if (word.meaning !== 'rejected' || !isOpen || schemeApplied !== 'Instant' || reasonCode === null) return []
     return reasonOf(reasonCode).retryAsCreditTransfer ? [{ partnerId, id, reasonCode }] : []
@@ -231,17 +237,21 @@ async function withoutRequeued(
   return said.filter(({ sent: { partnerId, id } }) => !again.has(partnerKey(partnerId, id)))
 }
 
-type Writing = Pick<BankDeps, 'clock' | 'operatorId'> & { readonly rules: Pick<BankDeps['rules'], 'id'> }
+type StatusDeps = Pick<BankDeps, 'clock' | 'operatorId'> & { readonly rules: Pick<BankDeps['rules'], 'id'> }
 
-/** Applies what the bank has told people about one locked payment, as a status of it. */
-export const applyWord = (tx: Tx, deps: Writing, sent: store.Sent, meaning: 'settled' | 'rejected'): Promise<void> =>
-  write(tx, deps, [{ sent, word: { meaning, status: '', reasons: [], attempt: null } }])
+/** Applies a written confirmation of the bank to one locked payment, like a status. */
+export const applyStatus = (
+  tx: Tx,
+  deps: StatusDeps,
+  sent: store.SentPayment,
+  meaning: 'settled' | 'rejected',
+): Promise<void> => writeStatuses(tx, deps, [{ sent, word: { meaning, status: '', reasons: [], attempt: null } }])
 
-async function write(tx: Tx, deps: Writing, said: readonly Said[]): Promise<void> {
+async function writeStatuses(tx: Tx, deps: StatusDeps, said: readonly PaymentReport[]): Promise<void> {
   const { clock, rules } = deps
   const now = clock.now()
   await reportUnclear(tx, deps, said)
-  const written = said.flatMap(({ sent, word }) => applied(sent, word, rules.id, now) ?? [])
+  const written = said.flatMap(({ sent, word }) => statusEffects(sent, word, rules.id, now) ?? [])
   const payees = written.flatMap(({ payee }) => payee ?? [])
   for (const group of byShard(tx, payees)) store.notePayees(tx, group, now)
   const changes = written.flatMap(({ change }) => change ?? [])
@@ -251,13 +261,17 @@ async function write(tx: Tx, deps: Writing, said: readonly Said[]): Promise<void
 }
 
 /**
- * Payments that the bank blocks, or refuses as duplicates, wait for its booking, with a case. `DU..` about an accepted
- * payment reports the second arrival of that payment, and changes nothing.
+ * Opens a case for each payment that the bank blocks or refuses as a duplicate: it waits for a booking. `DU..` about an
+ * accepted payment only reports a repeated submission.
  */
-async function reportUnclear(tx: Tx, { clock, rules, operatorId }: Writing, said: readonly Said[]): Promise<void> {
+async function reportUnclear(
+  tx: Tx,
+  { clock, rules, operatorId }: StatusDeps,
+  said: readonly PaymentReport[],
+): Promise<void> {
   const unclear = said.filter(({ sent: { status }, word }) => {
     if (word.meaning !== 'duplicate' && word.meaning !== 'blocked') return false
-    const isRepeated = word.meaning === 'duplicate' && codeOf(word)?.startsWith('DU') === true
+    const isRepeated = word.meaning === 'duplicate' && readReasonCode(word)?.startsWith('DU') === true
     return status === 'Filed' || (status === 'Accepted' && !isRepeated)
   })
   const now = clock.now()
@@ -271,38 +285,47 @@ async function reportUnclear(tx: Tx, { clock, rules, operatorId }: Writing, said
       const why = reasonText(word.reasons)
       const text =
         word.meaning === 'blocked'
-          ? `The bank has blocked the payment ${paymentName(sent)} (${word.status}, ${why}): it neither credits it nor gives it back.`
-          : `The bank refuses the payment ${paymentName(sent)} as a duplicate (${why}) and does not say whether it executes it.`
+          ? `The bank has blocked the payment ${paymentName(sent)} (${word.status}, ${why}): it neither executes nor returns the payment.`
+          : `The bank refuses the payment ${paymentName(sent)} as a duplicate (${why}) and does not say whether it executes the first submission.`
       const of = { operatorId, connector: rules.id }
       const names = [id, String(sent.attempt), ...(word.meaning === 'blocked' ? [word.status] : [])]
-      writeReports(tx, rules.id, [{ ...oddity(of, 'payment_missing', text, names, id), partnerId }], now)
+      writeReports(tx, rules.id, [{ ...oddityReport(of, 'payment_missing', text, names, id), partnerId }], now)
     }
 }
 
-type Applied = { readonly change?: store.SentChange; readonly payee?: store.PayeeChecked; readonly report?: Report }
+type StatusEffects = {
+  readonly change?: store.PaymentChange
+  readonly payee?: store.PayeeCheckResult
+  readonly report?: Report
+}
 
-/** Applies a status. If the payment has another end it is only reported: settlement opens a case if it contradicts. */
-function applied(sent: store.Sent, word: Word, connector: string, now: Date): Applied | undefined {
+/** Computes the effects of a status. If the payment has already ended it is only reported: settlement opens a case if it contradicts. */
+function statusEffects(
+  sent: store.SentPayment,
+  word: PaymentWord,
+  connector: string,
+  now: Date,
+): StatusEffects | undefined {
   const { partnerId, id, status, entryId, settledAt } = sent
   const isOpen = status === 'Queued' || status === 'Filed' || status === 'Accepted'
   const same = { partnerId, id, entryId, settledAt, errorKey: null, errorDetails: null, reasonCode: null }
   const subject = { partnerId, subjectId: id }
   if (word.meaning === 'duplicate' || word.meaning === 'blocked') return undefined
-  if (word.meaning === 'checked') return isOpen ? payeeChecked(sent, word, connector) : undefined
+  if (word.meaning === 'checked') return isOpen ? payeeCheckEffects(sent, word, connector) : undefined
   if (word.meaning === 'accepted')
     return status === 'Filed' || sent.missingSince !== null
       ? { change: { ...same, status: isOpen ? 'Accepted' : status } }
       : undefined
   if (word.meaning === 'settled') {
     if (status === 'Settled' || status === 'Returned') return undefined
-    const report: Report = { ...subject, id: settledId(connector, sent), kind: 'payout.settled', facts: {} }
+    const report: Report = { ...subject, id: settledReportId(connector, sent), kind: 'payout.settled', facts: {} }
     return isOpen ? { change: { ...same, status: 'Settled', settledAt: now }, report } : { report }
   }
   if (status === 'Rejected' || status === 'Returned' || status === 'Refused') return undefined
-  const failure = failureOf(word, sent.payeeCheck)
+  const failure = readFailure(word, sent.payeeCheck)
   const report: Report = {
     ...subject,
-    id: rejectedId(connector, sent, sent.attempt),
+    id: rejectedReportId(connector, sent, sent.attempt),
     kind: 'payout.rejected',
     facts: failure,
   }
@@ -311,31 +334,31 @@ function applied(sent: store.Sent, word: Word, connector: string, now: Date): Ap
   return isOpen ? { change: { ...same, status: 'Rejected', errorKey, errorDetails, reasonCode }, report } : { report }
 }
 
-/** The result for a payee ends nothing: the bank pays after its release, or says another status. */
-function payeeChecked(sent: store.Sent, word: Word, connector: string): Applied | undefined {
+/** A payee check does not end a payment: the bank pays after a release, or sends another status. */
+function payeeCheckEffects(sent: store.SentPayment, word: PaymentWord, connector: string): StatusEffects | undefined {
   const { partnerId, id, attempt } = sent
-  const payee = payeeOf(word)
+  const payee = readPayeeResult(word)
   if (payee === undefined || payee === sent.payeeCheck) return undefined
   const report: Report = {
     partnerId,
     subjectId: id,
-    id: payeeCheckedId(connector, sent, attempt, payee),
+    id: payeeCheckReportId(connector, sent, attempt, payee),
     kind: 'payout.payee_checked',
-    facts: { payee, bankText: wordsOf(word.reasons) },
+    facts: { payee, bankText: bankWords(word.reasons) },
   }
   return { payee: { partnerId, id, payee }, report }
 }
 
-/** The reason of a payment whose payee did not match, if the bank gives no other one. */
+/** Reasons for rejected payments whose payee did not match, if the bank does not give another reason. */
 const payeeFailures = {
   no_match: ['RVNM', 'The name of the recipient does not match the account.'],
   close_match: ['RVMC', 'The name of the recipient is not exactly that of the account.'],
 } as const
 
-function failureOf(word: Word, payee: PayeeResult | null) {
+function readFailure(word: PaymentWord, payee: PayeeResult | null) {
   const [payeeCode, mismatch] =
     (payee === 'no_match' || payee === 'close_match' ? payeeFailures[payee] : undefined) ?? []
-  const [reasonCode, bankText] = [codeOf(word), wordsOf(word.reasons)]
+  const [reasonCode, bankText] = [readReasonCode(word), bankWords(word.reasons)]
   if (reasonCode === null)
     return mismatch === undefined
       ? ({ errorKey: 'BankRejection', details: 'The bank rejected the payment.', reasonCode, bankText } as const)
@@ -344,71 +367,71 @@ function failureOf(word: Word, payee: PayeeResult | null) {
   return { errorKey, details: mismatch === undefined ? details : `${details} ${mismatch}`, reasonCode, bankText }
 }
 
-/** A recall has no payments of its own: if its file is refused, none of its payments is recalled. */
-async function noteFile(
+/** Records the status of a file. A refused file of recalls refuses all its recalls. */
+async function recordFileStatus(
   tx: Tx,
   { clock, rules }: BankDeps,
   file: store.OurFile,
   { groupStatus, reasons }: StatusReport,
 ): Promise<void> {
-  if (groupStatus === undefined || meaningOf(groupStatus, reasons) === 'duplicate') return
+  if (groupStatus === undefined || readMeaning(groupStatus, reasons) === 'duplicate') return
   store.setBankStatus(tx, file.id, groupStatus)
-  if (!isRecallFile(file) || statusOf(groupStatus)?.meaning !== 'rejected') return
+  if (!isRecallFile(file) || findStatus(groupStatus)?.meaning !== 'rejected') return
   const code = reasons.flatMap((reason) => reason.code ?? reason.proprietary ?? [])[0] ?? null
   const refused = await store.recallsByIds(tx, rules.id, { ids: [], instructionIds: [], fileIds: [file.id] })
-  const answer = { status: 'Refused', answerCode: code, answerDetails: wordsOf(reasons) } as const
+  const answer = { status: 'Refused', answerCode: code, answerDetails: bankWords(reasons) } as const
   const answered = refused.map(({ partnerId, id }) => ({ partnerId, id, ...answer }))
   await writeAnswers(tx, rules.id, answered, clock.now())
 }
 
-// Pure: cases that an answer of the bank opens, besides what it says of each payment.
+// The cases that a status report opens as a whole.
 
-const toldMax = 5
+const listedMax = 5
 const codeCharsMax = 35
 
-type Told = {
+type ReportFindings = {
   readonly file: store.OurFile | undefined
   readonly unknown: readonly string[]
-  /** The bank has refused a repetition, without saying what becomes of the payments that it has. */
+  /** The bank refused a duplicate without saying whether it executes the first submission. */
   readonly isUnclear: boolean
   readonly mismatches: readonly Mismatch[]
 }
 
-/** The cases of an answer as a whole. */
-function oddities(
+/** Makes the cases about a status report as a whole. */
+function reportOddities(
   of: { readonly operatorId: string; readonly connector: string },
   messageId: string,
   report: StatusReport,
-  { file, unknown, isUnclear, mismatches }: Told,
+  { file, unknown, isUnclear, mismatches }: ReportFindings,
 ): readonly Report[] {
   const { originalMessageId, groupStatus, reasons, batches } = report
   const found: Report[] = []
-  const meaning = meaningOf(groupStatus, reasons)
+  const meaning = readMeaning(groupStatus, reasons)
   const isRecallUnclear =
-    isRecallFile(file) && meaning === 'duplicate' && meaningOf(file?.bankStatus ?? undefined, []) === undefined
+    isRecallFile(file) && meaning === 'duplicate' && readMeaning(file?.bankStatus ?? undefined, []) === undefined
   if (file === undefined) {
-    const text = `The bank answers the message ${originalMessageId}, which is none of ours that is known.`
-    found.push(oddity(of, 'entry_unclear', text, ['answer', originalMessageId]))
+    const text = `The bank answers the message ${originalMessageId}, which is unknown here.`
+    found.push(oddityReport(of, 'entry_unclear', text, ['answer', originalMessageId]))
   } else if (meaning === 'rejected') {
     const text = `The bank has refused the file ${originalMessageId}: ${reasonText(reasons)}.`
-    found.push(oddity(of, 'file_refused', text, [originalMessageId], file.id))
+    found.push(oddityReport(of, 'file_refused', text, [originalMessageId], file.id))
   } else if (isUnclear || isRecallUnclear) {
     const why = reasonText([...reasons, ...batches.flatMap((batch) => batch.reasons)])
-    const text = `The bank refuses ${originalMessageId} because it has it already: ${why}. It has not said whether it executes it. Nothing has failed: the payments wait for its booking.`
-    found.push(oddity(of, 'file_refused', text, [originalMessageId, 'duplicate'], file.id))
+    const text = `The bank refuses ${originalMessageId} as a duplicate: ${why}. It does not say whether it executes the first submission. The payments have not failed: they wait for its booking.`
+    found.push(oddityReport(of, 'file_refused', text, [originalMessageId, 'duplicate'], file.id))
   }
   if (unknown.length > 0 && file !== undefined) {
-    const text = `The bank names ${unknown.length} payments that are not known: ${unknown.slice(0, toldMax).join(', ')}.`
-    found.push(oddity(of, 'entry_unclear', text, ['payments', messageId]))
+    const text = `The bank names ${unknown.length} unknown payments: ${unknown.slice(0, listedMax).join(', ')}.`
+    found.push(oddityReport(of, 'entry_unclear', text, ['payments', messageId]))
   }
-  const codes = unknownStatuses(report)
+  const codes = listUnknownStatuses(report)
   if (codes.length > 0) {
-    const text = `The bank answers ${originalMessageId} by a status that is not known: ${codes.join(', ')}. It has changed nothing.`
-    found.push(oddity(of, 'entry_unclear', text, ['status', originalMessageId, ...codes]))
+    const text = `The bank answers ${originalMessageId} with an unknown status: ${codes.join(', ')}. The status was ignored.`
+    found.push(oddityReport(of, 'entry_unclear', text, ['status', originalMessageId, ...codes]))
   }
   if (file !== undefined && mismatches.length > 0) {
-    const text = `The bank has checked the payees of ${originalMessageId}: ${mismatchText(mismatches)}. If your agreement asks for a release, release the file at the bank or withdraw it there.`
-    found.push(oddity(of, 'payee_mismatch', text, [messageId], file.id))
+    const text = `The bank has checked the payees of ${originalMessageId}: ${mismatchText(mismatches)}. If your agreement requires a release, release or withdraw the file at the bank.`
+    found.push(oddityReport(of, 'payee_mismatch', text, [messageId], file.id))
   }
   return found
 }
@@ -418,30 +441,30 @@ type Mismatch = { readonly name: string; readonly payee: PayeeResult }
 
 function mismatchText(mismatches: readonly Mismatch[]): string {
   const count = (payee: PayeeResult) => mismatches.filter((one) => one.payee === payee).length
-  const names = mismatches.slice(0, toldMax).map(({ name }) => name)
+  const names = mismatches.slice(0, listedMax).map(({ name }) => name)
   return `${count('no_match')} names do not match and ${count('close_match')} match closely (${names.join(', ')})`
 }
 
-const unknownStatuses = ({ groupStatus, batches }: StatusReport): readonly string[] => {
+const listUnknownStatuses = ({ groupStatus, batches }: StatusReport): readonly string[] => {
   const given = [
     groupStatus,
     ...batches.flatMap(({ status, transfers }) => [status, ...transfers.map((one) => one.status)]),
   ]
   return [
-    ...new Set(given.flatMap((code) => (code === undefined || statusOf(code) ? [] : [code.slice(0, codeCharsMax)]))),
+    ...new Set(given.flatMap((code) => (code === undefined || findStatus(code) ? [] : [code.slice(0, codeCharsMax)]))),
   ]
     .toSorted()
-    .slice(0, toldMax)
+    .slice(0, listedMax)
 }
 
-// Pure: what the statuses and reasons of a bank mean for a payment.
+// The meaning of the statuses and reasons of a bank for a payment.
 
-/** `duplicate`: the bank refuses a payment that it has already, and does not say what becomes of the first one. */
-type Meaning = Exclude<StatusMeaning, 'part'> | 'duplicate'
+/** `duplicate`: the bank refuses a repeated payment and does not say what happens to the first one. */
+type PaymentMeaning = Exclude<StatusMeaning, 'part'> | 'duplicate'
 
-/** Undefined: the status says nothing about a payment that it does not name, or is not known. */
-function meaningOf(status: string | undefined, reasons: readonly Reason[]): Meaning | undefined {
-  const meaning = statusOf(status ?? '')?.meaning
+/** Reads the meaning of a status. Undefined: it is unknown, or says nothing about payments that are not named. */
+function readMeaning(status: string | undefined, reasons: readonly Reason[]): PaymentMeaning | undefined {
+  const meaning = findStatus(status ?? '')?.meaning
   if (meaning === 'part') return undefined
   const isRepetition = reasons.some(({ code, proprietary }) => reasonOf(code ?? proprietary ?? '').isDuplicate)
   return meaning === 'rejected' && isRepetition ? 'duplicate' : meaning
@@ -449,32 +472,32 @@ function meaningOf(status: string | undefined, reasons: readonly Reason[]): Mean
 
 const reasonText = (reasons: readonly Reason[]): string =>
   reasons
-    .map(({ code, proprietary, texts }) => bankTextOf([code ?? proprietary ?? '', ...texts]) ?? '')
+    .map(({ code, proprietary, texts }) => joinBankTexts([code ?? proprietary ?? '', ...texts]) ?? '')
     .filter((text) => text !== '')
     .join('; ') || 'without a reason'
 
-/** The bank's own words about a payment. The code is told apart. */
-const wordsOf = (reasons: readonly Reason[]): string | null => bankTextOf(reasons.flatMap(({ texts }) => texts))
+/** Returns the bank's text about a payment. The code is a separate field. */
+const bankWords = (reasons: readonly Reason[]): string | null => joinBankTexts(reasons.flatMap(({ texts }) => texts))
 
-// Sends instant payments again as credit transfers, if the bank's refusal concerns only the instant scheme.
+// Requeues instant payments as credit transfers.
 
 /** `reasonCode`: the bank's reason. */
 type RefusedInstant = InstructionKey & { readonly reasonCode: string }
 
 /**
- * Returns those that are sent again. The others stay as they are: they were not instant payments, are not at the bank,
- * or no credit transfer reaches their bank. The caller decides which reasons allow it.
+ * Requeues refused instant payments and returns their keys. Skips payments that were not instant, are not at the bank, or
+ * whose bank a credit transfer does not reach. The caller decides which reasons allow it.
  */
 export function createRequeue({ clock, rules }: Pick<BankDeps, 'clock' | 'rules'>) {
   return async (tx: Tx, refused: readonly RefusedInstant[]): Promise<readonly InstructionKey[]> => {
     const now = clock.now()
-    const times = { dueAt: openFrom(now, rules, 'EUR'), now }
+    const times = { dueAt: earliestSubmission(now, rules, 'EUR'), now }
     const again: InstructionKey[] = []
     for (const group of byShard(tx, refused)) {
       const codes = new Map(group.map((each) => [partnerKey(each.partnerId, each.id), each.reasonCode]))
       const instants = await instructions.lockInstantsAtBank(tx, rules.id, group)
       const rows = instants
-        .filter((row) => whyNotReached('CreditTransfer', row, rules) === null)
+        .filter((row) => reachObstacle('CreditTransfer', row, rules) === null)
         .map(({ partnerId, id }) => ({
           partnerId,
           id,

@@ -1,4 +1,4 @@
-/** The SQL by which reconciliation reads a file-based bank: statements, entries, instructions and pending reports. */
+/** The SQL of reconciliation with file-based banks: statements, entries, instructions and pending reports. */
 import type { Currency, Minor } from '../../kernel/index.ts'
 import {
   acrossPartners,
@@ -24,12 +24,12 @@ import type {
 } from '../../rails/index.ts'
 import type { OutgoingFile } from './store-instructions.ts'
 
-/** The statements (camt.053) of an account, in their order as far as dates and numbers say it. */
-export function statementsOf(
+/** Lists the statements (camt.053) of an account, ordered by date and number. */
+export function accountStatements(
   tx: Tx,
   { connector, account, currency }: BooksAccount,
 ): Promise<readonly Omit<BankStatement, 'numbering'>[]> {
-  return tx.rows<Omit<BankStatement, 'numbering'>>(sql`/* rails.statementsOf */
+  return tx.rows<Omit<BankStatement, 'numbering'>>(sql`/* rails.accountStatements */
     select statement.id, statement.statement_id, sequence, opening, closing, opening_on::text as opening_on,
       closing_on::text as closing_on, statement.entries, credits, debits, by_value_date,
       created_at, message.state = 'Taken' as taken
@@ -38,7 +38,7 @@ export function statementsOf(
     order by closing_on nulls last, sequence nulls last, statement.id`)
 }
 
-/** Entries of no statement yet, by kind and status. */
+/** Sums entries that are not on a statement yet, by kind and status. */
 export function sumsNotOnStatement(
   tx: Tx,
   operatorId: string,
@@ -51,7 +51,7 @@ export function sumsNotOnStatement(
     group by kind, status`)
 }
 
-/** Entries of statements, by kind and status. */
+/** Sums entries of statements, by kind and status. */
 export function sumsOfStatements(
   tx: Tx,
   operatorId: string,
@@ -63,9 +63,9 @@ export function sumsOfStatements(
     group by statement_id, kind, status`)
 }
 
-const nothing: Sums = { count: 0n, amount: 0n, oldest: null }
+const noSums: Sums = { count: 0n, amount: 0n, oldest: null }
 
-/** Sum of the payments reported as paid and not booked yet. */
+/** Sums payments that are reported as paid and not booked yet. */
 export async function sumSettledNotBooked(tx: Tx, connector: string, currency: Currency): Promise<Sums> {
   const row = await tx.row<Sums>(
     acrossPartners(
@@ -76,10 +76,10 @@ export async function sumSettledNotBooked(tx: Tx, connector: string, currency: C
         where connector = ${connector} and status = 'Settled' and entry_id is null and currency = ${currency}`,
     ),
   )
-  return row ?? nothing
+  return row ?? noSums
 }
 
-/** Sum of the payments whose return is booked, and whose execution is not. */
+/** Sums payments whose return is booked and whose execution is not. */
 export async function sumReturnedNotBooked(tx: Tx, connector: string, currency: Currency): Promise<Sums> {
   const row = await tx.row<Sums>(
     acrossPartners(
@@ -90,10 +90,10 @@ export async function sumReturnedNotBooked(tx: Tx, connector: string, currency: 
         where connector = ${connector} and status = 'Returned' and entry_id is null and currency = ${currency}`,
     ),
   )
-  return row ?? nothing
+  return row ?? noSums
 }
 
-/** Payments under way: in no file yet, or at the bank; and those that are overdue for a report. */
+/** Sums unfinished payments: queued, at the bank, or missing because the bank has not reported them in time. */
 export async function sumsUnderWay(
   tx: Tx,
   connector: string,
@@ -123,12 +123,12 @@ export type PendingRow = {
   readonly entryId: string | null
 }
 
-/** Pending reports to settlement, oldest first, as settlement reads them. */
-export function pendingOf(tx: Tx, connector: string, rowsMax: number): Promise<readonly PendingRow[]> {
+/** Lists pending reports, oldest first, as settlement reads them. */
+export function pendingReports(tx: Tx, connector: string, rowsMax: number): Promise<readonly PendingRow[]> {
   return tx.rows<PendingRow>(
     acrossPartners(
       'reads what a bank reports and what may be in the ledger already, by an index',
-      sql`/* rails.pendingOf */
+      sql`/* rails.pendingReports */
         select partner_id, id, subject_id, kind, payload, entry_id from rails.iso_notifications
         where connector = ${connector} order by due_at, id limit ${rowsMax}`,
     ),
@@ -143,15 +143,18 @@ export function entriesByIds(tx: Tx, operatorId: string, ids: readonly string[])
     select ${entryColumns} from rails.iso_entries where partner_id = ${operatorId} and id = any(${ids}::uuid[])`)
 }
 
-type Page = { readonly after: { readonly createdAt: Date; readonly id: string } | undefined; readonly rowsMax: number }
+type EntriesPage = {
+  readonly after: { readonly createdAt: Date; readonly id: string } | undefined
+  readonly rowsMax: number
+}
 const start = { createdAt: new Date(0), id: '00000000-0000-0000-0000-000000000000' }
 
-/** Entries of no statement yet, oldest first. */
+/** Lists entries that are not on a statement yet, oldest first. */
 export function entriesNotOnStatement(
   tx: Tx,
   operatorId: string,
   { connector, account, currency }: BooksAccount,
-  { after = start, rowsMax }: Page,
+  { after = start, rowsMax }: EntriesPage,
 ): Promise<readonly BankEntry[]> {
   return tx.rows<BankEntry>(sql`/* rails.entriesNotOnStatement */
     select ${entryColumns} from rails.iso_entries
@@ -160,12 +163,12 @@ export function entriesNotOnStatement(
     order by created_at, id limit ${rowsMax}`)
 }
 
-/** Entries that the ledger does not have yet, oldest first. */
+/** Lists entries that the ledger does not have yet, oldest first. */
 export function entriesNew(
   tx: Tx,
   operatorId: string,
   { connector, account, currency }: BooksAccount,
-  { after = start, rowsMax }: Page,
+  { after = start, rowsMax }: EntriesPage,
 ): Promise<readonly BankEntry[]> {
   return tx.rows<BankEntry>(sql`/* rails.entriesNew */
     select ${entryColumns} from rails.iso_entries
@@ -183,12 +186,12 @@ const inScope = (
   and (statement_id = any(${statementIds}::uuid[])${orNone ? sql` or statement_id is null` : noSql})
   ${from === undefined ? noSql : sql`and created_at >= ${from}`} ${before === undefined ? noSql : sql`and created_at < ${before}`}`
 
-/** Sum of entries that the ledger has, by their statements and the time of their first report. */
+/** Sums entries that the ledger has, limited by statement and time of the first report. */
 export async function sumInScope(tx: Tx, operatorId: string, account: BooksAccount, scope: EntryScope): Promise<Sums> {
   const row = await tx.row<Sums>(sql`/* rails.sumInScope */
     select count(*) as count, coalesce(sum(amount), 0)::bigint as amount, min(created_at) as oldest
     from rails.iso_entries where ${inScope(operatorId, account, scope)}`)
-  return row ?? nothing
+  return row ?? noSums
 }
 
 export function entriesInScope(
@@ -206,7 +209,7 @@ export function entriesInScope(
 const instructionColumns = sql`partner_id, id, end_to_end_id, currency, amount, creditor_name, creditor_account, remittance,
   status, entry_id, created_at, updated_at, settled_at, missing_since`
 
-/** Payments of all partners that are reported as paid and not booked; or returned, and not booked. */
+/** Lists payments of all partners that are reported as paid or returned, and not booked. */
 export function instructionsNotBooked(
   tx: Tx,
   connector: string,
@@ -223,7 +226,7 @@ export function instructionsNotBooked(
   )
 }
 
-/** Payments of all partners that are overdue for a report of the bank. */
+/** Lists payments of all partners that the bank has not reported in time. */
 export function instructionsMissing(
   tx: Tx,
   connector: string,
@@ -240,7 +243,7 @@ export function instructionsMissing(
   )
 }
 
-/** Finds instructions by their ids alone: a case of a bank does not always name the partner. */
+/** Finds instructions by id alone: a case of a bank does not always name the partner. */
 export function instructionsByIds(tx: Tx, ids: readonly string[]): Promise<readonly BankInstruction[]> {
   return tx.rows<BankInstruction>(
     acrossPartners(
@@ -251,7 +254,7 @@ export function instructionsByIds(tx: Tx, ids: readonly string[]): Promise<reado
   )
 }
 
-/** The payments that an entry has debited, also those that have come back. */
+/** Lists the payments of a debit, including returned ones. */
 export function paidByEntry(tx: Tx, entryId: string): Promise<readonly InstructionKey[]> {
   return tx.rows(
     acrossPartners(
@@ -261,7 +264,7 @@ export function paidByEntry(tx: Tx, entryId: string): Promise<readonly Instructi
   )
 }
 
-/** Payments of this amount, or with one of these references: candidates for an entry. */
+/** Lists payments of this amount: candidates for an entry. */
 export function instructionsLike(
   tx: Tx,
   connector: string,
@@ -278,7 +281,7 @@ export function instructionsLike(
   )
 }
 
-/** Finds instructions by 32 hexadecimal digits. */
+/** Finds instructions by id or end-to-end id. */
 export function instructionsByNames(tx: Tx, names: readonly string[]): Promise<readonly BankInstruction[]> {
   return tx.rows<BankInstruction>(
     acrossPartners(
@@ -289,10 +292,10 @@ export function instructionsByNames(tx: Tx, names: readonly string[]): Promise<r
   )
 }
 
-/** Marks a payment as booked after an operator has matched it with an entry. Returns 0 if it has an entry. */
+/** Marks a payment as booked after an operator has matched it with an entry. Returns 0 if it already has an entry. */
 export function bookInstruction(
   tx: Tx,
-  { partnerId, id }: { readonly partnerId: string; readonly id: string },
+  { partnerId, id }: InstructionKey,
   entryId: string,
   now: Date,
 ): Promise<number> {
@@ -303,17 +306,13 @@ export function bookInstruction(
 }
 
 /** Marks a payment as returned. */
-export async function returnInstruction(
-  tx: Tx,
-  { partnerId, id }: { readonly partnerId: string; readonly id: string },
-  now: Date,
-): Promise<void> {
+export async function returnInstruction(tx: Tx, { partnerId, id }: InstructionKey, now: Date): Promise<void> {
   await tx.run(sql`/* rails.returnInstruction */
     update rails.iso_instructions set status = 'Returned', missing_since = null, updated_at = ${now}
     where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** Assigns an entry. The debit of a batch has no subject: each of its payments names it. */
+/** Assigns an entry to a subject. Skips the debit of a batch, whose payments name the entry instead. */
 export async function assignEntry(
   tx: Tx,
   operatorId: string,
@@ -331,10 +330,7 @@ export async function assignEntry(
     where partner_id = ${operatorId} and id = ${entryId} and (kind <> 'payout' or subject_id is not null)`)
 }
 
-/**
- * Merges an entry with the one that it names as its subject. Returns 0 if they cannot be the same: each has a
- * statement.
- */
+/** Merges an entry into the entry that is its subject. Returns 0 if both are on a statement, so that they differ. */
 export function mergeEntry(tx: Tx, operatorId: string, entryId: string): Promise<number> {
   return tx.run(sql`/* rails.mergeEntry */
     update rails.iso_entries known set statement_id = coalesce(known.statement_id, doubted.statement_id),
@@ -345,7 +341,7 @@ export function mergeEntry(tx: Tx, operatorId: string, entryId: string): Promise
       and (known.statement_id is null or doubted.statement_id is null)`)
 }
 
-/** Makes the key of an entry name the one that it was merged into. */
+/** Makes the key of a merged entry an alias of the remaining one. */
 export async function aliasMerged(tx: Tx, operatorId: string, entryId: string): Promise<void> {
   await tx.run(sql`/* rails.aliasMerged */
     insert into rails.iso_entry_aliases (partner_id, connector, account, currency, entry_key, entry_id)
@@ -359,9 +355,9 @@ export async function deleteMerged(tx: Tx, operatorId: string, entryId: string):
     delete from rails.iso_entries where partner_id = ${operatorId} and id = ${entryId}`)
 }
 
-// All SQL of statements: the balances that a bank reports for an account. They belong to no partner.
+// The SQL of statements: the balances that a bank reports for an account. Statements do not belong to partners.
 
-const types = {
+const statementTypes = {
   id: 'uuid',
   connector: 'text',
   messageId: 'uuid',
@@ -380,9 +376,9 @@ const types = {
   byValueDate: 'bigint?',
   createdAt: 'timestamptz',
 } as const
-export type StatementRow = RowOf<typeof types, { kind: 'camt.052' | 'camt.053' | 'camt.054'; entries: number }>
+export type StatementRow = RowOf<typeof statementTypes, { kind: 'camt.052' | 'camt.053' | 'camt.054'; entries: number }>
 
-const newStatements = insertBy<StatementRow>(types, [['connector', 'messageId', 'kind', 'createdAt']])
+const newStatements = insertBy<StatementRow>(statementTypes, [['connector', 'messageId', 'kind', 'createdAt']])
 
 export function insertStatements(tx: Tx, rows: readonly StatementRow[]): void {
   tx.later(sql`/* rails.insertStatements */
@@ -396,7 +392,7 @@ export type Statement = Pick<
   'id' | 'statementId' | 'sequence' | 'opening' | 'closing' | 'openingOn' | 'closingOn' | 'credits' | 'debits'
 > & { readonly createdAt: Date }
 
-/** The latest statements (camt.053) of an account, newest first. */
+/** Lists the latest statements (camt.053) of an account, newest first. */
 export function latestStatements(
   tx: Tx,
   connector: string,
@@ -411,7 +407,7 @@ export function latestStatements(
     order by closing_on desc nulls last, sequence desc nulls last, id desc limit ${rowsMax}`)
 }
 
-/** The statements (camt.053) of an account that end on a day. */
+/** Lists the statements (camt.053) of an account that end on the day of `row`. */
 export function statementsOfDay(tx: Tx, row: StatementRow): Promise<readonly Statement[]> {
   return tx.rows(sql`/* rails.statementsOfDay */
     select id, statement_id, sequence, opening, closing, opening_on, closing_on, credits, debits, created_at
@@ -420,17 +416,17 @@ export function statementsOfDay(tx: Tx, row: StatementRow): Promise<readonly Sta
       and closing_on = ${row.closingOn}::date`)
 }
 
-type AccountKey = {
+type StatementAccount = {
   readonly operatorId: string
   readonly connector: string
   readonly account: string
   readonly currency: string
 }
 
-/** The day of the last closing balance before a day. */
+/** Finds the day of the last closing balance before a day. */
 export async function closingBefore(
   tx: Tx,
-  { connector, account, currency }: AccountKey,
+  { connector, account, currency }: StatementAccount,
   day: string,
 ): Promise<string | null> {
   const row = await tx.row<{ on: string | null }>(sql`/* rails.closingBefore */
@@ -440,10 +436,10 @@ export async function closingBefore(
   return row?.on ?? null
 }
 
-/** The entries of earlier statements whose value date is later than their statement: after one day, up to another. */
+/** Sums entries of statements until `after` whose value date is after `after`, up to `to`. */
 export async function valuedBetween(
   tx: Tx,
-  { operatorId, connector, account, currency }: AccountKey,
+  { operatorId, connector, account, currency }: StatementAccount,
   after: string,
   to: string,
 ): Promise<Minor> {
@@ -456,11 +452,11 @@ export async function valuedBetween(
   return row?.amount ?? 0n
 }
 
-// All SQL of files that a bank has and that a restored database did not know. They name no partner, because their
-// messages do not.
+// The SQL of adopted files: the bank has them, and a restored database did not know them. They do not name partners,
+// because their messages do not.
 
-type Key = { readonly id: string; readonly attempt: number }
-export type Adopted = Key & { readonly fileId: string; readonly batchId: string }
+type InstructionAttempt = { readonly id: string; readonly attempt: number }
+export type AdoptedInstruction = InstructionAttempt & { readonly fileId: string; readonly batchId: string }
 
 export function insertAdoptedFile(tx: Tx, connector: string, file: OutgoingFile, now: Date): Promise<number> {
   return tx.run(sql`/* rails.insertAdoptedFile */
@@ -471,31 +467,39 @@ export function insertAdoptedFile(tx: Tx, connector: string, file: OutgoingFile,
     on conflict do nothing`)
 }
 
-const newAdopted = insertBy<Adopted & { readonly connector: string }>(
+const newAdopted = insertBy<AdoptedInstruction & { readonly connector: string }>(
   { connector: 'text', id: 'uuid', attempt: 'integer', fileId: 'uuid', batchId: 'text' },
   [['connector']],
 )
 
-export async function insertAdopted(tx: Tx, connector: string, rows: readonly Adopted[]): Promise<void> {
+export async function insertAdoptedInstructions(
+  tx: Tx,
+  connector: string,
+  rows: readonly AdoptedInstruction[],
+): Promise<void> {
   const adopted = newAdopted(
     tx,
     rows.map((row) => ({ ...row, connector })),
   )
   await tx.run(
-    unprepared(sql`/* rails.insertAdopted */
+    unprepared(sql`/* rails.insertAdoptedInstructions */
     insert into rails.iso_adopted (connector, instruction_id, attempt, file_id, batch_id) ${adopted}
     on conflict do nothing`),
   )
 }
 
-/** The payments among these that the bank has. */
-export function adoptedOf(tx: Tx, connector: string, ids: readonly string[]): Promise<readonly Adopted[]> {
-  return tx.rows<Adopted>(sql`/* rails.adoptedOf */
+/** Lists the payments that the bank has in adopted files. */
+export function adoptedInstructions(
+  tx: Tx,
+  connector: string,
+  ids: readonly string[],
+): Promise<readonly AdoptedInstruction[]> {
+  return tx.rows<AdoptedInstruction>(sql`/* rails.adoptedInstructions */
     select instruction_id as id, attempt, file_id, batch_id from rails.iso_adopted
     where connector = ${connector} and instruction_id = any(${[...ids]}::uuid[])`)
 }
 
-/** Marks a file as delivered: the bank has it, and the database lost its record of the delivery. */
+/** Marks a file as delivered if a restored database has lost the record of its delivery. */
 export function markPublished(tx: Tx, id: string, now: Date): Promise<number> {
   return tx.run(sql`/* rails.markPublished */
     update rails.iso_files set state = 'Delivered', staged_name = coalesce(staged_name, name), delivered_at = ${now},
@@ -503,7 +507,7 @@ export function markPublished(tx: Tx, id: string, now: Date): Promise<number> {
     where id = ${id} and state <> 'Delivered'`)
 }
 
-// All SQL of the notifications of a file-based bank.
+// The SQL of notifications.
 
 const notificationTypes = {
   partnerId: 'uuid',
@@ -524,14 +528,14 @@ const newNotifications = insertBy<NewNotification>(
   ['partnerId', 'id'],
 )
 
-/** An existing one stays: its id is derived from its content. */
+/** Inserts notifications. Existing ones stay: their ids are derived from their content. */
 export function insertNotifications(tx: Tx, rows: readonly NewNotification[]): void {
   tx.later(sql`/* rails.insertNotifications */
     insert into rails.iso_notifications (partner_id, id, connector, subject_id, kind, payload, entry_id, due_at)
     ${newNotifications(tx, rows)} on conflict (partner_id, id) do nothing`)
 }
 
-/** Due notifications of all partners, oldest first: a due-work scan, which names no partner by design. */
+/** Lists due notifications of all partners, oldest first. */
 export function dueNotifications(tx: Tx, connector: string, rowsMax: number): Promise<readonly NotificationRow[]> {
   return tx.rows<NotificationRow>(
     dueWork(
@@ -543,11 +547,11 @@ export function dueNotifications(tx: Tx, connector: string, rowsMax: number): Pr
   )
 }
 
-/** Returns the entries that they reported. */
+/** Deletes notifications and returns the ids of their entries. */
 export async function deleteNotifications(
   tx: Tx,
   connector: string,
-  rows: readonly { readonly partnerId: string; readonly id: string }[],
+  rows: readonly InstructionKey[],
 ): Promise<readonly string[]> {
   const deleted = await tx.rows<{ entryId: string | null }>(sql`/* rails.deleteNotifications */
     delete from rails.iso_notifications

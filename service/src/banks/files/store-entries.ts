@@ -1,10 +1,10 @@
-/** All SQL of the entries of a bank. They belong to the operator's ledger. */
+/** All SQL of the entries of a bank, which belong to the operator's ledger. */
 import type { Currency, Minor } from '../../kernel/index.ts'
 import { columnOf, insertBy, type RowOf, sql, type Tx, unprepared } from '../../postgres/index.ts'
 
 export type EntryKind = 'payout' | 'return' | 'credit' | 'reversal' | 'fee' | 'unknown' | 'waiting'
 
-/** The account of entries: all statements name the operator's shard. */
+/** The account of entries. All statements run on the operator's shard. */
 export type AccountKey = {
   readonly operatorId: string
   readonly connector: string
@@ -42,7 +42,7 @@ const types = {
   appliedAt: 'timestamptz?',
   booking: 'text?',
   endToEndId: 'text?',
-  /** Kinds of messages that announced it, added up. */
+  /** The kinds of messages that announced the entry, as bits. */
   announced: 'integer',
 } as const
 export type NewEntry = RowOf<
@@ -57,7 +57,7 @@ const newEntries = insertBy<NewEntry>(types, [
   ['kind', 'score', 'matchedBy', 'status', 'appliedAt', 'announced'],
 ])
 
-/** A key that another message has written is a unique violation: only one process receives the files of a bank. */
+/** Inserts entries. A known key is a unique violation, because only one process receives the files of a bank. */
 export function insertEntries(tx: Tx, rows: readonly NewEntry[]): void {
   tx.later(
     sql`/* rails.insertEntries */
@@ -69,7 +69,7 @@ export function insertEntries(tx: Tx, rows: readonly NewEntry[]): void {
   )
 }
 
-/** Marks entries that the ledger has now. */
+/** Marks entries as applied to the ledger. */
 export async function applyEntries(tx: Tx, operatorId: string, ids: readonly string[], now: Date): Promise<void> {
   await tx.run(sql`/* rails.applyEntries */
     update rails.iso_entries set status = 'Applied', applied_at = ${now}
@@ -90,14 +90,14 @@ export type KnownEntry = {
   readonly refs: string
   readonly counterparty: string
   readonly remittance: string | null
-  /** The key is an alias, under which a later message named it. */
+  /** True if `entryKey` is an alias, which a later message used. */
   readonly isAlias: boolean
 }
 
 const knownColumns = sql`entry.id, entry.entry_key, entry.booking, entry.amount, entry.booked_on::text as booked_on, entry.kind,
   entry.payments, entry.message_id, entry.statement_id, entry.announced, entry.refs, entry.counterparty, entry.remittance, false as is_alias`
 
-/** Entries by any key under which a message has named them. */
+/** Lists entries by their keys and aliases. */
 export function entriesByKeys(tx: Tx, of: AccountKey, keys: readonly string[]): Promise<readonly KnownEntry[]> {
   return tx.rows(
     unprepared(sql`/* rails.entriesByKeys */
@@ -113,15 +113,15 @@ export function entriesByKeys(tx: Tx, of: AccountKey, keys: readonly string[]): 
   )
 }
 
-/** Entries that an earlier message has announced under the bank's reference and that are on no statement yet. */
-export function announcedOf(
+/** Lists entries that an earlier message has announced under the bank's reference and that are not on a statement yet. */
+export function announcedEntries(
   tx: Tx,
   of: AccountKey,
   bookings: readonly string[],
   messageId: string,
 ): Promise<readonly KnownEntry[]> {
   return tx.rows(
-    unprepared(sql`/* rails.announcedOf */
+    unprepared(sql`/* rails.announcedEntries */
     select ${knownColumns} from rails.iso_entries entry
     where partner_id = ${of.operatorId} and connector = ${of.connector} and account = ${of.account}
       and currency = ${of.currency} and booking = any(${[...bookings]}::text[]) and statement_id is null
@@ -129,10 +129,10 @@ export function announcedOf(
   )
 }
 
-/** The part of a reference's bookings on one day: a bank may use the reference again on another day. */
+/** The bookings of a reference on one day: a bank may reuse the reference on another day. */
 export type DayOfBooking = { readonly booking: string; readonly bookedOn: string }
 
-/** The sums of bookings whose payments are known one by one. */
+/** Sums bookings whose payments are known one by one. */
 export function sumsOfBookings(
   tx: Tx,
   of: AccountKey,
@@ -148,10 +148,15 @@ export function sumsOfBookings(
   )
 }
 
-/** Records that another message reports known entries. A statement is kept; kinds of announcements are added up. */
-export type Seen = { readonly statementId: string | null; readonly announced: number }
+/** An addition of another message to a known entry: its statement, if it has none, and the kind of the announcement. */
+export type SeenMark = { readonly statementId: string | null; readonly announced: number }
 
-export function seeEntries(tx: Tx, operatorId: string, ids: readonly string[], { statementId, announced }: Seen): void {
+export function seeEntries(
+  tx: Tx,
+  operatorId: string,
+  ids: readonly string[],
+  { statementId, announced }: SeenMark,
+): void {
   tx.later(sql`/* rails.seeEntries */
     update rails.iso_entries set statement_id = coalesce(statement_id, ${statementId}::uuid),
       announced = announced | ${announced}::smallint
@@ -162,7 +167,7 @@ export function seeBookings(
   tx: Tx,
   of: AccountKey,
   days: readonly DayOfBooking[],
-  { statementId, announced }: Seen,
+  { statementId, announced }: SeenMark,
 ): void {
   const column = columnOf(days)
   tx.later(
@@ -176,7 +181,7 @@ export function seeBookings(
   )
 }
 
-/** Deletes sums whose payments are known now: the payments count instead. */
+/** Deletes sums whose payments are now known and count instead. */
 export function deleteWaiting(tx: Tx, operatorId: string, ids: readonly string[]): void {
   tx.later(
     sql`/* rails.deleteWaiting */
@@ -186,7 +191,7 @@ export function deleteWaiting(tx: Tx, operatorId: string, ids: readonly string[]
   )
 }
 
-export type Waiting = {
+export type WaitingEntry = {
   readonly id: string
   readonly account: string
   readonly currency: string
@@ -203,7 +208,7 @@ export function overdueWaiting(
   connector: string,
   before: Date,
   rowsMax: number,
-): Promise<readonly Waiting[]> {
+): Promise<readonly WaitingEntry[]> {
   return tx.rows(sql`/* rails.overdueWaiting */
     select id, account, currency, amount, payments, codes, booked_on, is_reversal from rails.iso_entries
     where partner_id = ${operatorId} and connector = ${connector} and kind = 'waiting' and created_at <= ${before}
@@ -224,7 +229,7 @@ export type WaitingReversal = Pick<
   'id' | 'account' | 'currency' | 'amount' | 'refs' | 'counterparty' | 'remittance'
 >
 
-/** Reversals whose credit was not known when they were read, oldest first. */
+/** Lists and locks reversals whose credit is still unknown, oldest first. */
 export function waitingReversals(
   tx: Tx,
   operatorId: string,
@@ -237,24 +242,28 @@ export function waitingReversals(
     order by created_at, id limit ${rowsMax} for update`)
 }
 
-export type Original = {
+export type ReversibleCredit = {
   readonly id: string
   readonly booking: string | null
   readonly endToEndId: string | null
   readonly amount: Minor
-  /** True if it is reversed already. */
+  /** True if the credit is already reversed. */
   readonly isReversed: boolean
 }
 
-const originalOf = (operatorId: string) => sql`id, booking, end_to_end_id, amount, exists (
+const creditColumns = (operatorId: string) => sql`id, booking, end_to_end_id, amount, exists (
       select 1 from rails.iso_entries reversal
       where reversal.partner_id = ${operatorId} and reversal.subject_id = credit.id and reversal.kind = 'reversal') as is_reversed`
 
-/** Credits that a reversal may be about, by the bank's reference. */
-export function creditsByBooking(tx: Tx, of: AccountKey, bookings: readonly string[]): Promise<readonly Original[]> {
+/** Lists credits that a reversal may be about, by the bank's reference. */
+export function creditsByBooking(
+  tx: Tx,
+  of: AccountKey,
+  bookings: readonly string[],
+): Promise<readonly ReversibleCredit[]> {
   return tx.rows(
     unprepared(sql`/* rails.creditsByBooking */
-    select ${originalOf(of.operatorId)} from rails.iso_entries credit
+    select ${creditColumns(of.operatorId)} from rails.iso_entries credit
     where partner_id = ${of.operatorId} and connector = ${of.connector} and account = ${of.account}
       and currency = ${of.currency} and booking = any(${[...bookings]}::text[]) and amount > 0
       and kind in ('credit', 'unknown')
@@ -262,17 +271,21 @@ export function creditsByBooking(tx: Tx, of: AccountKey, bookings: readonly stri
   )
 }
 
-export function creditsByEndToEnd(tx: Tx, of: AccountKey, ids: readonly string[]): Promise<readonly Original[]> {
+export function creditsByEndToEnd(
+  tx: Tx,
+  of: AccountKey,
+  ids: readonly string[],
+): Promise<readonly ReversibleCredit[]> {
   return tx.rows(
     unprepared(sql`/* rails.creditsByEndToEnd */
-    select ${originalOf(of.operatorId)} from rails.iso_entries credit
+    select ${creditColumns(of.operatorId)} from rails.iso_entries credit
     where partner_id = ${of.operatorId} and connector = ${of.connector} and end_to_end_id = any(${[...ids]}::text[])
       and account = ${of.account} and currency = ${of.currency} and amount > 0 and kind in ('credit', 'unknown')
     order by created_at, id`),
   )
 }
 
-/** Debits that were booked for an instruction in addition to its own, and that nothing has reversed. */
+/** Lists further debits of instructions, after the first of each. */
 export function doubledDebits(
   tx: Tx,
   operatorId: string,
@@ -312,53 +325,57 @@ export function replaceWaiting(
   )
 }
 
-// All SQL of entries that several messages report, each in its own words.
+// The SQL of entries that several messages report with different references.
 
-/** The message that is being read. */
-export type Reading = Pick<Seen, 'announced'> & {
-  /** The id in rails.iso_messages, and the one that the bank gave. */
+/** The message that is read. */
+export type MessageReading = Pick<SeenMark, 'announced'> & {
+  /** The id in rails.iso_messages; `messageId` is that of the bank. */
   readonly id: string
   readonly messageId: string
   readonly kind: 'camt.052' | 'camt.053' | 'camt.054'
 }
 
-export type Candidate = KnownEntry & {
+export type EntryCandidate = KnownEntry & {
   readonly isReversal: boolean
-  /** The name of the message that reported it first, with its place there. */
+  /** The bank's id of the message that first reported the entry, and the entry's position in it. */
   readonly messageName: string
   readonly position: bigint
-  /** A message of this kind has reported it already. */
+  /** True if a message of the same kind has already reported the entry. */
   readonly isRepeated: boolean
 }
 
-/** `amounts`: of payments, or of whole entries. The entries of the message itself are excluded. */
-export type Wanted = {
+/** The amounts, ids and days to search. `amounts` are those of payments or whole entries. Excludes entries of the message itself. */
+export type SearchBounds = {
   readonly amounts: readonly Minor[]
   readonly endToEndIds: readonly string[]
   readonly from: string
   readonly to: string
 }
 
-/** The values of `announced` for an entry that no message of the same kind has reported. */
+/** Lists the values of `announced` without a kind of message. */
 const kindsWithout = (bit: number): readonly number[] => [0, 1, 2, 3].filter((kinds) => (kinds & bit) === 0)
 
 const candidateColumns = sql`entry.id, entry.entry_key, entry.booking, entry.amount, entry.booked_on::text as booked_on, entry.kind,
   entry.payments, entry.message_id, entry.statement_id, entry.announced, entry.refs, entry.counterparty, entry.remittance,
   entry.is_reversal, false as is_alias, message.message_id as message_name, entry.position`
 
-const wantedEntries = (of: AccountKey, { id }: Reading, { amounts, from, to }: Wanted) => sql`rails.iso_entries entry
+const wantedEntries = (
+  of: AccountKey,
+  { id }: MessageReading,
+  { amounts, from, to }: SearchBounds,
+) => sql`rails.iso_entries entry
   join rails.iso_messages message on message.id = entry.message_id
   where entry.partner_id = ${of.operatorId} and entry.connector = ${of.connector} and entry.account = ${of.account}
     and entry.currency = ${of.currency} and entry.amount = any(${[...amounts]}::bigint[])
     and entry.booked_on between ${from}::date and ${to}::date and entry.message_id <> ${id}`
 
-/** Entries of these amounts that were announced and are on no statement. */
+/** Lists announced entries of these amounts that are not on a statement. */
 export function announcedUnlisted(
   tx: Tx,
   of: AccountKey,
-  reading: Reading,
-  wanted: Wanted,
-): Promise<readonly Candidate[]> {
+  reading: MessageReading,
+  wanted: SearchBounds,
+): Promise<readonly EntryCandidate[]> {
   return tx.rows(
     unprepared(sql`/* rails.announcedUnlisted */
     select ${candidateColumns}, false as is_repeated from ${wantedEntries(of, reading, wanted)} and entry.statement_id is null`),
@@ -366,10 +383,15 @@ export function announcedUnlisted(
 }
 
 /**
- * Entries of these amounts that no message of this kind has reported; and those with the same end-to-end id that one
- * has. An entry of the previous version does not say which messages announced it.
+ * Lists entries of these amounts that this kind of message has not reported, and reported ones with the same end-to-end
+ * id. Entries of the previous version do not record the kinds of their messages.
  */
-export function unannounced(tx: Tx, of: AccountKey, reading: Reading, wanted: Wanted): Promise<readonly Candidate[]> {
+export function unannounced(
+  tx: Tx,
+  of: AccountKey,
+  reading: MessageReading,
+  wanted: SearchBounds,
+): Promise<readonly EntryCandidate[]> {
   const kinds = kindsWithout(reading.announced)
   const entries = wantedEntries(of, reading, wanted)
   return tx.rows(
@@ -385,8 +407,13 @@ export function unannounced(tx: Tx, of: AccountKey, reading: Reading, wanted: Wa
   )
 }
 
-/** Entries of these amounts that messages of this kind and of another one have reported. */
-export function reportedTwice(tx: Tx, of: AccountKey, reading: Reading, wanted: Wanted): Promise<readonly Candidate[]> {
+/** Lists entries of these amounts that messages of this and of another kind have reported. */
+export function reportedTwice(
+  tx: Tx,
+  of: AccountKey,
+  reading: MessageReading,
+  wanted: SearchBounds,
+): Promise<readonly EntryCandidate[]> {
   const reported =
     reading.kind === 'camt.053'
       ? sql`entry.statement_id is not null and entry.announced <> 0`
@@ -397,8 +424,8 @@ export function reportedTwice(tx: Tx, of: AccountKey, reading: Reading, wanted: 
   )
 }
 
-/** An entry whose payments another message has reported one by one. */
-export type Group = {
+/** The payments of an entry that another message has reported one by one. */
+export type EntryGroup = {
   readonly messageName: string
   readonly bookedOn: string
   readonly amount: Minor
@@ -408,18 +435,18 @@ export type Group = {
   readonly refs: string
 }
 
-export function groupsOf(
+export function entryGroups(
   tx: Tx,
   of: AccountKey,
-  reading: Reading,
-  { amounts, from, to }: Wanted,
-): Promise<readonly Group[]> {
+  reading: MessageReading,
+  { amounts, from, to }: SearchBounds,
+): Promise<readonly EntryGroup[]> {
   const unseen =
     reading.kind === 'camt.053'
       ? sql`entry.statement_id is null`
       : sql`entry.announced = any(${kindsWithout(reading.announced)}::smallint[])`
   return tx.rows(
-    unprepared(sql`/* rails.groupsOf */
+    unprepared(sql`/* rails.entryGroups */
     select message.message_id as message_name, entry.booked_on::text as booked_on, sum(entry.amount)::bigint as amount,
       entry.is_reversal, array_agg(entry.id) as ids, min(entry.refs) as refs
     from rails.iso_entries entry join rails.iso_messages message on message.id = entry.message_id
@@ -431,16 +458,16 @@ export function groupsOf(
   )
 }
 
-export type Alias = { readonly entryKey: string; readonly entryId: string }
+export type EntryAlias = { readonly entryKey: string; readonly entryId: string }
 
 const newAliases = insertBy<AliasRow>(
   { partnerId: 'uuid', connector: 'text', account: 'text', currency: 'text', entryKey: 'text', entryId: 'uuid' },
   [['partnerId', 'connector', 'account', 'currency']],
 )
-type AliasRow = Alias & Pick<AccountKey, 'connector' | 'account' | 'currency'> & { readonly partnerId: string }
+type AliasRow = EntryAlias & Pick<AccountKey, 'connector' | 'account' | 'currency'> & { readonly partnerId: string }
 
-/** Stores these keys as further names of known entries. */
-export function insertAliases(tx: Tx, of: AccountKey, aliases: readonly Alias[]): void {
+/** Stores further keys of known entries. */
+export function insertAliases(tx: Tx, of: AccountKey, aliases: readonly EntryAlias[]): void {
   const { operatorId: partnerId, connector, account, currency } = of
   const rows = aliases.map((alias) => ({ ...alias, partnerId, connector, account, currency }))
   tx.later(sql`/* rails.insertAliases */
@@ -448,18 +475,18 @@ export function insertAliases(tx: Tx, of: AccountKey, aliases: readonly Alias[])
     ${newAliases(tx, rows)} on conflict (partner_id, connector, account, currency, entry_key) do nothing`)
 }
 
-export type Absent = {
+export type AbsentEntry = {
   readonly id: string
   readonly account: string
   readonly currency: string
   readonly amount: Minor
   readonly bookedOn: string
-  /** Kinds of messages that announced it; 0: a statement has listed it. */
+  /** The kinds of messages that announced the entry, as bits; 0: only a statement has listed it. */
   readonly announced: number
 }
 
-export type Listed = {
-  /** The last day that statements have listed. */
+export type StatementCoverage = {
+  /** The last day that the statements cover. */
   readonly until: string
   /** When the last statement was received. */
   readonly takenAt: Date
@@ -467,14 +494,14 @@ export type Listed = {
   readonly missing: readonly { readonly first: string; readonly last: string }[]
 }
 
-/** Entries of an account that statements should have listed, and that are on none and have no case. */
-export function absentOf(
+/** Lists and locks entries that a statement should have and does not, and that do not have a case yet. */
+export function absentEntries(
   tx: Tx,
   of: AccountKey,
-  { until, takenAt, missing }: Listed,
+  { until, takenAt, missing }: StatementCoverage,
   rowsMax: number,
-): Promise<readonly Absent[]> {
-  return tx.rows(sql`/* rails.absentOf */
+): Promise<readonly AbsentEntry[]> {
+  return tx.rows(sql`/* rails.absentEntries */
     select id, account, currency, amount, booked_on::text as booked_on, announced from rails.iso_entries
     where partner_id = ${of.operatorId} and connector = ${of.connector} and account = ${of.account}
       and currency = ${of.currency} and statement_id is null and absent_since is null and kind <> 'waiting'
@@ -490,7 +517,7 @@ export function markAbsent(tx: Tx, operatorId: string, ids: readonly string[], n
     where partner_id = ${operatorId} and id = any(${[...ids]}::uuid[])`)
 }
 
-/** Takes entries off replaced statements. Returns how many; as many as `rowsMax` if more may be left. */
+/** Removes entries from replaced statements. Returns their number; `rowsMax` means that more may be left. */
 export function takeOffStatements(
   tx: Tx,
   operatorId: string,
@@ -504,15 +531,18 @@ export function takeOffStatements(
       where partner_id = ${operatorId} and statement_id = any(${[...statementIds]}::uuid[]) limit ${rowsMax}))`)
 }
 
-/** An entry that a cancellation takes back. */
-export type Absentee = Pick<Absent, 'amount' | 'bookedOn'> & { readonly connector: string; readonly currency: Currency }
+/** An entry that can be cancelled. */
+export type CancellableEntry = Pick<AbsentEntry, 'amount' | 'bookedOn'> & {
+  readonly connector: string
+  readonly currency: Currency
+}
 
 /**
- * Locks a credit or a debit that counts and that its statement does not list. Undefined: there is no such one, or it was taken back. An
- * earlier version cancelled the debit of a payment under another key.
+ * Locks an applied entry that its statement omits. Undefined: there is none, or it was already cancelled. An earlier
+ * version cancelled the debit of a payment under another key.
  */
-export function lockAbsent(tx: Tx, operatorId: string, id: string): Promise<Absentee | undefined> {
-  return tx.row<Absentee>(sql`/* rails.lockAbsent */
+export function lockAbsent(tx: Tx, operatorId: string, id: string): Promise<CancellableEntry | undefined> {
+  return tx.row<CancellableEntry>(sql`/* rails.lockAbsent */
     select connector, currency, amount, booked_on::text as booked_on from rails.iso_entries counted
     where partner_id = ${operatorId} and id = ${id} and statement_id is null and absent_since is not null
       and status = 'Applied' and (kind in ('credit', 'unknown') or amount < 0 and kind in ('payout', 'fee', 'reversal'))
@@ -536,7 +566,7 @@ type Cancellation = {
   readonly now: Date
 }
 
-/** Inserts the reversal of an entry, with its references: the bank's own reversal, if it comes later, is then known. */
+/** Inserts the reversal of an entry, with its references, so that a later reversal by the bank is recognised. */
 export function insertCancellation(
   tx: Tx,
   operatorId: string,

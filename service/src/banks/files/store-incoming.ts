@@ -1,4 +1,4 @@
-/** All SQL of incoming messages: the lease of a bank's folder, and the messages. They belong to no partner. */
+/** All SQL of incoming messages and of the lease of a bank's folder. Messages do not belong to partners. */
 import {
   acrossPartners,
   columnOf,
@@ -21,7 +21,7 @@ export async function addIncoming(tx: Tx, connector: string): Promise<void> {
     insert into rails.iso_incoming (connector) values (${connector}) on conflict (connector) do nothing`)
 }
 
-/** Returns 1 if the lease was free, has ended, or is already this one. */
+/** Takes the lease. Returns 1 if it was free, has expired, or is already this one. */
 export function takeLease(
   tx: Tx,
   connector: string,
@@ -60,7 +60,7 @@ export type MessageRow = {
   readonly takenAt: Date | null
 }
 
-/** Returns 0 if a message of this id exists. */
+/** Inserts a message. Returns 0 if its id exists. */
 export function insertMessage(tx: Tx, row: MessageRow): Promise<number> {
   return tx.run(sql`/* rails.insertMessage */
     insert into rails.iso_messages (id, connector, kind, message_id, file_name, sha256, bytes, state, entries, problem,
@@ -82,14 +82,14 @@ export type KnownMessage = {
   readonly finishedAt: Date | null
 }
 
-/** Messages with the same bytes, first the one that was processed. */
+/** Lists messages with the same bytes; processed ones come first. */
 export function messagesByHash(tx: Tx, connector: string, sha256: string): Promise<readonly KnownMessage[]> {
   return tx.rows(sql`/* rails.messagesByHash */
     select id, kind, message_id, file_name, sha256, state, entries, received_at, finished_at from rails.iso_messages
     where connector = ${connector} and sha256 = ${sha256} and state <> 'Repeated' order by state = 'Aside', received_at, id limit 50`)
 }
 
-/** The message of this id that counts. */
+/** Finds the processed message with the bank's id. */
 export function messageById(
   tx: Tx,
   connector: string,
@@ -101,9 +101,9 @@ export function messageById(
     where connector = ${connector} and kind = ${kind} and message_id = ${messageId} and state in ('Taking', 'Taken')`)
 }
 
-/** How much of a message is written while it is being processed. */
-export async function positionOf(tx: Tx, id: string): Promise<number | undefined> {
-  const row = await tx.row<{ entries: bigint }>(sql`/* rails.positionOf */
+/** Reads the position up to which a message is written; undefined unless it is being processed. */
+export async function messagePosition(tx: Tx, id: string): Promise<number | undefined> {
+  const row = await tx.row<{ entries: bigint }>(sql`/* rails.messagePosition */
     select entries from rails.iso_messages where id = ${id} and state = 'Taking'`)
   return row && Number(row.entries)
 }
@@ -124,16 +124,16 @@ export function endMessage(tx: Tx, id: string, now: Date): void {
   )
 }
 
-export type AsideRow = Pick<
+export type QuarantinedFile = Pick<
   MessageRow,
   'id' | 'connector' | 'kind' | 'messageId' | 'fileName' | 'sha256' | 'receivedAt'
 > & {
   readonly releasedAt: Date | null
 }
 
-/** A file that was quarantined, locked. */
-export function lockAside(tx: Tx, id: string): Promise<AsideRow | undefined> {
-  return tx.row<AsideRow>(sql`/* rails.lockAside */
+/** Locks a quarantined file. */
+export function lockAside(tx: Tx, id: string): Promise<QuarantinedFile | undefined> {
+  return tx.row<QuarantinedFile>(sql`/* rails.lockAside */
     select id, connector, kind, message_id, file_name, sha256, received_at, released_at from rails.iso_messages
     where id = ${id} and state = 'Aside' for update`)
 }
@@ -142,15 +142,15 @@ export async function releaseAside(tx: Tx, id: string, now: Date): Promise<void>
   await tx.run(sql`/* rails.releaseAside */ update rails.iso_messages set released_at = ${now} where id = ${id}`)
 }
 
-/** Files that were released and are not taken yet. */
-export function releasedFiles(tx: Tx, connector: string): Promise<readonly AsideRow[]> {
-  return tx.rows<AsideRow>(sql`/* rails.releasedFiles */
+/** Lists released files that are not processed yet. */
+export function releasedFiles(tx: Tx, connector: string): Promise<readonly QuarantinedFile[]> {
+  return tx.rows<QuarantinedFile>(sql`/* rails.releasedFiles */
     select id, connector, kind, message_id, file_name, sha256, received_at, released_at from rails.iso_messages
     where connector = ${connector} and released_at is not null and state = 'Aside' and taken_at is null
     order by received_at, id limit 100`)
 }
 
-/** Marks a released file as taken: the message that was made of it counts. */
+/** Marks a released file as processed. The message made from it counts. */
 export async function endReleased(tx: Tx, id: string, now: Date): Promise<void> {
   await tx.run(sql`/* rails.endReleased */ update rails.iso_messages set taken_at = ${now} where id = ${id}`)
 }
@@ -161,10 +161,10 @@ export async function finishMessage(tx: Tx, id: string, now: Date): Promise<void
     update rails.iso_messages set finished_at = ${now} where id = ${id}`)
 }
 
-// All SQL of a bank's reports about our instructions, files and recalls.
+// The SQL of a bank's reports about our instructions, files and recalls.
 
 export type InstructionStatus = 'Refused' | 'Queued' | 'Filed' | 'Accepted' | 'Settled' | 'Rejected' | 'Returned'
-export type Sent = InstructionKey & {
+export type SentPayment = InstructionKey & {
   readonly endToEndId: string
   readonly currency: Currency
   readonly amount: Minor
@@ -179,18 +179,22 @@ export type Sent = InstructionKey & {
   readonly createdAt: Date
   readonly settledAt: Date | null
   readonly missingSince: Date | null
-  /** The bank's result for the payee. Null: it has told none. */
+  /** The result of the bank's payee check. Null: not reported. */
   readonly payeeCheck: PayeeResult | null
 }
 
 const columns = sql`partner_id, id, end_to_end_id, currency, amount, creditor_name, creditor_account, scheme_applied, status,
   attempt, batch_id, file_id, entry_id, created_at, settled_at, missing_since, payee_check`
 
-/** The names that a message gives a payment. `id`: of the instruction, if the InstrId has the form of ours. */
-export type Named = { readonly id: string | undefined; readonly endToEndId: string | null | undefined }
+/** The references of a payment in a message. `id`: of the instruction, if the InstrId is ours. */
+export type PaymentReferences = { readonly id: string | undefined; readonly endToEndId: string | null | undefined }
 
-/** The payments that a message names by their InstrIds; for those without a known one, all with the end-to-end id. */
-export async function sentByReferences(tx: Tx, connector: string, names: readonly Named[]): Promise<readonly Sent[]> {
+/** Finds payments by their InstrIds, or else all with the end-to-end id. */
+export async function sentByReferences(
+  tx: Tx,
+  connector: string,
+  names: readonly PaymentReferences[],
+): Promise<readonly SentPayment[]> {
   const byId = await sentWith(tx, connector, 'id', new Set(names.flatMap(({ id }) => id ?? [])))
   const known = new Set(byId.map(({ id }) => id))
   const others = names.filter(({ id = '' }) => !known.has(id)).flatMap(({ endToEndId }) => endToEndId ?? [])
@@ -203,7 +207,7 @@ async function sentWith(
   connector: string,
   name: 'id' | 'endToEndId',
   texts: ReadonlySet<string>,
-): Promise<readonly Sent[]> {
+): Promise<readonly SentPayment[]> {
   if (texts.size === 0) return []
   const list = [...texts]
   return tx.rows(
@@ -217,7 +221,7 @@ async function sentWith(
   )
 }
 
-export function sentByBatches(tx: Tx, connector: string, batchIds: readonly string[]): Promise<readonly Sent[]> {
+export function sentByBatches(tx: Tx, connector: string, batchIds: readonly string[]): Promise<readonly SentPayment[]> {
   return tx.rows(
     acrossPartners(
       'a bank books the payments of a batch as one sum, and a batch has payments of many partners',
@@ -227,7 +231,7 @@ export function sentByBatches(tx: Tx, connector: string, batchIds: readonly stri
   )
 }
 
-export function sentByFiles(tx: Tx, connector: string, fileIds: readonly string[]): Promise<readonly Sent[]> {
+export function sentByFiles(tx: Tx, connector: string, fileIds: readonly string[]): Promise<readonly SentPayment[]> {
   return tx.rows(
     acrossPartners(
       'a bank books the payments of a message as one sum, and a message has payments of many partners',
@@ -237,7 +241,7 @@ export function sentByFiles(tx: Tx, connector: string, fileIds: readonly string[
   )
 }
 
-/** A page of the payments of a file, after one of them. */
+/** Lists payments of a file after the cursor. */
 export function sentOfFile(
   tx: Tx,
   connector: string,
@@ -245,7 +249,7 @@ export function sentOfFile(
   batchId: string | null,
   after: string,
   rowsMax: number,
-): Promise<readonly Sent[]> {
+): Promise<readonly SentPayment[]> {
   return tx.rows(
     acrossPartners(
       'a bank answers a whole file, which has payments of many partners',
@@ -257,8 +261,8 @@ export function sentOfFile(
   )
 }
 
-/** Locks the payments in the order of their ids and reads their present state. */
-export function lockSent(tx: Tx, connector: string, keys: readonly InstructionKey[]): Promise<readonly Sent[]> {
+/** Locks payments in the order of their ids and reads them. */
+export function lockSent(tx: Tx, connector: string, keys: readonly InstructionKey[]): Promise<readonly SentPayment[]> {
   return tx.rows(
     unprepared(sql`/* rails.lockSent */
     select ${columns} from rails.iso_instructions
@@ -267,7 +271,7 @@ export function lockSent(tx: Tx, connector: string, keys: readonly InstructionKe
   )
 }
 
-export type SentChange = InstructionKey & {
+export type PaymentChange = InstructionKey & {
   readonly status: InstructionStatus
   readonly entryId: string | null
   readonly settledAt: Date | null
@@ -277,7 +281,7 @@ export type SentChange = InstructionKey & {
 }
 
 /** Records a report of the bank: the payment is no longer missing. */
-export function updateSent(tx: Tx, rows: readonly SentChange[], now: Date): void {
+export function updateSent(tx: Tx, rows: readonly PaymentChange[], now: Date): void {
   const column = columnOf(rows)
   tx.later(
     unprepared(sql`/* rails.updateSent */
@@ -294,10 +298,10 @@ export function updateSent(tx: Tx, rows: readonly SentChange[], now: Date): void
   )
 }
 
-export type PayeeChecked = InstructionKey & { readonly payee: PayeeResult }
+export type PayeeCheckResult = InstructionKey & { readonly payee: PayeeResult }
 
-/** Records the results for payees. They are reports of the bank: the payments are not missing. */
-export function notePayees(tx: Tx, rows: readonly PayeeChecked[], now: Date): void {
+/** Records results of payee checks. They are reports of the bank, so that the payments are not missing. */
+export function notePayees(tx: Tx, rows: readonly PayeeCheckResult[], now: Date): void {
   const column = columnOf(rows)
   tx.later(
     unprepared(sql`/* rails.notePayees */
@@ -326,13 +330,13 @@ export function setBankStatus(tx: Tx, fileId: string, status: string): void {
   tx.later(sql`/* rails.setBankStatus */ update rails.iso_files set bank_status = ${status} where id = ${fileId}`)
 }
 
-/** Open instructions of these amounts: candidates for an entry without references. */
+/** Lists open instructions of these amounts: candidates for an entry without references. */
 export function openByAmounts(
   tx: Tx,
   connector: string,
   amounts: readonly Minor[],
   rowsMax: number,
-): Promise<readonly Sent[]> {
+): Promise<readonly SentPayment[]> {
   return tx.rows(
     acrossPartners(
       'a debit without references may be a payment of any partner that has no end',
@@ -344,8 +348,8 @@ export function openByAmounts(
   )
 }
 
-/** Payments without a report of the bank since `before`. */
-export function silentSince(tx: Tx, connector: string, before: Date, rowsMax: number): Promise<readonly Sent[]> {
+/** Lists payments that the bank has not reported since `before`. */
+export function silentSince(tx: Tx, connector: string, before: Date, rowsMax: number): Promise<readonly SentPayment[]> {
   return tx.rows(
     dueWork(
       'finds payments about which a bank keeps silent, by the index of those without an end',
@@ -357,7 +361,7 @@ export function silentSince(tx: Tx, connector: string, before: Date, rowsMax: nu
   )
 }
 
-/** Returns those that still have no report. */
+/** Marks payments without a report as missing, and returns their keys. */
 export function markMissing(
   tx: Tx,
   connector: string,
@@ -376,7 +380,7 @@ export function markMissing(
 
 export type RecallRow = InstructionKey & { readonly instructionId: string; readonly fileId: string | null }
 
-/** Finds recalls by their own ids, those of their instructions, or the file of the request. Newest first. */
+/** Finds recalls by their ids, instructions or files, newest first. */
 export function recallsByIds(
   tx: Tx,
   connector: string,
@@ -399,16 +403,16 @@ export function recallsByIds(
   )
 }
 
-export type RecallAnswered = InstructionKey & {
+export type RecallAnswerChange = InstructionKey & {
   readonly status: 'Pending' | 'Accepted' | 'Refused'
   readonly answerCode: string | null
   readonly answerDetails: string | null
 }
 
-/** A late answer changes nothing about a payment that has come back. Returns those that it changes. */
+/** Stores answers and returns the changed recalls. A late answer does not change the recall of a returned payment. */
 export function answerRecalls(
   tx: Tx,
-  rows: readonly RecallAnswered[],
+  rows: readonly RecallAnswerChange[],
   now: Date,
 ): Promise<readonly (InstructionKey & Pick<RecallRow, 'instructionId'>)[]> {
   const column = columnOf(rows)
@@ -424,7 +428,7 @@ export function answerRecalls(
   )
 }
 
-/** Ends the recalls of payments whose money has come back. */
+/** Ends the recalls of returned payments. */
 export function endRecalls(tx: Tx, keys: readonly InstructionKey[], now: Date): void {
   tx.later(
     unprepared(sql`/* rails.endRecalls */
@@ -433,7 +437,7 @@ export function endRecalls(tx: Tx, keys: readonly InstructionKey[], now: Date): 
   )
 }
 
-/** Adds the confirming entry to unacknowledged reports of a settlement. Returns their ids. */
+/** Adds the confirming entry to unacknowledged settlement reports. Returns their ids. */
 export function tieNotifications(
   tx: Tx,
   rows: readonly { readonly partnerId: string; readonly id: string; readonly entryId: string }[],
@@ -455,22 +459,27 @@ const personalInstructions: readonly PersonalColumns[] = [
     table: 'rails.iso_instructions',
     by: 'id',
     erased: {
-      ...{ creditor_name: '', creditor_account: '', creditor_bic: null, creditor_address: null },
-      ...{ remittance: null, error_details: null, payer_sealed: null },
+      creditor_name: '',
+      creditor_account: '',
+      creditor_bic: null,
+      creditor_address: null,
+      remittance: null,
+      error_details: null,
+      payer_sealed: null,
     },
   },
-  // A file of recalls that is rebuilt after this lacks the text. The bank has had it for years.
+  // A file of recalls rebuilt later lacks the text, but the bank has had that file for years.
   { table: 'rails.iso_recalls', by: 'instruction_id', erased: { details: null, answer_details: null } },
 ]
 
-/** Erases the parties and texts of ended payments, and of their recalls. `ids`: those of the instructions. */
+/** Erases the parties and texts of ended payments and their recalls. `ids` are those of the instructions. */
 export async function eraseInstructions(tx: Tx, partnerId: string, ids: readonly string[]): Promise<void> {
   for (const columns of personalInstructions) await erasePersonal(tx, columns, partnerId, ids)
 }
 
 const noParty = JSON.stringify({ name: null, account: null, bic: null, country: null, address: null })
 
-/** Bookings that banks have reported. The payment's known facts and its amounts stay. */
+/** Erases the parties and texts of booked entries. References and amounts stay. */
 export const keptIsoEntries: KeptTable = {
   table: 'rails.iso_entries',
   isOver: ({ endedBefore }) => sql`status = 'Applied' and kind <> 'waiting' and created_at < ${endedBefore}`,

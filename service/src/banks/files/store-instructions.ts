@@ -1,4 +1,4 @@
-/** All SQL of the instructions for a file-based bank, until they are in a file. */
+/** All SQL of instructions for a file-based bank until they are in a file, and of the files. */
 import type { AccountType, ErrorKey } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../kernel/index.ts'
 import {
@@ -21,7 +21,7 @@ export type StoredAnswer = InstructionKey & {
   readonly schemeApplied: Scheme
   readonly dueAt: Date
   readonly createdAt: Date
-  /** True if its file is at the bank. */
+  /** True if the bank has the file of the payment. */
   readonly isDelivered: boolean
   readonly errorKey: ErrorKey | null
   readonly errorDetails: string | null
@@ -88,7 +88,7 @@ const newInstructions = insertBy<NewInstruction>(
   ['partnerId', 'id'],
 )
 
-/** Returns the new ones. Existing ones stay unchanged. */
+/** Inserts instructions and returns the new ones. Existing ones stay unchanged. */
 export function insertInstructions(tx: Tx, rows: readonly NewInstruction[]): Promise<readonly StoredAnswer[]> {
   return tx.rows(
     unprepared(sql`/* rails.insertInstructions */
@@ -102,12 +102,12 @@ export function insertInstructions(tx: Tx, rows: readonly NewInstruction[]): Pro
   )
 }
 
-export function answersOf(
+export function listAnswers(
   tx: Tx,
   connector: string,
   keys: readonly InstructionKey[],
 ): Promise<readonly StoredAnswer[]> {
-  return tx.rows(sql`/* rails.answersOf */
+  return tx.rows(sql`/* rails.listAnswers */
     select instruction.partner_id, instruction.id, instruction.status, instruction.scheme_applied, instruction.due_at,
       instruction.created_at, coalesce(file.state = 'Delivered', false) as is_delivered, instruction.error_key,
       instruction.error_details, instruction.reason_code
@@ -118,7 +118,7 @@ export function answersOf(
     )} and instruction.id = any(${keys.map((key) => key.id)}::uuid[]) and instruction.connector = ${connector}`)
 }
 
-/** Instant payments that the bank may have. A file that is only made cannot have been refused. */
+/** Locks instant payments that the bank may have: it cannot have refused a file that was not staged. */
 export function lockInstantsAtBank(
   tx: Tx,
   connector: string,
@@ -138,10 +138,7 @@ export function lockInstantsAtBank(
   )
 }
 
-/**
- * Requeues payments. Their files stay unchanged: by its attempt, an instruction in a new file is another one for the
- * bank.
- */
+/** Requeues payments. Their old files stay unchanged: the next attempt is another instruction for the bank. */
 export async function requeueAsCreditTransfer(
   tx: Tx,
   rows: readonly (InstructionKey & { readonly schemeReason: string })[],
@@ -158,33 +155,33 @@ export async function requeueAsCreditTransfer(
   )
 }
 
-// All SQL of instructions that wait for a file.
+// The SQL of instructions that wait for a file.
 
-export type Payment = InstructionKey & {
+export type OutgoingPayment = InstructionKey & {
   readonly endToEndId: string
   readonly currency: Currency
   readonly amount: Minor
   readonly creditorName: string
   readonly creditorAccount: string
   readonly creditorBic: string | null
-  /** Absent or null: it is not known. */
+  /** Absent or null: unknown. */
   readonly creditorAccountType?: AccountType | null
-  /** JSON: `PayeeAddress`. Absent or null: the payee has none. */
+  /** `PayeeAddress` as JSON. Absent or null: the payee has none. */
   readonly creditorAddressJson?: string | null
   readonly remittance: string | null
-  /** Absent: the file names none. */
+  /** Absent: the file does not name a payer. */
   readonly payer?: PayerData
   readonly schemeApplied: Scheme
   readonly attempt: number
 }
-/** A row, with the payer sealed. */
-export type Stored = Omit<Payment, 'payer'> & { readonly payerSealed: Uint8Array | null }
-const facts = sql`partner_id, id, end_to_end_id, currency, amount, creditor_name, creditor_account, creditor_bic, creditor_account_type,
+/** A stored payment, with its payer sealed. */
+export type SealedPayment = Omit<OutgoingPayment, 'payer'> & { readonly payerSealed: Uint8Array | null }
+const paymentColumns = sql`partner_id, id, end_to_end_id, currency, amount, creditor_name, creditor_account, creditor_bic, creditor_account_type,
   creditor_address as creditor_address_json, remittance, payer_sealed, scheme_applied, attempt`
 
-export type Queued = InstructionKey & { readonly dueAt: Date }
+export type DuePayment = InstructionKey & { readonly dueAt: Date }
 
-/** Payments that wait for a file of a scheme, oldest first: a due-work scan, which names no partner by design. */
+/** Lists payments of all partners that wait for a file of a scheme, oldest first. */
 export function queuedPayments(
   tx: Tx,
   {
@@ -194,8 +191,8 @@ export function queuedPayments(
   }: { readonly connector: string; readonly scheme: Scheme; readonly currencies: readonly Currency[] },
   now: Date,
   paymentsMax: number,
-): Promise<readonly Queued[]> {
-  return tx.rows<Queued>(
+): Promise<readonly DuePayment[]> {
+  return tx.rows<DuePayment>(
     dueWork('finds payments that wait for a file of a bank, without a lock', (whose) =>
       unprepared(sql`/* rails.queuedPayments */
         select partner_id, id, due_at from rails.iso_instructions
@@ -206,7 +203,7 @@ export function queuedPayments(
   )
 }
 
-/** When the next payment is due for a file. */
+/** Reads when the next payment is due for a file. */
 export const filesDue = (connector: string, after: Date): Sql =>
   dueWork(
     'reads when the next payment is due for a file of a bank',
@@ -215,26 +212,26 @@ export const filesDue = (connector: string, after: Date): Sql =>
       where connector = ${connector} and status = 'Queued' and due_at > ${after} and ${whose()}`,
   )
 
-/** Locks those that still wait. If two processes make files of the same payments, each gets some. */
+/** Locks payments that still wait. Two processes that write files at the same time each get some of them. */
 export function lockQueued(
   tx: Tx,
   connector: string,
   scheme: Scheme,
   keys: readonly InstructionKey[],
-): Promise<readonly Stored[]> {
+): Promise<readonly SealedPayment[]> {
   const column = columnOf(keys)
-  return tx.rows<Stored>(
+  return tx.rows<SealedPayment>(
     unprepared(sql`/* rails.lockQueued */
-    select ${facts} from rails.iso_instructions
+    select ${paymentColumns} from rails.iso_instructions
     where ${ofPartners(column('partnerId'))} and id = any(${column('id')}::uuid[]) and connector = ${connector}
       and scheme_applied = ${scheme} and status = 'Queued'
     order by id for update skip locked`),
   )
 }
 
-export type Filing = InstructionKey & { readonly batchId: string }
+export type BatchAssignment = InstructionKey & { readonly batchId: string }
 
-export function fileInstructions(tx: Tx, rows: readonly Filing[], fileId: string, now: Date): void {
+export function fileInstructions(tx: Tx, rows: readonly BatchAssignment[], fileId: string, now: Date): void {
   const column = columnOf(rows)
   tx.later(
     unprepared(sql`/* rails.fileInstructions */
@@ -247,16 +244,16 @@ export function fileInstructions(tx: Tx, rows: readonly Filing[], fileId: string
   )
 }
 
-/** The payments of a file, by its batches. */
+/** Lists the payments of a file, by its batches. */
 export function paymentsOfBatches(
   tx: Tx,
   connector: string,
   batchIds: readonly string[],
-): Promise<readonly (Stored & { readonly batchId: string })[]> {
+): Promise<readonly (SealedPayment & { readonly batchId: string })[]> {
   return tx.rows(
     dueWork('reads the payments of a file of a bank, by the index of its batches', (whose) =>
       unprepared(sql`/* rails.paymentsOfBatches */
-        select ${facts}, batch_id from rails.iso_instructions
+        select ${paymentColumns}, batch_id from rails.iso_instructions
         where connector = ${connector} and batch_id = any(${[...batchIds]}::text[]) and ${whose()}`),
     ),
   )
@@ -264,7 +261,7 @@ export function paymentsOfBatches(
 
 export type QueuedCount = { readonly scheme: Scheme; readonly payments: bigint }
 
-/** The number of payments that wait for a file, or for the opening of the bank. */
+/** Counts payments that wait for a file or for the bank to open. */
 export async function countQueued(tx: Tx, connector: string): Promise<ReadonlyMap<Scheme, number>> {
   const rows = await tx.rows<QueuedCount>(
     dueWork(
@@ -279,22 +276,22 @@ export async function countQueued(tx: Tx, connector: string): Promise<ReadonlyMa
   return counts
 }
 
-// All SQL of the files for a bank. They belong to the bank as a whole, so that their table names no partner.
+// The SQL of files for a bank. A file has payments of many partners, so that its table does not name one.
 
 export type FileState = 'Made' | 'Staged' | 'Delivered'
 
-/** Figures that follow from the payments of a file. */
-export type Contents = {
+/** Figures computed from the payments of a file. */
+export type FileFigures = {
   readonly sha256: string
   readonly bytes: bigint
   readonly payments: bigint
   readonly controlSum: string
 }
-export type OutgoingFile = Contents & {
+export type OutgoingFile = FileFigures & {
   readonly id: string
   readonly kind: FileKind
   readonly messageId: string
-  /** `pain.001.001.09`: recalls of its payments name the message. */
+  /** The name of the message, such as `pain.001.001.09`, for recalls of its payments. */
   readonly messageName: string
   readonly name: string
   readonly state: FileState
@@ -304,7 +301,7 @@ export type OutgoingFile = Contents & {
   readonly madeAt: Date
 }
 
-const fileFacts = sql`id, kind, message_id, message_name, name, sha256, bytes, payments, control_sum, state, staged_name, lease_id, made_at`
+const fileColumns = sql`id, kind, message_id, message_name, name, sha256, bytes, payments, control_sum, state, staged_name, lease_id, made_at`
 
 export function insertFile(tx: Tx, connector: string, file: OutgoingFile): void {
   tx.later(sql`/* rails.insertFile */
@@ -316,66 +313,72 @@ export function insertFile(tx: Tx, connector: string, file: OutgoingFile): void 
 export async function filesByIds(tx: Tx, ids: readonly string[]): Promise<ReadonlyMap<string, OutgoingFile>> {
   if (ids.length === 0) return new Map()
   const rows = await tx.rows<OutgoingFile>(sql`/* rails.filesByIds */
-    select ${fileFacts} from rails.iso_files where id = any(${[...ids]}::uuid[])`)
+    select ${fileColumns} from rails.iso_files where id = any(${[...ids]}::uuid[])`)
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-/** Files that no process delivers at the moment, oldest first, without a lock. */
-export function undelivered(tx: Tx, connector: string, now: Date, filesMax: number): Promise<readonly OutgoingFile[]> {
-  return tx.rows<OutgoingFile>(sql`/* rails.undelivered */
-    select ${fileFacts} from rails.iso_files
+/** Lists files that are not delivered or leased, oldest first, without a lock. */
+export function undeliveredFiles(
+  tx: Tx,
+  connector: string,
+  now: Date,
+  filesMax: number,
+): Promise<readonly OutgoingFile[]> {
+  return tx.rows<OutgoingFile>(sql`/* rails.undeliveredFiles */
+    select ${fileColumns} from rails.iso_files
     where connector = ${connector} and state <> 'Delivered' and (leased_until is null or leased_until <= ${now})
     order by made_at, id limit ${filesMax}`)
 }
 
-/** When the next file is due at the bank. */
+/** Reads when the next file is due for delivery. */
 export const deliveriesDue = (connector: string, after: Date): Sql => sql`/* rails.deliveriesDue */
   select min(coalesce(leased_until, made_at)) as due_at from rails.iso_files
   where connector = ${connector} and state <> 'Delivered' and coalesce(leased_until, made_at) > ${after}`
 
-export type Lease = { readonly leaseId: string; readonly leasedUntil: Date; readonly now: Date }
+export type FileLease = { readonly leaseId: string; readonly leasedUntil: Date; readonly now: Date }
 
-/** The file as it is under the lease, or undefined: another process has it. */
-export function claimFile(tx: Tx, id: string, { leaseId, leasedUntil, now }: Lease): Promise<OutgoingFile | undefined> {
+/** Leases a file; undefined if another process has it. */
+export function claimFile(
+  tx: Tx,
+  id: string,
+  { leaseId, leasedUntil, now }: FileLease,
+): Promise<OutgoingFile | undefined> {
   return tx.row<OutgoingFile>(sql`/* rails.claimFile */
     update rails.iso_files set lease_id = ${leaseId}, leased_until = ${leasedUntil}, attempts = attempts + 1
     where id = ${id} and state <> 'Delivered' and (leased_until is null or leased_until <= ${now})
-    returning ${fileFacts}`)
+    returning ${fileColumns}`)
 }
 
-type Held = { readonly id: string; readonly leaseId: string }
+type LeasedFileKey = { readonly id: string; readonly leaseId: string }
 
-/**
- * Remakes a file of which nothing is at the bank, so that it may follow a changed configuration. Returns 1, or 0
- * without the lease.
- */
-export function remake(
+/** Stores new contents of a file that the bank does not have. Returns 1, or 0 if the lease was lost. */
+export function rebuildFile(
   tx: Tx,
-  { id, leaseId, messageName }: Held & Pick<OutgoingFile, 'messageName'>,
+  { id, leaseId, messageName }: LeasedFileKey & Pick<OutgoingFile, 'messageName'>,
   madeAt: Date,
-  contents: Contents,
+  contents: FileFigures,
 ): Promise<number> {
-  return tx.run(sql`/* rails.remake */
+  return tx.run(sql`/* rails.rebuildFile */
     update rails.iso_files set made_at = ${madeAt}, message_name = ${messageName}, sha256 = ${contents.sha256}, bytes = ${contents.bytes},
       payments = ${contents.payments}, control_sum = ${contents.controlSum}
     where id = ${id} and lease_id = ${leaseId} and state = 'Made'`)
 }
 
-/** Returns 1, or 0 if the lease was lost. */
-export function markStaged(tx: Tx, { id, leaseId }: Held, stagedName: string): Promise<number> {
+/** Marks a file as staged. Returns 1, or 0 if the lease was lost. */
+export function markStaged(tx: Tx, { id, leaseId }: LeasedFileKey, stagedName: string): Promise<number> {
   return tx.run(sql`/* rails.markStaged */
     update rails.iso_files set state = 'Staged', staged_name = ${stagedName}
     where id = ${id} and lease_id = ${leaseId} and state = 'Made'`)
 }
 
-/** The staged file was lost before it was renamed. Returns 1, or 0 if the lease was lost. */
-export function unmarkStaged(tx: Tx, { id, leaseId }: Held, stagedName: string): Promise<number> {
+/** Marks a staged file as lost before its rename. Returns 1, or 0 if the lease was lost. */
+export function unmarkStaged(tx: Tx, { id, leaseId }: LeasedFileKey, stagedName: string): Promise<number> {
   return tx.run(sql`/* rails.unmarkStaged */
     update rails.iso_files set state = 'Made', staged_name = null
     where id = ${id} and lease_id = ${leaseId} and state = 'Staged' and staged_name = ${stagedName}`)
 }
 
-/** Marks a file as delivered. Any process that has seen the renamed file may do so. */
+/** Marks a file as delivered. Any process that saw the renamed file may do so. */
 export function markDelivered(tx: Tx, id: string, stagedName: string, now: Date): Promise<number> {
   return tx.run(sql`/* rails.markDelivered */
     update rails.iso_files set state = 'Delivered', delivered_at = ${now}, leased_until = null, problem = null
@@ -383,8 +386,8 @@ export function markDelivered(tx: Tx, id: string, stagedName: string, now: Date)
 }
 
 /** Makes the file due again at `at`. */
-export async function postpone(tx: Tx, { id, leaseId }: Held, at: Date, problem: string): Promise<void> {
-  await tx.run(sql`/* rails.postpone */
+export async function postponeFile(tx: Tx, { id, leaseId }: LeasedFileKey, at: Date, problem: string): Promise<void> {
+  await tx.run(sql`/* rails.postponeFile */
     update rails.iso_files set leased_until = ${at}, problem = ${problem}
     where id = ${id} and lease_id = ${leaseId} and state <> 'Delivered'`)
 }
@@ -395,7 +398,7 @@ export async function releaseFileLeases(tx: Tx): Promise<void> {
     update rails.iso_files set leased_until = null where state <> 'Delivered' and leased_until is not null`)
 }
 
-/** When the oldest undelivered file was made. */
+/** Reads when the oldest undelivered file was made. */
 export async function oldestUndelivered(tx: Tx, connector: string): Promise<Date | null> {
   const row = await tx.row<{ madeAt: Date }>(sql`/* rails.oldestUndelivered */
     select made_at from rails.iso_files where connector = ${connector} and state <> 'Delivered' order by made_at limit 1`)
@@ -413,7 +416,7 @@ export type ListedFile = Pick<
   readonly bankStatus: string | null
 }
 
-/** Newest first. */
+/** Lists files, newest first. */
 export function newestFiles(tx: Tx, connector: string, filesMax: number): Promise<readonly ListedFile[]> {
   return tx.rows<ListedFile>(sql`/* rails.newestFiles */
     select connector, id, kind, message_id, name, sha256, payments, control_sum, state, made_at, delivered_at, attempts,

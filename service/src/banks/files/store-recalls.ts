@@ -1,19 +1,19 @@
-/** All SQL of recalls, until they are in a file. */
+/** All SQL of recalls until they are in a file or letter. */
 import { columnOf, dueWork, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
 import type { InstructionKey } from '../../rails/index.ts'
-import type { Payment } from './store-instructions.ts'
+import type { OutgoingPayment } from './store-instructions.ts'
 
 export type NewRecall = InstructionKey & {
   readonly connector: string
   readonly instructionId: string
   readonly reason: string
-  /** Text for the other bank. */
+  /** Text for the payee's bank. */
   readonly details: string | null
   readonly requestedBy: string
   readonly now: Date
 }
 
-/** Returns 1, or 0 if the payment has a recall that is open or was agreed to. */
+/** Inserts a recall. Returns 1, or 0 if the payment has an open or accepted recall. */
 export function insertRecall(tx: Tx, row: NewRecall): Promise<number> {
   return tx.run(sql`/* rails.insertRecall */
     insert into rails.iso_recalls (partner_id, id, connector, instruction_id, reason, details, requested_by, status,
@@ -25,9 +25,9 @@ export function insertRecall(tx: Tx, row: NewRecall): Promise<number> {
     on conflict do nothing`)
 }
 
-/** A recall with its payment. `fileId` and `batchId`: of the payment. */
+/** A recall with its payment. `fileId` and `batchId` are those of the payment. */
 export type RecalledPayment = Pick<
-  Payment,
+  OutgoingPayment,
   'partnerId' | 'id' | 'endToEndId' | 'currency' | 'amount' | 'schemeApplied' | 'attempt'
 > & {
   readonly recallId: string
@@ -37,16 +37,16 @@ export type RecalledPayment = Pick<
   readonly batchId: string
 }
 
-const facts = sql`recall.partner_id, instruction.id, recall.id as recall_id, recall.reason, recall.details, instruction.end_to_end_id,
+const recallColumns = sql`recall.partner_id, instruction.id, recall.id as recall_id, recall.reason, recall.details, instruction.end_to_end_id,
   instruction.currency, instruction.amount, instruction.scheme_applied, instruction.attempt, instruction.file_id,
   instruction.batch_id`
 
-/** Recalls that wait for a file, oldest first: a due-work scan, which names no partner by design. */
+/** Lists recalls of all partners that wait for a file, oldest first. */
 export function queuedRecalls(tx: Tx, connector: string, recallsMax: number): Promise<readonly RecalledPayment[]> {
   return tx.rows<RecalledPayment>(
     dueWork('finds recalls that wait for a file of a bank, without a lock', (whose) =>
       unprepared(sql`/* rails.queuedRecalls */
-        select ${facts} from rails.iso_recalls recall
+        select ${recallColumns} from rails.iso_recalls recall
           join rails.iso_instructions instruction
             on instruction.partner_id = recall.partner_id and instruction.id = recall.instruction_id
         where recall.connector = ${connector} and recall.status = 'Queued' and instruction.file_id is not null
@@ -56,7 +56,7 @@ export function queuedRecalls(tx: Tx, connector: string, recallsMax: number): Pr
   )
 }
 
-/** Locks those that still wait. */
+/** Locks recalls that still wait. */
 export function lockRecalls(tx: Tx, keys: readonly InstructionKey[]): Promise<readonly InstructionKey[]> {
   const column = columnOf(keys)
   return tx.rows<InstructionKey>(
@@ -81,7 +81,7 @@ export function recallsOfFile(tx: Tx, fileId: string): Promise<readonly Recalled
   return tx.rows<RecalledPayment>(
     dueWork('reads the recalls of a file of a bank, by the index of its id', (whose) =>
       unprepared(sql`/* rails.recallsOfFile */
-        select ${facts} from rails.iso_recalls recall
+        select ${recallColumns} from rails.iso_recalls recall
           join rails.iso_instructions instruction
             on instruction.partner_id = recall.partner_id and instruction.id = recall.instruction_id
         where recall.file_id = ${fileId} and ${whose(sql`recall.partner_id`)}`),
@@ -89,15 +89,15 @@ export function recallsOfFile(tx: Tx, fileId: string): Promise<readonly Recalled
   )
 }
 
-/** Recalls that wait for a letter, and of which no case tells yet. */
-export function recallsToTell(
+/** Lists recalls that wait for a letter and do not have a case yet. */
+export function recallsWithoutCase(
   tx: Tx,
   connector: string,
   recallsMax: number,
 ): Promise<readonly (InstructionKey & { readonly instructionId: string; readonly reason: string })[]> {
   return tx.rows(
     dueWork('finds recalls that wait for a letter, by the index of waiting ones', (whose) =>
-      unprepared(sql`/* rails.recallsToTell */
+      unprepared(sql`/* rails.recallsWithoutCase */
         select partner_id, id, instruction_id, reason from rails.iso_recalls
         where connector = ${connector} and status = 'Queued' and told_at is null and ${whose()}
         order by created_at, id limit ${recallsMax}`),
@@ -105,16 +105,16 @@ export function recallsToTell(
   )
 }
 
-export function noteTold(tx: Tx, keys: readonly InstructionKey[], now: Date): void {
+export function markLetterCases(tx: Tx, keys: readonly InstructionKey[], now: Date): void {
   const column = columnOf(keys)
   tx.later(
-    unprepared(sql`/* rails.noteTold */
+    unprepared(sql`/* rails.markLetterCases */
     update rails.iso_recalls set told_at = ${now}
     where ${ofPartners(column('partnerId'))} and id = any(${column('id')}::uuid[]) and status = 'Queued'`),
   )
 }
 
-/** False: it does not wait for a letter. */
+/** Marks a recall as sent by letter. Returns false if it does not wait for a letter. */
 export async function sendByLetter(tx: Tx, { partnerId, id }: InstructionKey, now: Date): Promise<boolean> {
   const sent = await tx.run(sql`/* rails.sendByLetter */
     update rails.iso_recalls set status = 'Sent', updated_at = ${now}
@@ -122,14 +122,14 @@ export async function sendByLetter(tx: Tx, { partnerId, id }: InstructionKey, no
   return sent === 1
 }
 
-/** A payment as an operator sees it, with its file and its recall. */
+/** A payment as an operator sees it. */
 export type PaymentView = {
   readonly connector: string
   readonly endToEndId: string
-  readonly currency: Payment['currency']
-  readonly amount: Payment['amount']
-  readonly schemeRequested: Payment['schemeApplied']
-  readonly schemeApplied: Payment['schemeApplied']
+  readonly currency: OutgoingPayment['currency']
+  readonly amount: OutgoingPayment['amount']
+  readonly schemeRequested: OutgoingPayment['schemeApplied']
+  readonly schemeApplied: OutgoingPayment['schemeApplied']
   readonly schemeReason: string | null
   readonly status: string
   readonly attempt: number
@@ -143,7 +143,7 @@ export type PaymentView = {
   readonly updatedAt: Date
   readonly settledAt: Date | null
   readonly missingSince: Date | null
-  /** The bank's result for the payee. */
+  /** The result of the bank's payee check. */
   readonly payeeCheck: string | null
 }
 
@@ -167,16 +167,16 @@ export type RecallView = {
   readonly updatedAt: Date
 }
 
-const viewed = sql`id, reason, requested_by, status, file_id, answer_code, answer_details, created_at, updated_at`
+const viewColumns = sql`id, reason, requested_by, status, file_id, answer_code, answer_details, created_at, updated_at`
 
-/** The newest recall of a payment. */
-export function recallOf(tx: Tx, { partnerId, id }: InstructionKey): Promise<RecallView | undefined> {
-  return tx.row<RecallView>(sql`/* rails.recallOf */
-    select ${viewed} from rails.iso_recalls where partner_id = ${partnerId} and instruction_id = ${id}
+/** Finds the newest recall of a payment. */
+export function newestRecall(tx: Tx, { partnerId, id }: InstructionKey): Promise<RecallView | undefined> {
+  return tx.row<RecallView>(sql`/* rails.newestRecall */
+    select ${viewColumns} from rails.iso_recalls where partner_id = ${partnerId} and instruction_id = ${id}
     order by created_at desc, id desc limit 1`)
 }
 
 export function recallById(tx: Tx, { partnerId, id }: InstructionKey): Promise<RecallView | undefined> {
   return tx.row<RecallView>(sql`/* rails.recallById */
-    select ${viewed} from rails.iso_recalls where partner_id = ${partnerId} and id = ${id}`)
+    select ${viewColumns} from rails.iso_recalls where partner_id = ${partnerId} and id = ${id}`)
 }

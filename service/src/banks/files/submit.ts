@@ -1,4 +1,4 @@
-/** Accepts instructions: each becomes a row with its scheme, or with the reason why it cannot be sent. */
+/** Accepts instructions: stores each with its scheme, or with the reason of its refusal. */
 import { after, hourMs, partnerKey, secondMs } from '../../kernel/index.ts'
 import {
   type Acknowledgement,
@@ -6,53 +6,52 @@ import {
   type InstructionKey,
   type InstructionOutcome,
   nextWindow,
-  openFrom,
+  earliestSubmission,
 } from '../../rails/index.ts'
-import { type BankDeps, type BankRules, byShard } from './deps.ts'
+import { byShard } from '../../postgres/index.ts'
+import type { BankDeps, BankRules } from './deps.ts'
 import { sealPayers } from './payer.ts'
 import { chooseScheme, isRefused } from './schemes.ts'
 import * as store from './store-instructions.ts'
 
 type Answers = ReadonlyMap<string, Acknowledgement>
-type Deps = Pick<BankDeps, 'db' | 'clock' | 'rules' | 'payers'>
+type SubmitDeps = Pick<BankDeps, 'db' | 'clock' | 'rules' | 'payers'>
 
 const keyOf = ({ partnerId, id }: InstructionKey): string => partnerKey(partnerId, id)
 
-/**
- * The usual time of a file to the bank, and the pause between enquiries about a payment that is still kept, which grows
- * with its age. Most banks that pay at once have reported by then, which saves a second claim of the payout.
- */
+/** The usual time until a file is at the bank. Most banks that pay at once have reported by then. */
 const deliveryMs = 10 * secondMs
-const askAgainMs = { min: 5 * secondMs, max: hourMs } as const
+/** The pause between enquiries about a payment that is not at the bank yet. It grows with the age of the payment. */
+const enquiryPauseMs = { min: 5 * secondMs, max: hourMs } as const
 
-function toAcknowledgement({ clock, rules }: Deps, row: store.StoredAnswer): Acknowledgement {
+function toAcknowledgement({ clock, rules }: SubmitDeps, row: store.StoredAnswer): Acknowledgement {
   const { status, errorKey, errorDetails, reasonCode } = row
   if (status === 'Refused')
     return { accepted: false, errorKey: errorKey ?? 'Failed', details: errorDetails ?? '', reasonCode }
   const isKept = status === 'Queued' || (status === 'Filed' && !row.isDelivered)
-  return isKept ? { accepted: true, notBefore: askAgainAt(row, rules, clock.now()) } : { accepted: true }
+  return isKept ? { accepted: true, notBefore: nextEnquiryAt(row, rules, clock.now()) } : { accepted: true }
 }
 
-function askAgainAt({ schemeApplied, dueAt, createdAt }: store.StoredAnswer, rules: BankRules, now: Date): Date {
+function nextEnquiryAt({ schemeApplied, dueAt, createdAt }: store.StoredAnswer, rules: BankRules, now: Date): Date {
   const windowMs = schemeApplied === 'Instant' ? rules.instantWindowMs : rules.fileWindowMs
   const expected = after(dueAt, windowMs + deliveryMs)
   if (expected > now) return expected
   const ageMs = now.getTime() - createdAt.getTime()
-  return after(now, Math.min(Math.max(ageMs, askAgainMs.min), askAgainMs.max))
+  return after(now, Math.min(Math.max(ageMs, enquiryPauseMs.min), enquiryPauseMs.max))
 }
 
-const answersBy = (deps: Deps, rows: readonly store.StoredAnswer[]): Answers =>
+const answersByKey = (deps: SubmitDeps, rows: readonly store.StoredAnswer[]): Answers =>
   new Map(rows.map((row) => [keyOf(row), toAcknowledgement(deps, row)]))
 
-/** The earlier answers to instructions. */
-export async function storedAnswers(deps: Deps, keys: readonly InstructionKey[]): Promise<Answers> {
+/** Reads the earlier answers to instructions. */
+export async function storedAnswers(deps: SubmitDeps, keys: readonly InstructionKey[]): Promise<Answers> {
   const { db, rules } = deps
-  const found = await Promise.all(byShard(db, keys).map((group) => store.answersOf(db, rules.id, group)))
-  return answersBy(deps, found.flat())
+  const found = await Promise.all(byShard(db, keys).map((group) => store.listAnswers(db, rules.id, group)))
+  return answersByKey(deps, found.flat())
 }
 
-/** An instruction with a known id is not accepted again: it gets its first answer. */
-export function createSubmit(deps: Deps) {
+/** Accepts instructions. An instruction with a known id gets its first answer. */
+export function createSubmit(deps: SubmitDeps) {
   const { db } = deps
   return async (instructions: readonly Instruction[]): Promise<readonly InstructionOutcome[]> => {
     // Sorted, so that two calls with the same instructions cannot deadlock.
@@ -60,19 +59,19 @@ export function createSubmit(deps: Deps) {
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
       .map(([, instruction]) => instruction)
     const payers = await sealPayers(deps, unique)
-    const groups = byShard(db, unique).map((group) => rowsOf(deps, group, payers))
+    const groups = byShard(db, unique).map((group) => newInstructions(deps, group, payers))
     const inserted = await Promise.all(
       groups.map((rows) => db.transaction((tx) => store.insertInstructions(tx, rows), { byIndex: true })),
     )
-    const fresh = answersBy(deps, inserted.flat())
+    const fresh = answersByKey(deps, inserted.flat())
     const earlier = unique.filter((instruction) => !fresh.has(keyOf(instruction)))
     const answers = new Map([...fresh, ...(earlier.length === 0 ? [] : await storedAnswers(deps, earlier))])
     return instructions.map((instruction) => answers.get(keyOf(instruction)) ?? 'unknown')
   }
 }
 
-function rowsOf(
-  { clock, rules }: Deps,
+function newInstructions(
+  { clock, rules }: SubmitDeps,
   instructions: readonly Instruction[],
   payers: ReadonlyMap<string, Buffer>,
 ): readonly store.NewInstruction[] {
@@ -114,7 +113,7 @@ function rowsOf(
       schemeApplied: choice.applied,
       schemeReason: choice.reason,
       status: 'Queued',
-      dueAt: choice.applied === 'Instant' ? now : openFrom(now, rules, currency),
+      dueAt: choice.applied === 'Instant' ? now : earliestSubmission(now, rules, currency),
       errorKey: null,
       errorDetails: null,
       reasonCode: null,

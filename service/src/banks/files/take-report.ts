@@ -1,29 +1,29 @@
-/** Books a camt.052, camt.053 or camt.054 from its parsed parts, in pages. A restart continues after the last one. */
+/** Books a camt.052, camt.053 or camt.054 from its parsed parts, page by page. A restart continues after the last page. */
 import { derivedTimeId, newId } from '../../kernel/index.ts'
 import type { BankEntry, ReportPart } from '../../iso20022/index.ts'
-import { type BankDeps, byShard } from './deps.ts'
-import { type InspectedReport, isBooked, type StatementFacts } from './inspect.ts'
+import type { BankDeps } from './deps.ts'
+import { type InspectedReport, isBooked, type InspectedStatement } from './inspect.ts'
 import { type Lease, LeaseLost } from './lease.ts'
 import { readParsed } from './spool.ts'
-import { oddity, type Report, writeReports } from './reports.ts'
-import { endMessage, moveMessage, positionOf } from './store-incoming.ts'
+import { oddityReport, type Report, writeReports } from './reports.ts'
+import { endMessage, moveMessage, messagePosition } from './store-incoming.ts'
 import { insertStatements, type StatementRow, statementsOfDay } from './store-books.ts'
-import { type Booking, undated, unfold, type Unit } from './units.ts'
-import { isSameStatement, type Oddity } from '../../rails/index.ts'
-import { type Reading, takeOffStatements } from './store-entries.ts'
+import { type Booking, withoutDay, unfoldEntry, type Unit } from './units.ts'
+import { isSameStatement, type BankOddity } from '../../rails/index.ts'
+import { type MessageReading, takeOffStatements } from './store-entries.ts'
 import { hash } from 'node:crypto'
-import type { Tx } from '../../postgres/index.ts'
+import { byShard, type Tx } from '../../postgres/index.ts'
 import { paymentName } from './ids.ts'
-import { type Fresh, known, type Known } from './known.ts'
-import { type Match, matchUnit, moneyOf, possiblyAnnounced, readWorld, type World } from './match.ts'
-import { matchText, scoreByLooks, type Scored, surestFirst } from './scores.ts'
+import { type NewBooking, findKnown, type KnownBookings } from './known.ts'
+import { type Match, matchUnit, unitMoney, suspendIfDoubtful, readCandidates, type MatchCandidates } from './match.ts'
+import { formatMatch, scoreBySimilarity, type ScoredPayment, compareScores } from './scores.ts'
 import * as entries from './store-entries.ts'
 import * as words from './store-incoming.ts'
 
-/** Entries that are written together: larger pages hold their locks longer and save little. */
+/** Larger pages hold their locks longer and save little. */
 const bookingsPerPage = 1000
 
-export type TakenReport = {
+export type ReportMessage = {
   /** Id in rails.iso_messages. */
   readonly id: string
   readonly kind: 'camt.052' | 'camt.053' | 'camt.054'
@@ -34,35 +34,36 @@ export type TakenReport = {
   readonly report: InspectedReport
 }
 
-/** The same at each reading, so that rows written before a restart name it. */
-const statementIdOf = ({ id }: Pick<TakenReport, 'id'>, index: number): string =>
+/** Derives the id of a statement, so that rows written before a restart name the same one. */
+const statementRowId = ({ id }: Pick<ReportMessage, 'id'>, index: number): string =>
   derivedTimeId(id, 'statement', String(index))
 
-type Page = { readonly bookings: readonly Booking[]; readonly reports: readonly Report[]; readonly to: number }
+type ReportPage = { readonly bookings: readonly Booking[]; readonly reports: readonly Report[]; readonly to: number }
 
-/** Kinds of announcements, as rails.iso_entries adds them up. */
-const announcing = { 'camt.052': 1, 'camt.053': 0, 'camt.054': 2 } as const
+/** The bits of message kinds in `rails.iso_entries.announced`. */
+const announcedBits = { 'camt.052': 1, 'camt.053': 0, 'camt.054': 2 } as const
 
-/** Places of the second reading begin here: no message has this many entries. */
+/** Positions of the second reading begin here. Messages have fewer entries. */
 const secondReading = 2 ** 40
 
 /**
- * Reads the message a second time if entries of the first reading may be announced ones: by then all certain matches
- * are known, on every page.
+ * Books a message. Reads it a second time if bookings may be announced entries: by then the certain matches of all pages
+ * are known.
  */
-export async function takeReport(deps: BankDeps, lease: Lease, taken: TakenReport): Promise<void> {
+export async function takeReport(deps: BankDeps, lease: Lease, taken: ReportMessage): Promise<void> {
   const { db, rules, clock } = deps
-  const begun = await positionOf(db, taken.id)
+  const begun = await messagePosition(db, taken.id)
   if (begun === undefined) return
-  const reading = { ...taken, announced: announcing[taken.kind], messageId: taken.report.messageId }
+  const reading = { ...taken, announced: announcedBits[taken.kind], messageId: taken.report.messageId }
   let position = begun
-  // The number that was deferred before a restart is unknown.
+  // After a restart, the number of deferred bookings is unknown.
   let deferred = begun > 0 ? 1 : 0
   const read = async (isSure: boolean, offset: number) => {
     for await (const page of pagesOf(deps, taken, position - offset)) {
       const from = position
       await lease.transaction(async (tx) => {
-        if ((await positionOf(tx, taken.id)) !== from) throw new LeaseLost('another process has resumed this message')
+        if ((await messagePosition(tx, taken.id)) !== from)
+          throw new LeaseLost('another process has resumed this message')
         deferred += await bookPage(deps, tx, { reading, isSure, bookings: page.bookings })
         if (page.reports.length > 0) writeReports(tx, rules.id, page.reports, clock.now())
         moveMessage(tx, taken.id, offset + page.to)
@@ -71,7 +72,7 @@ export async function takeReport(deps: BankDeps, lease: Lease, taken: TakenRepor
     }
   }
   if (begun < secondReading) {
-    await replaceEarlier(deps, lease, statementRows(deps, taken))
+    await replaceEarlierVersions(deps, lease, statementRows(deps, taken))
     await read(true, 0)
   }
   if (deferred > 0) await read(false, secondReading)
@@ -79,7 +80,7 @@ export async function takeReport(deps: BankDeps, lease: Lease, taken: TakenRepor
     const now = clock.now()
     const rows = statementRows(deps, taken)
     if (rows.length > 0) insertStatements(tx, rows)
-    const skipped = skippedOf(deps, taken)
+    const skipped = skippedReports(deps, taken)
     if (skipped.length > 0) writeReports(tx, rules.id, skipped, now)
     moveMessage(tx, taken.id, position % secondReading)
     endMessage(tx, taken.id, now)
@@ -87,9 +88,9 @@ export async function takeReport(deps: BankDeps, lease: Lease, taken: TakenRepor
   })
 }
 
-/** Pages end at the end of an entry: its payments are written together. */
-async function* pagesOf(deps: BankDeps, taken: TakenReport, begun: number): AsyncGenerator<Page> {
-  const place = createPlace(deps, taken)
+/** Reads the message in pages. A page ends after a whole entry, because its payments are written together. */
+async function* pagesOf(deps: BankDeps, taken: ReportMessage, begun: number): AsyncGenerator<ReportPage> {
+  const place = createPlacer(deps, taken)
   let bookings: Booking[] = []
   let reports: Report[] = []
   let to = begun
@@ -109,30 +110,30 @@ async function* pagesOf(deps: BankDeps, taken: TakenReport, begun: number): Asyn
   if (to > begun && bookings.length + reports.length > 0) yield { bookings, reports, to }
 }
 
-/** Gives each entry its place in the message: the number of entries up to it. */
-function createPlace(deps: BankDeps, taken: TakenReport) {
+/** Gives each entry its position in the message, counted from 1. */
+function createPlacer(deps: BankDeps, taken: ReportMessage) {
   const numberOf = createCounter()
   const today = taken.receivedAt.toISOString().slice(0, 10)
   let statement = -1
   let position = 0
-  const placeEntry = (entry: BankEntry, { account, closing, unread }: StatementFacts) => {
+  const placeEntry = (entry: BankEntry, { account, closing, unread }: InspectedStatement) => {
     position += 1
     if (account === undefined || !isBooked(entry)) return { position, bookings: [], reports: [] }
-    // Which of several entries moved how much, no balance says.
+    // The balances prove the amount only if a single entry is unreadable.
     const implied = unread?.count === 1 && unread.sum !== 0n ? unread.sum : undefined
-    const { units, oddity: odd } = unfold(entry, account, closing?.on ?? today, implied)
-    const statementId = taken.kind === 'camt.053' ? statementIdOf(taken, statement) : null
+    const { units, oddity: odd } = unfoldEntry(entry, account, closing?.on ?? today, implied)
+    const statementId = taken.kind === 'camt.053' ? statementRowId(taken, statement) : null
     const [first] = units
     const numbered = (key: string) => `${key}|${numberOf(`${account.iban}\n${key}`)}`
     /** Adds the key without a day, which the previous version wrote. */
     const both = (key: string, { bookedOn }: Pick<Unit, 'bookedOn'>) =>
-      [...new Set([key, undated(key, bookedOn)])].map(numbered)
+      [...new Set([key, withoutDay(key, bookedOn)])].map(numbered)
     const wholes = first === undefined || first.whole === null ? [] : both(first.whole, first)
     const bookings = units.map((unit): Booking => {
       const keys = both(unit.key, unit)
       return { unit, key: keys[0] ?? unit.key, whole: wholes[0] ?? null, keys, wholes, position, statementId }
     })
-    // An entry that cannot be read is one case, whichever messages report it.
+    // An unreadable entry has one case, even if several messages report it.
     const names =
       entry.problem !== undefined && bookings[0] !== undefined
         ? ['unread', account.iban, bookings[0].key]
@@ -147,14 +148,14 @@ function createPlace(deps: BankDeps, taken: TakenReport) {
   }
 }
 
-function statementRows({ rules, clock }: BankDeps, taken: TakenReport): readonly StatementRow[] {
+function statementRows({ rules, clock }: BankDeps, taken: ReportMessage): readonly StatementRow[] {
   const createdAt = clock.now()
   return taken.report.statements.flatMap((facts, index) => {
     const { account, statementId, sequence, opening, closing, entries, credits, debits, difference } = facts
     if (account === undefined) return []
     return [
       {
-        id: statementIdOf(taken, index),
+        id: statementRowId(taken, index),
         connector: rules.id,
         messageId: taken.id,
         kind: taken.kind,
@@ -176,24 +177,24 @@ function statementRows({ rules, clock }: BankDeps, taken: TakenReport): readonly
   })
 }
 
-const skippedOf = ({ rules, operatorId }: BankDeps, taken: TakenReport): readonly Report[] =>
+const skippedReports = ({ rules, operatorId }: BankDeps, taken: ReportMessage): readonly Report[] =>
   taken.report.statements.flatMap(({ skipped }, index) =>
     skipped === undefined
       ? []
-      : [oddity({ operatorId, connector: rules.id }, skipped.what, skipped.text, [taken.sha256, String(index)])],
+      : [oddityReport({ operatorId, connector: rules.id }, skipped.what, skipped.text, [taken.sha256, String(index)])],
   )
 
-// Corrections of statements. A bank that sends a statement again replaces it: the entries of the earlier version count as announced
-// until the correction lists them. An entry that it omits is on no statement then, and gets a case as every such one.
+// Corrections of statements. If a bank sends a statement again, the entries of the earlier version count as announced
+// until the correction lists them. Entries that it omits get a case, like other absent entries.
 
-/** Entries whose locks one transaction holds. */
+/** Limits the locks of one transaction. */
 const rowsPerStep = 5000
 
 /**
- * Takes the entries of earlier versions off them. `rows`: the statements of a message that is about to be read. A repetition after a restart
- * changes nothing: what the message has read by then is its own.
+ * Removes the entries of earlier versions from their statements. `rows`: the statements of a message before it is read.
+ * Idempotent: after a restart, the entries that were already read belong to the new version.
  */
-async function replaceEarlier(
+async function replaceEarlierVersions(
   { db, operatorId }: BankDeps,
   lease: Lease,
   rows: readonly StatementRow[],
@@ -204,29 +205,29 @@ async function replaceEarlier(
       .filter((other) => other.id !== row.id && isSameStatement(other, row))
       .map(({ id }) => id)
     if (earlier.length === 0) continue
-    // Reconciliation knows by the row that the entries of the earlier version are on their way to this one.
+    // The row tells reconciliation that the entries of the earlier version are moving to this one.
     await lease.transaction(async (tx) => insertStatements(tx, [row]))
     for (let taken = rowsPerStep; taken === rowsPerStep;)
       taken = await lease.transaction((tx) => takeOffStatements(tx, operatorId, earlier, rowsPerStep))
   }
 }
 
-// Counts how often each key of a message has occurred, so that equal entries have numbers. A message may have millions of entries,
-// so it holds 64 bits of a digest and a count for each key instead of its text: 24 bytes an entry at most.
+// Counts how often each key of a message has occurred, to number equal entries. A message may have millions of entries,
+// so that the counter stores 64 bits of a digest and a count instead of each key: at most 24 bytes an entry.
 
 const slotsMin = 1 << 10
 /** Above this load a table with open addressing becomes slow. */
-const fullest = 0.7
+const loadMax = 0.7
 
-type Table = { readonly high: Uint32Array; readonly low: Uint32Array; readonly counts: Uint32Array }
-const tableOf = (slots: number): Table => ({
+type CounterTable = { readonly high: Uint32Array; readonly low: Uint32Array; readonly counts: Uint32Array }
+const createTable = (slots: number): CounterTable => ({
   high: new Uint32Array(slots),
   low: new Uint32Array(slots),
   counts: new Uint32Array(slots),
 })
 
-/** The place of a key, or the free one where it belongs. */
-function slotOf({ high, low, counts }: Table, first: number, second: number): number {
+/** Finds the slot of a key, or the free slot for it. */
+function findSlot({ high, low, counts }: CounterTable, first: number, second: number): number {
   const mask = counts.length - 1
   let slot = second & mask
   while (counts[slot] !== 0 && (high[slot] !== first || low[slot] !== second)) slot = (slot + 1) & mask
@@ -234,27 +235,27 @@ function slotOf({ high, low, counts }: Table, first: number, second: number): nu
 }
 
 function createCounter(): (key: string) => number {
-  let table = tableOf(slotsMin)
+  let table = createTable(slotsMin)
   let held = 0
   const grow = () => {
     const { high, low, counts } = table
-    const larger = tableOf(counts.length * 2)
+    const larger = createTable(counts.length * 2)
     counts.forEach((count, at) => {
       if (count === 0) return
-      const slot = slotOf(larger, high[at] ?? 0, low[at] ?? 0)
+      const slot = findSlot(larger, high[at] ?? 0, low[at] ?? 0)
       larger.high[slot] = high[at] ?? 0
       larger.low[slot] = low[at] ?? 0
       larger.counts[slot] = count
     })
     table = larger
   }
-  /** Returns 1 for the first time. */
+  /** Returns 1 for the first occurrence. */
   return (key) => {
     const digest = hash('sha1', key, 'buffer')
     const first = digest.readUInt32BE(0)
     const second = digest.readUInt32BE(4)
-    if (held > table.counts.length * fullest) grow()
-    const slot = slotOf(table, first, second)
+    if (held > table.counts.length * loadMax) grow()
+    const slot = findSlot(table, first, second)
     if (table.counts[slot] === 0) held += 1
     table.high[slot] = first
     table.low[slot] = second
@@ -264,19 +265,19 @@ function createCounter(): (key: string) => number {
   }
 }
 
-// Writes a page of bookings: each once, whichever messages report it, with its meaning.
+// Matches and writes a page of bookings, each once even if several messages report it.
 
 type BookingPage = {
-  readonly reading: Reading
-  /** The first reading of a message makes only certain decisions. */
+  readonly reading: MessageReading
+  /** True in the first reading: only certain matches count. */
   readonly isSure: boolean
   readonly bookings: readonly Booking[]
 }
 
 const candidatesReadMax = 5000
-const candidatesToldMax = 5
+const candidatesListedMax = 5
 
-/** Returns how many bookings are left for the second reading. */
+/** Books a page and returns the number of bookings left to the second reading. */
 async function bookPage(deps: BankDeps, tx: Tx, page: BookingPage): Promise<number> {
   const accounts = Map.groupBy(page.bookings, ({ unit: { account } }) => `${account.iban} ${account.currency}`)
   let deferred = 0
@@ -291,24 +292,24 @@ async function bookAccount(deps: BankDeps, tx: Tx, { bookings, ...page }: Bookin
   const { iban: account, currency } = first.unit.account
   const of = { operatorId, connector: rules.id, account, currency }
   const now = clock.now()
-  const { fresh, deferred, reports: found, corrections } = await known(tx, of, page, bookings)
+  const { fresh, deferred, reports: found, corrections } = await findKnown(tx, of, page, bookings)
   const units = fresh.map(({ booking: { unit } }) => unit)
-  const world = await readWorld(tx, of, units)
-  const context = { world, connector: of.connector, operatorId, now }
-  const made = fresh.map((one): Made => {
+  const candidates = await readCandidates(tx, of, units)
+  const context = { candidates, connector: of.connector, operatorId, now }
+  const made = fresh.map((one): MatchedBooking => {
     const entryId = one.waiting?.id ?? newId()
     const placed = { unit: one.booking.unit, entryId }
-    return { ...one, entryId, match: possiblyAnnounced(context, placed, matchUnit(context, placed), one.doubt) }
+    return { ...one, entryId, match: suspendIfDoubtful(context, placed, matchUnit(context, placed), one.doubt) }
   })
-  const matched = await withCandidates(tx, of.connector, made)
-  const untied = await tie(tx, matched)
+  const matched = await addCandidates(tx, of.connector, made)
+  const untied = await confirmReports(tx, matched)
   writeEntries(tx, of, page.reading, matched, untied, now)
   if (corrections.length > 0)
     entries.insertEntries(
       tx,
       corrections.map((row) => toCorrection(row, of, page.reading, now)),
     )
-  writeWords(tx, world, matched, now)
+  writePayments(tx, candidates, matched, now)
   const reports = [
     ...found,
     ...corrections.map(({ report }) => report),
@@ -318,13 +319,17 @@ async function bookAccount(deps: BankDeps, tx: Tx, { bookings, ...page }: Bookin
   return deferred
 }
 
-type Made = Fresh & { readonly entryId: string; readonly match: Match }
+type MatchedBooking = NewBooking & { readonly entryId: string; readonly match: Match }
 
-/** Adds the open payments to which a debit may belong, for the person who decides. */
-async function withCandidates(tx: Tx, connector: string, made: readonly Made[]): Promise<readonly Made[]> {
+/** Adds the open payments that a debit may belong to, for the person who decides. */
+async function addCandidates(
+  tx: Tx,
+  connector: string,
+  made: readonly MatchedBooking[],
+): Promise<readonly MatchedBooking[]> {
   const unexplained = made.filter(({ match }) => match.isUnexplained)
   if (unexplained.length === 0) return made
-  const amounts = new Set(unexplained.map(({ booking: { unit } }) => moneyOf(unit).amount))
+  const amounts = new Set(unexplained.map(({ booking: { unit } }) => unitMoney(unit).amount))
   const open = Map.groupBy(
     await words.openByAmounts(tx, connector, [...amounts], candidatesReadMax),
     ({ amount }) => amount,
@@ -332,28 +337,28 @@ async function withCandidates(tx: Tx, connector: string, made: readonly Made[]):
   return made.map((one) => {
     if (!one.match.isUnexplained) return one
     const { unit } = one.booking
-    const candidates = (open.get(moneyOf(unit).amount) ?? [])
-      .flatMap((sent) => scoreByLooks(unit, sent) ?? [])
-      .toSorted(surestFirst)
-    return candidates.length === 0 ? one : { ...one, match: told(one.match, candidates) }
+    const candidates = (open.get(unitMoney(unit).amount) ?? [])
+      .flatMap((sent) => scoreBySimilarity(unit, sent) ?? [])
+      .toSorted(compareScores)
+    return candidates.length === 0 ? one : { ...one, match: listCandidates(one.match, candidates) }
   })
 }
 
-function told(match: Match, candidates: readonly Scored[]): Match {
+function listCandidates(match: Match, candidates: readonly ScoredPayment[]): Match {
   const [best] = candidates
   const listed = candidates
-    .slice(0, candidatesToldMax)
+    .slice(0, candidatesListedMax)
     .map(({ sent, score, agreed }) => `${paymentName(sent)} (score ${score}: ${agreed.join(', ')})`)
   const reports = match.reports.map((report): Report => {
     if (report.kind !== 'debit.booked') return report
     const details = `${report.facts.details} It may be ${listed.join('; ')}.`
     return { ...report, facts: { ...report.facts, details } }
   })
-  return { ...match, score: best?.score ?? 0, matchedBy: matchText(best?.agreed ?? [], ['references']), reports }
+  return { ...match, score: best?.score ?? 0, matchedBy: formatMatch(best?.agreed ?? [], ['references']), reports }
 }
 
-/** Returns the entries whose report is acknowledged already: the ledger has them. */
-async function tie(tx: Tx, made: readonly Made[]): Promise<ReadonlySet<string>> {
+/** Adds entries to the earlier reports that they confirm. Returns the entries whose reports were all acknowledged. */
+async function confirmReports(tx: Tx, made: readonly MatchedBooking[]): Promise<ReadonlySet<string>> {
   const ties = made.flatMap(({ entryId, match: { ties = [] } }) => ties.map((one) => ({ ...one, entryId })))
   const tied = new Set<string>()
   for (const group of byShard(tx, ties)) for (const { id } of await words.tieNotifications(tx, group)) tied.add(id)
@@ -371,8 +376,8 @@ async function tie(tx: Tx, made: readonly Made[]): Promise<ReadonlySet<string>> 
 function writeEntries(
   tx: Tx,
   of: entries.AccountKey,
-  reading: Reading,
-  made: readonly Made[],
+  reading: MessageReading,
+  made: readonly MatchedBooking[],
   applied: ReadonlySet<string>,
   now: Date,
 ): void {
@@ -384,9 +389,9 @@ function writeEntries(
 }
 
 function toEntry(
-  { booking: { unit, key, position }, statementId, entryId, match }: Made,
+  { booking: { unit, key, position }, statementId, entryId, match }: MatchedBooking,
   { operatorId, connector, account, currency }: entries.AccountKey,
-  reading: Reading,
+  reading: MessageReading,
   isApplied: boolean,
   now: Date,
 ): entries.NewEntry {
@@ -425,25 +430,25 @@ function toEntry(
   }
 }
 
-/** Corrects an entry whose statement differs from the announced amount: the difference is money without an owner. */
+/** Makes an entry of the difference between a statement and an announced amount. The difference has no owner. */
 function toCorrection(
-  { booking, statementId, more, report }: Known['corrections'][number],
+  { booking, statementId, more, report }: KnownBookings['corrections'][number],
   of: entries.AccountKey,
-  reading: Reading,
+  reading: MessageReading,
   now: Date,
 ): entries.NewEntry {
   const match = {
     kind: 'unknown',
     subject: null,
     score: 0,
-    matchedBy: matchText(['bankReference'], ['amount']),
+    matchedBy: formatMatch(['bankReference'], ['amount']),
   } as const
   const made = { booking, statementId, entryId: report.id, match: { ...match, reports: [] } }
   return { ...toEntry(made, of, reading, false, now), amount: more, endToEndId: null }
 }
 
-function writeWords(tx: Tx, world: World, made: readonly Made[], now: Date): void {
-  const changes = [...world.changed.values()].map(({ partnerId, id, status, entryId, settledAt }) => ({
+function writePayments(tx: Tx, candidates: MatchCandidates, made: readonly MatchedBooking[], now: Date): void {
+  const changes = [...candidates.changed.values()].map(({ partnerId, id, status, entryId, settledAt }) => ({
     partnerId,
     id,
     status,
@@ -460,9 +465,9 @@ function writeWords(tx: Tx, world: World, made: readonly Made[], now: Date): voi
   for (const group of byShard(tx, returned)) words.endRecalls(tx, group, now)
 }
 
-/** Reports entries that could not be processed as they are. `names`: the entry and its message. */
+/** Reports an entry that could not be fully processed. `names` identify the entry and its message. */
 const entryOddity = (
   deps: Pick<BankDeps, 'operatorId' | 'rules'>,
-  { what, text }: { readonly what: Oddity; readonly text: string },
+  { what, text }: { readonly what: BankOddity; readonly text: string },
   names: readonly string[],
-): Report => oddity({ operatorId: deps.operatorId, connector: deps.rules.id }, what, text, names)
+): Report => oddityReport({ operatorId: deps.operatorId, connector: deps.rules.id }, what, text, names)

@@ -1,83 +1,88 @@
 /**
- * Processes one file of the bank. Each step may be the last one before a kill, and the next process continues from the
- * stored state: the file in the bank's folder, the row of its message (by the hash of its bytes), the file in the
- * archive.
+ * Processes one file of the bank. After a kill at any step, the next process continues from the stored state: the file in
+ * the bank's folder, the row of its message (by the hash of its bytes), and the file in the archive.
  */
 import { amountText, type Clock, derivedTimeId, type Minor, newId, nilId } from '../../kernel/index.ts'
 import type { BankDeps, RemoteFile } from './deps.ts'
-import { unpack, type Unpacked } from './containers.ts'
-import { inspect, type Inspected, type InspectedReport, type Refused, type StatementFacts } from './inspect.ts'
+import { unpack, type UnpackedDocument } from './containers.ts'
+import {
+  inspectFile,
+  type InspectedMessage,
+  type InspectedReport,
+  type FileRefusal,
+  type InspectedStatement,
+} from './inspect.ts'
 import type { Lease } from './lease.ts'
 import { createRecallAnswers } from './recall-answers.ts'
-import { oddity, writeReports } from './reports.ts'
-import type { Spool, Spooled } from './spool.ts'
+import { oddityReport, writeReports } from './reports.ts'
+import type { Spool, SpooledFile } from './spool.ts'
 import { createStatuses } from './statuses.ts'
 import * as store from './store-incoming.ts'
 import { takeReport } from './take-report.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { closingBefore, valuedBetween } from './store-books.ts'
 
-/** `left`: it is incomplete, or stays where it is. */
-export type FileTaken = 'taken' | 'repeated' | 'aside' | 'left'
+/** The outcome of a file. `left`: it is incomplete or stays in the bank's folder. */
+export type TakeOutcome = 'taken' | 'repeated' | 'aside' | 'left'
 
 const transferMsMax = 600_000
 
 /** Runs the last steps of a file while others are processed. */
-export type Later = (file: RemoteFile, work: () => Promise<void>) => Promise<void>
+export type RunLater = (file: RemoteFile, work: () => Promise<void>) => Promise<void>
 
-type Taking = {
+type FileInProgress = {
   readonly lease: Lease
-  /** The file at the bank. A document of a container has a name within it. */
+  /** The file at the bank. The name of a document includes its container. */
   readonly file: RemoteFile
-  /** True for a document of a container: the container leaves the bank's folder after all its documents. */
+  /** True for a document of a container, which is removed from the bank's folder as a whole. */
   readonly isWithin: boolean
-  readonly spooled: Spooled
-  readonly later: Later
+  readonly spooled: SpooledFile
+  readonly later: RunLater
 }
 
-type Watch = ReturnType<typeof createWatch>
+type UnfinishedFiles = ReturnType<typeof createUnfinishedFiles>
 
-type Context = {
+type TakeContext = {
   readonly deps: BankDeps
   readonly spool: Spool
-  readonly watch: Watch
-  readonly answers: Answers
+  readonly watch: UnfinishedFiles
+  readonly answers: ProcessMessage
 }
 
-export function createTake(deps: BankDeps, spool: Spool, watch: Watch, answers: Answers) {
+export function createTake(deps: BankDeps, spool: Spool, watch: UnfinishedFiles, answers: ProcessMessage) {
   const { rules, transport } = deps
   const context = { deps, spool, watch, answers }
-  return async (lease: Lease, file: RemoteFile, later: Later): Promise<FileTaken> => {
+  return async (lease: Lease, file: RemoteFile, later: RunLater): Promise<TakeOutcome> => {
     if (watch.isLeft(file, rules.unfinishedAfterMs)) return 'left'
-    if (file.bytes > rules.messageBytesMax) return leaveThere(deps, lease, file, watch)
+    if (file.bytes > rules.messageBytesMax) return refuseTooLarge(deps, lease, file, watch)
     const spooled = await spool.copy(transport, file, signal(), lease.keep)
     if (spooled === undefined) return 'left'
     await lease.keep()
     const taking = { lease, file, spooled, later, isWithin: false }
     const unpacked = await unpack(spooled, { bytesMax: rules.messageBytesMax, keep: lease.keep })
     if (unpacked === undefined) return takeOne(context, taking)
-    if ('problem' in unpacked) return notUnpacked(context, taking, unpacked)
+    if ('problem' in unpacked) return handleUnpackProblem(context, taking, unpacked)
     return takeContainer(context, taking, unpacked.documents)
   }
 }
 
-async function takeOne(context: Context, taking: Taking): Promise<FileTaken> {
+async function takeOne(context: TakeContext, taking: FileInProgress): Promise<TakeOutcome> {
   const { db, rules } = context.deps
   const { file, spooled } = taking
   const known = await store.messagesByHash(db, rules.id, spooled.sha256)
   const counted = known.find(({ state }) => state === 'Taking' || state === 'Taken')
   const own = known.find(({ fileName, finishedAt }) => fileName === file.name && finishedAt === null)
   if (counted !== undefined && (counted === own || counted.state === 'Taking')) return resume(context, taking, counted)
-  if (counted !== undefined) return repeat(context, taking, counted)
+  if (counted !== undefined) return takeRepeated(context, taking, counted)
   return own === undefined ? takeNew(context, taking) : resume(context, taking, own)
 }
 
-/** A container that is cut may be one that the bank still writes. Otherwise it is quarantined, as it is. */
-async function notUnpacked(
-  context: Context,
-  taking: Taking,
+/** Leaves a truncated container, which the bank may still be writing. Quarantines others. */
+async function handleUnpackProblem(
+  context: TakeContext,
+  taking: FileInProgress,
   { problem, isCut }: { readonly problem: string; readonly isCut: boolean },
-): Promise<FileTaken> {
+): Promise<TakeOutcome> {
   const { deps, spool, watch } = context
   if (isCut && !watch.isStale(taking.file, deps.rules.unfinishedAfterMs)) {
     watch.leave(taking.file)
@@ -88,17 +93,21 @@ async function notUnpacked(
   const known = await store.messagesByHash(db, rules.id, taking.spooled.sha256)
   const own = known.find(({ fileName, finishedAt }) => fileName === taking.file.name && finishedAt === null)
   if (own !== undefined) return resume(context, taking, own)
-  return putAside(context, taking, { what: 'file_unreadable', problem: `${problem}.`, kind: null, messageId: null })
+  return quarantine(context, taking, { what: 'file_unreadable', problem: `${problem}.`, kind: null, messageId: null })
 }
 
 /**
- * Takes each document of a container as a message of its own. The container leaves the bank's folder when all of them are taken or
- * quarantined; after a kill before that, those that are taken are found by their hashes.
+ * Processes each document of a container as a separate message. Removes the container from the bank's folder after the
+ * last document. After a kill, processed documents are recognised by their hashes.
  */
-async function takeContainer(context: Context, taking: Taking, documents: readonly Unpacked[]): Promise<FileTaken> {
+async function takeContainer(
+  context: TakeContext,
+  taking: FileInProgress,
+  documents: readonly UnpackedDocument[],
+): Promise<TakeOutcome> {
   const { deps, spool, watch } = context
   const { lease, file, spooled, later } = taking
-  const now: Later = (_file, work) => work()
+  const now: RunLater = (_file, work) => work()
   let isWhole = true
   for (const { name, spooled: document } of documents) {
     const within = { ...file, name: name === '' ? file.name : `${file.name}/${name}`, bytes: document.bytes }
@@ -120,13 +129,13 @@ async function takeContainer(context: Context, taking: Taking, documents: readon
 
 const signal = () => AbortSignal.timeout(transferMsMax)
 
-/** Removes the file from the bank's folder once it is in our archive, while the next one is processed. */
+/** Archives the file and removes it from the bank's folder, while the next file is processed. */
 async function finish(
-  { deps: { db, clock, transport }, spool, watch }: Context,
-  { file, spooled, later, isWithin }: Taking,
+  { deps: { db, clock, transport }, spool, watch }: TakeContext,
+  { file, spooled, later, isWithin }: FileInProgress,
   message: Pick<store.KnownMessage, 'id' | 'receivedAt'>,
   to: 'taken' | 'aside',
-): Promise<FileTaken> {
+): Promise<TakeOutcome> {
   await later(file, async () => {
     await spool.keep(spooled, to, message.receivedAt, file.name)
     if (!isWithin) await transport.finish(file.name, signal())
@@ -136,26 +145,26 @@ async function finish(
   return to
 }
 
-async function putAside(context: Context, taking: Taking, refused: Refused): Promise<FileTaken> {
+async function quarantine(context: TakeContext, taking: FileInProgress, refused: FileRefusal): Promise<TakeOutcome> {
   const { deps } = context
   const { lease, file, spooled } = taking
-  const row = rowOf(deps, taking, { ...refused, state: 'Aside' })
-  await lease.transaction((tx) => refuse(deps, tx, row, refused))
+  const row = messageRow(deps, taking, { ...refused, state: 'Aside' })
+  await lease.transaction((tx) => insertQuarantined(deps, tx, row, refused))
   const facts = { connector: deps.rules.id, file: file.name, bytes: spooled.bytes, problem: refused.problem }
   deps.log.warn(facts, 'bank file quarantined')
   return finish(context, taking, row, 'aside')
 }
 
-/** Handles a file whose bytes are in the archive. The id is the same if this is repeated after a kill. */
-async function repeat(
-  { deps, spool, watch }: Context,
-  taking: Taking,
+/** Removes a file whose bytes were already processed. Its id is derived, so that a repetition after a kill changes nothing. */
+async function takeRepeated(
+  { deps, spool, watch }: TakeContext,
+  taking: FileInProgress,
   { kind, messageId }: store.KnownMessage,
-): Promise<FileTaken> {
+): Promise<TakeOutcome> {
   const { db, rules, clock, transport } = deps
   const { file, spooled, isWithin } = taking
   const id = derivedTimeId(nilId, 'repeated', rules.id, file.name, spooled.sha256, file.modifiedAt.toISOString())
-  const row = rowOf(deps, taking, { kind, messageId, problem: null, state: 'Repeated' })
+  const row = messageRow(deps, taking, { kind, messageId, problem: null, state: 'Repeated' })
   await store.insertMessage(db, { ...row, id })
   await spool.drop(spooled)
   if (!isWithin) await transport.finish(file.name, signal())
@@ -164,42 +173,42 @@ async function repeat(
   return 'repeated'
 }
 
-async function takeNew(context: Context, taking: Taking): Promise<FileTaken> {
+async function takeNew(context: TakeContext, taking: FileInProgress): Promise<TakeOutcome> {
   const { deps, spool, watch, answers } = context
   const { rules } = deps
-  const verdict = await inspect(taking.spooled, rules, taking.lease.keep)
-  // A document that is cut within a whole container does not grow.
+  const verdict = await inspectFile(taking.spooled, rules, taking.lease.keep)
+  // A truncated document in a complete container does not grow.
   if ('unfinished' in verdict && !taking.isWithin && !watch.isStale(taking.file, rules.unfinishedAfterMs)) {
     watch.leave(taking.file)
     await spool.drop(taking.spooled)
     return 'left'
   }
-  if ('refused' in verdict) return putAside(context, taking, verdict.refused)
+  if ('refused' in verdict) return quarantine(context, taking, verdict.refused)
   const { message } = verdict
   const { kind, messageId } = message
-  const row = rowOf(deps, taking, { kind, messageId, problem: null, state: 'Taking' })
-  const refused = await taking.lease.transaction(async (tx): Promise<Refused | undefined> => {
+  const row = messageRow(deps, taking, { kind, messageId, problem: null, state: 'Taking' })
+  const refused = await taking.lease.transaction(async (tx): Promise<FileRefusal | undefined> => {
     const found = await store.messageById(tx, rules.id, kind, messageId)
-    if (found !== undefined) return differs(message, found)
+    if (found !== undefined) return refuseReusedId(message, found)
     const problem = 'report' in message ? await balanceProblem(tx, deps, message.report) : undefined
     if (problem !== undefined) return { what: 'sum_differs', problem, kind, messageId }
     await store.insertMessage(tx, row)
     return undefined
   })
-  if (refused !== undefined) return putAside(context, taking, refused)
+  if (refused !== undefined) return quarantine(context, taking, refused)
   await answers(taking, row, message)
   return finish(context, taking, row, 'taken')
 }
 
-async function resume(context: Context, taking: Taking, found: store.KnownMessage): Promise<FileTaken> {
+async function resume(context: TakeContext, taking: FileInProgress, found: store.KnownMessage): Promise<TakeOutcome> {
   const { deps, answers } = context
   if (found.state === 'Aside') return finish(context, taking, found, 'aside')
   if (found.state === 'Taking') {
-    const verdict = await inspect(taking.spooled, deps.rules, taking.lease.keep)
+    const verdict = await inspectFile(taking.spooled, deps.rules, taking.lease.keep)
     if ('refused' in verdict) {
-      // The rules have changed since its first part was processed: the file stays until they fit again.
+      // The settings have changed since the first part was processed: the file stays until they fit again.
       const facts = { connector: deps.rules.id, file: taking.file.name, problem: verdict.refused.problem }
-      deps.log.error(facts, 'message not resumed')
+      deps.log.error(facts, 'partly processed bank file no longer passes inspection; it stays at the bank')
       return 'left'
     }
     await answers(taking, found, verdict.message)
@@ -207,14 +216,14 @@ async function resume(context: Context, taking: Taking, found: store.KnownMessag
   return finish(context, taking, found, 'taken')
 }
 
-/** Carries out a message, from where it was left. */
-export function createAnswers(deps: BankDeps) {
+/** Processes a message, from the position that an earlier process reached. */
+export function createProcessMessage(deps: BankDeps) {
   const statuses = createStatuses(deps)
   const recalls = createRecallAnswers(deps)
   return async (
-    { lease, spooled: { path, sha256 } }: Pick<Taking, 'lease' | 'spooled'>,
+    { lease, spooled: { path, sha256 } }: Pick<FileInProgress, 'lease' | 'spooled'>,
     { id, receivedAt }: Pick<store.KnownMessage, 'id' | 'receivedAt'>,
-    message: Inspected,
+    message: InspectedMessage,
   ): Promise<void> => {
     if ('report' in message) {
       const { kind, report } = message
@@ -223,63 +232,67 @@ export function createAnswers(deps: BankDeps) {
     if (message.kind === 'pain.002') await statuses(lease, id, message.status)
     else await recalls(lease, id, message.answer)
     await lease.transaction(async (tx) => {
-      if ((await store.positionOf(tx, id)) !== undefined) store.endMessage(tx, id, deps.clock.now())
+      if ((await store.messagePosition(tx, id)) !== undefined) store.endMessage(tx, id, deps.clock.now())
     })
   }
 }
 
-export type Answers = ReturnType<typeof createAnswers>
+export type ProcessMessage = ReturnType<typeof createProcessMessage>
 
-type Decided = Pick<store.MessageRow, 'kind' | 'messageId' | 'problem' | 'state'>
+type MessageDecision = Pick<store.MessageRow, 'kind' | 'messageId' | 'problem' | 'state'>
 
-function rowOf(
+function messageRow(
   { clock, rules }: BankDeps,
-  { file, spooled }: Pick<Taking, 'file'> & { readonly spooled: Pick<Spooled, 'sha256' | 'bytes'> },
-  { kind, messageId, problem, state }: Decided,
+  { file, spooled }: Pick<FileInProgress, 'file'> & { readonly spooled: Pick<SpooledFile, 'sha256' | 'bytes'> },
+  { kind, messageId, problem, state }: MessageDecision,
 ): store.MessageRow {
   const { sha256, bytes } = spooled
   const row = { id: newId(), connector: rules.id, kind, messageId, fileName: file.name, sha256, bytes }
   return { ...row, state, problem, receivedAt: clock.now(), takenAt: null }
 }
 
-/** Quarantines a file. The same file again is the same case. */
-async function refuse(
+/** Quarantines a file. The same file has only one case. */
+async function insertQuarantined(
   { rules, operatorId, clock }: BankDeps,
   tx: Parameters<typeof store.insertMessage>[0],
   row: store.MessageRow,
-  { what, problem }: Refused,
+  { what, problem }: FileRefusal,
 ): Promise<void> {
   await store.insertMessage(tx, row)
-  const text = `The file ${row.fileName} was quarantined: ${problem}`
-  const report = oddity({ operatorId, connector: rules.id }, what, text, [row.sha256], row.id)
+  const balanceText = `The file ${row.fileName} was quarantined: ${problem}`
+  const report = oddityReport({ operatorId, connector: rules.id }, what, balanceText, [row.sha256], row.id)
   writeReports(tx, rules.id, [report], clock.now())
 }
 
-const differs = ({ kind, messageId }: Inspected, { fileName }: store.KnownMessage): Refused => ({
+const refuseReusedId = ({ kind, messageId }: InspectedMessage, { fileName }: store.KnownMessage): FileRefusal => ({
   what: 'message_differs',
-  problem: `The ${kind} ${messageId} was taken before from the file ${fileName}, with other contents.`,
+  problem: `The ${kind} ${messageId} was already processed from the file ${fileName}, with other contents.`,
   kind,
   messageId,
 })
 
-/** Copies nothing of it. It stays in the bank's folder, because it is not in our archive; it is reported once. */
-async function leaveThere(deps: BankDeps, lease: Lease, file: RemoteFile, watch: Watch): Promise<FileTaken> {
+/** Leaves a too large file in the bank's folder without copying it, and reports it once. */
+async function refuseTooLarge(
+  deps: BankDeps,
+  lease: Lease,
+  file: RemoteFile,
+  watch: UnfinishedFiles,
+): Promise<TakeOutcome> {
   const { db, rules } = deps
   const sha256 = `unread ${derivedTimeId(nilId, file.name, String(file.bytes), file.modifiedAt.toISOString())}`
   watch.leaveForever(file)
   if ((await store.messagesByHash(db, rules.id, sha256)).length > 0) return 'left'
-  const problem = `It has ${file.bytes} bytes, and at most ${rules.messageBytesMax} are read. It is still in the bank's folder.`
-  const refused: Refused = { what: 'file_unreadable', problem, kind: null, messageId: null }
-  const row = rowOf(deps, { file, spooled: { sha256, bytes: file.bytes } }, { ...refused, state: 'Aside' })
-  await lease.transaction((tx) => refuse(deps, tx, row, refused))
+  const problem = `It has ${file.bytes} bytes, more than the maximum of ${rules.messageBytesMax}. It is still in the bank's folder.`
+  const refused: FileRefusal = { what: 'file_unreadable', problem, kind: null, messageId: null }
+  const row = messageRow(deps, { file, spooled: { sha256, bytes: file.bytes } }, { ...refused, state: 'Aside' })
+  await lease.transaction((tx) => insertQuarantined(deps, tx, row, refused))
   return 'aside'
 }
 
-// Checks balances that count by value date: an entry of today that is valued tomorrow is not in the closing balance of
-// today, and is in that of tomorrow. The value dates of all entries must explain the difference to the cent; otherwise
-// the statement is quarantined.
+// Checks balances by value date: an entry of today with the value date of tomorrow is in tomorrow's closing balance.
+// Value dates must explain the difference to the cent; otherwise the statement is quarantined.
 
-/** The problem with the balances of a report; undefined: they fit, or value dates explain them. */
+/** Describes wrong balances of a report; undefined if they fit or value dates explain the difference. */
 async function balanceProblem(
   tx: Tx,
   { rules, operatorId }: Pick<BankDeps, 'rules' | 'operatorId'>,
@@ -294,21 +307,24 @@ async function balanceProblem(
     const after = [stored ?? '', ...inFile.map((one) => one.closing?.on ?? '')].toSorted().at(-1) ?? ''
     const carried =
       (after === '' ? 0n : await valuedBetween(tx, of, after, closing.on)) + valuedWithin(inFile, after, closing.on)
-    if (difference !== carried - sumOf([...facts.valuedLater.values()])) return text(facts, difference)
+    if (difference !== carried - sumAmounts([...facts.valuedLater.values()])) return text(facts, difference)
   }
   return undefined
 }
 
-const sumOf = (amounts: readonly Minor[]): Minor => amounts.reduce((total, amount) => total + amount, 0n)
+const sumAmounts = (amounts: readonly Minor[]): Minor => amounts.reduce((total, amount) => total + amount, 0n)
 
-const valuedWithin = (statements: readonly StatementFacts[], after: string, to: string): Minor =>
-  sumOf(
+const valuedWithin = (statements: readonly InspectedStatement[], after: string, to: string): Minor =>
+  sumAmounts(
     statements.flatMap(({ valuedLater }) =>
       [...valuedLater].flatMap(([on, amount]) => (on > after && on <= to ? [amount] : [])),
     ),
   )
 
-function text({ statementId, account, opening, closing, credits, debits }: StatementFacts, difference: Minor): string {
+function text(
+  { statementId, account, opening, closing, credits, debits }: InspectedStatement,
+  difference: Minor,
+): string {
   const currency = account?.currency ?? 'EUR'
   const [first, moved, sum, last, more] = [
     opening?.minor ?? 0n,
@@ -320,11 +336,11 @@ function text({ statementId, account, opening, closing, credits, debits }: State
   return `Statement ${statementId} of ${account?.iban ?? ''}: the opening balance ${first} and the entries ${moved} are ${sum}, and the closing balance is ${last}. The value dates of entries do not explain the difference of ${more}.`
 }
 
-// Files left in the bank's folder: incomplete ones, until they grow or are too old. Known to this process only.
+// Remembers, in this process, the files left in the bank's folder until they grow or become stale.
 
 type Seen = { readonly bytes: number; readonly modifiedMs: number; readonly sinceMs: number; readonly forever?: true }
 
-export function createWatch(clock: Clock) {
+export function createUnfinishedFiles(clock: Clock) {
   const seen = new Map<string, Seen>()
   const sameOf = ({ name, bytes, modifiedAt }: RemoteFile): Seen | undefined => {
     const found = seen.get(name)
@@ -339,18 +355,18 @@ export function createWatch(clock: Clock) {
   return {
     leave: (file: RemoteFile) => note(file),
     leaveForever: (file: RemoteFile) => note(file, { forever: true }),
-    /** The file is unchanged, so that there is nothing to read. */
+    /** Reports whether a left file is unchanged and not stale, so that it need not be read. */
     isLeft: (file: RemoteFile, staleAfterMs: number): boolean => {
       const found = sameOf(file)
       return found !== undefined && (found.forever === true || ageOf(found) < staleAfterMs)
     },
-    /** The file has not grown for so long that no writer is at it. */
+    /** Reports whether a left file has not grown for so long that it is no longer being written. */
     isStale: (file: RemoteFile, staleAfterMs: number): boolean => {
       const found = sameOf(file)
       return found !== undefined && ageOf(found) >= staleAfterMs
     },
     forget: (name: string) => void seen.delete(name),
-    /** Drops files that have left the folder. */
+    /** Forgets files that are no longer in the folder. */
     keepOnly: (names: ReadonlySet<string>) => {
       for (const name of seen.keys()) if (!names.has(name)) seen.delete(name)
     },

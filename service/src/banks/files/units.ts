@@ -1,7 +1,4 @@
-/**
- * Pure: splits an entry of the bank into the payments that count, each with a key by which another message recognises
- * it.
- */
+/** Splits an entry of the bank into its payments, each with a key by which other messages are matched. Pure. */
 import { hash } from 'node:crypto'
 import {
   type AccountId,
@@ -9,16 +6,16 @@ import {
   type BankEntry,
   type EntryBatch,
   type EntryDetail,
-  namedInPayment,
-  type NamedReferences,
+  referencesInPayment,
+  type ReferenceCandidates,
   type Party,
   type PostalAddress,
   type Remittance,
   type TransactionCodes,
 } from '../../iso20022/index.ts'
 import { amountText, type Currency, type Minor } from '../../kernel/index.ts'
-import type { IncomingDebtor, Oddity } from '../../rails/index.ts'
-import { absolute, minorOf, minorOfText } from './accounts.ts'
+import type { IncomingDebtor, BankOddity } from '../../rails/index.ts'
+import { absolute, amountIn, parseAmount } from './accounts.ts'
 import type { BankAccount } from './deps.ts'
 
 export type References = {
@@ -29,22 +26,22 @@ export type References = {
   readonly uetr: string | null
   /** The structured reference of the creditor. */
   readonly creditor: string | null
-  /** The message that has the details of the entry, as the bank states. */
+  /** The message that has the details of the entry, according to the bank. */
   readonly detailsIn: string | null
   readonly batches: readonly string[]
   readonly messages: readonly string[]
 }
 
 export type Unit = {
-  /** The key without its number among equal ones of the same message. */
+  /** The key without the number that distinguishes equal keys of a message. */
   readonly key: string
-  /** The key of the whole booking, if this is one payment of several. It is used where its payments are not named. */
+  /** The key of the whole booking, if this is one of several payments: messages without its payments use it. */
   readonly whole: string | null
   readonly booking: string | null
-  /** The entry names none of its payments. */
+  /** True if the entry does not list its payments. */
   readonly isSum: boolean
   readonly account: BankAccount
-  /** Below zero: money that left. */
+  /** Negative for a debit. */
   readonly amount: Minor
   readonly bookedOn: string
   readonly valueOn: string | null
@@ -59,19 +56,19 @@ export type Unit = {
   readonly creditedAccount: string
   readonly remittance: string | null
   /** The creditor references that a credit may name. */
-  readonly creditorReferences: NamedReferences
+  readonly creditorReferences: ReferenceCandidates
   readonly returned: { readonly code: string | null; readonly text: string } | null
   /** The charges that the bank kept, and its further text. */
   readonly information: string | null
 }
 
-/** A booking with its place in the message. */
+/** A unit with its place in the message. */
 export type Booking = {
   readonly unit: Unit
-  /** The key with its number among equal ones. */
+  /** The key with the number that distinguishes equal keys. */
   readonly key: string
   readonly whole: string | null
-  /** Keys: its own, then that of the previous version. */
+  /** The key, then that of the previous version. */
   readonly keys: readonly string[]
   readonly wholes: readonly string[]
   readonly position: number
@@ -79,12 +76,12 @@ export type Booking = {
   readonly statementId: string | null
 }
 
-export type Unfolded = {
+export type UnfoldedEntry = {
   readonly units: readonly Unit[]
-  readonly oddity?: { readonly what: Oddity; readonly text: string }
+  readonly oddity?: { readonly what: BankOddity; readonly text: string }
 }
 
-type OfEntry = {
+type EntryContext = {
   readonly entry: BankEntry
   readonly account: BankAccount
   readonly minor: Minor
@@ -92,38 +89,41 @@ type OfEntry = {
 }
 
 /**
- * `today`: for an entry without a date. `implied`: the amount of an entry whose own one cannot be read, as the balances prove it, below
- * zero for a debit. An entry that is not booked yet has no payments that count.
+ * Splits a booked entry into units. `today`: the date of an entry without one. `implied`: the amount of an entry with an
+ * unreadable amount, as the balances prove it; negative for a debit.
  */
-export function unfold(entry: BankEntry, account: BankAccount, today: string, implied?: Minor): Unfolded {
+export function unfoldEntry(entry: BankEntry, account: BankAccount, today: string, implied?: Minor): UnfoldedEntry {
   if (isForeign(entry, account)) {
     const { currency } = entry.amount
     const text = `An entry of ${account.iban} is in ${currency}, and the account in ${account.currency}.`
     return { units: [], oddity: { what: 'foreign_currency', text } }
   }
   const bookedOn = entry.bookingDate ?? entry.valueDate ?? today
-  const minor = minorOf(entry.amount, account.currency)
+  const minor = amountIn(entry.amount, account.currency)
   if (entry.problem !== undefined || minor === undefined) {
     const [amount, isCredit] =
       minor !== undefined || implied === undefined ? [minor, entry.isCredit] : [absolute(implied), implied > 0n]
-    return unread({ entry: { ...entry, isCredit }, account, minor: amount ?? 0n, bookedOn }, amount !== undefined)
+    return unfoldUnreadable(
+      { entry: { ...entry, isCredit }, account, minor: amount ?? 0n, bookedOn },
+      amount !== undefined,
+    )
   }
   const { details } = entry
-  // A booking of zero may be the net of payments in both directions: then it has no direction of its own.
+  // A booking of zero may be the net of payments in both directions, so that it has no direction.
   const whole = { entry: minor === 0n ? { ...entry, isCredit: true } : entry, account, minor, bookedOn }
   if (minor === 0n && details.every((detail) => !partAmount(whole, detail, anyReading))) return { units: [] }
-  if (minor !== 0n && (details.length === 0 || isSummary(entry))) return { units: [sumOf(whole)] }
-  const parts = partsOf(whole)
+  if (minor !== 0n && (details.length === 0 || isSummary(entry))) return { units: [sumUnit(whole)] }
+  const parts = partUnits(whole)
   if (parts !== undefined) return { units: parts }
-  if (minor !== 0n && details.length === 1) return { units: [single(whole, details[0] as EntryDetail)] }
+  if (minor !== 0n && details.length === 1) return { units: [singleUnit(whole, details[0] as EntryDetail)] }
   const told = amountText(minor, account.currency)
   const text = `The ${details.length} payments of an entry of ${told} ${account.currency} on ${account.iban} do not add up to it.`
-  const units = minor === 0n ? [] : [{ ...sumOf(whole), information: text }]
+  const units = minor === 0n ? [] : [{ ...sumUnit(whole), information: text }]
   return { units, oddity: { what: 'entry_unclear', text } }
 }
 
-/** An entry that cannot be read waits alone: as a sum whose payments another message may name, or without money. */
-function unread(whole: OfEntry, isKnown: boolean): Unfolded {
+/** Keeps an unreadable entry as a sum whose payments another message may list, or only reports it. */
+function unfoldUnreadable(whole: EntryContext, isKnown: boolean): UnfoldedEntry {
   const { entry, account, minor, bookedOn } = whole
   const { bankReference, problem = 'it has no amount' } = entry
   const named = bankReference === undefined ? '' : ` with the reference ${bankReference}`
@@ -131,111 +131,116 @@ function unread(whole: OfEntry, isKnown: boolean): Unfolded {
   const why = `An entry${told} of ${bookedOn} on ${account.iban}${named} cannot be read: ${problem}.`
   const text =
     isKnown && minor !== 0n
-      ? `${why} It waits for a message that names its payment, and goes to suspense without one.`
-      : `${why} Its money is not known: ask the bank for a corrected message.`
-  const units = minor === 0n ? [] : [{ ...sumOf(whole), information: text }]
+      ? `${why} It waits for a message that lists its payment, and goes to suspense without such a message.`
+      : `${why} Its amount is unknown: ask the bank for a corrected message.`
+  const units = minor === 0n ? [] : [{ ...sumUnit(whole), information: text }]
   return { units, oddity: { what: 'entry_unclear', text } }
 }
 
-/** An entry in the currency of another account. Without a currency that can be read it is one of this account. */
+/** Tells whether an entry is in another currency than the account. An unreadable currency counts as that of the account. */
 export const isForeign = ({ amount: { currency } }: BankEntry, account: BankAccount): boolean =>
   currency !== '' && currency !== account.currency
 
-/** Some banks state the batch in the only detail of an entry, and none of its payments. */
+/** Tells whether the only detail of an entry is a batch: some banks do not list its payments. */
 const isSummary = ({ details: [only, ...others], batches }: BankEntry): boolean =>
   others.length === 0 &&
   batches.some(({ count = 1 }) => count > 1) &&
-  given(only?.references.endToEndId) === null &&
-  given(only?.references.instructionId) === null
+  realReference(only?.references.endToEndId) === null &&
+  realReference(only?.references.instructionId) === null
 
 const noReference = /^(?:NOT ?PROVIDED|NO(?:N|T)REF|NOREF|NONE|UNKNOWN|[0-]*)$/i
-/** Drops the placeholder that banks write without a reference. */
-export const given = (reference: string | undefined): string | null =>
+/** Drops the placeholders that banks write instead of a missing reference. */
+const realReference = (reference: string | undefined): string | null =>
   reference === undefined || noReference.test(reference.trim()) ? null : reference.trim()
 
-const digest = (...facts: readonly unknown[]): string => hash('sha256', facts.map(String).join('\u001f')).slice(0, 40)
+const digestOf = (...facts: readonly unknown[]): string => hash('sha256', facts.map(String).join('\u001f')).slice(0, 40)
 
 const signed = (minor: Minor, isCredit: boolean): Minor => (isCredit ? minor : -minor)
 
-/**
- * The bank's reference, with what distinguishes bookings for which banks use one reference: a payment, its reversal,
- * its charges.
- */
-function baseOf({ entry }: OfEntry, detail: EntryDetail | undefined, reference: string | null): string | null {
+/** Makes a key of the bank's reference. Banks use one reference for a payment, its reversal and its charges. */
+function referenceKey(
+  { entry }: EntryContext,
+  detail: EntryDetail | undefined,
+  reference: string | null,
+): string | null {
   if (reference === null) return null
-  const fee = isFee(codesOf(entry, detail)) ? 'f' : ''
+  const fee = isFee(mergeCodes(entry, detail)) ? 'f' : ''
   return `r:${reference}|${entry.isCredit ? '+' : '-'}${entry.isReversal ? 'r' : ''}${fee}`
 }
 
-/** A bank that numbers by day uses the same reference again on the next one. */
-const dated = (key: string, { bookedOn }: OfEntry): string => `${key}@${bookedOn}`
+/** Adds the day: banks that number by day reuse a reference on the next day. */
+const withDay = (key: string, { bookedOn }: EntryContext): string => `${key}@${bookedOn}`
 
-/** The key that the previous version wrote, without a day. */
-export const undated = (key: string, bookedOn: string): string =>
+/** Returns the key as the previous version wrote it, without a day. */
+export const withoutDay = (key: string, bookedOn: string): string =>
   key.endsWith(`@${bookedOn}`) ? key.slice(0, -bookedOn.length - 1) : key
 
-const codesOf = (entry: BankEntry, detail: EntryDetail | undefined): EntryCodes => ({
+const mergeCodes = (entry: BankEntry, detail: EntryDetail | undefined): TransactionCodes => ({
   ...entry.codes,
   ...detail?.codes,
 })
 
 const referenceOf = (entry: BankEntry, detail?: EntryDetail): string | null =>
-  given(entry.bankReference) ?? given(detail?.references.bankReference)
+  realReference(entry.bankReference) ?? realReference(detail?.references.bankReference)
 
-/** The facts of a booking without a bank reference. */
-const bookingOf = ({ entry: { isCredit, isReversal }, minor, bookedOn }: OfEntry): string =>
-  `d:${digest(isCredit, isReversal, minor, bookedOn)}`
+/** Makes a key for a booking without a bank reference. */
+const bookingKey = ({ entry: { isCredit, isReversal }, minor, bookedOn }: EntryContext): string =>
+  `d:${digestOf(isCredit, isReversal, minor, bookedOn)}`
 
-/** Messages word names differently, so that only few facts count. */
-function factsOf(isCredit: boolean, detail: EntryDetail | undefined): readonly unknown[] {
+/** Lists what identifies a payment. Names are left out, because messages spell them differently. */
+function identifyingFacts(isCredit: boolean, detail: EntryDetail | undefined): readonly unknown[] {
   const { endToEndId, instructionId, transactionId } = detail?.references ?? {}
   const other = accountText(isCredit ? detail?.debtorAccount : detail?.creditorAccount)
   const words =
     remittanceText(detail?.remittance)
       ?.toUpperCase()
       .replace(/[^A-Z0-9]/g, '') ?? ''
-  return [given(endToEndId), given(instructionId), given(transactionId), other, words]
+  return [realReference(endToEndId), realReference(instructionId), realReference(transactionId), other, words]
 }
 
 const accountText = (account: AccountId | undefined): string | null =>
   account === undefined ? null : 'iban' in account ? account.iban.replaceAll(' ', '').toUpperCase() : account.other
 
-function sumOf(whole: OfEntry): Unit {
+function sumUnit(whole: EntryContext): Unit {
   const { entry, minor } = whole
   const [detail] = entry.details.length === 1 ? entry.details : []
-  const base = baseOf(whole, detail, referenceOf(entry, detail))
-  const key = base === null ? bookingOf(whole) : dated(`${base}|${minor}`, whole)
+  const base = referenceKey(whole, detail, referenceOf(entry, detail))
+  const key = base === null ? bookingKey(whole) : withDay(`${base}|${minor}`, whole)
   const count = entry.batches.reduce((sum, batch) => sum + (batch.count ?? 0), 0)
   return {
-    ...unitOf(whole, detail, signed(minor, entry.isCredit)),
+    ...commonFields(whole, detail, signed(minor, entry.isCredit)),
     key,
     whole: null,
-    booking: base ?? bookingOf(whole),
+    booking: base ?? bookingKey(whole),
     isSum: true,
     payments: Math.max(1, count),
   }
 }
 
-/** A payment without a bank reference is kept like one of several: a later message may name only their sum. */
-function single(whole: OfEntry, detail: EntryDetail): Unit {
+/** Makes the unit of a single payment. Without a bank reference it is keyed like one of several: a later message may only have their sum. */
+function singleUnit(whole: EntryContext, detail: EntryDetail): Unit {
   const { entry, minor } = whole
-  const base = baseOf(whole, detail, referenceOf(entry, detail))
+  const base = referenceKey(whole, detail, referenceOf(entry, detail))
   const amount = signed(minor, entry.isCredit)
-  const sum = bookingOf(whole)
+  const sum = bookingKey(whole)
   const keys =
     base === null
       ? { key: `${sum}#${partKey(entry, detail)}|${amount}`, whole: sum, booking: sum }
-      : { key: dated(`${base}|${minor}`, whole), whole: null, booking: base }
-  return { ...unitOf(whole, detail, amount), ...keys, information: kept(whole, detail) ?? informationOf(entry, detail) }
+      : { key: withDay(`${base}|${minor}`, whole), whole: null, booking: base }
+  return {
+    ...commonFields(whole, detail, amount),
+    ...keys,
+    information: chargesText(whole, detail) ?? readInformation(entry, detail),
+  }
 }
 
-type Split = { readonly amounts: readonly Minor[]; readonly rest: Minor }
+type AmountSplit = { readonly amounts: readonly Minor[]; readonly rest: Minor }
 
 /**
- * The amounts of the payments that add up to the entry exactly, with charges that the bank states or without; undefined: none do. A
- * bank may state the amount of a payment as booked, as sent, as its counter value or as ordered, or in another currency first.
+ * Finds amounts of the payments that add up to the entry exactly, with or without stated charges. A bank may state the
+ * amount of a payment as booked, as sent, as its counter value or as instructed.
  */
-function splitOf(whole: OfEntry): Split | undefined {
+function splitEntry(whole: EntryContext): AmountSplit | undefined {
   const { entry, minor } = whole
   const total = signed(minor, entry.isCredit)
   let charges: ReadonlySet<Minor> | undefined
@@ -248,15 +253,15 @@ function splitOf(whole: OfEntry): Split | undefined {
   return undefined
 }
 
-type Read = (detail: EntryDetail) => readonly (Amount | undefined)[]
-/** The first amount that is in the currency of the account, in the order of what banks mean by them. */
-const anyReading: Read = ({ amount, amounts: { transaction, counterValue, instructed } = {} }) => [
+type ReadAmounts = (detail: EntryDetail) => readonly (Amount | undefined)[]
+/** Prefers the amount that most banks mean; the first in the currency of the account counts. */
+const anyReading: ReadAmounts = ({ amount, amounts: { transaction, counterValue, instructed } = {} }) => [
   amount,
   transaction?.amount,
   counterValue?.amount,
   instructed?.amount,
 ]
-const readings: readonly Read[] = [
+const readings: readonly ReadAmounts[] = [
   ({ amount }) => [amount],
   anyReading,
   ({ amounts }) => [amounts?.transaction?.amount],
@@ -266,27 +271,31 @@ const readings: readonly Read[] = [
 
 const sumUp = (amounts: readonly Minor[]): Minor => amounts.reduce((before, amount) => before + amount, 0n)
 
-/** Several payments, or one with separate charges; undefined if they do not add up to the entry. */
-function partsOf(whole: OfEntry): readonly Unit[] | undefined {
+/** Makes the units of several payments, or of one with separate charges; undefined if they do not add up to the entry. */
+function partUnits(whole: EntryContext): readonly Unit[] | undefined {
   const { entry, account, minor } = whole
-  const split = splitOf(whole)
+  const split = splitEntry(whole)
   if (split === undefined) return undefined
   const { amounts, rest } = split
   if (entry.details.length === 1 && (rest === 0n || entry.isCredit)) return undefined
-  const base = baseOf(whole, undefined, referenceOf(entry, entry.details.length === 1 ? entry.details[0] : undefined))
-  const booking = base ?? bookingOf(whole)
-  const wholeKey = base === null ? bookingOf(whole) : dated(`${base}|${minor}`, whole)
-  const partOf = (part: string) => (base === null ? `${booking}#${part}` : dated(`${booking}#${part}`, whole))
+  const base = referenceKey(
+    whole,
+    undefined,
+    referenceOf(entry, entry.details.length === 1 ? entry.details[0] : undefined),
+  )
+  const booking = base ?? bookingKey(whole)
+  const wholeKey = base === null ? bookingKey(whole) : withDay(`${base}|${minor}`, whole)
+  const partOf = (part: string) => (base === null ? `${booking}#${part}` : withDay(`${booking}#${part}`, whole))
   const units = entry.details.flatMap((detail, index): readonly Unit[] => {
     const amount = amounts[index] ?? 0n
-    // A payment of zero moves nothing.
+    // A payment of zero does not move money.
     if (amount === 0n) return []
     const key = partOf(`${partKey(entry, detail)}|${amount}`)
-    return [{ ...unitOf(whole, detail, amount), key, whole: wholeKey, booking }]
+    return [{ ...commonFields(whole, detail, amount), key, whole: wholeKey, booking }]
   })
   if (rest === 0n) return units
   const fee: Unit = {
-    ...unitOf(whole, undefined, rest),
+    ...commonFields(whole, undefined, rest),
     key: partOf(`charges|${rest}`),
     whole: wholeKey,
     booking,
@@ -296,92 +305,92 @@ function partsOf(whole: OfEntry): readonly Unit[] | undefined {
   return [...units, fee]
 }
 
-/** Undefined: it states none. */
-function partAmount({ entry, account }: OfEntry, detail: EntryDetail, read: Read): Minor | undefined {
-  const stated = read(detail).flatMap((amount) => (amount && minorOf(amount, account.currency)) ?? [])
+/** Reads the signed amount of a payment; undefined if the bank states none. */
+function partAmount({ entry, account }: EntryContext, detail: EntryDetail, read: ReadAmounts): Minor | undefined {
+  const stated = read(detail).flatMap((amount) => (amount && amountIn(amount, account.currency)) ?? [])
   const own = stated.find((minor) => minor !== 0n) ?? stated[0]
   return own === undefined ? undefined : signed(own, detail.isCredit ?? entry.isCredit)
 }
 
-type Charged = Pick<EntryDetail, 'charges' | 'chargesTotal'>
+type ChargeFields = Pick<EntryDetail, 'charges' | 'chargesTotal'>
 
 /**
- * The sums that a level may state as its charges, below zero if the bank took them: the records that it calls included, all of them, its total.
- * Banks set the mark as they like.
+ * Lists the possible charges of an entry or payment, negative if the bank took them: the included records, all records,
+ * or the total. Banks use the mark `included` inconsistently.
  */
-function chargesIn({ charges, chargesTotal }: Charged, currency: Currency): readonly Minor[] {
-  const sum = (list: Charged['charges']) =>
-    sumUp(list.map(({ amount, isCredit = false }) => signed(chargeMinorOf(amount, currency), isCredit)))
-  const total = chargesTotal === undefined ? 0n : -chargeMinorOf(chargesTotal, currency)
+function possibleCharges({ charges, chargesTotal }: ChargeFields, currency: Currency): readonly Minor[] {
+  const sum = (list: ChargeFields['charges']) =>
+    sumUp(list.map(({ amount, isCredit = false }) => signed(chargeAmount(amount, currency), isCredit)))
+  const total = chargesTotal === undefined ? 0n : -chargeAmount(chargesTotal, currency)
   return [sum(charges.filter(({ isIncluded = true }) => isIncluded)), sum(charges), total]
 }
 
-/** Zero: it is in another currency, or no exact amount. Some banks write what they took with a sign. */
-function chargeMinorOf(amount: Amount, currency: Currency): Minor {
-  const minor = amount.minor === null ? minorOfText(amount.text, currency) : amount.minor
+/** Reads a charge, which some banks write with a sign; zero if it is in another currency or inexact. */
+function chargeAmount(amount: Amount, currency: Currency): Minor {
+  const minor = amount.minor === null ? parseAmount(amount.text, currency) : amount.minor
   return amount.currency === currency ? (minor ?? 0n) : 0n
 }
 
 /**
- * The charges that may stand between an entry and its payments: those of the entry, of its payments, or of both. Some banks
- * repeat at one level what they state at the other, so that only the sums say which are meant.
+ * Lists the possible charges between an entry and its payments: those of the entry, of its payments, or of both. Some
+ * banks repeat charges at both levels, so that only the sums tell which ones are meant.
  */
-function statedCharges({ entry, account: { currency } }: OfEntry): ReadonlySet<Minor> {
-  const ofEntry = [0n, ...chargesIn(entry, currency)]
-  const each = entry.details.map((detail) => chargesIn(detail, currency))
+function statedCharges({ entry, account: { currency } }: EntryContext): ReadonlySet<Minor> {
+  const ofEntry = [0n, ...possibleCharges(entry, currency)]
+  const each = entry.details.map((detail) => possibleCharges(detail, currency))
   const ofDetails = [0n, ...[0, 1, 2].map((way) => sumUp(each.map((ways) => ways[way] ?? 0n)))]
   return new Set(ofEntry.flatMap((one) => ofDetails.map((other) => one + other)).filter((sum) => sum !== 0n))
 }
 
-/** Says what the bank took off a credit before it booked it. */
-function kept(whole: OfEntry, detail: EntryDetail): string | null {
+/** Describes the charges that the bank deducted from a credit. */
+function chargesText(whole: EntryContext, detail: EntryDetail): string | null {
   const { entry, minor, account } = whole
   const { currency } = account
   if (!entry.isCredit) return null
-  const gross = detail.amount && minorOf(detail.amount, currency)
+  const gross = detail.amount && amountIn(detail.amount, currency)
   const stated = statedCharges(whole)
-  const taken = gross === undefined || gross === minor ? includedOf(whole) : gross - minor
+  const taken = gross === undefined || gross === minor ? includedCharges(whole) : gross - minor
   if (taken <= 0n || (gross !== undefined && gross !== minor && !stated.has(-taken))) return null
   const of = gross === undefined ? '' : ` of ${amountText(gross, currency)} ${currency}`
   return `The bank kept ${amountText(taken, currency)} ${currency}${of} as charges.`
 }
 
-/** The charges that the bank calls included, of the level that has some: above zero if the bank took them. */
-function includedOf({ entry, account: { currency } }: OfEntry): Minor {
-  const [own = 0n] = chargesIn(entry, currency)
-  return -(own === 0n ? sumUp(entry.details.map((detail) => chargesIn(detail, currency)[0] ?? 0n)) : own)
+/** Sums the included charges of the entry, or else of its payments; positive if the bank took them. */
+function includedCharges({ entry, account: { currency } }: EntryContext): Minor {
+  const [own = 0n] = possibleCharges(entry, currency)
+  return -(own === 0n ? sumUp(entry.details.map((detail) => possibleCharges(detail, currency)[0] ?? 0n)) : own)
 }
 
 function partKey(entry: BankEntry, detail: EntryDetail): string {
-  const own = given(detail.references.bankReference)
+  const own = realReference(detail.references.bankReference)
   return own !== null && own !== entry.bankReference
     ? `r:${own}`
-    : digest(...factsOf(entry.isCredit, detail)).slice(0, 24)
+    : digestOf(...identifyingFacts(entry.isCredit, detail)).slice(0, 24)
 }
 
-const informationOf = (entry: BankEntry, detail: EntryDetail | undefined): string | null =>
+const readInformation = (entry: BankEntry, detail: EntryDetail | undefined): string | null =>
   detail?.information ?? entry.information ?? null
 
-/** The unstructured lines in one, after the reference of the creditor. */
+/** Joins the creditor reference and the unstructured lines. */
 function remittanceText(remittance: Remittance | undefined): string | null {
   const { structured = [], unstructured = [] } = remittance ?? {}
   const text = [...structured.flatMap(({ creditorReference }) => creditorReference ?? []), ...unstructured].join(' ')
   return text.trim() === '' ? null : text.trim()
 }
 
-const collected = (...ids: readonly (string | undefined)[]): readonly string[] => [
-  ...new Set(ids.flatMap((id) => given(id) ?? [])),
+const distinctReferences = (...ids: readonly (string | undefined)[]): readonly string[] => [
+  ...new Set(ids.flatMap((id) => realReference(id) ?? [])),
 ]
-const idsOf = (batches: readonly EntryBatch[], name: 'batchId' | 'messageId') => batches.map((batch) => batch[name])
+const batchIds = (batches: readonly EntryBatch[], name: 'batchId' | 'messageId') => batches.map((batch) => batch[name])
 
-function unitOf(
-  { entry, account, bookedOn }: OfEntry,
+function commonFields(
+  { entry, account, bookedOn }: EntryContext,
   detail: EntryDetail | undefined,
   amount: Minor,
 ): Omit<Unit, 'key' | 'whole' | 'booking'> {
   const { batches } = entry
   const references = detail?.references ?? {}
-  const codes = codesOf(entry, detail)
+  const codes = mergeCodes(entry, detail)
   const returned = detail?.returned
   const isCredit = amount > 0n
   const onlyPayment = entry.details.length === 1
@@ -398,31 +407,29 @@ function unitOf(
     codes: codesText(codes),
     references: {
       bank: referenceOf(entry, detail),
-      instruction: given(references.instructionId),
-      endToEnd: given(references.endToEndId),
-      transaction: given(references.transactionId),
-      uetr: given(references.uetr),
+      instruction: realReference(references.instructionId),
+      endToEnd: realReference(references.endToEndId),
+      transaction: realReference(references.transactionId),
+      uetr: realReference(references.uetr),
       creditor:
         detail?.remittance?.structured?.find(({ creditorReference }) => creditorReference)?.creditorReference ?? null,
-      detailsIn: given(entry.detailsIn?.messageId),
-      batches: collected(references.batchId, ...idsOf(batches, 'batchId')),
-      messages: collected(references.messageId, ...idsOf(batches, 'messageId')),
+      detailsIn: realReference(entry.detailsIn?.messageId),
+      batches: distinctReferences(references.batchId, ...batchIds(batches, 'batchId')),
+      messages: distinctReferences(references.messageId, ...batchIds(batches, 'messageId')),
     },
-    counterparty: counterpartyOf(detail, isCredit),
+    counterparty: readCounterparty(detail, isCredit),
     creditedAccount: (isCredit ? accountText(detail?.creditorAccount) : null) ?? account.iban,
     remittance: remittanceText(detail?.remittance),
-    creditorReferences: isCredit ? namedInPayment(detail, onlyPayment ? entry.information : undefined) : [],
+    creditorReferences: isCredit ? referencesInPayment(detail, onlyPayment ? entry.information : undefined) : [],
     returned:
       returned === undefined
         ? null
         : { code: returned.code ?? returned.proprietary ?? null, text: textOf(returned.texts) },
-    information: informationOf(entry, detail),
+    information: readInformation(entry, detail),
   }
 }
 
-// Pure: the meaning of the codes of a booking: of ISO 20022, or the bank's own.
-
-type EntryCodes = TransactionCodes
+// The meaning of a booking's codes: of ISO 20022, or of the bank.
 
 const feeCodes: ReadonlySet<string> = new Set(['CHRG', 'COMM', 'COMT', 'FEES'])
 /** German banks: the transaction code and the business code (805 to 809 are charges). */
@@ -430,18 +437,18 @@ const ownFeeCode = /^(?:N?CHG|CHRG|FEES?|COM[MT])\b|\+80[5-9](?:\+|$)/
 const returnCodes: ReadonlySet<string> = new Set(['RRTN', 'RPCR', 'ARET'])
 const ownReturnCode = /^N?RTI\b|\+159(?:\+|$)/
 
-const codesText = ({ domain, family, subFamily, proprietary }: EntryCodes): string =>
+const codesText = ({ domain, family, subFamily, proprietary }: TransactionCodes): string =>
   domain === undefined ? (proprietary ?? '') : [domain, family ?? '', subFamily ?? ''].join('/')
 
-const isFee = ({ subFamily = '', domain, proprietary = '' }: EntryCodes): boolean =>
+const isFee = ({ subFamily = '', domain, proprietary = '' }: TransactionCodes): boolean =>
   feeCodes.has(subFamily) || (domain === undefined && ownFeeCode.test(proprietary))
 
-const isReturn = ({ subFamily = '', domain, proprietary = '' }: EntryCodes): boolean =>
+const isReturn = ({ subFamily = '', domain, proprietary = '' }: TransactionCodes): boolean =>
   returnCodes.has(subFamily) || (domain === undefined && ownReturnCode.test(proprietary))
 
 const textOf = (texts: readonly string[]): string => texts.join(' ').trim()
 
-// Pure: the counterparty of a payment, as the bank reports it.
+// The counterparty of a payment, as the bank reports it.
 
 export type Counterparty = {
   readonly name: string | null
@@ -449,22 +456,22 @@ export type Counterparty = {
   readonly bic: string | null
   readonly country: string | null
   readonly address: string | null
-  /** Birth data and ids of the party. Absent: the bank gives none, and in entries of earlier versions. */
+  /** Birth data and ids of the party. Absent if the bank reports none, and in entries of earlier versions. */
   readonly identification?: string
-  /** Names the party on whose behalf the other one pays or is paid. Absent: the bank names none. */
+  /** The party on whose behalf the counterparty pays or is paid. Absent if the bank names none. */
   readonly onBehalfOf?: string
 }
 
 const ibanForm = /^[A-Z]{2}\d{2}/
 
-function counterpartyOf(detail: EntryDetail | undefined, isCredit: boolean): Counterparty {
+function readCounterparty(detail: EntryDetail | undefined, isCredit: boolean): Counterparty {
   const [named, ultimate] = isCredit
     ? [detail?.debtor, detail?.ultimateDebtor]
     : [detail?.creditor, detail?.ultimateCreditor]
   const party = named ?? ultimate
-  const identification = identificationOf(party)
+  const identification = formatIdentification(party)
   const onBehalfOf = named === undefined || ultimate?.name === named.name ? undefined : ultimate?.name
-  const account = textOfAccount(isCredit ? detail?.debtorAccount : detail?.creditorAccount)
+  const account = accountText(isCredit ? detail?.debtorAccount : detail?.creditorAccount)
   const agent = isCredit ? detail?.debtorAgent : detail?.creditorAgent
   const ofIban = account !== null && ibanForm.test(account) ? account.slice(0, 2) : null
   return {
@@ -478,15 +485,12 @@ function counterpartyOf(detail: EntryDetail | undefined, isCredit: boolean): Cou
   }
 }
 
-/** Birth data, LEI and other ids, as one text. */
-function identificationOf(party: Party | undefined): string {
+/** Joins birth data, LEI and other ids. */
+function formatIdentification(party: Party | undefined): string {
   const { birth, lei, bic, others = [] } = party?.id ?? {}
   const born = birth === undefined ? [] : [`born ${birth.date} in ${birth.city}, ${birth.country}`]
   return [...born, lei, bic, ...others.map(({ id }) => id)].filter((text) => text !== undefined).join(', ')
 }
-
-const textOfAccount = (account: AccountId | undefined): string | null =>
-  account === undefined ? null : 'iban' in account ? account.iban.replaceAll(' ', '').toUpperCase() : account.other
 
 function addressLine(address: PostalAddress): string | null {
   const { street, buildingNumber, buildingName, postBox, postCode, town, country, lines = [] } = address
@@ -505,7 +509,7 @@ function addressLine(address: PostalAddress): string | null {
   return text === '' ? null : text
 }
 
-export const debtorOf = ({ name, account, bic, country, address, ...more }: Counterparty): IncomingDebtor => ({
+export const toDebtor = ({ name, account, bic, country, address, ...more }: Counterparty): IncomingDebtor => ({
   ...more,
   account: account ?? '',
   bic: bic ?? '',

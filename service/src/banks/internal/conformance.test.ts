@@ -1,4 +1,4 @@
-/** The connector of transfers inside passes the conformance kit. The checks play the worker: they book the credit of each payee. */
+/** Runs the conformance kit on the connector of internal transfers. The checks act as the worker: they book the credit of each payee. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addPartner } from '../../../../test/support/composition.ts'
@@ -7,7 +7,7 @@ import { type Connector, internalConnectorId } from '../../rails/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { type BankRecord, checks, type Harness, runChecks } from '../conformance/index.ts'
 
-/** An IBAN with a bank code of ours that was not issued. */
+/** An IBAN with a bank code of the service that was not issued. */
 const unknownIban = 'DE77999000010000999999'
 const cannot = [
   'reject',
@@ -41,7 +41,7 @@ function createHarness(partnerIds: readonly [string, string], creditorAccount: s
     partnerIds,
     currencies: ['EUR', 'USD', 'GBP'],
     clock,
-    // It is rows of the same database, and sends neither a rejection nor a return.
+    // The connector writes to the same database, and sends no rejections or returns.
     cannot,
     prepare: (instruction, behaviour) => ({
       ...instruction,
@@ -64,7 +64,7 @@ function createHarness(partnerIds: readonly [string, string], creditorAccount: s
   }
 }
 
-test('transfers inside pass every check that needs no fault of a bank', async () => {
+test('the connector for internal transfers passes every check that needs no bank fault', async () => {
   const results = await runChecks(harness)
   assert.deepEqual(
     results.filter(({ result }) => result === 'failed'),

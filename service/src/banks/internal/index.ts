@@ -1,13 +1,13 @@
 /**
- * Transfers inside: a connector without a bank, for payouts to an account that this database has issued. It keeps each instruction as a
- * row, has the payee credited first, and reports the payout as settled once the credit is booked.
+ * Internal transfers: a connector without a bank, for payouts to accounts of this installation. It reports a credit to the
+ * payee first, and the payout as settled once the credit is booked.
  *
- * Table: rails.internal_transfers. Invariant: each transaction touches the ledger of one partner, so that payer and payee may be on two
- * shards. The row says which of the two is booked next, so that a crash between them loses nothing: docs/decisions/0083.
+ * Table: rails.internal_transfers. Invariant: each transaction touches the ledger of one partner, so that payer and payee
+ * may be on two shards. The row names the next step, so that a crash between them loses nothing (docs/decisions/0083).
  */
 import type { ErrorKey } from '@partner-payments/wire'
 import { type Clock, type Currency, partnerKey, present } from '../../kernel/index.ts'
-import type { Database } from '../../postgres/index.ts'
+import { byShard, type Database } from '../../postgres/index.ts'
 import {
   type Acknowledgement,
   type BankNotification,
@@ -16,6 +16,7 @@ import {
   type Forecast,
   type IncomingDebtor,
   type Instruction,
+  type InstructionKey,
   internalConnectorId,
   untilAborted,
 } from '../../rails/index.ts'
@@ -23,19 +24,19 @@ import * as store from './store.ts'
 
 export { eraseInternalTransfers } from './store.ts'
 
-/** The reason why an account takes no money. `reasonCode`: ISO 20022, ExternalStatusReason1Code. */
+/** The reason why an account cannot be credited. `reasonCode`: ISO 20022, ExternalStatusReason1Code. */
 export type PayeeProblem = { readonly errorKey: ErrorKey; readonly details: string; readonly reasonCode: string }
 
-type Payee = { readonly account: string; readonly currency: Currency }
-type Payer = { readonly partnerId: string; readonly customerId: string | null }
+type PayeeAccount = { readonly account: string; readonly currency: Currency }
+type PayerRef = { readonly partnerId: string; readonly customerId: string | null }
 
 type InternalConnectorDeps = {
   readonly db: Database
   readonly clock: Clock
-  /** Says for each account, in order, why it takes no money in the currency. Undefined: it does. */
-  readonly problemsOf: (payees: readonly Payee[]) => Promise<readonly (PayeeProblem | undefined)[]>
-  /** Names each payer, in order. */
-  readonly debtorsOf: (payers: readonly Payer[]) => Promise<readonly IncomingDebtor[]>
+  /** Returns for each account, in order, why it cannot be credited in the currency; undefined if it can. */
+  readonly problemsOf: (payees: readonly PayeeAccount[]) => Promise<readonly (PayeeProblem | undefined)[]>
+  /** Reads the payers, in order. */
+  readonly debtorsOf: (payers: readonly PayerRef[]) => Promise<readonly IncomingDebtor[]>
 }
 
 const limits = { instructionsPerCallMax: 256, callsMax: 2, callTimeoutMs: callTimeoutMsMax } as const
@@ -46,7 +47,7 @@ export function createInternalConnector(deps: InternalConnectorDeps): Connector 
   return {
     id: internalConnectorId,
     limits,
-    forecast: (_payment, at) => forecastAt(at),
+    forecast: (_payment, at) => forecastToday(at),
     instruct: async (instructions, options) => {
       const received = await untilAborted(receive(instructions), options)
       return instructions.map((one) => present(received.get(keyOf(one)), `no answer for instruction ${one.id}`))
@@ -76,18 +77,18 @@ export function createInternalConnector(deps: InternalConnectorDeps): Connector 
   }
 }
 
-/** The money arrives on the day on which it leaves. */
-function forecastAt(at: Date): Forecast {
+/** Forecasts an internal transfer, which arrives on the same day. */
+function forecastToday(at: Date): Forecast {
   const day = at.toISOString().slice(0, 10)
   return { possible: true, method: 'Internal', cutOffAt: null, submitsAt: at, valueDate: day, arrivesOn: day }
 }
 
-/** Keeps instructions with their answers. The answer to one that is kept already does not change. */
+/** Stores instructions with their answers. The answer to a known instruction does not change. */
 function createReceive({ db, clock, problemsOf }: InternalConnectorDeps) {
   return async (instructions: readonly Instruction[]): Promise<ReadonlyMap<string, Acknowledgement>> => {
     const grouped = [...Map.groupBy(instructions, keyOf).values()]
     const ones = grouped.flatMap(([one, ...repeated]) => (one ? [{ one, times: 1 + repeated.length }] : []))
-    // Read before the transactions, because the payees may be on other shards than the payers.
+    // Read before the transactions, because payees may be on other shards than payers.
     const problems = await problemsOf(
       ones.map(({ one: { creditorAccount: account, currency } }) => ({ account, currency })),
     )
@@ -104,7 +105,14 @@ function toRow(one: Instruction, timesReceived: number, problem: PayeeProblem | 
   const { partnerId, id, endToEndId, amount, currency, creditorName, creditorAccount, remittance } = one
   const accepted = problem === undefined
   return {
-    ...{ partnerId, id, endToEndId, amount, currency, creditorName, creditorAccount, remittance },
+    partnerId,
+    id,
+    endToEndId,
+    amount,
+    currency,
+    creditorName,
+    creditorAccount,
+    remittance,
     customerId: one.customerId ?? null,
     reference: one.reference ?? null,
     timesReceived,
@@ -121,7 +129,7 @@ function toRow(one: Instruction, timesReceived: number, problem: PayeeProblem | 
 const toAnswer = ({ accepted, errorKey, errorDetails, reasonCode }: store.AnswerRow): Acknowledgement =>
   accepted ? { accepted } : { accepted, errorKey: errorKey ?? 'Failed', details: errorDetails ?? '', reasonCode }
 
-/** The two steps have ids of their own: a case about one must not end the other. */
+/** The two steps have separate notification ids, so that a case about one does not end the other. */
 function toNotification(row: store.DueTransfer, debtor: IncomingDebtor): BankNotification {
   const { partnerId, id: subjectId, amount, currency, reference, nextStep } = row
   const about = { partnerId, id: `${subjectId} ${nextStep}`, subjectId, money: { currency, amount } }
@@ -132,13 +140,4 @@ function toNotification(row: store.DueTransfer, debtor: IncomingDebtor): BankNot
   return { ...about, kind: 'credit.booked', account, debtor, ...text, method: 'Internal', ...originating }
 }
 
-const keyOf = ({ partnerId, id }: { readonly partnerId: string; readonly id: string }) => partnerKey(partnerId, id)
-
-/** Groups rows so that a statement on a sharded database names one partner. */
-function byShard<T extends { readonly partnerId: string }>(
-  { sharded }: Pick<Database, 'sharded'>,
-  rows: readonly T[],
-): readonly (readonly T[])[] {
-  if (rows.length === 0) return []
-  return sharded ? [...Map.groupBy(rows, ({ partnerId }) => partnerId).values()] : [rows]
-}
+const keyOf = ({ partnerId, id }: InstructionKey) => partnerKey(partnerId, id)

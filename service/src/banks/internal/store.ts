@@ -1,4 +1,4 @@
-/** All SQL of transfers inside. */
+/** All SQL of internal transfers. */
 import type { ErrorKey } from '@partner-payments/wire'
 import type { Currency } from '../../kernel/index.ts'
 import {
@@ -51,7 +51,7 @@ const newTransfers = insertBy<NewTransfer>(
   ['partnerId', 'id'],
 )
 
-/** Inserts each instruction once. The answer to a known one is that of its first time. */
+/** Inserts each instruction once. A known instruction keeps its first answer. */
 export function receiveTransfers(tx: Tx, rows: readonly NewTransfer[]): Promise<readonly AnswerRow[]> {
   return tx.rows(
     unprepared(sql`/* rails.receiveTransfers */
@@ -73,11 +73,11 @@ export function answersByIds(tx: Tx, keys: readonly InstructionKey[]): Promise<r
 
 export type DueTransfer = TransferRow & { readonly nextStep: NextStep }
 
-/** Transfers of all partners whose next step is due, oldest first. */
+/** Lists transfers of all partners whose next step is due, oldest first. */
 export function dueTransfers(tx: Tx, now: Date, rowsMax: number): Promise<readonly DueTransfer[]> {
   return tx.rows(
     dueWork(
-      'reads due steps of transfers inside in order of time',
+      'reads due steps of internal transfers in order of time',
       (whose) => sql`/* rails.dueTransfers */
       select partner_id, id, customer_id, end_to_end_id, reference, amount, currency, creditor_name, creditor_account,
         remittance, next_step
@@ -88,16 +88,16 @@ export function dueTransfers(tx: Tx, now: Date, rowsMax: number): Promise<readon
 
 export const transfersDue = (after: Date): Sql =>
   dueWork(
-    'reads when the next step of a transfer inside is due',
+    'reads when the next step of an internal transfer is due',
     (whose) => sql`/* rails.transfersDue */
       select due_at from rails.internal_transfers where due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
 
-/** When the oldest step became due. */
+/** Reads when the oldest step became due. */
 export async function oldestDue(tx: Tx, now: Date): Promise<Date | null> {
   const row = await tx.row<{ dueAt: Date }>(
     acrossPartners(
-      'reads the age of the oldest transfer inside, for a metric',
+      'reads the age of the oldest internal transfer, for a metric',
       sql`/* rails.oldestDue */ select due_at from rails.internal_transfers
         where due_at <= ${now} order by due_at limit 1`,
     ),
@@ -105,7 +105,7 @@ export async function oldestDue(tx: Tx, now: Date): Promise<Date | null> {
   return row?.dueAt ?? null
 }
 
-/** Ends a step of transfers: after the credit the payout is settled, and after that nothing is left to do. */
+/** Ends a step of transfers: after the credit comes the settlement, which is the last step. */
 export async function endStep(tx: Tx, keys: readonly InstructionKey[], step: NextStep, now: Date): Promise<void> {
   const next = step === 'credit' ? sql`next_step = 'settle', due_at = ${now}` : sql`next_step = null, due_at = null`
   await tx.run(sql`/* rails.endStep */
@@ -114,7 +114,7 @@ export async function endStep(tx: Tx, keys: readonly InstructionKey[], step: Nex
       and next_step = ${step}`)
 }
 
-/** Erases the parties and texts of ended payments. `ids`: those of the instructions. */
+/** Erases the parties and texts of ended payments. `ids` are those of the instructions. */
 export async function eraseInternalTransfers(tx: Tx, partnerId: string, ids: readonly string[]): Promise<void> {
   await erasePersonal(
     tx,

@@ -1,4 +1,4 @@
-/** Transfers inside: both sides booked and linked, by the rules of every payout. */
+/** Internal transfers: both sides are booked and linked, by the rules of every payout. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
@@ -24,7 +24,7 @@ suite('transfers', async () => {
   const ibanOf = async ({ partnerId, customer }: TestPartner) =>
     (await service.accounts.create(partnerId, customer.id)).ibans[0].iban
 
-  /** A beneficiary of `payer` with the account of a customer of `payee`. */
+  /** Creates a beneficiary of `payer` with the account of a customer of `payee`. */
   async function payable(payer: TestPartner, payee: TestPartner, currency: Currency = 'EUR') {
     const iban = await ibanOf(payee)
     const owner = payee === payer ? {} : { customerId: payer.customer.id }
@@ -78,7 +78,7 @@ suite('transfers', async () => {
   test('a payout to the customer of another partner is booked on both sides without a bank, with events for both', async () => {
     const [payer, payee] = [await addPartner(service, floatMinor), await addPartner(service)]
     const { id: beneficiaryId } = await payable(payer, payee)
-    // An amount by which the sandbox bank would refuse the payment: no bank sees it.
+    // The sandbox bank would refuse this amount, but no bank sees the payment.
     const { payout } = await pay(service, payer, '4001.02', { beneficiaryId, reference: 'RENT 7' })
     assert.equal(payout.connector, 'internal')
     await processed()
@@ -90,7 +90,7 @@ suite('transfers', async () => {
     assert.deepEqual([deposit?.status, deposit?.paymentMethod], ['Completed', 'Internal'])
     assert.equal(deposit?.endToEndId, payout.endToEndId)
     assert.equal(JSON.parse(deposit.debtor).name, 'Ada Lovelace')
-    // The reference of another partner's transaction is not told.
+    // The reference of another partner's transaction stays secret.
     assert.deepEqual(await related(payee, deposit.reference), [])
     assert.ok((await eventsOf(payer.partnerId)).includes('partner.customer.withdrawal.sent'))
     assert.ok((await eventsOf(payee.partnerId)).includes('partner.customer.deposit.completed'))
@@ -98,7 +98,7 @@ suite('transfers', async () => {
     await checkBooks(payer, payee)
   })
 
-  test('payer and payee of one partner are related both ways, and nothing leaves the partner', async () => {
+  test('payer and payee of one partner are linked both ways, and no money leaves the partner', async () => {
     const partner = await addPartner(service, floatMinor)
     const { id: beneficiaryId } = await payable(partner, partner)
     const { payout } = await pay(service, partner, '12.00', { beneficiaryId, reference: 'INSIDE-1' })
@@ -157,7 +157,7 @@ suite('transfers', async () => {
     assert.deepEqual([postedOf('settlement.internal'), postedOf('suspense')], [0n, 700n])
   })
 
-  test('two partners that pay each other at the same time lose and win nothing', async () => {
+  test('two partners that pay each other at the same time keep their total', async () => {
     const [one, other] = [await addPartner(service, floatMinor), await addPartner(service, floatMinor)]
     const [there, back] = [await payable(one, other), await payable(other, one)]
     const accepted = Array.from({ length: 20 }, (_, index) => [
@@ -175,7 +175,7 @@ suite('transfers', async () => {
     await checkBooks(one, other)
   })
 
-  test('a transfer inside needs no bank for its currency, is forecast as internal, and cannot be recalled', async () => {
+  test('an internal transfer needs no bank for its currency, is forecast as internal and cannot be recalled', async () => {
     const [payer, payee] = [await addPartner(service, floatMinor), await addPartner(service)]
     const { id: beneficiaryId } = await payable(payer, payee)
     const body = { amount: rawNumber('3.00'), currency: 'EUR', beneficiaryId, idempotencyKey: newId() }
@@ -211,7 +211,7 @@ suite('transfers', async () => {
     )
   })
 
-  test('a payout to an IBAN of another bank costs no statement more', async () => {
+  test('a payout to an IBAN of another bank costs no extra SQL statement', async () => {
     const partner = await addPartner(service, floatMinor)
     assert.equal(service.accounts.ownIbans.mayHave(partner.beneficiary.iban ?? ''), false)
     assert.equal(service.accounts.ownIbans.mayHave(await ibanOf(partner)), true)
@@ -220,8 +220,8 @@ suite('transfers', async () => {
   })
 })
 
-suite('rules of other parts', async () => {
-  // No bank carries fiat payouts.
+suite('interactions with other modules', async () => {
+  // No bank supports fiat payouts.
   const service = await useModules({ chooseConnector: () => undefined })
   await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
 
@@ -257,7 +257,7 @@ suite('rules of other parts', async () => {
     await assert.rejects(pay(service, partner, '1.00'), { code: 'currency_not_supported' })
   })
 
-  test('a cancelled payout inside arrives nowhere', async () => {
+  test('a cancelled internal payout is not credited', async () => {
     const [payer, payee] = [await addPartner(service, 100_000n), await addPartner(service)]
     const { iban } = (await service.accounts.create(payee.partnerId, payee.customer.id)).ibans[0]
     const account = { name: 'Grace Hopper', iban, currency: 'EUR' }
@@ -269,7 +269,7 @@ suite('rules of other parts', async () => {
     assert.equal((await balanceOf(service, payer.partnerId)).available, 100_000n)
   })
 
-  test('money for a payee whose name is on a list waits in suspense until two persons have cleared the name', async () => {
+  test('money for a listed payee waits in suspense until two persons clear the name', async () => {
     const payer = await addPartner(service, 100_000n)
     await service.screening.lists.load(await sampleList(), 'Sam Staff')
     const payee = await addHolder(service, listedName)
@@ -291,7 +291,7 @@ suite('rules of other parts', async () => {
     for (const { partnerId } of [payer, payee]) await checkLedger(service.db, partnerId)
   })
 
-  test('a payee whose name is confirmed is refused, and the payer keeps its money', async () => {
+  test('a confirmed match of the payee refuses the payment, and the payer keeps the money', async () => {
     const payer = await addPartner(service, 100_000n)
     await service.screening.lists.load(await sampleList(), 'Sam Staff')
     const payee = await addHolder(service, listedName)

@@ -1,4 +1,4 @@
-/** The sandbox bank passes the conformance kit. Its bank is the database, which the harness makes lose calls and hang. */
+/** Runs the conformance kit on the sandbox bank. The database is its bank; the harness makes it lose calls and hang. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addPartner, stepMsDefault } from '../../../../test/support/composition.ts'
@@ -33,7 +33,7 @@ function createHarness(partnerIds: readonly [string, string]): Harness {
     partnerIds,
     currencies: ['EUR', 'USD', 'GBP', 'USDC'],
     clock,
-    // It takes a call in one transaction, has no errors of its own, and reads notifications as rows in the order of their time.
+    // A call is one transaction without errors, and notifications are rows in the order of their time.
     cannot,
     prepare: (instruction, behaviour) => ({ ...instruction, amount: amounts[behaviour] ?? instruction.amount }),
     breakNext,
@@ -49,7 +49,7 @@ function createHarness(partnerIds: readonly [string, string]): Harness {
   }
 }
 
-/** Breaks the next statement or transaction, whichever the bank sends. */
+/** Breaks the next SQL statement or transaction of the bank. */
 function createFaultyDatabase(db: Database) {
   let fault: Fault | undefined
   let mended = Promise.withResolvers<void>()
@@ -81,7 +81,7 @@ function createFaultyDatabase(db: Database) {
   }
 }
 
-test('the sandbox bank passes every check that its bank can be made to run', async () => {
+test('the sandbox bank passes every check that applies to it', async () => {
   const results = await runChecks(harness)
   assert.deepEqual(
     results.filter(({ result }) => result === 'failed'),

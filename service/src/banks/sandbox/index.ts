@@ -1,2 +1,2 @@
-/** The sandbox bank: a connector that moves no money, and the bank that simulations and checkout pages drive. */
+/** The sandbox bank: a connector that does not move money. Simulations and checkout pages control its bank. */
 export { createSandboxBank, type SandboxBank } from './service.ts'

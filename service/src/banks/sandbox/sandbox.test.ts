@@ -7,7 +7,7 @@ import { minuteMs, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import type { Instruction } from '../../rails/index.ts'
 import { createSandboxBank } from './service.ts'
-import { behaviourOf, magicAmounts, notificationsOfDeposit, notificationsOfInstruction } from './script.ts'
+import { behaviourOf, magicAmounts, planDeposit, notificationsOfInstruction } from './script.ts'
 import { submitDuePayouts } from '../settlement/index.ts'
 
 suite('outcomes', async () => {
@@ -52,9 +52,9 @@ suite('outcomes', async () => {
       'payout.returned',
     ])
     assert.deepEqual(notificationsOfInstruction(behaviourOf(instruction({ amount: 400_107n })), money), [])
-    assert.deepEqual(notificationsOfDeposit('expired', money), [])
+    assert.deepEqual(planDeposit('expired', money), [])
     for (const outcome of ['completed', 'failed'] as const) {
-      const steps = notificationsOfDeposit(outcome, money).map(({ afterSteps }) => afterSteps)
+      const steps = planDeposit(outcome, money).map(({ afterSteps }) => afterSteps)
       assert.deepEqual(steps, [...new Set(steps)].toSorted(), 'one after another')
     }
   })

@@ -1,13 +1,13 @@
 /**
- * Pure: how the sandbox bank chooses an outcome. Documented for partners in `docs/sandbox.md`: an exact amount or a
- * creditor name selects the outcome; every other instruction settles.
+ * Chooses the outcomes of the sandbox bank, as `docs/sandbox.md` documents them: an exact amount or a creditor name
+ * selects an outcome; every other instruction settles. Pure.
  */
 import type { DepositOutcome, ErrorKey } from '@partner-payments/wire'
 import { amountText, dayMs, minuteMs } from '../../kernel/index.ts'
-import type { BankStep, IncomingDebtor, Money, PayerFacts, WaitingPayment } from '../../rails/index.ts'
+import type { BankStep, IncomingDebtor, Money, SimulatedPayer, WaitingPayment } from '../../rails/index.ts'
 
 /** `reasonCode`: ISO 20022, ExternalStatusReason1Code and ExternalReturnReason1Code. */
-type Reason = { readonly errorKey: ErrorKey; readonly details: string; readonly reasonCode: string }
+type FailureReason = { readonly errorKey: ErrorKey; readonly details: string; readonly reasonCode: string }
 
 export type Behaviour =
   /** `waitMs`: the payout waits this long for its first attempt. */
@@ -15,15 +15,15 @@ export type Behaviour =
   /** Accepted; no notification follows. */
   | { readonly kind: 'stay-sent' }
   /** Refused in the acknowledgement. */
-  | ({ readonly kind: 'refuse' } & Reason)
+  | ({ readonly kind: 'refuse' } & FailureReason)
   /** Accepted, then rejected instead of settled. */
-  | ({ readonly kind: 'reject' } & Reason)
+  | ({ readonly kind: 'reject' } & FailureReason)
   /** Settled, then returned by the beneficiary's bank. */
-  | ({ readonly kind: 'return' } & Reason)
-  /** Settled for less than was instructed: the bank kept a charge. */
+  | ({ readonly kind: 'return' } & FailureReason)
+  /** Settled for less than instructed, because the bank deducted a charge. */
   | { readonly kind: 'settle-short' }
   /** Settled, then reported as rejected: the bank contradicts itself. */
-  | ({ readonly kind: 'contradict' } & Reason)
+  | ({ readonly kind: 'contradict' } & FailureReason)
   /** Unreachable for the first attempts, then settles. */
   | { readonly kind: 'unreachable'; readonly attempts: number }
   /** Never reachable. The payout fails once its attempts are used up. */
@@ -74,7 +74,7 @@ const behaviours = {
   },
 } as const satisfies Record<string, Behaviour>
 
-/** Exact amounts, in any currency. */
+/** Amounts that select an outcome, in any currency. */
 export const magicAmounts: Readonly<Record<string, keyof typeof behaviours>> = {
   '4001.01': 'rejected',
   '4001.02': 'invalid account',
@@ -88,26 +88,23 @@ export const magicAmounts: Readonly<Record<string, keyof typeof behaviours>> = {
   '4001.10': 'silent',
   '4001.15': 'waiting',
 }
-/** Creditor names such as `Sandbox Rejected`, case-insensitive. */
+/** Creditor names such as `Sandbox Rejected` select an outcome, case-insensitively. */
 export const magicNamePrefix = 'sandbox '
 
-const simulated: Readonly<Record<string, keyof typeof behaviours>> = {
+const simulatedOutcomes: Readonly<Record<string, keyof typeof behaviours>> = {
   sent: 'sent',
   completed: 'settled',
   failed: 'rejected',
 }
 
-/** How the bank of the recipient answers a recall. */
+/** How the recipient's bank answers a recall. */
 type RecallBehaviour =
-  /** The bank agrees, and sends the money back, less `keptMinor`. */
+  /** The bank agrees and returns the money, less `keptMinor`. */
   | { readonly kind: 'return'; readonly keptMinor: bigint; readonly afterMs: number }
   | { readonly kind: 'refuse'; readonly reasonCode: string }
   | { readonly kind: 'silent' }
 
-/**
- * The answers by the exact amount of the payment, in any currency. Every other recall is agreed to, and the whole
- * amount comes back.
- */
+/** Amounts of payments that select the answer to a recall. The bank agrees to all others and returns the whole amount. */
 const recallAmounts: Readonly<Record<string, RecallBehaviour>> = {
   '4001.11': { kind: 'refuse', reasonCode: 'NOAS' },
   '4001.12': { kind: 'silent' },
@@ -116,11 +113,11 @@ const recallAmounts: Readonly<Record<string, RecallBehaviour>> = {
   '4001.14': { kind: 'return', keptMinor: 0n, afterMs: 30 * dayMs },
 }
 
-const recallBehaviourOf = ({ amount, currency }: Money): RecallBehaviour =>
+const recallBehaviour = ({ amount, currency }: Money): RecallBehaviour =>
   recallAmounts[amountText(amount, currency)] ?? { kind: 'return', keptMinor: 0n, afterMs: 0 }
 
 export function behaviourOf(instruction: WaitingPayment): Behaviour {
-  const requested = instruction.simulatedOutcome === null ? undefined : simulated[instruction.simulatedOutcome]
+  const requested = instruction.simulatedOutcome === null ? undefined : simulatedOutcomes[instruction.simulatedOutcome]
   if (requested) return behaviours[requested]
   const byAmount = magicAmounts[amountText(instruction.amount, instruction.currency)]
   if (byAmount) return behaviours[byAmount]
@@ -137,15 +134,15 @@ export type PlannedNotification = {
   readonly afterMs?: number
 }
 
-/** The charge that the bank keeps of a payment that it settles short, in minor units. */
+/** The charge of a payment that settles short, in minor units. */
 const chargeMinor = 100n
 
-/** Money as JSON: the amount in minor units as text. */
-const moneyOf = ({ currency, amount }: Money) => ({ money: { currency, amount: String(amount) } })
+/** Formats money for JSON, with minor units as text. */
+const moneyJson = ({ currency, amount }: Money) => ({ money: { currency, amount: String(amount) } })
 
-/** The notifications that follow an accepted instruction. `afterSteps` counts steps of the bank's delay. */
+/** Plans the notifications of an accepted instruction. `afterSteps` counts delays of the bank. */
 export function notificationsOfInstruction(behaviour: Behaviour, money: Money): readonly PlannedNotification[] {
-  const settled = { kind: 'payout.settled', afterSteps: 1, payload: moneyOf(money) }
+  const settled = { kind: 'payout.settled', afterSteps: 1, payload: moneyJson(money) }
   switch (behaviour.kind) {
     case 'settle':
     case 'unreachable':
@@ -154,7 +151,7 @@ export function notificationsOfInstruction(behaviour: Behaviour, money: Money): 
       return [
         {
           ...settled,
-          payload: moneyOf({ ...money, amount: money.amount > chargeMinor ? money.amount - chargeMinor : 1n }),
+          payload: moneyJson({ ...money, amount: money.amount > chargeMinor ? money.amount - chargeMinor : 1n }),
         },
       ]
     case 'reject':
@@ -162,10 +159,10 @@ export function notificationsOfInstruction(behaviour: Behaviour, money: Money): 
     case 'contradict':
       return [
         settled,
-        { kind: 'payout.rejected', afterSteps: 2, payload: { ...failure(behaviour), ...moneyOf(money) } },
+        { kind: 'payout.rejected', afterSteps: 2, payload: { ...failure(behaviour), ...moneyJson(money) } },
       ]
     case 'return': {
-      const payload = { ...failure(behaviour), ...moneyOf(money) }
+      const payload = { ...failure(behaviour), ...moneyJson(money) }
       return [settled, { kind: 'payout.returned', afterSteps: 2, payload }]
     }
     case 'stay-sent':
@@ -175,12 +172,12 @@ export function notificationsOfInstruction(behaviour: Behaviour, money: Money): 
   }
 }
 
-/** `of`: its subject. */
+/** `of`: the subject of the notification. */
 type PlannedRecallNotification = PlannedNotification & { readonly of: 'recall' | 'payment' }
 
-/** The answer, and the money that comes with it; nothing from a silent bank. */
-export function notificationsOfRecall(instructionId: string, money: Money): readonly PlannedRecallNotification[] {
-  const behaviour = recallBehaviourOf(money)
+/** Plans the answer to a recall and the return of the money; empty for a silent bank. */
+export function planRecall(instructionId: string, money: Money): readonly PlannedRecallNotification[] {
+  const behaviour = recallBehaviour(money)
   if (behaviour.kind === 'silent') return []
   const answer = { kind: 'recall.answered', afterSteps: 1, of: 'recall' } as const
   if (behaviour.kind === 'refuse') {
@@ -192,7 +189,7 @@ export function notificationsOfRecall(instructionId: string, money: Money): read
     errorKey: 'BankRejection',
     details: 'The payment came back because it was recalled.',
     reasonCode: 'FOCR',
-    ...moneyOf({ ...money, amount: money.amount - keptMinor }),
+    ...moneyJson({ ...money, amount: money.amount - keptMinor }),
   }
   return [
     { ...answer, afterMs, payload: { instructionId, accepted: true, reasonCode: null } },
@@ -200,9 +197,9 @@ export function notificationsOfRecall(instructionId: string, money: Money): read
   ]
 }
 
-const failure = ({ errorKey, details, reasonCode }: Reason) => ({ errorKey, details, reasonCode })
+const failure = ({ errorKey, details, reasonCode }: FailureReason) => ({ errorKey, details, reasonCode })
 
-/** The payer of every simulated deposit: a valid IBAN and BIC, and no real person. */
+/** The payer of simulated deposits: valid IBAN and BIC, fictitious person. */
 const sandboxDebtor = {
   account: 'DE89370400440532013000',
   bic: 'COBADEFFXXX',
@@ -211,7 +208,7 @@ const sandboxDebtor = {
   address: 'Sandbox Street 1, 10115 Berlin',
 }
 
-/** An account of the sandbox in each country whose banks a payer can choose: the example of the IBAN registry. */
+/** A sandbox account in each country whose banks a payer can choose: the example of the IBAN registry. */
 const sandboxAccounts: Readonly<Record<string, { readonly account: string; readonly bic: string }>> = {
   DE: { account: 'DE89370400440532013000', bic: 'COBADEFFXXX' },
   ES: { account: 'ES9121000418450200051332', bic: 'CAIXESBBXXX' },
@@ -223,20 +220,20 @@ const sandboxAccounts: Readonly<Record<string, { readonly account: string; reado
 /** The countries whose banks a payer can choose in the sandbox. */
 export const sandboxBankCountries: readonly string[] = Object.keys(sandboxAccounts)
 
-/** The bank's reports on these steps of a payer, in turn. The first one is due at once. */
-export function payerSteps(steps: readonly BankStep[], payer: PayerFacts): readonly PlannedNotification[] {
-  return steps.map((step, afterSteps) => ({ ...reportOf(step, payer), afterSteps }))
+/** Plans the bank's reports on the steps of a payer, in order. The first is due at once. */
+export function payerSteps(steps: readonly BankStep[], payer: SimulatedPayer): readonly PlannedNotification[] {
+  return steps.map((step, afterSteps) => ({ ...planStep(step, payer), afterSteps }))
 }
 
-/** An account under the payer's name, at the bank of the country. */
-export function debtorOf({ name, countryCode }: Pick<PayerFacts, 'name' | 'countryCode'>): IncomingDebtor {
+/** Returns an account in the payer's name at a bank of the country. */
+export function sandboxDebtorOf({ name, countryCode }: Pick<SimulatedPayer, 'name' | 'countryCode'>): IncomingDebtor {
   const { account, bic } = sandboxAccounts[countryCode] ?? sandboxDebtor
   return { account, bic, name, countryCode: account.slice(0, 2), address: null }
 }
 
-function reportOf(
+function planStep(
   step: BankStep,
-  { name, ipAddress, countryCode, money }: PayerFacts,
+  { name, ipAddress, countryCode, money }: SimulatedPayer,
 ): Pick<PlannedNotification, 'kind' | 'payload'> {
   switch (step) {
     case 'initiate':
@@ -244,9 +241,9 @@ function reportOf(
     case 'submit':
       return { kind: 'deposit.submitted', payload: {} }
     case 'accept':
-      return { kind: 'deposit.accepted', payload: { debtor: debtorOf({ name, countryCode }) } }
+      return { kind: 'deposit.accepted', payload: { debtor: sandboxDebtorOf({ name, countryCode }) } }
     case 'settle':
-      return { kind: 'deposit.settled', payload: moneyOf(money) }
+      return { kind: 'deposit.settled', payload: moneyJson(money) }
     case 'fail':
       return {
         kind: 'deposit.failed',
@@ -255,8 +252,9 @@ function reportOf(
   }
 }
 
-export function notificationsOfDeposit(outcome: DepositOutcome, money: Money): readonly PlannedNotification[] {
-  if (outcome === 'expired') return [] // no payment arrives, so the deposit expires
+export function planDeposit(outcome: DepositOutcome, money: Money): readonly PlannedNotification[] {
+  // Without a payment the deposit expires.
+  if (outcome === 'expired') return []
   const started = [
     { kind: 'deposit.initiated', afterSteps: 1, payload: {} },
     { kind: 'deposit.submitted', afterSteps: 2, payload: {} },
@@ -273,11 +271,11 @@ export function notificationsOfDeposit(outcome: DepositOutcome, money: Money): r
     : [
         ...started,
         { kind: 'deposit.accepted', afterSteps: 3, payload: { debtor: sandboxDebtor } },
-        { kind: 'deposit.settled', afterSteps: 4, payload: moneyOf(money) },
+        { kind: 'deposit.settled', afterSteps: 4, payload: moneyJson(money) },
       ]
 }
 
-export const notificationOf = (
+export const planCredit = (
   kind: 'credit.booked' | 'credit.reversed',
   { money, ...facts }: { readonly money: Money },
-): PlannedNotification => ({ kind, afterSteps: 1, payload: { ...facts, ...moneyOf(money) } })
+): PlannedNotification => ({ kind, afterSteps: 1, payload: { ...facts, ...moneyJson(money) } })

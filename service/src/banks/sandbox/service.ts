@@ -1,10 +1,10 @@
 /**
- * The sandbox bank: accepts instructions, and settles, rejects or returns them asynchronously. Its records are durable,
- * so they survive a kill of the service. It counts how often it receives each instruction.
+ * The sandbox bank: accepts instructions, and settles, rejects or returns them asynchronously. Its records survive a kill
+ * of the service. It counts how often it receives each instruction.
  */
 import { ownJson } from '@partner-payments/wire'
 import { after, type Clock, type Currency, newId, partnerKey, present } from '../../kernel/index.ts'
-import type { Database, Tx } from '../../postgres/index.ts'
+import { byShard, type Database, type Tx } from '../../postgres/index.ts'
 import {
   type Acknowledgement,
   type BankNotification,
@@ -14,6 +14,7 @@ import {
   type Forecast,
   type ForecastPayment,
   type Instruction,
+  type InstructionKey,
   type InstructionOutcome,
   railOf,
   type RecallOutcome,
@@ -24,11 +25,11 @@ import {
 import {
   type Behaviour,
   behaviourOf,
-  debtorOf,
-  notificationsOfDeposit,
-  notificationOf,
+  sandboxDebtorOf,
+  planDeposit,
+  planCredit,
   notificationsOfInstruction,
-  notificationsOfRecall,
+  planRecall,
   payerSteps,
   type PlannedNotification,
   sandboxBankCountries,
@@ -37,49 +38,49 @@ import * as store from './store.ts'
 
 export type SandboxBank = Connector & BankSimulator
 
-type Subject = {
+type PlannedSubject = {
   readonly partnerId: string
   readonly subjectId: string
   readonly planned: readonly PlannedNotification[]
 }
 
-/** Two calls keep the database busy: while one commits, the other one writes. */
+/** While one call commits, others can write. */
 const limits = { instructionsPerCallMax: 256, callsMax: 4, callTimeoutMs: callTimeoutMsMax } as const
-/** Bounds the counts of failed attempts for the `unreachable` behaviour. A restart clears them. */
+/** Limits the attempt counts of the `unreachable` behaviour. A restart clears them. */
 const countedInstructionsMax = 10_000
 
 type SandboxBankDeps = { readonly db: Database; readonly clock: Clock; readonly stepMs: number }
 
 export function createSandboxBank(deps: SandboxBankDeps): SandboxBank {
   const { db, clock, stepMs } = deps
-  const attemptsOf = new Map<string, number>()
+  const attemptCounts = new Map<string, number>()
 
   const schedule = createSchedule(deps)
   const receive = createReceive(deps, schedule)
   const receiveRecall = createReceiveRecall(deps, schedule)
 
-  /** Reports whether the bank cannot be reached for this attempt, as the behaviour of the instruction says. */
+  /** Reports whether the bank is unreachable for this attempt. */
   const isUnreachable = (instruction: Instruction): boolean => {
     const behaviour = behaviourOf(instruction)
     if (behaviour.kind === 'silent') return true
     if (behaviour.kind !== 'unreachable') return false
-    const attempts = (attemptsOf.get(instruction.id) ?? 0) + 1
-    if (attemptsOf.size >= countedInstructionsMax) attemptsOf.clear()
-    attemptsOf.set(instruction.id, attempts)
+    const attempts = (attemptCounts.get(instruction.id) ?? 0) + 1
+    if (attemptCounts.size >= countedInstructionsMax) attemptCounts.clear()
+    attemptCounts.set(instruction.id, attempts)
     return attempts <= behaviour.attempts
   }
 
   return {
     id: sandboxConnectorId,
     limits,
-    forecast: forecastOf,
+    forecast: forecastPayment,
     waitMsOf: (payment) => {
       const behaviour = behaviourOf(payment)
       return behaviour.kind === 'settle' ? (behaviour.waitMs ?? 0) : 0
     },
     stepMs,
     countries: sandboxBankCountries,
-    debtorOf,
+    debtorOf: sandboxDebtorOf,
     instruct: async (instructions, options) => {
       const reachable = instructions.filter((instruction) => !isUnreachable(instruction))
       const received = await untilAborted(receive(reachable), options)
@@ -104,25 +105,25 @@ export function createSandboxBank(deps: SandboxBankDeps): SandboxBank {
       await untilAborted(Promise.all(deletions), options)
     },
     scheduleDeposit: async (tx, { partnerId, id: subjectId, money, outcome }) =>
-      schedule(tx, [{ partnerId, subjectId, planned: notificationsOfDeposit(outcome, money) }]),
+      schedule(tx, [{ partnerId, subjectId, planned: planDeposit(outcome, money) }]),
     scheduleSteps: (tx, { partnerId, id: subjectId }, steps, payer) =>
       schedule(tx, [{ partnerId, subjectId, planned: payerSteps(steps, payer) }]),
     sendCredit: (tx, partnerId, subjectId, credit) =>
-      schedule(tx, [{ partnerId, subjectId, planned: [notificationOf('credit.booked', credit)] }]),
+      schedule(tx, [{ partnerId, subjectId, planned: [planCredit('credit.booked', credit)] }]),
     reverseCredit: (tx, partnerId, subjectId, reversed) =>
-      schedule(tx, [{ partnerId, subjectId, planned: [notificationOf('credit.reversed', reversed)] }]),
+      schedule(tx, [{ partnerId, subjectId, planned: [planCredit('credit.reversed', reversed)] }]),
   }
 }
 
-/** The bank is always open, and pays at once. */
-function forecastOf({ currency, creditorAccount, creditorBic }: ForecastPayment, at: Date): Forecast {
+/** Forecasts a payment: the bank is always open and pays at once. */
+function forecastPayment({ currency, creditorAccount, creditorBic }: ForecastPayment, at: Date): Forecast {
   const day = at.toISOString().slice(0, 10)
   const rail = railOf(currency, { account: creditorAccount, bic: creditorBic })
   const method = rail === 'Sepa' ? 'SepaCreditTransfer' : 'Swift'
   return { possible: true, method, cutOffAt: null, submitsAt: at, valueDate: day, arrivesOn: day }
 }
 
-type Schedule = (tx: Tx, subjects: readonly Subject[]) => void
+type Schedule = (tx: Tx, subjects: readonly PlannedSubject[]) => void
 
 const createSchedule =
   ({ clock, stepMs }: SandboxBankDeps): Schedule =>
@@ -141,26 +142,22 @@ const createSchedule =
     if (rows.length > 0) store.insertNotifications(tx, rows)
   }
 
-/** Runs a statement per partner on a sharded database. */
-function byShard<T extends { readonly partnerId: string }>(
-  { sharded }: Pick<Database, 'sharded'>,
-  rows: readonly T[],
-): readonly (readonly T[])[] {
-  if (rows.length === 0) return []
-  return sharded ? [...Map.groupBy(rows, ({ partnerId }) => partnerId).values()] : [rows]
-}
-
-type Received = readonly (readonly [key: string, acknowledgement: Acknowledgement])[]
+type Acknowledgements = readonly (readonly [key: string, acknowledgement: Acknowledgement])[]
 
 /** Records instructions and schedules the notifications of those that are new, in one transaction. */
 function createReceive({ db, clock }: SandboxBankDeps, schedule: Schedule) {
-  /** An instruction may occur more than once: each time counts, and the first one decides. */
-  const receiveAll = async (tx: Tx, instructions: readonly Instruction[]): Promise<Received> => {
+  /** An instruction may occur several times: each is counted, and the first decides. */
+  const receiveAll = async (tx: Tx, instructions: readonly Instruction[]): Promise<Acknowledgements> => {
     const now = clock.now()
     const received = [...Map.groupBy(instructions, keyOf).values()].flatMap(([instruction, ...repeated]) => {
       if (instruction === undefined) return []
       const behaviour = behaviourOf(instruction)
-      const row = { ...instruction, ...answerOf(behaviour), timesReceived: 1 + repeated.length, receivedAt: now }
+      const row = {
+        ...instruction,
+        ...instructionAnswer(behaviour),
+        timesReceived: 1 + repeated.length,
+        receivedAt: now,
+      }
       return [{ row, planned: notificationsOfInstruction(behaviour, instruction) }]
     })
     const rows = await store.receiveInstructions(
@@ -185,18 +182,18 @@ function createReceive({ db, clock }: SandboxBankDeps, schedule: Schedule) {
   }
 }
 
-/** Records a request, and schedules the consequences of a new one, in one transaction. */
+/** Stores a recall and schedules the notifications of a new one, in one transaction. */
 const createReceiveRecall =
   ({ db, clock }: SandboxBankDeps, schedule: Schedule) =>
   (request: RecallRequest): Promise<RecallOutcome> =>
     db.transaction(async (tx) => {
       const { partnerId, id, instructionId, reason } = request
-      const payment = await store.paymentOf(tx, partnerId, instructionId)
+      const payment = await store.acceptedPayment(tx, partnerId, instructionId)
       if (payment === undefined)
         return { taken: false, details: 'The bank does not have the payment.', reasonCode: 'NOOR' }
       const row = { partnerId, id, instructionId, reason, receivedAt: clock.now() }
       if ((await store.receiveRecall(tx, row)) > 1) return { taken: true }
-      const planned = notificationsOfRecall(instructionId, payment)
+      const planned = planRecall(instructionId, payment)
       const about = (of: 'recall' | 'payment') => planned.filter((each) => each.of === of)
       schedule(tx, [
         { partnerId, subjectId: id, planned: about('recall') },
@@ -205,9 +202,9 @@ const createReceiveRecall =
       return { taken: true }
     })
 
-const keyOf = ({ partnerId, id }: { readonly partnerId: string; readonly id: string }) => partnerKey(partnerId, id)
+const keyOf = ({ partnerId, id }: InstructionKey) => partnerKey(partnerId, id)
 
-const answerOf = (
+const instructionAnswer = (
   behaviour: Behaviour,
 ): Pick<store.InstructionRow, 'accepted' | 'errorKey' | 'errorDetails' | 'reasonCode'> =>
   behaviour.kind === 'refuse'

@@ -44,10 +44,7 @@ const newInstructions = insertBy<NewInstruction>(
   ['partnerId', 'id'],
 )
 
-/**
- * Each instruction once. For a known one only the count changes: its row is the first answer. A new one has the given
- * count.
- */
+/** Inserts each instruction once. Of a known instruction only the count changes, so that its first answer stays. */
 export function receiveInstructions(
   tx: Tx,
   rows: readonly NewInstruction[],
@@ -73,13 +70,13 @@ export function instructionsByIds(
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])`)
 }
 
-/** The payment that the bank made for an instruction. */
-export function paymentOf(tx: Tx, partnerId: string, id: string): Promise<Money | undefined> {
-  return tx.row<Money>(sql`/* rails.paymentOf */
+/** Finds the payment of an accepted instruction. */
+export function acceptedPayment(tx: Tx, partnerId: string, id: string): Promise<Money | undefined> {
+  return tx.row<Money>(sql`/* rails.acceptedPayment */
     select amount, currency from rails.sandbox_instructions where partner_id = ${partnerId} and id = ${id} and accepted`)
 }
 
-/** How often the bank received the request: 1 if it is new. */
+/** Stores a recall and returns how often the bank received it: 1 if it is new. */
 export async function receiveRecall(
   tx: Tx,
   row: InstructionKey & { readonly instructionId: string; readonly reason: string; readonly receivedAt: Date },
@@ -111,7 +108,7 @@ export type NotificationRow = {
   readonly payload: string
 }
 
-/** When the oldest unacknowledged notification became due. */
+/** Reads when the oldest unacknowledged notification became due. */
 export async function oldestDue(tx: Tx, now: Date): Promise<Date | null> {
   const row = await tx.row<{ dueAt: Date }>(
     acrossPartners(
@@ -129,7 +126,7 @@ export const notificationsDue = (after: Date): Sql =>
       select due_at from rails.sandbox_notifications where due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
 
-/** Notifications of all partners that are due, oldest first: a due-work scan, which names no partner by design. */
+/** Lists due notifications of all partners, oldest first. */
 export function dueNotifications(tx: Tx, now: Date, notificationsMax: number): Promise<readonly NotificationRow[]> {
   return tx.rows<NotificationRow>(
     dueWork(
@@ -141,11 +138,8 @@ export function dueNotifications(tx: Tx, now: Date, notificationsMax: number): P
   )
 }
 
-/** Deletes acknowledged notifications of many partners at once. The bank never needs them again. */
-export async function deleteNotifications(
-  tx: Tx,
-  notifications: readonly { readonly partnerId: string; readonly id: string }[],
-): Promise<void> {
+/** Deletes acknowledged notifications. The bank does not need them again. */
+export async function deleteNotifications(tx: Tx, notifications: readonly InstructionKey[]): Promise<void> {
   await tx.run(sql`/* rails.deleteNotifications */
     delete from rails.sandbox_notifications
     where ${ofPartners(notifications.map((notification) => notification.partnerId))}

@@ -1,4 +1,4 @@
-/** Payments of ours that an unexplained booking of a bank may belong to. */
+/** Finds our payments that an unexplained booking of a bank may belong to. */
 import { type Cases, operatorPartnerId, type Returns } from '../../cases/index.ts'
 import { type Clock, dayMs } from '../../kernel/index.ts'
 import type { AccountOwner, Deposits } from '../../deposits/index.ts'
@@ -10,7 +10,7 @@ import type { PendingReport } from '../../rails/index.ts'
 export type CandidatesDeps = {
   readonly clock: Clock
   readonly deposits: Pick<Deposits, 'namedIn' | 'waitingOfAmount'>
-  /** Finds the owners of accounts: IBANs of customers, addresses of wallets. */
+  /** Finds the owners of accounts: IBANs of customers and wallet addresses. */
   readonly ownersOf: (tx: Tx, accounts: readonly string[]) => Promise<ReadonlyMap<string, AccountOwner>>
 }
 
@@ -78,7 +78,7 @@ const ownerCandidate = (
   on: null,
 })
 
-// Tells which reports of a bank the ledger has, for its reconciliation with the bank's books.
+// Finds the reports of a bank that are already in the ledger, for reconciliation.
 
 type InLedgerDeps = {
   readonly cases: Pick<Cases, 'withCase'>
@@ -86,7 +86,7 @@ type InLedgerDeps = {
   readonly returns: Pick<Returns, 'byId'>
 }
 
-/** Finds in the ledger the reports that a bank's connector still keeps: by the statuses of payouts, deposits, returns, and by cases. */
+/** Finds the reports already in the ledger, by the statuses of payouts, deposits and returns, and by cases. */
 export const createInLedger =
   ({ deposits, cases, returns }: InLedgerDeps) =>
   async (tx: Tx, connector: string, reports: readonly PendingReport[]): Promise<InLedger> => {

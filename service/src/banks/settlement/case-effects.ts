@@ -1,4 +1,4 @@
-/** Effects of decided cases on payments: money is credited, and a report is tied to its payout or deposit. */
+/** Applies decisions about cases: credits or charges a partner, or matches a report with a payout or deposit. */
 import type { Access } from '../../access/index.ts'
 import { Refusal } from '../../kernel/api/index.ts'
 import { type CaseEffects, type CaseKind, operatorPartnerId } from '../../cases/index.ts'
@@ -16,10 +16,10 @@ export type CaseEffectsDeps = {
   readonly books: BankBooks
 }
 
-/** The decisions that the money of a deposit waits for, by the kind of its case. */
+/** The decisions for which the money of a deposit waits, by the kind of its case. */
 const awaitedDecisions: Readonly<Partial<Record<CaseKind, string>>> = {
-  sanctions_hold: 'The money waits for a decision about a name: decide the hit (screening hits).',
-  payer_data_missing: 'The money waits for data of its payer: record the answer (payer-data decide).',
+  sanctions_hold: 'The money waits for a decision about a name: decide the hit first (screening hits).',
+  payer_data_missing: 'The money waits for data about its payer: record the answer first (payer-data decide).',
 }
 
 const refuse = (detail: string) => new Refusal('validation_failed', detail)
@@ -43,7 +43,7 @@ export function createCaseEffects({
     credit,
     charge: async (tx, moving) => {
       await requirePartner(tx, moving.partnerId)
-      await deposits.chargePartner(tx, chargeOf(moving))
+      await deposits.chargePartner(tx, partnerCharge(moving))
     },
     notNow: async (tx, { kind, partnerId, subject }) => {
       const awaited = awaitedDecisions[kind]
@@ -52,7 +52,9 @@ export function createCaseEffects({
     },
     announced: async (tx, { subject }) => {
       if (!isUuid(subject) || !(await books.merge(tx, subject)))
-        throw refuse('The case names no announced entry that is without a statement: see the text of the case.')
+        throw refuse(
+          'The case is not about an announced entry without a statement. Read the text of the case and choose another resolution.',
+        )
     },
     payout: async (tx, { case: found, partnerId, money, report: { details } }, payoutId) => {
       const { connector, id } = found
@@ -61,10 +63,11 @@ export function createCaseEffects({
       const returned = { errorKey: 'BankRejection', details: details ?? 'The payment came back.' } as const
       const failure = money.amount < 0n ? undefined : returned
       const applied = await payoutLife.matched(tx, { partnerId, payoutId, report, returned: failure })
-      if (applied === 'unknown') throw refuse('The partner has no such payout: name it with --to-partner and --payout.')
-      if (applied === 'early') throw refuse('The payout was not sent to the bank yet.')
-      if (applied !== true) throw refuse(`The payout does not fit: ${unfit(money.amount < 0n)}`)
-      // Makes the connector count the payment as booked, so that the bank's later report is a repetition.
+      if (applied === 'unknown')
+        throw refuse('The partner has no such payout. Name the payout with --to-partner and --payout.')
+      if (applied === 'early') throw refuse('The payout was not sent to the bank yet. Wait until it is sent.')
+      if (applied !== true) throw refuse(`The payout does not match: ${mismatchText(money.amount < 0n)}`)
+      // The connector then counts the payment as booked, and a later report of the bank as a duplicate.
       const instructionId = await instructionOf(tx, partnerId, payoutId)
       await matchEntry(tx, books, found, { partnerId, id: instructionId }, money.amount < 0n)
     },
@@ -74,7 +77,7 @@ export function createCaseEffects({
       const { account, debtor, remittance = null, endToEndId = null, transactionHash } = report
       if (account === undefined || debtor === undefined) {
         if (customerId !== undefined)
-          throw refuse('The report of the bank names no payer: match without a customer, or credit.')
+          throw refuse('The report of the bank does not name a payer. Match it without a customer, or credit it.')
         return credit(tx, moving)
       }
       const isCredited = await deposits.creditOwner(
@@ -94,7 +97,7 @@ export function createCaseEffects({
           ...(transactionHash === undefined ? {} : { transactionHash }),
         },
       )
-      if (!isCredited) throw refuse('The partner has a deposit of this credit already.')
+      if (!isCredited) throw refuse('The partner already has a deposit of this credit.')
     },
   }
 }
@@ -104,29 +107,30 @@ export const createRefusal =
   async (tx, { partnerId, id, kind }) => {
     if (kind === 'sanctions_hold') return { stopped: 1, alreadySent: 0 }
     const { waiting, left, ended } = await monitoring.standingOf(tx, partnerId, id)
-    const recall = left > 0n ? ' Money that has left is asked back by a recall: of its partner, or bank recall.' : ''
+    const recall = left > 0n ? ' To get sent money back, the partner or "bank recall" must recall it.' : ''
     if (waiting === 0n)
       throw refuse(
-        `No payout waits for this decision: ${left} are sent or held by another decision, ${ended} have ended. End the alert with release.${recall}`,
+        `No payout waits for this decision: ${left} are sent or wait for another decision, ${ended} have ended. End the alert with release.${recall}`,
       )
     return { stopped: Number(waiting), alreadySent: Number(left) }
   }
 
-/** Makes the charge of a case. The reason of the bank is the partner's to read. */
-function chargeOf({
+/** Makes the charge of a case. The partner reads the bank's reason. */
+function partnerCharge({
   case: { connector },
   partnerId,
   money,
   report: { details },
 }: Parameters<CaseEffects['charge']>[1]) {
-  if (partnerId === operatorPartnerId) throw refuse('Name the partner that bears the money: --to-partner.')
+  if (partnerId === operatorPartnerId)
+    throw refuse('The case does not name the partner to charge. Name it with --to-partner.')
   const description = `Charge: ${details ?? 'money that left our account at the bank'}`
   return { partnerId, connector, ...money, amount: -money.amount, description }
 }
 
-const unfit = (hasLeft: boolean) =>
+const mismatchText = (hasLeft: boolean) =>
   hasLeft
-    ? 'it is not under way at this connector in this currency.'
+    ? 'it is not in progress at this connector in this currency.'
     : 'it is not sent or settled by this connector in this currency.'
 
 /** Matches the entry of the case with the payment, if a file-based bank reported it. */

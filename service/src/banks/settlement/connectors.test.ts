@@ -1,4 +1,4 @@
-/** Connectors beside each other, and after a restore. */
+/** Several connectors, and connectors after a restore. */
 import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
@@ -19,12 +19,12 @@ import { sql } from '../../postgres/index.ts'
 import type { Connector, Instruction } from '../../rails/index.ts'
 import { processBankNotifications, submitDuePayouts } from './index.ts'
 
-/** The bank keeps its own records: those of the first service. */
+/** The bank keeps the records of the first service. */
 const first = await createTestService()
 const restored = await createTestService({ wrapConnector: () => first.settlement.connectors[0] ?? first.bank })
 
 suite('connectors', async () => {
-  /** A bank that never answers, as one whose network drops every packet. It notes what it received. */
+  /** A bank that never answers, as if its network dropped every packet. It records received instructions. */
   function createHangingConnector(callTimeoutMs: number) {
     const received: Instruction[] = []
     const aborted: boolean[] = []
@@ -130,7 +130,7 @@ suite('connectors', async () => {
     }
   })
 
-  test('a connector that fails by a defect leaves its payouts to the next attempt, and the others go on', async () => {
+  test('a connector that throws leaves its payouts to the next attempt; the others continue', async () => {
     const defect = new TypeError('a defect of the connector')
     const faulty: Connector = {
       ...hanging.connector,
@@ -149,7 +149,7 @@ suite('connectors', async () => {
     assert.ok((await service.payoutLife.partnersWithDue('hanging', 10)).includes(partner.partnerId), 'due again')
   })
 
-  test('an answer with another number of outcomes is a defect, and changes no payout', async () => {
+  test('an answer with a wrong number of outcomes is a defect and changes no payouts', async () => {
     const short: Connector = { ...hanging.connector, instruct: () => Promise.resolve([]) }
     const partner = await addDollarPartner()
     const dollars = await partner.payDollars()
@@ -158,7 +158,7 @@ suite('connectors', async () => {
     assert.deepEqual([status, sendAttempts], ['Processing', 1])
   })
 
-  test('a payout that its connector keeps is no failure: it is asked about at that time, and then it is sent', async () => {
+  test('a payout that its connector holds is not a failure: it is looked up then, and sent later', async () => {
     const opensAt = new Date(service.clock.now().getTime() + 12 * hourMs)
     const keeping: Connector = {
       ...hanging.connector,
@@ -195,7 +195,7 @@ suite('restore', () => {
     await first.close()
   })
 
-  /** The partner is in both databases, the payout in the first one only. */
+  /** Creates a partner in both databases, and a payout in the first one only. */
   async function partnerOfBoth(): Promise<Readonly<{ before: TestPartner; restoredTo: TestPartner }>> {
     const before = await addPartner(first, 1_000_00n)
     const restoredTo = await addPartner(restored, 1_000_00n, before.partnerId)
@@ -231,7 +231,7 @@ suite('restore', () => {
     assert.equal(await statusOf(restored, restoredTo, repeated.payout.id), 'Completed')
   })
 
-  test('payouts with other keys, and those of other partners with the same key, have instructions of their own', async () => {
+  test('payouts with other keys, or of other partners with the same key, have separate instructions', async () => {
     const { before } = await partnerOfBoth()
     const other = await addPartner(first, 1_000_00n)
     const paid = [

@@ -30,10 +30,10 @@ export {
 
 const expiredDepositsPerStepMax = 100
 const screenedDepositsPerStepMax = 100
-/** The interval at which a bank is asked for notifications that are not rows of this database. */
+/** How often a bank whose notifications are not rows of this database is asked for them. */
 const notificationsEveryMs = 100
 
-/** Every connector has jobs of its own, so that a hanging one delays no other. */
+/** Lists the jobs. Every connector has separate jobs, so that a hanging connector does not delay others. */
 export const settlementJobs = (deps: SettlementDeps): readonly Job[] => [
   ...deps.connectors.flatMap((connector) => connectorJobs(deps, connector)),
   defineJob({ name: 'settlement.ages', everyMs: minuteMs, run: createAgeWatch(deps) }),
@@ -83,13 +83,13 @@ function connectorJobs(deps: SettlementDeps, connector: Connector): readonly Job
   ]
 }
 
-// Detects stuck payments: a metric of the oldest in each status, and a log line about each one beyond its limit.
+// Detects stuck payments: a metric of the oldest in each status, and a log line if it exceeds the limit.
 
 /** A stuck payment is logged again after this time. */
 const repeatedLogMs = hourMs
 
 export function createAgeWatch({ log, payoutAges, deposits, partnerIds, observe }: SettlementDeps) {
-  /** The last log line by connector and status: the payment, and the `performance.now()` of the line. */
+  /** The last log line by subject and status: the payment, and the `performance.now()` of the line. */
   const told = new Map<string, { readonly id: string; readonly atMs: number }>()
 
   const look = ({ subject, status, limitMs, ageMs, oldest }: OldestUnfinished): void => {
@@ -101,7 +101,7 @@ export function createAgeWatch({ log, payoutAges, deposits, partnerIds, observe 
     told.set(key, { id: oldest.id, atMs: performance.now() })
     const { partnerId, id, connector } = oldest
     const seconds = { ageSeconds: Math.round(ageMs / secondMs), limitSeconds: limitMs / secondMs }
-    log.error({ partnerId, paymentId: id, connector, status, ...seconds }, `${subject} stands still`)
+    log.error({ partnerId, paymentId: id, connector, status, ...seconds }, `${subject} is stuck`)
   }
 
   /** Returns 0 so that the loop pauses. */

@@ -1,6 +1,6 @@
 /**
- * Submits the payouts of one connector to its bank in sets: claim, record the attempts, enquire about retries,
- * instruct, record the answers. One call to the bank carries a set. Recalls and returns of money go the same way.
+ * Submits the payouts of one connector to its bank in sets, one call for each: claim, record the attempts, enquire about
+ * retries, instruct, record the answers. Recalls and returns of money are sent likewise.
  */
 import { ownJson, type PayeeAddress } from '@partner-payments/wire'
 import { Unreachable } from '../../kernel/api/index.ts'
@@ -14,39 +14,54 @@ import type {
   InstructionOutcome,
   RecallOutcome,
 } from '../../rails/index.ts'
-import { asReported, endOfCall, type InstructionOutcomes, inTime, late, type SettlementDeps } from './deps.ts'
+import {
+  withReportedDetails,
+  callDeadline,
+  type InstructionOutcomes,
+  callWithDeadline,
+  lateError,
+  type SettlementDeps,
+} from './deps.ts'
 import type { RecallClaim } from '../../payouts/recalls/index.ts'
 import type { ReturnClaim } from '../../cases/index.ts'
 
-/** How many sets a worker claims after it has lost payouts to another one. */
+/** How many sets a worker claims after it lost payouts to another worker. */
 const setsAfterLoss = 50
-/** Gives each partner of a claim a share. */
+/** Each partner of a claim gets a share of the set. */
 const partnersPerClaimMax = 50
-/** A payout with this many failures is sent in a call of its own: it may be what breaks the calls of the others. */
+/** A payout with more failures is sent in a separate call, because it may break the calls of others. */
 const attemptsTogetherMax = 5
 
 /** The context in which a set of payouts is submitted. */
-type Bank = { readonly deps: SettlementDeps; readonly connector: Connector; readonly breaker?: Breaker | undefined }
+type BankContext = {
+  readonly deps: SettlementDeps
+  readonly connector: Connector
+  readonly breaker?: Breaker | undefined
+}
 
-/** Payouts that a worker has: `begun` may be sent, `claims` are screened first. `lost`: how many of the due ones another worker has. */
-type Taken = { readonly begun: readonly PayoutClaim[]; readonly claims: readonly PayoutClaim[]; readonly lost: number }
-const none: Taken = { begun: [], claims: [], lost: 0 }
+/** The payouts of a worker. `begun` may be sent; `claims` are screened first. `lost`: how many due payouts another worker has. */
+type PayoutSet = {
+  readonly begun: readonly PayoutClaim[]
+  readonly claims: readonly PayoutClaim[]
+  readonly lost: number
+}
+const emptySet: PayoutSet = { begun: [], claims: [], lost: 0 }
 
 /**
- * Takes at most `payoutsMax` due payouts of some partners, in equal shares. What nothing holds begins at once, with one write; the
- * rest is claimed, also what could not begin, so that it waits for the end of its lease. `isShared`: other workers take payouts of the
- * connector, and all are claimed, because a claim skips what another one locks.
+ * Takes at most `payoutsMax` due payouts of some partners, in equal shares. Begins payouts without a hold at once, with
+ * one write, and claims the others, which then wait for the end of their lease. `isShared`: claims all, because other
+ * workers take payouts of the connector, and a claim skips locked rows.
  */
-async function takeDuePayouts(bank: Bank, payoutsMax: number, isShared = false): Promise<Taken> {
+async function takeDuePayouts(bank: BankContext, payoutsMax: number, isShared = false): Promise<PayoutSet> {
   const { payouts } = bank.deps
   const { id: connector } = bank.connector
   const partnerIds = await payouts.partnersWithDue(connector, Math.min(partnersPerClaimMax, payoutsMax))
-  if (partnerIds.length === 0) return none
+  if (partnerIds.length === 0) return emptySet
   const share = Math.floor(payoutsMax / partnerIds.length)
-  if (isShared) return { ...none, claims: await payouts.claim(connector, partnerIds, share) }
+  if (isShared) return { ...emptySet, claims: await payouts.claim(connector, partnerIds, share) }
   const due = await payouts.due(connector, partnerIds, share)
   const leaseId = newId()
-  const begun = await eachOrLog(bank, await freeOf(bank, due), (payout) => payouts.beginDue(payout, leaseId))
+  const begun = await eachOrLog(bank, await findFree(bank, due), (payout) => payouts.beginDue(payout, leaseId))
   const begunIds = new Set(begun.map(({ id }) => id))
   const rest = due.filter(({ id }) => !begunIds.has(id))
   const claims = rest.length > 0 ? await payouts.claimAgain(connector, rest) : []
@@ -55,8 +70,8 @@ async function takeDuePayouts(bank: Bank, payoutsMax: number, isShared = false):
 
 type DuePayouts = Awaited<ReturnType<SettlementDeps['payouts']['due']>>
 
-/** Returns the payouts that nothing holds. Without an answer there are none: all are claimed, and are due again when their leases end. */
-async function freeOf({ deps: { payouts, log }, connector }: Bank, due: DuePayouts): Promise<DuePayouts> {
+/** Returns the payouts without a hold. None if screening fails: all are then claimed and due again when their leases end. */
+async function findFree({ deps: { payouts, log }, connector }: BankContext, due: DuePayouts): Promise<DuePayouts> {
   try {
     return await payouts.free(due)
   } catch (error) {
@@ -65,24 +80,24 @@ async function freeOf({ deps: { payouts, log }, connector }: Bank, due: DuePayou
   }
 }
 
-const countOf = ({ begun, claims }: Taken) => begun.length + claims.length
+const payoutCount = ({ begun, claims }: PayoutSet) => begun.length + claims.length
 
-/** Submits due payouts of every connector, one set of each, and returns how many it claimed. */
+/** Submits one set of due payouts of every connector, and returns the number of claimed payouts. */
 export async function submitDuePayouts(deps: SettlementDeps): Promise<number> {
   const counts = await Promise.all(
     deps.connectors.map(async (connector) => {
       const bank = { deps, connector }
       const taken = await takeDuePayouts(bank, connector.limits.instructionsPerCallMax)
       await submit(bank, taken)
-      return countOf(taken)
+      return payoutCount(taken)
     }),
   )
   return counts.reduce((sum, count) => sum + count, 0)
 }
 
 /**
- * Submits due payouts of a connector while earlier sets still wait for its bank. `step` returns how many it found due, and waits
- * for a free call if there is none; `drain` waits for the sets that are under way.
+ * Submits due payouts of a connector while earlier sets still wait for its bank. `step` waits for a free call and returns
+ * the number of due payouts; `drain` waits for the submitted sets.
  */
 export function createSubmitter(deps: SettlementDeps, connector: Connector) {
   const { instructionsPerCallMax, callsMax } = connector.limits
@@ -92,8 +107,8 @@ export function createSubmitter(deps: SettlementDeps, connector: Connector) {
   let inFlight = 0
   let setsToClaim = 0
   const report = () => deps.observe?.connector(connector.id, { inFlight, isOpen: breaker.state() !== 'closed' })
-  const start = (taken: Taken) => {
-    const count = countOf(taken)
+  const start = (taken: PayoutSet) => {
+    const count = payoutCount(taken)
     inFlight += count
     const submitted = submit(bank, taken).finally(() => {
       sets.delete(submitted)
@@ -111,47 +126,44 @@ export function createSubmitter(deps: SettlementDeps, connector: Connector) {
         return deps.payouts.screenHeld(connector.id, instructionsPerCallMax)
       const taken = await takeDuePayouts(bank, state === 'half-open' ? 1 : instructionsPerCallMax, setsToClaim > 0)
       setsToClaim = taken.lost > 0 ? setsAfterLoss : Math.max(0, setsToClaim - 1)
-      if (countOf(taken) > 0) start(taken)
-      return countOf(taken) + taken.lost
+      if (payoutCount(taken) > 0) start(taken)
+      return payoutCount(taken) + taken.lost
     },
     drain: async (): Promise<void> => void (await Promise.all(sets)),
   }
 }
 
-/** One line when the bank stops answering, and one when it answers again. */
+/** Logs one line when the bank stops answering, and one when it answers again. */
 function createLoggedBreaker({ log }: SettlementDeps, { id }: Connector): Breaker {
   const breaker = createBreaker()
   const telling = (change: () => void) => () => {
     const before = breaker.state() === 'closed'
     change()
     const isClosed = breaker.state() === 'closed'
-    if (before && !isClosed) log.error({ connector: id }, 'bank does not answer: its payouts are held back')
+    if (before && !isClosed) log.error({ connector: id }, 'bank does not answer; its payouts wait')
     if (!before && isClosed) log.info({ connector: id }, 'bank answers again')
   }
   return { ...breaker, answered: telling(breaker.answered), failed: telling(breaker.failed) }
 }
 
-/** Never throws: failed payouts are due again when their lease ends. */
-async function submit(bank: Bank, { begun, claims }: Taken): Promise<void> {
+/** Submits a set. Does not throw: failed payouts are due again when their lease ends. */
+async function submit(bank: BankContext, { begun, claims }: PayoutSet): Promise<void> {
   const { payouts } = bank.deps
-  const { cleared, attempted } = await screened(bank, claims)
+  const { cleared, attempted } = await screenClaims(bank, claims)
   const attempts = [...begun, ...(await eachOrLog(bank, cleared, (claim) => payouts.begin(claim)))]
   const first = attempts.filter(({ sendAttempts }) => sendAttempts === 1)
   const again = attempts.filter(({ sendAttempts }) => sendAttempts > 1 && sendAttempts <= attemptsTogetherMax)
   const alone = attempts.filter(({ sendAttempts }) => sendAttempts > attemptsTogetherMax)
-  // One limit for all calls of a set, so that it ends before its lease; and one call at a time, as the connector's limits say.
-  const endsAt = endOfCall(bank.connector)
-  await carry(bank, attempted, enquire, endsAt)
-  await carry(bank, first, instruct, endsAt)
+  // All calls of a set share one deadline, so that the set ends before its lease. They run one at a time, as `callsMax` requires.
+  const endsAt = callDeadline(bank.connector)
+  await callBank(bank, attempted, enquire, endsAt)
+  await callBank(bank, first, instruct, endsAt)
   for (const retried of [again, ...alone.map((attempt) => [attempt])])
-    await carry(bank, retried, enquireAndResubmit, endsAt)
+    await callBank(bank, retried, enquireAndResubmit, endsAt)
 }
 
-/**
- * Returns the claims that may be sent. Without an answer there are none: the claims are due again when their leases
- * end.
- */
-async function screened({ deps: { payouts, log }, connector }: Bank, claims: readonly PayoutClaim[]) {
+/** Returns the claims that may be sent. None if screening fails: the claims are due again when their leases end. */
+async function screenClaims({ deps: { payouts, log }, connector }: BankContext, claims: readonly PayoutClaim[]) {
   try {
     return await payouts.screen(claims)
   } catch (error) {
@@ -160,13 +172,15 @@ async function screened({ deps: { payouts, log }, connector }: Bank, claims: rea
   }
 }
 
-type Call = (bank: Bank, attempts: readonly PayoutClaim[], endsAt: number) => Promise<unknown>
+type Call = (bank: BankContext, attempts: readonly PayoutClaim[], endsAt: number) => Promise<unknown>
 
-/**
- * Makes the calls for `attempts`. If the bank does not answer, or the time of the set is over, all outcomes that are not
- * recorded yet are unknown.
- */
-async function carry(bank: Bank, attempts: readonly PayoutClaim[], call: Call, endsAt: number): Promise<void> {
+/** Makes the calls for `attempts`. If the bank does not answer in time, the outcomes that are not recorded yet are unknown. */
+async function callBank(
+  bank: BankContext,
+  attempts: readonly PayoutClaim[],
+  call: Call,
+  endsAt: number,
+): Promise<void> {
   if (attempts.length === 0) return
   const { log, payouts } = bank.deps
   try {
@@ -179,39 +193,46 @@ async function carry(bank: Bank, attempts: readonly PayoutClaim[], call: Call, e
   }
 }
 
-async function instruct(bank: Bank, claimed: readonly PayoutClaim[], endsAt: number): Promise<void> {
+async function instruct(bank: BankContext, claimed: readonly PayoutClaim[], endsAt: number): Promise<void> {
   const { deps, connector } = bank
   const attempts = await deps.payouts.withAddresses(claimed)
-  const instructions = attempts.map(instructionOf)
+  const instructions = attempts.map(toInstruction)
   const startMs = performance.now()
   const told = (outcomes: readonly InstructionOutcome[]) =>
-    deps.observe?.instructions(connector.id, countsOf(outcomes, attempts.length), performance.now() - startMs)
-  const outcomes = await watched(bank, endsAt, (options) => connector.instruct(instructions, options)).catch(
+    deps.observe?.instructions(connector.id, countOutcomes(outcomes, attempts.length), performance.now() - startMs)
+  const outcomes = await callWatched(bank, endsAt, (options) => connector.instruct(instructions, options)).catch(
     (error: unknown) => {
       told([])
       throw error
     },
   )
   told(outcomes)
-  assert(outcomes.length === attempts.length, `connector ${connector.id} answers each instruction once`)
-  await record(
+  assert(
+    outcomes.length === attempts.length,
+    `connector ${connector.id} returned ${outcomes.length} outcomes for ${attempts.length} instructions`,
+  )
+  await recordOutcomes(
     bank,
     attempts.map((attempt, index) => ({ attempt, outcome: outcomes[index] ?? 'unknown' })),
   )
 }
 
-/** The bank may have the instructions of earlier attempts. A payout without an attempt left fails if the bank has nothing. */
-async function enquireAndResubmit(bank: Bank, attempts: readonly PayoutClaim[], endsAt: number): Promise<void> {
+/** Asks the bank about earlier attempts and resubmits the others. A payout without attempts left fails if the bank does not have it. */
+async function enquireAndResubmit(bank: BankContext, attempts: readonly PayoutClaim[], endsAt: number): Promise<void> {
   const { payouts } = bank.deps
   const absent = await enquire(bank, attempts, endsAt)
   const left = await eachOrLog(bank, absent, async (attempt) => ((await payouts.giveUp(attempt)) ? undefined : attempt))
   if (left.length > 0) await instruct(bank, left, endsAt)
 }
 
-/** Records what the bank has, and returns the attempts that it does not have. */
-async function enquire(bank: Bank, attempts: readonly PayoutClaim[], endsAt: number): Promise<readonly PayoutClaim[]> {
+/** Records the instructions that the bank has, and returns the attempts that it does not have. */
+async function enquire(
+  bank: BankContext,
+  attempts: readonly PayoutClaim[],
+  endsAt: number,
+): Promise<readonly PayoutClaim[]> {
   const found = await find(bank, attempts, endsAt)
-  await record(
+  await recordOutcomes(
     bank,
     [...found].map(([attempt, outcome]) => ({ attempt, outcome })),
   )
@@ -219,18 +240,21 @@ async function enquire(bank: Bank, attempts: readonly PayoutClaim[], endsAt: num
 }
 
 async function find(
-  bank: Bank,
+  bank: BankContext,
   attempts: readonly PayoutClaim[],
   endsAt: number,
 ): Promise<ReadonlyMap<PayoutClaim, Acknowledgement>> {
   const { connector } = bank
-  // A process of an earlier version submits under the payout's own id, during an upgrade.
+  // During an upgrade, a process of an earlier version submits under the id of the payout.
   const asked = attempts.flatMap((attempt) =>
     [...new Set([instructionIdOf(attempt), attempt.id])].map((id) => ({ attempt, id })),
   )
   const keys = asked.map(({ attempt: { partnerId }, id }) => ({ partnerId, id }))
-  const found = await watched(bank, endsAt, (options) => connector.find(keys, options))
-  assert(found.length === keys.length, `connector ${connector.id} answers each enquiry once`)
+  const found = await callWatched(bank, endsAt, (options) => connector.find(keys, options))
+  assert(
+    found.length === keys.length,
+    `connector ${connector.id} returned ${found.length} answers for ${keys.length} keys`,
+  )
   return new Map(
     asked.flatMap(({ attempt }, index) => {
       const acknowledgement = found[index]
@@ -239,27 +263,27 @@ async function find(
   )
 }
 
-async function record(
-  bank: Bank,
+async function recordOutcomes(
+  bank: BankContext,
   answers: readonly { readonly attempt: PayoutClaim; readonly outcome: InstructionOutcome }[],
 ): Promise<void> {
   const { payouts } = bank.deps
   await eachOrLog(bank, answers, ({ attempt, outcome }) =>
     outcome === 'unknown'
       ? payouts.unreachable(attempt)
-      : payouts.answered(attempt, outcome.accepted ? outcome : asReported(outcome)),
+      : payouts.answered(attempt, outcome.accepted ? outcome : withReportedDetails(outcome)),
   )
 }
 
-/** A call that tells the breaker whether the bank answered. */
-async function watched<T>(
-  { deps, connector, breaker }: Bank,
+/** Makes a call and tells the breaker whether the bank answered. */
+async function callWatched<T>(
+  { deps, connector, breaker }: BankContext,
   endsAt: number,
   call: (options: CallOptions) => Promise<T>,
 ): Promise<T> {
-  if (performance.now() >= endsAt) throw late()
+  if (performance.now() >= endsAt) throw lateError()
   try {
-    const answer = await inTime(endsAt, call)
+    const answer = await callWithDeadline(endsAt, call)
     breaker?.answered()
     deps.observe?.answered(connector.id)
     return answer
@@ -270,30 +294,30 @@ async function watched<T>(
   }
 }
 
-function countsOf(outcomes: readonly InstructionOutcome[], total: number): InstructionOutcomes {
+function countOutcomes(outcomes: readonly InstructionOutcome[], total: number): InstructionOutcomes {
   const accepted = outcomes.filter((outcome) => outcome !== 'unknown' && outcome.accepted).length
   const refused = outcomes.filter((outcome) => outcome !== 'unknown' && !outcome.accepted).length
   return { accepted, refused, unknown: total - accepted - refused }
 }
 
-/** Runs `work` for each item, in shared transactions, and returns the results. A failed item is logged and left out. */
+/** Runs `work` for each item, in shared transactions, and returns the results. Logs and skips failed items. */
 async function eachOrLog<T, R>(
-  { deps: { log }, connector }: Bank,
+  { deps: { log }, connector }: BankContext,
   items: readonly T[],
   work: (item: T) => Promise<R>,
 ): Promise<readonly NonNullable<R>[]> {
   const settled = await Promise.allSettled(items.map(work))
   return settled.flatMap((outcome) => {
     if (outcome.status === 'fulfilled') return outcome.value ? [outcome.value] : []
-    // The database is away, which the loop logs once for all payouts.
+    // If the database is unreachable, the loop logs it once for all payouts.
     const level = outcome.reason instanceof Unreachable ? 'debug' : 'error'
     log[level]({ err: outcome.reason as unknown, connector: connector.id }, 'payout submission failed')
     return []
   })
 }
 
-/** A payout without a beneficiary is a refund, whose payee can give no address. */
-function creditorAddressOf({
+/** Reads the payee's address. A payout without a beneficiary is a refund, whose payee cannot supply an address. */
+function readCreditorAddress({
   beneficiaryId,
   creditorAddressJson: text,
 }: PayoutClaim): Pick<Instruction, 'creditorAddress'> {
@@ -301,7 +325,7 @@ function creditorAddressOf({
   return beneficiaryId === null ? {} : { creditorAddress: null }
 }
 
-function instructionOf(attempt: PayoutClaim): Instruction {
+function toInstruction(attempt: PayoutClaim): Instruction {
   return {
     partnerId: attempt.partnerId,
     id: instructionIdOf(attempt),
@@ -312,7 +336,7 @@ function instructionOf(attempt: PayoutClaim): Instruction {
     creditorAccount: attempt.creditorAccount,
     creditorBic: attempt.creditorBic,
     creditorAccountType: attempt.creditorAccountType,
-    ...creditorAddressOf(attempt),
+    ...readCreditorAddress(attempt),
     remittance: attempt.remittance,
     simulatedOutcome: attempt.simulatedOutcome,
     customerId: attempt.customerId,
@@ -321,31 +345,28 @@ function instructionOf(attempt: PayoutClaim): Instruction {
   }
 }
 
-// Recalls of payouts on their way to a bank: claim what is due, ask the bank, record its answer.
+// Sends recalls of payouts: claim due recalls, call the bank, record its answer.
 
-/**
- * Recalls of a step are sent together, before their leases end, and each takes a connection when its answer is
- * recorded.
- */
+/** The recalls of a step are sent concurrently before their leases end. Each uses a connection to record its answer. */
 const recallsPerStepMax = 20
 
 /**
- * Sends due recalls of a connector to its bank, and returns how many. One call for each, concurrently: one that fails
- * or hangs delays no other. An earlier attempt may have reached the bank, which knows the request by its id.
+ * Sends due recalls of a connector and returns their number. Makes one call for each, concurrently, so that a failing or
+ * hanging recall does not delay others. The bank recognises a repeated request by its id.
  */
 export async function sendDueRecalls(deps: SettlementDeps, connector: Connector): Promise<number> {
   if (connector.recall === undefined) return 0
   const claims = await deps.recalls.claim(connector.id, recallsPerStepMax)
-  const sent = await Promise.allSettled(claims.map((claim) => send(deps, connector, claim)))
+  const sent = await Promise.allSettled(claims.map((claim) => sendRecall(deps, connector, claim)))
   const failed = sent.find(({ status }) => status === 'rejected')
   if (failed?.status === 'rejected') throw failed.reason
   return claims.length
 }
 
-async function send({ log, recalls }: SettlementDeps, connector: Connector, claim: RecallClaim): Promise<void> {
+async function sendRecall({ log, recalls }: SettlementDeps, connector: Connector, claim: RecallClaim): Promise<void> {
   const { id: recallId, payoutId } = claim
   try {
-    const outcome = await ask(connector, claim)
+    const outcome = await requestRecall(connector, claim)
     if (outcome === 'unknown') await recalls.postponed(claim)
     else if (!outcome.taken) {
       log.warn({ connector: connector.id, recallId, payoutId, details: outcome.details }, 'recall not accepted')
@@ -360,37 +381,37 @@ async function send({ log, recalls }: SettlementDeps, connector: Connector, clai
   }
 }
 
-async function ask(connector: Connector, claim: RecallClaim): Promise<RecallOutcome> {
+async function requestRecall(connector: Connector, claim: RecallClaim): Promise<RecallOutcome> {
   const { partnerId, id, instructionId, reason, details, requestedName } = claim
   const request = { partnerId, id, instructionId, reason, details, requestedBy: requestedName }
-  return inTime(endOfCall(connector), async (options) => (await connector.recall?.(request, options)) ?? 'unknown')
+  return callWithDeadline(
+    callDeadline(connector),
+    async (options) => (await connector.recall?.(request, options)) ?? 'unknown',
+  )
 }
 
-// Returns the money of cases: claim what is due, ask the bank about earlier attempts, instruct, record the answer.
+// Returns the money of cases: claim due returns, ask the bank about earlier attempts, instruct, record the answer.
 
 const returnsPerStepMax = 50
 
-/**
- * Sends due returns of a connector, and returns how many. One call for each: they are few, and a failing one affects no
- * other.
- */
+/** Sends due returns of a connector and returns their number. One call for each, so that a failing one does not affect others. */
 export async function sendDueReturns(deps: SettlementDeps, connector: Connector): Promise<number> {
   const claims = await deps.returns.claim(
     connector.id,
     Math.min(returnsPerStepMax, connector.limits.instructionsPerCallMax),
   )
-  for (const claim of claims) await returnSend(deps, connector, claim)
+  for (const claim of claims) await sendReturn(deps, connector, claim)
   return claims.length
 }
 
-async function returnSend({ log, returns }: SettlementDeps, connector: Connector, claim: ReturnClaim): Promise<void> {
+async function sendReturn({ log, returns }: SettlementDeps, connector: Connector, claim: ReturnClaim): Promise<void> {
   const { id: returnId, caseId } = claim
   try {
-    const outcome = await returnSubmit(connector, claim)
+    const outcome = await submitReturn(connector, claim)
     if (outcome === 'unknown') await returns.postponed(claim)
     else if (outcome.accepted && outcome.notBefore !== undefined) await returns.postponed(claim, outcome.notBefore)
     else if (outcome.accepted) await returns.accepted(claim)
-    else await returns.refused(claim, asReported(outcome).details)
+    else await returns.refused(claim, withReportedDetails(outcome).details)
   } catch (error) {
     const facts = { err: error, connector: connector.id, returnId, caseId }
     if (error instanceof Unreachable) log.warn(facts, 'bank unreachable')
@@ -399,19 +420,21 @@ async function returnSend({ log, returns }: SettlementDeps, connector: Connector
   }
 }
 
-/** An earlier attempt may have reached the bank: it is asked first, and gets the same instruction if it has none. */
-async function returnSubmit(connector: Connector, claim: ReturnClaim): Promise<InstructionOutcome> {
-  const endsAt = endOfCall(connector)
+/** Submits a return. First asks the bank about an earlier attempt. */
+async function submitReturn(connector: Connector, claim: ReturnClaim): Promise<InstructionOutcome> {
+  const endsAt = callDeadline(connector)
   const { partnerId, id } = claim
   if (claim.attempts > 1) {
-    const [found] = await inTime(endsAt, (options) => connector.find([{ partnerId, id }], options))
+    const [found] = await callWithDeadline(endsAt, (options) => connector.find([{ partnerId, id }], options))
     if (found !== undefined) return found
   }
-  const [outcome] = await inTime(endsAt, (options) => connector.instruct([returnInstructionOf(claim)], options))
+  const [outcome] = await callWithDeadline(endsAt, (options) =>
+    connector.instruct([toReturnInstruction(claim)], options),
+  )
   return outcome ?? 'unknown'
 }
 
-const returnInstructionOf = (claim: ReturnClaim): Instruction => ({
+const toReturnInstruction = (claim: ReturnClaim): Instruction => ({
   partnerId: claim.partnerId,
   id: claim.id,
   endToEndId: claim.id.replaceAll('-', ''),

@@ -1,15 +1,15 @@
-/** Bank notifications: read, process in the order of each payment, acknowledge after the commit. */
+/** Processes bank notifications: reads them, applies them in the order of each payment, and acknowledges after the commit. */
 import { Unreachable } from '../../kernel/api/index.ts'
 import { isUuid } from '../../kernel/index.ts'
 import type { BankNotification, Connector, Money } from '../../rails/index.ts'
 import {
-  asReported,
-  endOfCall,
-  inTime,
+  withReportedDetails,
+  callDeadline,
+  callWithDeadline,
   type NotificationOutcome,
-  plainText,
+  plainBankText,
   type SettlementDeps,
-  type Source,
+  type NotificationSource,
 } from './deps.ts'
 import type { Applied } from '../../lifecycle/index.ts'
 import { type CaseKind, type NewCase, operatorPartnerId } from '../../cases/index.ts'
@@ -17,11 +17,11 @@ import type { Tx } from '../../postgres/index.ts'
 
 const notificationsPerStepMax = 5000
 const notificationsPerStepMin = 200
-/** Notifications that arrive during a step wait for its end, also those of other partners. */
+/** Notifications that arrive during a step wait for its end, including those of other partners. */
 const stepAimMs = 250
-/** Acknowledging in parts frees processed notifications while the rest of the step still runs. */
+/** Smaller acknowledgements remove processed notifications while the rest of the step still runs. */
 const notificationsPerAcknowledgementMax = 500
-/** The most notifications that the bank sends about one payment. */
+/** A bank sends at most this many notifications about one payment. */
 const notificationsPerSubjectMax = 5
 const retryPauseMs = 30_000
 const earlyPauseMs = 1000
@@ -29,21 +29,19 @@ const earlyPauseMs = 1000
 /** The `performance.now()` until which a failed notification is not retried, by payment or deposit. */
 export type RetryPauses = Map<string, number>
 
-/** `early`: not processed, and not a failure. The bank repeats it. */
-type Result = { readonly notification: BankNotification; readonly early?: true; readonly failure?: unknown }
+/** `early`: not processed yet; the bank repeats the notification. */
+type ProcessingResult = { readonly notification: BankNotification; readonly early?: true; readonly failure?: unknown }
 
-/** Processes unacknowledged notifications of every connector and returns how many succeeded. */
+/** Processes unacknowledged notifications of every connector and returns the number of successes. */
 export async function processBankNotifications(
   deps: SettlementDeps,
   retryPauses: RetryPauses = new Map(),
 ): Promise<number> {
-  const counts = await Promise.all(
-    deps.connectors.map((connector) => processNotificationsOf(deps, connector, retryPauses)),
-  )
+  const counts = await Promise.all(deps.connectors.map((connector) => processConnector(deps, connector, retryPauses)))
   return counts.reduce((sum, count) => sum + count, 0)
 }
 
-/** Steps of one connector, each as large as the database processes in a quarter of a second. */
+/** Adapts the size of a connector's steps so that each takes about a quarter of a second. */
 export function createNotificationStep(
   deps: SettlementDeps,
   connector: Connector,
@@ -53,7 +51,7 @@ export function createNotificationStep(
   let notificationsMax = notificationsPerStepMin
   return async () => {
     const startMs = monotonicMs()
-    const processed = await processNotificationsOf(deps, connector, retryPauses, notificationsMax)
+    const processed = await processConnector(deps, connector, retryPauses, notificationsMax)
     const isSlow = monotonicMs() - startMs > stepAimMs
     if (isSlow) notificationsMax = Math.max(notificationsPerStepMin, Math.floor(notificationsMax / 2))
     else if (processed >= notificationsMax) notificationsMax = Math.min(notificationsPerStepMax, notificationsMax * 2)
@@ -62,10 +60,10 @@ export function createNotificationStep(
 }
 
 /**
- * Processes unacknowledged notifications of a connector and returns how many succeeded. A failed notification stays
- * unacknowledged, pauses its own payment or deposit and delays no other.
+ * Processes unacknowledged notifications of a connector and returns the number of successes. A failed notification stays
+ * unacknowledged and only pauses its own payment or deposit.
  */
-async function processNotificationsOf(
+async function processConnector(
   deps: SettlementDeps,
   connector: Connector,
   retryPauses: RetryPauses,
@@ -81,7 +79,7 @@ async function processNotificationsOf(
       const { subjectId } = notification
       if (failure instanceof Unreachable) throw failure
       if (failure !== undefined) retryPauses.set(subjectId, performance.now() + retryPauseMs)
-      // An early notification may wait for one of the next; otherwise there is no hurry.
+      // The notification for which an early one waits often comes next: the first pause is short.
       else if (early) pauseEarly(retryPauses, subjectId)
       else {
         retryPauses.delete(subjectId)
@@ -99,10 +97,14 @@ function pauseEarly(retryPauses: RetryPauses, subjectId: string): void {
   retryPauses.set(subjectId, performance.now() + pauseMs)
 }
 
-/** Paused notifications are among the oldest. The limit grows by their number, so that they displace no others. */
-async function readProcessable({ deps, connector }: Source, retryPauses: RetryPauses, notificationsMax: number) {
+/** Reads notifications without the paused ones. These are among the oldest, so that the limit grows by their number. */
+async function readProcessable(
+  { deps, connector }: NotificationSource,
+  retryPauses: RetryPauses,
+  notificationsMax: number,
+) {
   const pausedMax = retryPauses.size * notificationsPerSubjectMax
-  const unacknowledged = await inTime(endOfCall(connector), (options) =>
+  const unacknowledged = await callWithDeadline(callDeadline(connector), (options) =>
     connector.notifications(notificationsMax + pausedMax, options),
   ).catch((error: unknown) => {
     deps.observe?.failed(connector.id, error)
@@ -113,36 +115,44 @@ async function readProcessable({ deps, connector }: Source, retryPauses: RetryPa
 }
 
 /**
- * Processes at most one notification of each payment. They run in parallel, because they share transactions in batches.
- * A notification with a case is in the ledger: its subject may be known by now, and must not get the money as well.
+ * Processes at most one notification of each payment, concurrently, because they share transactions in batches. The money
+ * of a notification with a case is already in the ledger, so that it must not be applied to a subject known since.
  */
-async function processRound(source: Source, next: readonly BankNotification[]): Promise<readonly Result[]> {
+async function processRound(
+  source: NotificationSource,
+  next: readonly BankNotification[],
+): Promise<readonly ProcessingResult[]> {
   const { deps, connector } = source
   const withCase = await deps.cases.idsWithCase(
     connector.id,
     next.map(({ id }) => id),
   )
-  const chunks = chunksOf(next, notificationsPerAcknowledgementMax)
+  const chunks = splitList(next, notificationsPerAcknowledgementMax)
   return (await Promise.all(chunks.map((chunk) => processChunk(source, chunk, withCase)))).flat()
 }
 
 async function processChunk(
-  source: Source,
+  source: NotificationSource,
   notifications: readonly BankNotification[],
   withCase: ReadonlySet<string>,
-): Promise<readonly Result[]> {
+): Promise<readonly ProcessingResult[]> {
   const processed = notifications.map((one) => processOne(source, one, withCase.has(one.id)))
   return acknowledge(source, await Promise.all(processed))
 }
 
-async function processOne(source: Source, notification: BankNotification, hasCase: boolean): Promise<Result> {
+async function processOne(
+  source: NotificationSource,
+  notification: BankNotification,
+  hasCase: boolean,
+): Promise<ProcessingResult> {
   const { log, observe } = source.deps
   const { id: connector } = source.connector
   const { id: notificationId, subjectId, kind } = notification
   try {
     const outcome = hasCase ? 'duplicate' : await process(source, notification)
     observe?.bankNotification(connector, outcome)
-    if (outcome === 'early') log.warn({ connector, notificationId, subjectId, kind }, 'bank notification is early')
+    if (outcome === 'early')
+      log.warn({ connector, notificationId, subjectId, kind }, 'bank notification came too early; will retry')
     // Usually a repetition after a crash.
     if (outcome === 'duplicate')
       log.warn({ connector, notificationId, subjectId, kind }, 'duplicate bank notification ignored')
@@ -155,7 +165,7 @@ async function processOne(source: Source, notification: BankNotification, hasCas
   }
 }
 
-async function process(source: Source, notification: BankNotification): Promise<NotificationOutcome> {
+async function process(source: NotificationSource, notification: BankNotification): Promise<NotificationOutcome> {
   const { applied, partnerId, depositId } = await apply(source, notification)
   if (applied === 'early') return 'early'
   if (applied === 'contradiction' || applied === 'unknown')
@@ -163,9 +173,9 @@ async function process(source: Source, notification: BankNotification): Promise<
   return applied ? 'applied' : 'duplicate'
 }
 
-/** `partnerId`: the owner. The notification of a credit does not name it, because the bank knows accounts only. */
+/** Applies a notification. Returns the owner as `partnerId`: a bank only knows accounts, so that a credit does not name it. */
 async function apply(
-  { deps, connector: { id: connector } }: Source,
+  { deps, connector: { id: connector } }: NotificationSource,
   notification: BankNotification,
 ): Promise<{ readonly applied: Applied; readonly partnerId: string; readonly depositId?: string }> {
   const { kind, partnerId } = notification
@@ -181,40 +191,40 @@ async function apply(
 
 type RecallAnswer = Extract<BankNotification, { readonly kind: 'recall.answered' }>
 
-/** An answer moves no money. An answer that is not about a partner's recall is about a request of the operator. */
+/** Applies the answer to a partner's recall, which does not move money. Ignores answers to recalls of the operator. */
 async function applyToRecall({ recalls }: SettlementDeps, notification: RecallAnswer): Promise<boolean> {
   const { partnerId, subjectId: recallId, instructionId, accepted, reasonCode } = notification
-  const bankText = plainText(notification.bankText)
+  const bankText = plainBankText(notification.bankText)
   if (![partnerId, recallId, instructionId].every(isUuid)) return false
   return recalls.answered({ partnerId, recallId, instructionId, accepted, reasonCode, bankText })
 }
 
 type PayeeCheck = Extract<BankNotification, { readonly kind: 'payout.payee_checked' }>
 
-/** A result for a payee moves no money. One about a return of a case, or about an ended payout, is no news. */
+/** Applies a payee check, which does not move money. Ignores checks of returns and ended payouts. */
 async function applyPayeeCheck(
   { payouts }: SettlementDeps,
   { partnerId, subjectId: instructionId, payee, bankText }: PayeeCheck,
 ): Promise<boolean> {
   if (![partnerId, instructionId].every(isUuid)) return false
-  return payouts.payeeChecked({ partnerId, instructionId }, payee, plainText(bankText))
+  return payouts.payeeChecked({ partnerId, instructionId }, payee, plainBankText(bankText))
 }
 
-/** Applies a report to a payout; if there is none, to a return of a case. */
+/** Applies a report to the return of a case. */
 async function applyToReturn(
   { returns }: SettlementDeps,
   connector: string,
-  notification: OfSubject,
+  notification: SubjectNotification,
 ): Promise<Applied> {
   const { kind, partnerId, id, subjectId } = notification
   if (kind !== 'payout.settled' && kind !== 'payout.rejected' && kind !== 'payout.returned') return 'unknown'
   if (!isUuid(subjectId) || !isUuid(partnerId)) return 'unknown'
   const { money } = notification
-  const told = 'errorKey' in notification ? { details: asReported(notification).details } : {}
+  const told = 'errorKey' in notification ? { details: withReportedDetails(notification).details } : {}
   return returns.reported({ kind, partnerId, id, subjectId, connector, ...(money ? { money } : {}), ...told })
 }
 
-type OfSubject = Exclude<
+type SubjectNotification = Exclude<
   BankNotification,
   { readonly kind: `credit.${string}` | 'debit.booked' | 'oddity' | 'recall.answered' | 'payout.payee_checked' }
 >
@@ -222,7 +232,7 @@ type OfSubject = Exclude<
 async function applyToSubject(
   { payouts, deposits }: SettlementDeps,
   connector: string,
-  notification: OfSubject,
+  notification: SubjectNotification,
 ): Promise<Applied> {
   const { partnerId, subjectId, id: notificationId } = notification
   if (!isUuid(subjectId) || !isUuid(partnerId)) return 'unknown'
@@ -234,29 +244,29 @@ async function applyToSubject(
     case 'payout.settled':
       return payouts.settled({ ...reporting, transactionHash: notification.transactionHash })
     case 'payout.rejected':
-      return payouts.rejected(reporting, asReported(notification))
+      return payouts.rejected(reporting, withReportedDetails(notification))
     case 'payout.returned':
-      return payouts.returned(reporting, asReported(notification))
+      return payouts.returned(reporting, withReportedDetails(notification))
     case 'deposit.initiated':
     case 'deposit.submitted':
     case 'deposit.accepted':
     case 'deposit.settled':
       return deposits.processNotification(connector, notification)
     case 'deposit.failed':
-      return deposits.processNotification(connector, asReported(notification))
+      return deposits.processNotification(connector, withReportedDetails(notification))
   }
 }
 
-/** Acknowledges notifications. If that fails, the bank repeats them, and they are then ignored as duplicates. */
+/** Acknowledges notifications. If that fails, the bank repeats them, and they are ignored as duplicates. */
 async function acknowledge(
-  { deps: { log }, connector }: Source,
-  results: readonly Result[],
-): Promise<readonly Result[]> {
+  { deps: { log }, connector }: NotificationSource,
+  results: readonly ProcessingResult[],
+): Promise<readonly ProcessingResult[]> {
   if (results.length === 0) return results
   try {
     const succeeded = results.filter(({ failure, early }) => failure === undefined && !early)
     const notifications = succeeded.map(({ notification }) => notification)
-    await inTime(endOfCall(connector), (options) => connector.acknowledge(notifications, options))
+    await callWithDeadline(callDeadline(connector), (options) => connector.acknowledge(notifications, options))
     return results
   } catch (error) {
     log.error(
@@ -267,48 +277,48 @@ async function acknowledge(
   }
 }
 
-function chunksOf<T>(list: readonly T[], sizeMax: number): readonly (readonly T[])[] {
+function splitList<T>(list: readonly T[], sizeMax: number): readonly (readonly T[])[] {
   return Array.from({ length: Math.ceil(list.length / sizeMax) }, (_none, index) =>
     list.slice(index * sizeMax, (index + 1) * sizeMax),
   )
 }
 
-// Bank reports that match nothing known: their money goes to suspense, with a case.
+// Reports that do not match anything known: their money goes to suspense, with a case.
 
-/** Answers `duplicate` if the notification has a case. */
+/** Opens a case. Returns `duplicate` if the notification already has one. */
 async function openCase(
-  { deps: { cases, deposits, isPartner }, connector }: Source,
+  { deps: { cases, deposits, isPartner }, connector }: NotificationSource,
   notification: BankNotification,
   why: 'contradiction' | 'unknown',
   depositId: string | undefined,
 ): Promise<'case' | 'duplicate'> {
   const { partnerId, id: notificationId, subjectId: subject } = notification
-  const money = withoutNothing(cashOf(notification))
+  const money = nullIfZero(movedMoney(notification))
   const offer = async (tx: Tx, caseId: string) => {
     if (depositId === undefined || money === null || notification.kind !== 'credit.booked') return
     await deposits.offerLate(tx, { partnerId, id: depositId }, { caseId, money })
   }
   const found: NewCase = {
     partnerId: isUuid(partnerId) && (await isPartner(partnerId)) ? partnerId : operatorPartnerId,
-    kind: kindOf(notification, why),
+    kind: caseKind(notification, why),
     connector: connector.id,
     notificationId,
     subject,
     report: notification,
-    // A report without an amount moved no money.
+    // A report without an amount did not move money.
     booked: money,
   }
   return (await cases.open(found, offer)) ? 'case' : 'duplicate'
 }
 
-function kindOf(notification: BankNotification, why: 'contradiction' | 'unknown'): CaseKind {
+function caseKind(notification: BankNotification, why: 'contradiction' | 'unknown'): CaseKind {
   if (notification.kind === 'debit.booked') return notification.why
   if (notification.kind === 'oddity') return notification.what
   return why === 'unknown' ? 'unknown_payment' : 'contradiction'
 }
 
-/** The effect of the report on the account at the bank: money that came in, or below zero, money that left. */
-function cashOf(notification: BankNotification): Money | null {
+/** Returns the money that a report moved on the account at the bank; negative for outgoing money. */
+function movedMoney(notification: BankNotification): Money | null {
   switch (notification.kind) {
     case 'payout.settled':
       return notification.money === undefined ? null : negative(notification.money)
@@ -331,6 +341,6 @@ function cashOf(notification: BankNotification): Money | null {
   }
 }
 
-const withoutNothing = (money: Money | null): Money | null => (money?.amount === 0n ? null : money)
+const nullIfZero = (money: Money | null): Money | null => (money?.amount === 0n ? null : money)
 
 const negative = ({ currency, amount }: Money): Money => ({ currency, amount: -amount })

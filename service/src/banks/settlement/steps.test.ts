@@ -14,7 +14,7 @@ import { createAgeWatch, processBankNotifications, type RetryPauses, submitDuePa
 import { checkSoundness } from '../../../../test/lifecycle/soundness.ts'
 import { depositLifecycle, mayExpire } from '../../deposits/lifecycle.ts'
 import { payoutAgeLimitsMs, payoutLifecycle } from '../../payouts/lifecycle.ts'
-import { asReported } from './deps.ts'
+import { withReportedDetails } from './deps.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
 import type { BankNotification, Connector } from '../../rails/index.ts'
 import { checkLedger } from '../../../../test/model/ledger-audit.ts'
@@ -65,7 +65,7 @@ suite('failures', async () => {
     await checkPayments(service.db, partnerId, new Map())
   })
 
-  test('a worker that loses due payouts to another one goes on, and claims the next ones', async () => {
+  test('a worker that loses due payouts to another worker claims the next ones', async () => {
     const partner = await addPartner(service, 10_000n)
     const make = async (count: number) => {
       for (let made = 0; made < count; made += 1) await pay(service, partner, '1.00')
@@ -76,7 +76,7 @@ suite('failures', async () => {
     const due: typeof payouts.due = async (...given) => {
       reads += 1
       const read = await payouts.due(...given)
-      // Another worker is faster.
+      // Another worker claims them first.
       await payouts.claimAgain(connector.id, read.slice(0, 2))
       return read
     }
@@ -105,7 +105,7 @@ suite('failures', async () => {
       service.db.run(sql`update customers.customers set kyc_sealed = ${kyc} where partner_id = ${broken.partnerId}`)
     const kept = await service.db.row<{ kycSealed: Buffer }>(sql`
     select kyc_sealed from customers.customers where partner_id = ${broken.partnerId}`)
-    // The status before the acknowledgement was recorded: catching up must read the customer, which fails.
+    // The acknowledgement was not recorded: recording it must read the customer, which fails.
     await service.db.run(sql`
     update payouts.payouts set status = 'Processing' where partner_id = ${broken.partnerId} and id = ${one.id}`)
     await seal(Buffer.from('lost'))
@@ -118,7 +118,7 @@ suite('failures', async () => {
     assert.equal((await balanceOf(service, broken.partnerId)).posted, 1_000_000n)
   })
 
-  test('many failing notifications do not displace others from a step', async () => {
+  test('many failing notifications do not crowd others out of a step', async () => {
     const partner = await addPartner(service, 10_000n)
     const many = 250
     await service.db.run(sql`
@@ -138,7 +138,7 @@ suite('failures', async () => {
 
   test('a step reads fewer notifications after a slow one and more after a quick full one', async () => {
     const { partnerId } = await addPartner(service)
-    // With a case, it is ignored when it is repeated.
+    // A repeated notification with a case is ignored.
     const odd = {
       kind: 'oddity',
       what: 'file_refused',
@@ -177,7 +177,7 @@ suite('failures', async () => {
     const { partnerId } = partner
     const depositCount = 510
     const deposit = { customerId: partner.customer.id, amount: 1, currency: 'EUR', outcome: 'completed' } as const
-    // In parts: a call waits a few seconds for a connection, and then fails.
+    // In parts, because a call that waits a few seconds for a connection fails.
     for (let made = 0; made < depositCount; made += 85)
       await Promise.all(Array.from({ length: 85 }, () => service.simulations.deposit(partner.caller, deposit, ip)))
     service.clock.advance(4 * stepMsDefault)
@@ -206,10 +206,10 @@ suite('failures', async () => {
   })
 })
 
-suite('ages', async () => {
+suite('ages of waiting payments', async () => {
   const service = await useModules()
 
-  /** A watch whose log lines and metrics the test reads. */
+  /** Creates a watch whose log lines and metrics the test reads. */
   function createWatch() {
     const lines: { readonly text: string; readonly paymentId: string; readonly ageSeconds: number }[] = []
     const ages = new Map<string, { readonly ageMs: number; readonly limitMs: number }>()
@@ -245,7 +245,7 @@ suite('ages', async () => {
     )
   })
 
-  test('a payout is seen in each status, with its age, and one line is logged once it is too old', async () => {
+  test('a payout is monitored in each status with its age, and logged once when too old', async () => {
     const { look, lines, ages } = createWatch()
     const partner = await addPartner(service, 1_000_000n)
     await look()
@@ -263,7 +263,7 @@ suite('ages', async () => {
     await look()
     assert.deepEqual(lines.splice(0), [
       {
-        text: 'payout stands still',
+        text: 'payout is stuck',
         partnerId: partner.partnerId,
         paymentId: waiting.id,
         connector: 'sandbox',
@@ -280,11 +280,11 @@ suite('ages', async () => {
     await look()
     assert.deepEqual(
       lines.splice(0).map(({ text, paymentId }) => [text, paymentId]),
-      [['payout stands still', waiting.id]],
+      [['payout is stuck', waiting.id]],
     )
   })
 
-  test('the oldest of many partners is seen', async () => {
+  test('the oldest payout of many partners is monitored', async () => {
     const { look, ages } = createWatch()
     service.clock.advance(hourMs)
     const [first] = await Promise.all(Array.from({ length: 60 }, () => addPartner(service, 1_000_000n)))
@@ -297,7 +297,7 @@ suite('ages', async () => {
     assert.equal(ages.get('payout Pending')?.ageMs, 2 * minuteMs)
   })
 
-  test('a deposit that the bank has and does not end is seen, from the time at which the bank took it', async () => {
+  test('a deposit that the bank does not complete is monitored from its acceptance on', async () => {
     const { look, lines, ages } = createWatch()
     const partner = await addPartner(service)
     const body = { customerId: partner.customer.id, amount: 7, currency: 'EUR', outcome: 'completed' } as const
@@ -311,7 +311,7 @@ suite('ages', async () => {
     assert.deepEqual(ages.get('deposit Submitted'), { ageMs: minuteMs, limitMs: 5 * dayMs })
     service.clock.advance(5 * dayMs)
     await look()
-    assert.ok(lines.some(({ text }) => text === 'deposit stands still'))
+    assert.ok(lines.some(({ text }) => text === 'deposit is stuck'))
     await processBankNotifications(service.settlement)
     await look()
     assert.deepEqual([ages.get('deposit Submitted')?.ageMs, ages.get('deposit Accepted')?.ageMs], [0, 0])
@@ -355,16 +355,16 @@ suite('reasons', async () => {
     ])
   })
 
-  test('a reason without a code or words of the bank is left as it is', () => {
-    assert.deepEqual(asReported({ details: 'No.', reasonCode: null }), {
+  test('a reason without a code or text of the bank stays unchanged', () => {
+    assert.deepEqual(withReportedDetails({ details: 'No.', reasonCode: null }), {
       details: 'No.',
       reasonCode: null,
       bankText: null,
     })
   })
 
-  test('the words of the bank follow the sentence of the service, are marked, and are plain', () => {
-    const { details, bankText } = asReported({
+  test('the text of the bank follows the sentence of the service, marked and in plain characters', () => {
+    const { details, bankText } = withReportedDetails({
       details: 'The bank refused.',
       reasonCode: 'NARR',
       bankText: ' \u202eTown\nand <b>country</b>\u0000 < required ',
@@ -410,11 +410,11 @@ suite('corrections', async () => {
       ...{ account: debtor.account, money: euros(amount), details: 'Charges of the bank for an investigation.' },
     })
 
-  test('a partner bears charges of the bank as a transaction with the reason, once', async () => {
+  test('a partner is charged bank fees once, as a transaction with the reason', async () => {
     const { partnerId } = await addPartner(service, 1_000n)
     await charge(250n)
     const opened = await caseOf(operatorPartnerId)
-    await assert.rejects(decide(opened, 'charge'), /Name the partner that bears the money/)
+    await assert.rejects(decide(opened, 'charge'), /does not name the partner to charge/)
     await decide(opened, 'charge', { toPartnerId: partnerId })
     assert.equal((await balanceOf(service, partnerId)).posted, 750n)
     const { data } = await service.transactions.list(partnerId, { category: 'Withdrawal' })
@@ -427,7 +427,7 @@ suite('corrections', async () => {
     for (const id of [partnerId, operatorPartnerId]) await checkLedger(service.db, id)
   })
 
-  test('a charge takes only what the balance has free, and money that came in is not charged', async () => {
+  test('a charge takes only available money, and incoming money is not charged', async () => {
     const partner = await addPartner(service, 1_000n)
     await pay(service, partner, '9.00')
     await charge(250n)
@@ -456,7 +456,7 @@ suite('corrections', async () => {
   const undo = (partnerId: string, reference: string) =>
     service.db.transaction((tx) => service.deposits.undoCredit(tx, { partnerId, reference }))
 
-  test('a credit of the wrong customer is taken back into suspense, and two persons give it to the right one', async () => {
+  test('a credit of the wrong customer returns to suspense, and two persons assign it to the right one', async () => {
     const { partnerId, reference } = await credited(700n)
     const other = await service.customers.create(partnerId, { email: `${newId()}@example.com` })
     const undone = await Promise.allSettled([1, 2].map(() => undo(partnerId, reference)))
@@ -485,7 +485,7 @@ suite('corrections', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('what is spent, was taken back by the bank, or is no credit is not undone', async () => {
+  test('spent money, reversed credits and other transactions cannot be corrected', async () => {
     const { partner, partnerId, reference, subjectId } = await credited(700n)
     const { payout } = await pay(service, partner, '0.01')
     await assert.rejects(undo(partnerId, reference), /does not cover 7.00 EUR/)
@@ -497,7 +497,7 @@ suite('corrections', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('a reversal of the bank after a correction is a case, because the money is counted elsewhere', async () => {
+  test('a bank reversal after a correction opens a case, because the money has moved', async () => {
     const { partnerId, reference, subjectId } = await credited(700n)
     await undo(partnerId, reference)
     await decide(await caseOf(partnerId), 'match')

@@ -1,4 +1,4 @@
-/** Reports of a bank that fit nothing we know: their money is in suspense, and an operator decides about the case. */
+/** Unmatched reports of a bank: their money is in suspense, and an operator decides the case. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CaseAction } from '../../cases/index.ts'
@@ -16,7 +16,7 @@ const service = await useModules()
 /** `Omit` of each kind of notification. */
 type Report = BankNotification extends infer N ? (N extends unknown ? Omit<N, 'id'> : never) : never
 
-/** Has the sandbox bank report this as well, once, under a new id. Answers the id. */
+/** Makes the sandbox bank report this once more under a new id. Returns the id. */
 async function report(told: Report, id: string = newId(), connector?: Connector) {
   const bank = connector ?? service.bank
   const acknowledged: string[] = []
@@ -49,7 +49,7 @@ const accountOf = async (partnerId: string, name: string) =>
       select posted from ledger.accounts where partner_id = ${partnerId} and name = ${name} and currency = 'EUR'`)
   )?.posted ?? 0n
 
-/** A payout of 10.00 that has reached its end. */
+/** Creates a payout of 10.00 that has ended. */
 async function ended(amount = '10.00') {
   const partner = await addPartner(service, 1_000_000n)
   const { partnerId } = partner
@@ -63,7 +63,7 @@ async function ended(amount = '10.00') {
 const euros = (amount: bigint) => ({ currency: 'EUR', amount }) as const
 const failure = { errorKey: 'BankRejection', details: 'No.', reasonCode: null } as const
 
-/** The ledger balances, and suspense is what the open cases say. */
+/** Checks that the ledger balances, and that suspense equals the open cases. */
 async function checkLedger(partnerId: string): Promise<void> {
   await auditLedger(service.db, partnerId)
   const open = await casesOf(partnerId)
@@ -73,7 +73,7 @@ async function checkLedger(partnerId: string): Promise<void> {
   )
 }
 
-test('a settlement of a payout that failed is money that left: a case, and below zero in suspense', async () => {
+test('a settlement of a failed payout opens a case and makes suspense negative', async () => {
   const { partnerId, subjectId, status } = await ended('4001.01')
   assert.equal(await status(), 'Failed')
   const told = { kind: 'payout.settled', partnerId, subjectId, money: euros(400_101n) } as const
@@ -99,18 +99,18 @@ test('a bank that contradicts itself: settled, then rejected', async () => {
   await checkLedger(partnerId)
 })
 
-test('a payout that is settled for less: it is completed, and what the bank has left over is in suspense', async () => {
+test('a payout settled for less completes, and the difference is in suspense', async () => {
   const { partnerId, status, payout } = await ended('4001.08')
   assert.equal(await status(), 'Completed')
   const [opened] = await casesOf(partnerId)
   assert.deepEqual([opened?.kind, opened?.booked, opened?.subject], ['amount_differs', 100n, payout.id])
   assert.equal((await balanceOf(service, partnerId)).posted, 1_000_000n - 400_108n)
-  // What the bank holds: the float, less what it really paid out.
+  // The bank holds the float less the amount paid out.
   assert.equal(await accountOf(partnerId, 'settlement.sandbox'), -(1_000_000n - 400_008n))
   await checkLedger(partnerId)
 })
 
-test('a return of more than was paid: the partner gets what it paid, and the rest is in suspense', async () => {
+test('after a return of more than was paid the partner gets what it paid, and the excess is in suspense', async () => {
   const { partnerId, subjectId, status } = await ended()
   await report({ kind: 'payout.returned', partnerId, subjectId, ...failure, money: euros(1200n) })
   assert.equal(await status(), 'Returned')
@@ -123,7 +123,7 @@ test('a return of more than was paid: the partner gets what it paid, and the res
 })
 
 for (const isSettled of [true, false])
-  test(`a return of a part, ${isSettled ? 'after' : 'before'} the settlement: the partner gets what came back`, async () => {
+  test(`a partial return ${isSettled ? 'after' : 'before'} the settlement gives the partner the returned amount`, async () => {
     const partner = await addPartner(service, 1_000_000n)
     const { partnerId } = partner
     const { payout } = await pay(service, partner, isSettled ? '10.00' : '4001.07')
@@ -141,7 +141,7 @@ for (const isSettled of [true, false])
     await checkLedger(partnerId)
   })
 
-test('reports about nothing we know: the partner is known, the partner is unknown, the ids are none', async () => {
+test('reports about unknown payments: known partner, unknown partner, invalid ids', async () => {
   const { partnerId } = await addPartner(service)
   await report({ kind: 'payout.returned', partnerId, subjectId: newId(), ...failure, money: euros(500n) })
   await report({ kind: 'deposit.settled', partnerId, subjectId: 'NOTPROVIDED', money: euros(300n) })
@@ -182,7 +182,7 @@ test('a report of another connector, or in another currency, moves no payout', a
   await auditLedger(service.db, partnerId)
 })
 
-test('a report of a payout that was not submitted yet waits until it was', async () => {
+test('a report of an unsubmitted payout waits until its submission', async () => {
   const partner = await addPartner(service, 1_000_000n)
   const { partnerId } = partner
   const { payout } = await pay(service, partner, '4001.07')
@@ -196,7 +196,7 @@ test('a report of a payout that was not submitted yet waits until it was', async
   assert.deepEqual(await casesOf(partnerId), [])
 })
 
-test('a report of no money, or of less than none, moves no payment', async () => {
+test('a report of zero or a negative amount moves no payment', async () => {
   for (const amount of [0n, -5n]) {
     const { partnerId, subjectId, status } = await ended()
     const { acknowledged } = await report({
@@ -236,7 +236,7 @@ async function openDeposit(outcome: 'completed' | 'expired') {
   return { partner, partnerId, subjectId: row?.id ?? '', status }
 }
 
-test('notifications of a deposit in the wrong order are applied in the right one', async () => {
+test('notifications of a deposit in the wrong order are applied in the right order', async () => {
   const { partnerId, status } = await openDeposit('completed')
   service.clock.advance(10 * stepMsDefault)
   const reversed: Connector = {
@@ -261,7 +261,7 @@ test('a credit for another amount than expected fails the deposit, and the money
     (await casesOf(partnerId)).map(({ kind, booked }) => [kind, booked]),
     [['amount_differs', 650n]],
   )
-  // The bank's own notification of the sandbox still arrives: the money is there twice.
+  // The sandbox bank's own notification still arrives: the money counts twice.
   service.clock.advance(minuteMs)
   await processBankNotifications(service.settlement)
   assert.equal((await casesOf(partnerId)).length, 2)
@@ -275,7 +275,7 @@ const operatorCase = async (subject: string) => {
 }
 
 for (const why of ['bank_fee', 'doubled', 'unknown_debit'] as const)
-  test(`money that left without an instruction is owed by suspense, with a case: ${why}`, async () => {
+  test(`a debit without an instruction is posted to suspense with a case: ${why}`, async () => {
     const subjectId = newId()
     const account = 'DE89370400440532013000'
     const debit = { kind: 'debit.booked', why, account, money: euros(123n), details: 'The bank took 1.23.' } as const
@@ -289,7 +289,7 @@ for (const why of ['bank_fee', 'doubled', 'unknown_debit'] as const)
     await checkLedger(operatorPartnerId)
   })
 
-test('what does not fit and moved no money is a case without money', async () => {
+test('an unmatched report without money opens a case without money', async () => {
   const subjectId = newId()
   const oddity = { kind: 'oddity', what: 'file_unreadable', details: 'The file ends in the middle.' } as const
   await report({ ...oddity, partnerId: operatorPartnerId, subjectId })
@@ -298,7 +298,7 @@ test('what does not fit and moved no money is a case without money', async () =>
   assert.match(told, /The file ends in the middle/)
 })
 
-/** One person proposes it, another one approves. */
+/** Decides a case: one person proposes, another approves. */
 const decide = async (partnerId: string, id: string, action: CaseAction, toPartnerId = partnerId) => {
   const key = { partnerId, id }
   const { db, decisions } = service

@@ -1,7 +1,7 @@
 /**
- * Corrects debits of a file-based bank, as two persons decided: one that was for another payment than it was matched with, and one that the
- * bank does not have. A debit is the payments that it paid and the cases of what it paid besides: every correction moves both, so that the
- * bank and the ledger agree at each step.
+ * Corrects debits of a file-based bank, as two persons decided: a debit matched with the wrong payment, or one that the
+ * bank does not have. The money of a debit is in payments and in cases; a correction moves both, so that ledger and bank
+ * agree at each step.
  */
 import { Refusal } from '../../kernel/api/index.ts'
 import { type CaseRow, type Cases, type NewCase, operatorPartnerId } from '../../cases/index.ts'
@@ -21,9 +21,9 @@ import type { BankBooks, BankEntry } from '../../rails/index.ts'
 export type UndonePayment = { readonly caseId: string; readonly amount: string; readonly currency: Currency }
 
 /**
- * Returns the money of the payment to its balance, as the bank has not paid it, and puts its debit, or its part of the debit of a batch, into
- * suspense with a case `unknown_debit`: two persons find what it paid. Refuses: not_found, validation_failed (the payment is not `Completed`,
- * or no debit in the files of a bank has paid it).
+ * Returns the money of a payment that the bank has not paid to its balance, and puts its debit, or its part of a batch's
+ * debit, into suspense with a case `unknown_debit`. Refuses: not_found, validation_failed (the payment is not
+ * `Completed`, or no debit in a bank's files has paid it).
  */
 export type UndoPayment = (
   tx: Tx,
@@ -34,17 +34,17 @@ export type CancelledEntry = {
   readonly entryId: string
   readonly amount: string
   readonly currency: Currency
-  /** The case of money that had left suspense by a decision: people decide who gets it back. */
+  /** The case of money that an earlier decision took out of suspense: people decide who gets it back. */
   readonly openedCaseId?: string
 }
 
 /**
- * Cancels an entry that counts and that its statement omits: its payments come back, and the money of its open cases leaves suspense.
- * Refuses: validation_failed.
+ * Cancels an applied entry that its statement omits: returns its payments and takes the money of its open cases out of
+ * suspense. Refuses: validation_failed.
  */
 export type CancelEntry = (tx: Tx, entryId: string) => Promise<CancelledEntry>
 
-type Deps = {
+type WrongDebitDeps = {
   readonly payoutLife: Pick<PayoutLife, 'matched'>
   readonly books: BankBooks
   readonly cases: Pick<Cases, 'hold' | 'openAbout' | 'record' | 'withdraw'>
@@ -54,29 +54,32 @@ type Deps = {
 const refuse = (detail: string) => new Refusal('validation_failed', detail)
 
 export const createUndoPayment =
-  (deps: Deps): UndoPayment =>
+  (deps: WrongDebitDeps): UndoPayment =>
   async (tx, payment) => {
     const { payoutLife, books, cases, ledger } = deps
-    const before = await debitOf(tx, books, payment)
-    // In the order of a decision about a case, which locks the case first. The payments of a batch have their amounts.
-    const open = before.isBatch ? [] : await openCasesOf(deps, tx, before.entry, payment)
+    const before = await readDebit(tx, books, payment)
+    // Lock order: cases, then payouts, as in a decision about a case. The payments of a batch do not have such cases.
+    const open = before.isBatch ? [] : await lockOpenCases(deps, tx, before.entry, payment)
     await lockPayouts(tx, [{ partnerId: payment.partnerId, id: payment.payoutId }])
-    const { entry, instructionId, payout } = await debitOf(tx, books, payment)
+    const { entry, instructionId, payout } = await readDebit(tx, books, payment)
     const { partnerId, amount, currency, connector, reference } = payout
     const notificationId = `undo ${newId()}`
-    const details = 'The debit of the bank was for something else: the bank has not paid this payment.'
+    const details = 'The bank has not paid this payment: its debit was for another payment.'
     const applied = await payoutLife.matched(tx, {
       ...payment,
       report: { connector, notificationId, money: { currency, amount } },
       returned: { errorKey: 'BankRejection', details },
     })
-    if (applied !== true) throw refuse('The balance of the payment takes no money: it is closed.')
+    if (applied !== true) throw refuse('The balance of the payment is closed and cannot be credited.')
     await books.unmatch(tx, entry.id, { partnerId, id: instructionId })
-    const left = amount - sumOf(open)
-    const note = `The debit was taken from ${reference}, and another case has its money.`
+    const left = amount - sumCases(open)
+    const note = `The debit was separated from ${reference}, and its money is in another case.`
     const named = { connector, notificationId, subject: entry.id }
-    const opened: Opened = {
-      ...{ partnerId: operatorPartnerId, id: newId(), kind: 'unknown_debit', ...named },
+    const opened: CaseToOpen = {
+      ...named,
+      partnerId: operatorPartnerId,
+      id: newId(),
+      kind: 'unknown_debit',
       report: {
         kind: 'debit.booked',
         account: entry.account,
@@ -91,28 +94,29 @@ export const createUndoPayment =
   }
 
 export const createCancelEntry =
-  (deps: Deps): CancelEntry =>
+  (deps: WrongDebitDeps): CancelEntry =>
   async (tx, entryId) => {
     const { books, cases, ledger } = deps
     const entry = await books.entryOf(tx, entryId)
     const isDebit = entry !== undefined && entry.amount < 0n
-    const open = isDebit ? await openCasesOf(deps, tx, entry, await paidBy(tx, books, entry)) : []
+    const open = isDebit ? await lockOpenCases(deps, tx, entry, await findPaidPayout(tx, books, entry)) : []
     const cancelled = await books.cancel(tx, entryId)
     if (entry === undefined || cancelled === undefined)
-      throw refuse(
-        'Only a credit or a debit that is in the ledger, on no statement and not taken back can be cancelled.',
-      )
+      throw refuse('Only an entry that is in the ledger, not on a statement and not yet cancelled can be cancelled.')
     const { account, amount, currency } = entry
     const told = { entryId, amount: amountText(amount, currency), currency }
-    // Settlement takes a credit back as it takes a reversal of the bank.
+    // Settlement takes back a credit as after a reversal of the bank.
     if (!isDebit) return told
     const details = `The bank does not have the debit of ${entry.bookedOn}: its statement omits it.`
-    const left = -amount - cancelled.cameBack + sumOf(open)
-    // A subject of its own: a decision about it matches no entry.
+    const left = -amount - cancelled.cameBack + sumCases(open)
+    // A new subject, so that a decision about the case does not match an entry.
     const named = { connector: cancelled.connector, notificationId: `cancel ${entryId}`, subject: newId() }
     const kind = left > 0n ? 'unknown_payment' : 'unknown_debit'
-    const opened: Opened = {
-      ...{ partnerId: operatorPartnerId, id: newId(), kind, ...named },
+    const opened: CaseToOpen = {
+      ...named,
+      partnerId: operatorPartnerId,
+      id: newId(),
+      kind,
       report: { kind: 'entry.cancelled', account, entryId, money: { currency, amount: left }, details },
       booked: { currency, amount: left },
     }
@@ -122,16 +126,16 @@ export const createCancelEntry =
     return left === 0n ? told : { ...told, openedCaseId: opened.id }
   }
 
-type Opened = NewCase & { readonly id: string }
+type CaseToOpen = NewCase & { readonly id: string }
 
-type Payment = { readonly partnerId: string; readonly payoutId: string }
+type PayoutKey = { readonly partnerId: string; readonly payoutId: string }
 
-/** Locks the open cases of the money that a debit moved beside its payment. */
-async function openCasesOf(
-  { cases }: Deps,
+/** Locks the open cases about money of a debit that is not in its payment. */
+async function lockOpenCases(
+  { cases }: WrongDebitDeps,
   tx: Tx,
   { id, subjectPartnerId }: BankEntry,
-  payment: Payment | undefined,
+  payment: PayoutKey | undefined,
 ): Promise<readonly CaseRow[]> {
   const partnerIds = new Set([operatorPartnerId, ...[subjectPartnerId ?? [], payment?.partnerId ?? []].flat()])
   const locked: CaseRow[] = []
@@ -144,10 +148,14 @@ async function openCasesOf(
   return locked
 }
 
-const sumOf = (open: readonly CaseRow[]): Minor => open.reduce((sum, { booked }) => sum + (booked ?? 0n), 0n)
+const sumCases = (open: readonly CaseRow[]): Minor => open.reduce((sum, { booked }) => sum + (booked ?? 0n), 0n)
 
-/** The one payment of a debit, which may have been booked with another amount. */
-async function paidBy(tx: Tx, books: BankBooks, { subjectId, kind }: BankEntry): Promise<Payment | undefined> {
+/** Finds the only payment of a debit; its amount may differ. */
+async function findPaidPayout(
+  tx: Tx,
+  books: BankBooks,
+  { subjectId, kind }: BankEntry,
+): Promise<PayoutKey | undefined> {
   if (kind !== 'payout' || subjectId === null) return undefined
   const [instruction] = await books.instructions(tx, [subjectId])
   if (instruction === undefined) return undefined
@@ -156,25 +164,25 @@ async function paidBy(tx: Tx, books: BankBooks, { subjectId, kind }: BankEntry):
   return payoutId === undefined ? undefined : { partnerId, payoutId }
 }
 
-type Debited = {
+type PayoutDebit = {
   readonly payout: PayoutRow
   readonly instructionId: string
   readonly entry: BankEntry
-  /** The entry has debited other payments too. */
+  /** True if the entry also debited other payments. */
   readonly isBatch: boolean
 }
 
-async function debitOf(tx: Tx, books: BankBooks, { partnerId, payoutId }: Payment): Promise<Debited> {
+async function readDebit(tx: Tx, books: BankBooks, { partnerId, payoutId }: PayoutKey): Promise<PayoutDebit> {
   const payout = await payoutById(tx, partnerId, payoutId)
   if (payout === undefined) throw new Refusal('not_found', 'The partner has no such payout.')
   if (payout.status !== 'Completed')
-    throw refuse(`The payout is ${payout.status}: only a payout that a bank has paid has a match.`)
+    throw refuse(`The payout is ${payout.status}. Only a payout that a bank has paid can be separated from its debit.`)
   const instructionId = instructionIdOf(payout)
   const [instruction] = await books.instructions(tx, [instructionId])
   const entryId = instruction?.entryId ?? null
   const entry = entryId === null ? undefined : await books.entryOf(tx, entryId)
   const isBatch = entry?.kind === 'payout' && entry.subjectId === null
   if (entry === undefined || (entry.subjectId !== instructionId && !isBatch))
-    throw refuse('No debit for this payment is in the files of a bank.')
+    throw refuse('No debit in the files of a bank has paid this payment.')
   return { payout, instructionId, entry, isBatch }
 }

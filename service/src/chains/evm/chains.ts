@@ -1,4 +1,4 @@
-/** All chain connectors of an installation: one for each configured chain, and in a sandbox the one of the simulated chain. */
+/** Creates the chain connectors: one for each configured chain, and in a sandbox that of the simulated chain. */
 import { defineJob, type Job } from '../../postgres/jobs/index.ts'
 import { after, type Clock, type Currency, type Log, minuteMs, newId, type Sealer } from '../../kernel/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
@@ -11,41 +11,39 @@ import {
   zeroAddress,
 } from '../../rails/index.ts'
 import { type ChainConnector, createChainConnector } from './connector.ts'
-import type { ChainDeps, ChainRules, OwnersOf } from './deps.ts'
+import type { ChainDeps, ChainRules, FindOwners } from './deps.ts'
 import type { Signer } from './keys.ts'
 import { type Chain, createChain } from './quorum.ts'
 import { createRpcNode } from './rpc.ts'
 import type { ChainConfig } from './settings.ts'
 import { blockDue } from './simulated/store.ts'
 import { refuseField, Unreachable } from '../../kernel/api/index.ts'
-import { hashOf } from './rules.ts'
+import { simulatedHash } from './rules.ts'
 import * as store from './simulated/store.ts'
 import { loadEvm, type TransferLog } from './node.ts'
 
-// The simulated chain as a connector reads it, and where it sends its transactions.
+// The node of the simulated chain.
 
-/** A chain id that no public chain has, so that a transaction signed for it is valid nowhere else. */
+/** No public chain has this id, so that a transaction signed for it is not valid elsewhere. */
 export const simulatedChainId = 900_900_900
 
-const readingAddressChars = 42
-/** Stand-ins for the contracts of the tokens. */
-const contractOf = (currency: Currency): string => hashOf('simulated token', currency).slice(0, readingAddressChars)
-export const simulatedTokens: Tokens = { USDC: contractOf('USDC'), EURC: contractOf('EURC') }
+const addressHexChars = 42
+/** Makes the address of a simulated token contract. */
+const simulatedContract = (currency: Currency): string =>
+  simulatedHash('simulated token', currency).slice(0, addressHexChars)
+export const simulatedTokens: Tokens = { USDC: simulatedContract('USDC'), EURC: simulatedContract('EURC') }
 
-/** Gas costs nothing here, and the sending account never runs short: the numbers only have to be plausible. */
+/** Plausible constants: gas is free on the simulated chain, and the sending account has unlimited tokens. */
 const gasOfTransfer = 65_000n
 const gasBalance = 10n ** 30n
 const fees = { max: 2_000_000_000n, priority: 1_000_000_000n }
 const tokenBalance = 10n ** 18n
 
-/**
- * The first recipient is blocked by the issuer of the tokens; for the other one the contract reverts when the
- * transaction is mined.
- */
+/** The token issuer blocks the first recipient. For the second, the contract reverts when the transaction is mined. */
 const blockedRecipient = '0x000000000000000000000000000000000000b10c'
 const failingRecipient = '0x000000000000000000000000000000000000fa11'
 
-function createReading(db: Database, clock: Clock, { lockedHead }: Blocks): Chain {
+function createChainReader(db: Database, clock: Clock, { lockedHead }: BlockMaker): Chain {
   const hashesOf = async (from: number, to: number) =>
     new Map((await store.blocksBetween(db, from, to)).map(({ number, hash }) => [number, hash]))
   return {
@@ -71,7 +69,7 @@ function createReading(db: Database, clock: Clock, { lockedHead }: Blocks): Chai
       const blockHash = (await hashesOf(blockNumber, blockNumber)).get(row.blockNumber) ?? ''
       return { hash, blockNumber, blockHash, succeeded: row.recipient !== failingRecipient }
     },
-    send: (signed) => receive(db, clock, signed),
+    send: (signed) => receiveTransaction(db, clock, signed),
     tokenBalance: async () => tokenBalance,
     gasBalance: async () => gasBalance,
     fees: async () => fees,
@@ -90,8 +88,8 @@ function toLog(
   return [{ currency, from: sender, to: recipient, amount, transactionHash: hash, ...place }]
 }
 
-/** Takes a signed transaction as a node does: for this chain, and a transfer of a known token. */
-async function receive(db: Database, clock: Clock, signed: string): Promise<void> {
+/** Receives a signed transaction, as a node does. It must be for this chain and transfer a known token. */
+async function receiveTransaction(db: Database, clock: Clock, signed: string): Promise<void> {
   const evm = await loadEvm()
   const { chainId, contract, data, nonce, sender, hash } = await evm.readTransaction(signed)
   const [currency] = (Object.keys(simulatedTokens) as Currency[]).filter((name) => simulatedTokens[name] === contract)
@@ -112,18 +110,18 @@ async function receive(db: Database, clock: Clock, signed: string): Promise<void
 }
 
 const simulatedConfirmations = 3
-/** Covers a transaction that has waited long enough to be sent again. */
+/** How often the simulated chain looks for transactions to resend. */
 const simulatedEveryMs = minuteMs
 /** Shorter than the lease of a payout and than the pauses of the loops, so that a hanging node costs one step. */
 const nodeTimeoutMs = 4000
 const gwei = 1_000_000_000n
 
-type Given = { readonly chains: readonly ChainConfig[]; readonly sandbox: boolean }
+type ConfiguredChains = { readonly chains: readonly ChainConfig[]; readonly sandbox: boolean }
 
-export const chainNetworks = ({ chains, sandbox }: Given): readonly ChainNetwork[] =>
-  rulesOf({ chains, sandbox }).map(({ id, chainId, network, tokens }) => ({ id, chainId, network, tokens }))
+export const chainNetworks = ({ chains, sandbox }: ConfiguredChains): readonly ChainNetwork[] =>
+  chainRules({ chains, sandbox }).map(({ id, chainId, network, tokens }) => ({ id, chainId, network, tokens }))
 
-/** The connector of token payments without a rule: the simulated chain, or the only chain that has the token. */
+/** Chooses the connector of token payments without a rule: the simulated chain, or the only chain with the token. */
 export function chainFallback(networks: readonly ChainNetwork[], currency: Currency): string | null {
   const carrying = networks.filter(({ tokens }) => tokens[currency] !== undefined)
   const simulated = carrying.find(({ id }) => id === simulatedChainConnectorId)
@@ -141,7 +139,7 @@ const simulatedRules: ChainRules = {
   depositMin: {},
 }
 
-function rulesOf({ chains, sandbox }: Given): readonly ChainRules[] {
+function chainRules({ chains, sandbox }: ConfiguredChains): readonly ChainRules[] {
   const configured = chains.map(({ rpcUrls: _urls, pollMs: _pollMs, ...rules }) => ({
     ...rules,
     id: chainConnectorId(rules.chainId),
@@ -158,17 +156,17 @@ export type Chains = {
 }
 
 export function createChains(
-  deps: Given & {
+  deps: ConfiguredChains & {
     readonly db: Database
     readonly clock: Clock
     readonly log: Log
     readonly signer: () => Promise<Signer | undefined>
-    readonly ownersOf: OwnersOf
+    readonly ownersOf: FindOwners
     readonly operatorId: string
     readonly denied: ReadonlySet<string>
     readonly sealer: Sealer
     readonly partiesOf: ChainDeps['partiesOf']
-    /** The pause between two blocks of the simulated chain. */
+    /** The time between two blocks of the simulated chain. */
     readonly blockMs: number
   },
 ): Chains {
@@ -179,7 +177,7 @@ export function createChains(
   const simulatedConnector =
     simulated && createChainConnector({ ...deps, rules: simulatedRules, chain: simulated.chain })
   const configured = chains.map((config) => {
-    const [rules] = rulesOf({ chains: [config], sandbox: false }) as readonly [ChainRules]
+    const [rules] = chainRules({ chains: [config], sandbox: false }) as readonly [ChainRules]
     const { chainId, tokens, network } = config
     const nodes = config.rpcUrls.map((url, index) =>
       createRpcNode({ name: `${network} ${index + 1}`, url, tokens, timeoutMs: nodeTimeoutMs }),
@@ -214,7 +212,7 @@ const sandboxDenied = '0x000000000000000000000000000000000000dead'
 export const deniedAddresses = (denied: ReadonlySet<string>, sandbox: boolean): ReadonlySet<string> =>
   sandbox ? new Set([...denied, sandboxDenied]) : denied
 
-/** Reports whether a beneficiary may have the address: not the zero address, a token contract, or on a deny list. */
+/** Returns why a beneficiary cannot have an address: the zero address, a token contract, or an address on a deny list. */
 export function createRefusedAddress(networks: readonly ChainNetwork[], denied: ReadonlySet<string>) {
   const lost = new Set([zeroAddress, ...networks.flatMap(({ tokens }) => Object.values(tokens))])
   return (address: string): 'wallet_address_not_payable' | 'recipient_blocked' | undefined => {
@@ -223,17 +221,15 @@ export function createRefusedAddress(networks: readonly ChainNetwork[], denied: 
   }
 }
 
-// The simulated chain of the sandbox: blocks and token transfers in this database. It takes signed transactions as a node
-// does, so that the connector above it is the one of a real chain. A block is made when one is due and something waits for
-// it: an unused sandbox does not grow.
+// The simulated chain of the sandbox: blocks and token transfers in this database. It receives signed transactions as a
+// node does, so that its connector is that of a real chain. A due block is only made if a transfer waits for it, so that
+// an unused sandbox does not grow.
 
 type SimulatedChain = ChainSimulator & {
   readonly chain: Chain
-  /** Makes the next block if it is due and something waits for it. Returns how many blocks it made. */
+  /** Makes the next block if it is due and a transfer waits for it. Returns the number of new blocks. */
   readonly makeDueBlock: () => Promise<number>
 }
-
-const addressChars = 42
 
 export function createSimulatedChain(deps: {
   readonly db: Database
@@ -245,7 +241,7 @@ export function createSimulatedChain(deps: {
   const { db, clock, blockMs, confirmations } = deps
   const blocks = createBlocks(clock)
   return {
-    chain: createReading(db, clock, blocks),
+    chain: createChainReader(db, clock, blocks),
     makeDueBlock: () =>
       db.transaction(async (tx) => {
         const head = await blocks.lockedHead(tx)
@@ -257,8 +253,8 @@ export function createSimulatedChain(deps: {
         return 1
       }),
     sendTokens: async ({ partnerId, currency, amount, from, to, confirmations: depth }, outerTx) => {
-      const hash = hashOf('simulated transfer', newId())
-      const sender = (from ?? hashOf('payer', hash).slice(0, addressChars)).toLowerCase()
+      const hash = simulatedHash('simulated transfer', newId())
+      const sender = (from ?? simulatedHash('payer', hash).slice(0, addressHexChars)).toLowerCase()
       const row = { hash, currency, sender, recipient: to, amount, nonce: null, simulatedBy: partnerId }
       await inTransaction(db, outerTx, async (tx) => {
         const head = await blocks.lockedHead(tx)
@@ -274,7 +270,7 @@ export function createSimulatedChain(deps: {
         const head = await blocks.lockedHead(tx)
         const fork = head.number - BigInt(depth)
         const [base] = fork < 0n ? [] : await store.blocksBetween(tx, Number(fork), Number(fork))
-        if (base === undefined) throw tooDeep(Number(head.number))
+        if (base === undefined) throw refuseDepth(Number(head.number))
         const vanished = await store.deleteDepositsAbove(tx, fork, partnerId)
         await store.takeFromBlocks(tx, fork)
         await store.deleteBlocksAbove(tx, fork)
@@ -284,34 +280,34 @@ export function createSimulatedChain(deps: {
   }
 }
 
-const tooDeep = (blocks: number) =>
+const refuseDepth = (blocks: number) =>
   refuseField({
     pointer: '/depth',
     code: 'invalid_value',
-    message: `must be at most ${blocks}, the blocks that the simulated chain has; make more of them first`,
+    message: `must be at most ${blocks}, the number of blocks of the simulated chain; make more blocks first`,
   })
 
-// Makes the blocks of the simulated chain, under the lock of its first one.
+// Makes the blocks of the simulated chain, under the lock of its first block.
 
-type Blocks = {
-  /** The head, under the lock that serialises all changes. A chain without a block gets its first one. */
+type BlockMaker = {
+  /** Locks the chain, which serialises all changes, and returns its head. Makes the first block if there is none. */
   readonly lockedHead: (tx: Tx) => Promise<store.SimulatedBlock>
-  /** Makes blocks on top of `parent` from waiting transfers, and returns the last one. */
+  /** Makes blocks on top of `parent` from waiting transfers, and returns the last block. */
   readonly make: (tx: Tx, parent: store.SimulatedBlock, count: number) => Promise<store.SimulatedBlock>
 }
 
-function createBlocks(clock: Clock): Blocks {
+function createBlocks(clock: Clock): BlockMaker {
   const makeOne = async (tx: Tx, parent: store.SimulatedBlock): Promise<store.SimulatedBlock> => {
     const number = parent.number + 1n
-    const hash = hashOf('simulated block', newId())
+    const hash = simulatedHash('simulated block', newId())
     const block = { number, hash, parentHash: parent.hash, madeAt: clock.now() }
     await store.insertBlock(tx, block)
-    await store.putIntoBlock(tx, await takeable(tx, number), number)
+    await store.putIntoBlock(tx, await selectTransfers(tx, number), number)
     return block
   }
   return {
     lockedHead: async (tx) => {
-      const hash = hashOf('simulated chain')
+      const hash = simulatedHash('simulated chain')
       const first = { number: 0n, hash, parentHash: hash, madeAt: clock.now() }
       await store.insertBlock(tx, first)
       await store.lockFirst(tx)
@@ -325,11 +321,8 @@ function createBlocks(clock: Clock): Blocks {
   }
 }
 
-/**
- * The content of the next block: deposits, and from each sender the transactions that follow its last nonce without a
- * gap.
- */
-async function takeable(tx: Tx, blockNumber: bigint): Promise<readonly string[]> {
+/** Selects the next block's transfers: deposits, and each sender's transactions that follow its last nonce without a gap. */
+async function selectTransfers(tx: Tx, blockNumber: bigint): Promise<readonly string[]> {
   const hashes: string[] = []
   const nextOf = new Map<string, bigint>()
   for (const { hash, sender, nonce } of await store.waitingTransfers(tx)) {

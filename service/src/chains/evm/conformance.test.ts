@@ -1,4 +1,4 @@
-/** The chain connector passes the conformance kit on a real chain, behind a node that fails, and on the simulated one. */
+/** Runs the conformance kit on the chain connector: on a real chain behind a failing node, and on the simulated chain. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { contracts, startAnvil, testChainId } from '../../../../test/support/chain/anvil.ts'
@@ -15,14 +15,14 @@ import { createChainConnector } from './connector.ts'
 import type { ChainDeps, ChainRules } from './deps.ts'
 import { type Chain, createChain } from './quorum.ts'
 import { createRpcNode } from './rpc.ts'
-import { hashOf } from './rules.ts'
+import { simulatedHash } from './rules.ts'
 import { createSimulatedChain, simulatedChainId, simulatedTokens } from './chains.ts'
 
 const confirmations = 2
 const plenty = 10n ** 17n
-/** A chain returns nothing, answers each instruction, and its notifications are rows that are read in their order. */
+/** A chain has no returns, answers each instruction, and its notifications are rows in order. */
 const cannot = ['return', 'answer later', 'lose half', 'repeat', 'reverse', 'delay'] as const
-/** More than every pause of the connector. */
+/** Longer than every pause of the connector. */
 const pauseMs = 20_000
 const anvil = await startAnvil()
 const proxy = await startNodeProxy(anvil.url)
@@ -32,7 +32,7 @@ after(async () => {
   await anvil.stop()
 })
 
-/** The fault of the next call, to the node or to the database, whichever the connector asks first. */
+/** The fault of the next call to the node or the database, whichever comes first. */
 function createFaults(node: NodeProxy | undefined) {
   let fault: Fault | undefined
   let mended = Promise.withResolvers<void>()
@@ -86,12 +86,12 @@ type World = {
   /** The amount that the chain refuses in a block. */
   readonly rejected: Partial<Instruction>
   readonly mine: () => Promise<unknown>
-  /** How many transfers to the address are on the chain. */
+  /** Counts transfers to the address on the chain. */
   readonly transfersTo: (recipient: string) => Promise<number>
   readonly openCalls?: () => number
 }
 
-const recipientOf = ({ id }: Instruction) => hashOf('recipient', id).slice(0, 42)
+const recipientOf = ({ id }: Instruction) => simulatedHash('recipient', id).slice(0, 42)
 
 async function createHarness(world: World): Promise<Harness> {
   const { rules, chain, faults } = world
@@ -179,7 +179,7 @@ async function check(harness: Harness, abilities: readonly string[]): Promise<vo
   assert.ok(results.length - unchecked.length >= 20, `${unchecked.length} checks were not run`)
 }
 
-test('on a real chain the connector passes every check that a chain can be made to run', async () => {
+test('on a real chain the connector passes every check that applies to it', async () => {
   const faults = createFaults(proxy)
   const node = createRpcNode({ name: 'test', url: proxy.url, tokens: contracts, timeoutMs: 60_000 })
   const chain = createChain({ nodes: [node], chainId: testChainId, log: createLog('silent') })
@@ -202,7 +202,7 @@ test('on a real chain the connector passes every check that a chain can be made 
   await check(harness, cannot)
 })
 
-test('on the simulated chain the connector passes every check that it can be made to run', async () => {
+test('on the simulated chain the connector passes every check that applies to it', async () => {
   const { db, clock } = service
   const simulated = createSimulatedChain({ db, clock, blockMs: 1000, confirmations })
   const harness = await createHarness({

@@ -1,5 +1,5 @@
 /**
- * A connector to an EVM chain (README.md). Instructions and notifications are rows of this database; `step` calls the
+ * The connector to an EVM chain (README.md). Instructions and notifications are rows of this database; `step` calls the
  * nodes: it reads blocks, sends transactions and ends final transfers.
  */
 import { ownJson } from '@partner-payments/wire'
@@ -9,7 +9,7 @@ import {
   type BankNotification,
   type CallOptions,
   callTimeoutMsMax,
-  checksummed,
+  checksumAddress,
   type Connector,
   type InstructionKey,
   untilAborted,
@@ -19,25 +19,25 @@ import * as store from './store-chain.ts'
 import { createSubmit, storedAnswers } from './submit.ts'
 import { type Block, loadEvm } from './node.ts'
 import {
-  bookingIdOf,
-  departureIdOf,
+  bookingId,
+  departureId,
   displacedTransfer,
-  feesOfNext,
+  nextFees,
   firstFees,
-  numbered,
+  numberLogs,
   type NumberedLog,
   type RefusedTransfer,
   revertedTransfer,
   vanishedTransfer,
 } from './rules.ts'
-import { endedAbove, insertNotification, ownHashes, reopen } from './store-chain.ts'
-import type { Tx } from '../../postgres/index.ts'
+import { endedAbove, insertNotification, ownHashes, reopenTransfer } from './store-chain.ts'
+import { byShard, type Tx } from '../../postgres/index.ts'
 
 export type ChainConnector = Connector & {
   readonly chainId: number
   readonly network: string
   readonly tokens: readonly Currency[]
-  /** One round of work with the nodes. Returns how much was done; 0 rests. */
+  /** Does one round of work with the nodes and returns its amount; 0 means idle. */
   readonly step: () => Promise<number>
 }
 
@@ -49,15 +49,15 @@ export function createChainConnector(deps: ChainDeps): ChainConnector {
   const { db, rules, log } = deps
   const { id } = rules
   const submit = createSubmit(deps)
-  const follow = createFollow(deps)
+  const follow = createFollower(deps)
   const scan = createScan(deps)
 
-  /** The rows exist: instructions that are not sent now are sent by the next step. */
+  /** Sends the stored instructions. If that fails, the next step sends them. */
   const sendNow = async (call: CallOptions) => {
     try {
       await follow.send(call)
     } catch (error) {
-      log.warn({ err: error, connector: id }, 'transactions not sent yet')
+      log.warn({ err: error, connector: id }, 'transactions not sent; will retry')
     }
   }
 
@@ -89,11 +89,8 @@ export function createChainConnector(deps: ChainDeps): ChainConnector {
     notifications: async (notificationsMax, options) =>
       (await untilAborted(store.chainNotifications(db, id, notificationsMax), options)).map(toNotification),
     acknowledge: async (notifications, options) => {
-      if (notifications.length === 0) return
-      const groups = db.sharded
-        ? [...Map.groupBy(notifications, ({ partnerId }) => partnerId).values()]
-        : [notifications]
-      await untilAborted(Promise.all(groups.map((group) => store.deleteChainNotifications(db, id, group))), options)
+      const deletions = byShard(db, notifications).map((group) => store.deleteChainNotifications(db, id, group))
+      await untilAborted(Promise.all(deletions), options)
     },
     notificationsDue: (after) => store.chainNotificationsDue(id, after),
     oldestNotification: () => store.oldestChainNotification(db, id),
@@ -114,41 +111,38 @@ function toNotification({ payload, ...row }: store.NotificationRow): BankNotific
   return { ...row, ...facts, money: { ...money, amount: BigInt(money.amount) } } as BankNotification
 }
 
-// Follows transfers to their end: signs and sends them, replaces one that no block includes, and reports the outcome. A
-// nonce is never used for anything else, so that no order of crashes pays twice.
+// Signs and sends transfers, replaces a transaction that no block includes, and reports the outcomes. A nonce is only used
+// for one transfer, so that crashes cannot cause a second payment.
 
 const transfersPerStepMax = 200
-/** A node may have forgotten a transaction, or never received it. */
+/** A node may have forgotten a transaction or not received it: it is sent again after this time. */
 const sendAgainMs = 10 * secondMs
-/**
- * A node that lags shows no receipt. Before a payment is given up, the chain must be this many times as deep as for a
- * final one.
- */
+/** A lagging node does not have the receipt. A payment fails only at this multiple of the final depth. */
 const displacedDepthFactor = 2
 
-type Follow = {
-  /** Sends the transfers that were not sent yet. */
+type TransferFollower = {
+  /** Sends transfers that were not sent yet. */
   readonly send: (call: CallOptions) => Promise<number>
-  /** Sends them, and ends those that the blocks up to `head` decide. Returns how many ended. */
+  /** Sends transfers, and ends those that are final in the blocks up to `head`. Returns the number of ended transfers. */
   readonly step: (head: number, call: CallOptions) => Promise<number>
 }
 
-function createFollow(deps: ChainDeps): Follow {
+function createFollower(deps: ChainDeps): TransferFollower {
   const { db, rules, chain } = deps
   const attempts = createAttempts(deps)
-  const end = createEnd(deps)
+  const end = createEndTransfer(deps)
 
   const openOf = () => store.openTransfers(db, rules.id, transfersPerStepMax)
-  const sendAll = async (transfers: readonly store.Transfer[], call: CallOptions) => {
+  const sendAll = async (transfers: readonly store.PendingTransfer[], call: CallOptions) => {
     const lowest = transfers[0]?.nonce
     let sent = 0
     for (const transfer of transfers) sent += await attempts.send(transfer, transfer.nonce === lowest, call)
     return sent
   }
 
-  const conclude = async (transfer: store.Transfer, head: number, call: CallOptions): Promise<number> => {
+  const conclude = async (transfer: store.PendingTransfer, head: number, call: CallOptions): Promise<number> => {
     const final = head - rules.confirmations + 1
-    for (const { hash } of (await store.attemptsOf(db, transfer)).toReversed()) {
+    for (const { hash } of (await store.listAttempts(db, transfer)).toReversed()) {
       const receipt = await chain.receipt(hash, call)
       if (receipt === undefined) continue
       if (receipt.blockNumber > final) return 0
@@ -183,11 +177,11 @@ function createFollow(deps: ChainDeps): Follow {
   }
 }
 
-/** Ends a transfer once, and reports an unreported end. */
-const createEnd =
+/** Ends a transfer once, and reports the end unless it was already reported. */
+const createEndTransfer =
   ({ db, clock, rules }: ChainDeps) =>
   (
-    transfer: store.Transfer,
+    transfer: store.PendingTransfer,
     status: store.TransferEnd,
     {
       hash,
@@ -199,7 +193,7 @@ const createEnd =
       const now = clock.now()
       const ended = await store.endTransfer(tx, transfer, { status, minedBlock, hash }, now)
       if (ended === 0 || transfer.reported === status) return ended
-      const { kind, ...payload } = reportOf(transfer, status, hash, reason)
+      const { kind, ...payload } = toTransferReport(transfer, status, hash, reason)
       const { partnerId, id: subjectId } = transfer
       insertNotification(
         tx,
@@ -210,13 +204,13 @@ const createEnd =
       return ended
     })
 
-type Report = {
+type TransferReport = {
   readonly kind: BankNotification['kind']
   readonly money: { readonly currency: string; readonly amount: string }
 }
 
-/** Reports as returned a payment that was reported as settled, and that the chain then dropped for good. */
-function reportOf(
+/** Reports the end of a transfer. A payment that the chain dropped after it was reported as settled is returned. */
+function toTransferReport(
   {
     currency,
     amount,
@@ -225,19 +219,19 @@ function reportOf(
   status: store.TransferEnd,
   hash: string | null,
   reason: RefusedTransfer,
-): Report {
+): TransferReport {
   const money = { currency, amount: String(amount) }
   if (status === 'Settled')
-    return { kind: 'payout.settled', money, ...(hash === null ? {} : { transactionHash: hash }) } as Report
+    return { kind: 'payout.settled', money, ...(hash === null ? {} : { transactionHash: hash }) } as TransferReport
   return reported === 'Settled'
     ? { kind: 'payout.returned', money, ...vanishedTransfer }
     : { kind: 'payout.rejected', money, ...reason }
 }
 
-/** The signed transactions of a transfer. Each is stored before a node sees it. */
+/** Makes and sends the signed transactions of transfers. Each is stored before a node gets it. */
 function createAttempts({ db, clock, log, rules, chain, signer }: ChainDeps) {
   const make = async (
-    transfer: store.Transfer,
+    transfer: store.PendingTransfer,
     attempt: number,
     fees: { readonly max: bigint; readonly priority: bigint },
   ) => {
@@ -263,17 +257,17 @@ function createAttempts({ db, clock, log, rules, chain, signer }: ChainDeps) {
     return (await store.insertAttempt(db, transfer, row)) === 1
   }
 
-  /** Makes the attempt that is due. Returns whether this worker made a new one. */
+  /** Makes the next attempt if it is due. Returns whether this worker made one. */
   const makeDue = async (
-    transfer: store.Transfer,
-    last: store.Attempt | undefined,
+    transfer: store.PendingTransfer,
+    last: store.TransferAttempt | undefined,
     isLowest: boolean,
     call: CallOptions,
   ) => {
     if (last === undefined) return make(transfer, 1, firstFees(await chain.fees(call), rules.feeMax))
-    // Only the lowest nonce can be what the others wait for.
+    // Other transactions only wait for the lowest nonce.
     if (!isLowest || after(last.madeAt, rules.stuckAfterMs) > clock.now()) return false
-    const fees = feesOfNext({ max: last.feeMax, priority: last.feePriority }, await chain.fees(call), rules.feeMax)
+    const fees = nextFees({ max: last.feeMax, priority: last.feePriority }, await chain.fees(call), rules.feeMax)
     if (fees === undefined) return false
     log.warn(
       { connector: rules.id, nonce: String(transfer.nonce), attempt: last.attempt + 1 },
@@ -283,40 +277,39 @@ function createAttempts({ db, clock, log, rules, chain, signer }: ChainDeps) {
   }
 
   return {
-    send: async (transfer: store.Transfer, isLowest: boolean, call: CallOptions): Promise<number> => {
-      const before = (await store.attemptsOf(db, transfer)).at(-1)
+    send: async (transfer: store.PendingTransfer, isLowest: boolean, call: CallOptions): Promise<number> => {
+      const before = (await store.listAttempts(db, transfer)).at(-1)
       const isNew = await makeDue(transfer, before, isLowest, call)
-      const last = isNew ? (await store.attemptsOf(db, transfer)).at(-1) : before
+      const last = isNew ? (await store.listAttempts(db, transfer)).at(-1) : before
       if (last === undefined) return 0
       const isDue = isNew || transfer.sentAt === null || after(transfer.sentAt, sendAgainMs) <= clock.now()
       if (!isDue) return 0
       await chain.send(last.signed, call)
-      await store.noteSent(db, transfer, last.hash, clock.now())
+      await store.markSent(db, transfer, last.hash, clock.now())
       return 1
     },
   }
 }
 
-// Reads the blocks of a chain: which transfers reached our addresses, and whether earlier blocks are still there. The
-// findings of a step are committed with the new position, which must be where the step began: only one of two workers
-// commits.
+// Reads the blocks of a chain: finds transfers to our addresses, and earlier blocks that the chain has dropped. A step
+// commits its results with the new position, and only if the position has not changed since: one of two workers commits.
 
 const blocksPerStepMax = 100
-/** Blocks whose hashes are kept beyond the confirmations. A deeper reorganisation is read from the oldest one. */
+/** Block hashes kept beyond the confirmations. After a deeper reorganisation, reading starts at the oldest one. */
 const historyBlocks = 512
 
-type Scanned = {
-  /** The block up to which the chain is read. */
+type ScanResult = {
+  /** The last block that is read; -1 if nothing can be concluded. */
   readonly readTo: number
-  /** The blocks of this step. */
+  /** The number of blocks read in this step. */
   readonly blocks: number
 }
 
 type Movement = Omit<store.CreditRow, 'status' | 'bookings'>
-type Part = {
-  readonly cursor: store.Cursor
+type ChainPart = {
+  readonly cursor: store.ChainCursor
   readonly head: number
-  /** The last block that was read and is still there. */
+  /** The last read block that the chain still has. */
   readonly fork: number
   readonly blocks: readonly Block[]
   readonly movements: readonly Movement[]
@@ -325,14 +318,17 @@ type Part = {
 function createScan(deps: ChainDeps) {
   const { db, log, rules, chain } = deps
   const { id: connector } = rules
-  const read = createRead(deps)
+  const read = createBlockReader(deps)
 
-  return async (call: CallOptions): Promise<Scanned> => {
+  return async (call: CallOptions): Promise<ScanResult> => {
     const head = await chain.head(call)
-    const cursor = (await store.cursorOf(db, connector)) ?? (await begin(deps, head, call))
-    // The nodes are behind their earlier head: their answers are not trusted now.
+    const cursor = (await store.readCursor(db, connector)) ?? (await startCursor(deps, head, call))
+    // Nodes behind their earlier head are not trusted.
     if (head < cursor.headSeen) {
-      log.warn({ connector, head, headSeen: cursor.headSeen }, 'chain nodes are behind: nothing is credited')
+      log.warn(
+        { connector, head, headSeen: cursor.headSeen },
+        'chain nodes are behind their earlier head; crediting pauses',
+      )
       return { readTo: -1, blocks: 0 }
     }
     const fork = await findFork(deps, cursor, call)
@@ -341,13 +337,17 @@ function createScan(deps: ChainDeps) {
     if (fork === head && fork === cursor.blockNumber && head === cursor.headSeen) return { readTo: head, blocks: 0 }
     const to = Math.min(head, fork + blocksPerStepMax)
     const part = { cursor, head, fork, ...(await read(fork, to, call)) }
-    const isCommitted = await db.transaction((tx) => commit(tx, deps, part))
+    const isCommitted = await db.transaction((tx) => commitPart(tx, deps, part))
     return { readTo: isCommitted ? Math.max(to, fork) : -1, blocks: isCommitted ? part.blocks.length : 0 }
   }
 }
 
-/** Begins at the head of the chain: no address was issued before the connector began. */
-async function begin({ db, rules, chain }: ChainDeps, head: number, call: CallOptions): Promise<store.Cursor> {
+/** Starts at the head of the chain: addresses are only issued once the connector has started. */
+async function startCursor(
+  { db, rules, chain }: ChainDeps,
+  head: number,
+  call: CallOptions,
+): Promise<store.ChainCursor> {
   const [block] = await chain.blocks(head, head, call)
   if (block === undefined) throw new Unreachable('downstream_unreachable', 'the chain has no head')
   const cursor = { blockNumber: head, blockHash: block.hash, headSeen: head }
@@ -355,13 +355,13 @@ async function begin({ db, rules, chain }: ChainDeps, head: number, call: CallOp
     await store.insertCursor(tx, rules.id, cursor)
     store.insertBlocks(tx, rules.id, [block])
   })
-  return (await store.cursorOf(db, rules.id)) ?? cursor
+  return (await store.readCursor(db, rules.id)) ?? cursor
 }
 
-/** Walks back over the read blocks to the newest one that the nodes still have. */
+/** Finds the newest read block that the nodes still have. */
 async function findFork(
   { db, rules, chain, log }: ChainDeps,
-  cursor: store.Cursor,
+  cursor: store.ChainCursor,
   call: CallOptions,
 ): Promise<number> {
   const isThere = async ({ number, hash }: { readonly number: number; readonly hash: string }) =>
@@ -373,8 +373,8 @@ async function findFork(
   return Math.max(0, (known.at(-1)?.number ?? cursor.blockNumber) - 1)
 }
 
-function createRead({ db, rules, chain, signer, ownersOf, operatorId }: ChainDeps) {
-  /** The logs that move money of ours, with its owner. */
+function createBlockReader({ db, rules, chain, signer, ownersOf, operatorId }: ChainDeps) {
+  /** Finds the movements on our addresses, with their owners. */
   const movementsOf = async (logs: readonly NumberedLog[]): Promise<readonly Movement[]> => {
     if (logs.length === 0) return []
     const sender = (await signer())?.address
@@ -388,7 +388,7 @@ function createRead({ db, rules, chain, signer, ownersOf, operatorId }: ChainDep
       const place = { currency, transactionHash, blockNumber: BigInt(log.blockNumber) }
       const isOurs = from === sender || owners.has(from)
       const receiver = owners.get(to) ?? (to === sender && !isOurs ? operatorId : undefined)
-      // A transfer from an address of ours to the sending account stays with us: it collects tokens there.
+      // A transfer from our address to the sending account only collects tokens there.
       const isPayment = from === sender && payments.has(transactionHash)
       const giver = !isOurs || isPayment || to === sender ? undefined : (owners.get(from) ?? operatorId)
       return [
@@ -397,12 +397,12 @@ function createRead({ db, rules, chain, signer, ownersOf, operatorId }: ChainDep
           : [{ ...place, partnerId: receiver, id, amount, account: to, counterparty: from }]),
         ...(giver === undefined
           ? []
-          : [{ ...place, partnerId: giver, id: departureIdOf(id), amount: -amount, account: from, counterparty: to }]),
+          : [{ ...place, partnerId: giver, id: departureId(id), amount: -amount, account: from, counterparty: to }]),
       ]
     })
   }
 
-  return async (fork: number, to: number, call: CallOptions): Promise<Pick<Part, 'blocks' | 'movements'>> => {
+  return async (fork: number, to: number, call: CallOptions): Promise<Pick<ChainPart, 'blocks' | 'movements'>> => {
     if (to <= fork) return { blocks: [], movements: [] }
     const blocks = await chain.blocks(fork + 1, to, call)
     const logs = await chain.transfers(fork + 1, to, call)
@@ -410,21 +410,25 @@ function createRead({ db, rules, chain, signer, ownersOf, operatorId }: ChainDep
     const hashes = new Map(blocks.map(({ number, hash }) => [number, hash]))
     const isChain = blocks.every(({ parentHash }, index) => index === 0 || parentHash === blocks[index - 1]?.hash)
     const isOfThese = logs.every(({ blockNumber, blockHash }) => hashes.get(blockNumber) === blockHash)
-    // The chain was reorganised between two calls: the next step asks again.
+    // The chain was reorganised between two calls; the next step reads again.
     if (!isChain || !isOfThese || last?.hash !== hashes.get(to))
       throw new Unreachable('downstream_unreachable', `the blocks of ${rules.id} changed while they were read`)
-    return { blocks, movements: await movementsOf(numbered(rules.id, logs)) }
+    return { blocks, movements: await movementsOf(numberLogs(rules.id, logs)) }
   }
 }
 
-/** False: another worker has moved the position. */
-async function commit(tx: Tx, deps: ChainDeps, { cursor, head, fork, blocks, movements }: Part): Promise<boolean> {
+/** Commits the results of a step. Returns false if another worker has moved the position. */
+async function commitPart(
+  tx: Tx,
+  deps: ChainDeps,
+  { cursor, head, fork, blocks, movements }: ChainPart,
+): Promise<boolean> {
   const { clock, rules } = deps
   const { id: connector, confirmations, depositMin } = rules
   const locked = await store.lockCursor(tx, connector)
   if (locked?.blockNumber !== cursor.blockNumber || locked.blockHash !== cursor.blockHash) return false
   const now = clock.now()
-  if (fork < cursor.blockNumber) await undo(tx, deps, fork)
+  if (fork < cursor.blockNumber) await undoAbove(tx, deps, fork)
   store.deleteBlocks(tx, connector, { first: head - confirmations - historyBlocks, last: fork })
   if (blocks.length > 0) store.insertBlocks(tx, connector, blocks)
   for (const movement of movements) {
@@ -433,9 +437,9 @@ async function commit(tx: Tx, deps: ChainDeps, { cursor, head, fork, blocks, mov
   }
   const readTo = blocks.at(-1)?.number ?? fork
   // A vanished movement may be in a block that is not read yet.
-  if (readTo >= head) await takeBack(tx, deps, readTo, now)
+  if (readTo >= head) await reverseDropped(tx, deps, readTo, now)
   for (const credit of await store.creditsUpTo(tx, connector, 'Seen', Math.min(readTo, head - confirmations + 1)))
-    book(tx, connector, credit, now)
+    bookCredit(tx, connector, credit, now)
   const blockHash = blocks.at(-1)?.hash ?? (await hashAt(tx, connector, fork)) ?? cursor.blockHash
   store.moveCursor(tx, connector, { blockNumber: readTo, blockHash, headSeen: Math.max(head, locked.headSeen) })
   return true
@@ -444,44 +448,45 @@ async function commit(tx: Tx, deps: ChainDeps, { cursor, head, fork, blocks, mov
 const hashAt = async (tx: Tx, connector: string, number: number): Promise<string | undefined> =>
   (await store.blocksRead(tx, connector)).find((block) => block.number === number)?.hash
 
-/**
- * Forgets movements that were not final; they are read again. Booked ones are in doubt until the new blocks are read.
- */
-async function undo(tx: Tx, { clock, rules }: ChainDeps, fork: number): Promise<void> {
+/** Forgets movements that were not final, which are read again. Booked ones are doubted until the new blocks are read. */
+async function undoAbove(tx: Tx, { clock, rules }: ChainDeps, fork: number): Promise<void> {
   for (const credit of await store.creditsAbove(tx, rules.id, fork))
     if (credit.status === 'Booked') store.setCredit(tx, credit, { status: 'Doubted', bookings: credit.bookings })
     else if (credit.status !== 'Doubted' && credit.bookings === 0) store.deleteCredit(tx, credit)
     else if (credit.status !== 'Doubted') store.setCredit(tx, credit, { status: 'Reversed', bookings: credit.bookings })
-  for (const key of await endedAbove(tx, rules.id, fork)) await reopen(tx, key, clock.now())
+  for (const key of await endedAbove(tx, rules.id, fork)) await reopenTransfer(tx, key, clock.now())
 }
 
-async function takeBack(
+async function reverseDropped(
   tx: Tx,
   { rules: { id: connector }, log }: ChainDeps,
   readTo: number,
   now: Date,
 ): Promise<void> {
   for (const credit of await store.creditsUpTo(tx, connector, 'Doubted', readTo)) {
-    log.error({ connector, creditId: credit.id, partnerId: credit.partnerId }, 'credit dropped by the chain: reversed')
+    log.error(
+      { connector, creditId: credit.id, partnerId: credit.partnerId },
+      'reversed a credit that the chain dropped',
+    )
     store.setCredit(tx, credit, { status: 'Reversed', bookings: credit.bookings })
-    report(tx, connector, credit, credit.bookings, 'taken back', now)
+    reportCredit(tx, connector, credit, credit.bookings, 'taken back', now)
   }
 }
 
-function book(tx: Tx, connector: string, credit: store.CreditRow, now: Date): void {
+function bookCredit(tx: Tx, connector: string, credit: store.CreditRow, now: Date): void {
   const bookings = credit.bookings + 1
   store.setCredit(tx, credit, { status: 'Booked', bookings })
-  report(tx, connector, credit, bookings, 'booked', now)
+  reportCredit(tx, connector, credit, bookings, 'booked', now)
 }
 
-const takenBack = {
+const droppedTransfer = {
   errorKey: 'BankRejection',
   details: 'The chain dropped the block with the transfer.',
   reasonCode: null,
 } as const
 
 /** Reports tokens that left without an instruction as an unknown payout, which opens a case. */
-function report(
+function reportCredit(
   tx: Tx,
   connector: string,
   { partnerId, id, amount, currency, account, counterparty, transactionHash }: store.CreditRow,
@@ -490,8 +495,8 @@ function report(
   now: Date,
 ): void {
   const money = { currency, amount: String(amount < 0n ? -amount : amount) }
-  // A chain has addresses only: the payer's name is unknown.
-  const debtor = { account: checksummed(counterparty), bic: '', name: '', countryCode: '', address: null }
+  // A chain only has addresses: the payer's name is unknown.
+  const debtor = { account: checksumAddress(counterparty), bic: '', name: '', countryCode: '', address: null }
   const credit = { account, debtor, remittance: null, endToEndId: null, transactionHash }
   const [kind, facts] =
     what === 'booked'
@@ -499,9 +504,9 @@ function report(
         ? ['credit.booked', { money, ...credit }]
         : ['payout.settled', { money, transactionHash }]
       : amount > 0n
-        ? ['credit.reversed', { money, details: takenBack.details }]
-        : ['payout.returned', { money, ...takenBack }]
-  const subjectId = bookingIdOf(id, booking)
+        ? ['credit.reversed', { money, details: droppedTransfer.details }]
+        : ['payout.returned', { money, ...droppedTransfer }]
+  const subjectId = bookingId(id, booking)
   store.insertNotification(
     tx,
     connector,

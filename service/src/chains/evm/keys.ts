@@ -1,6 +1,6 @@
 /**
- * The keys of chain connectors. Addresses are derived from an extended public key, so that a process that answers
- * requests needs no private one. The sending account has a private key, sealed under the master key.
+ * The keys of chain connectors. Addresses are derived from an extended public key, so that an API process does not need a
+ * private key. The private key of the sending account is sealed under the master key.
  */
 import { type Clock, present, randomBytes, type Sealer } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
@@ -10,8 +10,8 @@ import { keyContext } from './store-chain.ts'
 import type { Secp256k1Signature } from './viem.ts'
 
 /**
- * Signs for the sending account. Only the hash of a transaction goes to it, as to a key management service: `r`, `s` in the
- * lower half, and the recovery bit.
+ * Signs for the sending account. It only gets the hash of a transaction, like a key management service, and returns `r`,
+ * `s` in the lower half, and the recovery bit.
  */
 export type Signer = {
   readonly address: string
@@ -19,14 +19,11 @@ export type Signer = {
 }
 
 export type ChainKeys = {
-  /** The extended public key from which addresses are derived. Undefined: there is none yet. */
+  /** Reads the extended public key from which addresses are derived; undefined if there is none yet. */
   readonly addresses: (tx: Tx) => Promise<string | undefined>
-  /** Undefined: there is no sending account yet. */
+  /** Returns the signer of the sending account; undefined if there is none yet. */
   readonly signer: () => Promise<Signer | undefined>
-  /**
-   * Makes the missing keys, and returns the public ones. Concurrent calls make the same keys. `also` joins the
-   * transaction.
-   */
+  /** Makes missing keys and returns the public ones. Concurrent calls return the same keys. `also` joins the transaction. */
   readonly create: (
     also?: (tx: Tx) => Promise<void>,
   ) => Promise<{ readonly sender: string; readonly addresses: string }>
@@ -38,7 +35,7 @@ export function createChainKeys(deps: {
   readonly db: Database
   readonly clock: Clock
   readonly sealer: Sealer
-  /** Makes the keys at their first use, as a sandbox does. */
+  /** Whether keys are made at their first use, as in a sandbox. */
   readonly makesKeys: boolean
 }): ChainKeys {
   const { db, clock, sealer, makesKeys } = deps
@@ -52,8 +49,8 @@ export function createChainKeys(deps: {
       const account = evm.accountKeys(randomBytes(seedBytes))
       await insert(tx, 'addresses', account.publicKey, account.privateKey)
       const privateKey = `0x${randomBytes(seedBytes).toString('hex')}`
-      await insert(tx, 'sender', evm.addressOf(privateKey), privateKey)
-      const keys = new Map((await store.keys(tx)).map((row) => [row.name, row.publicKey]))
+      await insert(tx, 'sender', evm.privateKeyAddress(privateKey), privateKey)
+      const keys = new Map((await store.listKeys(tx)).map((row) => [row.name, row.publicKey]))
       const of = (name: store.KeyName) => present(keys.get(name), `no key ${name} of the connector`)
       await also?.(tx)
       return { sender: of('sender'), addresses: of('addresses') }
@@ -85,14 +82,14 @@ const localSigner = (address: string, privateKey: string): Signer => ({
   },
 })
 
-/** The address with this index below the extended public key, in lower case. */
+/** Derives the address with this index from the extended public key, in lower case. */
 export async function deriveWalletAddress(publicKey: string, index: number): Promise<string> {
   const evm = await loadEvm()
   return evm.deriveAddress(publicKey, index)
 }
 
-/** The address whose key has signed a personal message (EIP-191), in lower case. Undefined: it is no signature. */
+/** Returns the address whose key has signed a personal message (EIP-191), in lower case; undefined if it is not a signature. */
 export async function messageSigner(message: string, signature: string): Promise<string | undefined> {
   const evm = await loadEvm()
-  return evm.signerOf(message, signature)
+  return evm.recoverSigner(message, signature)
 }

@@ -1,6 +1,6 @@
 /**
- * The calls of a chain connector to one node. There are two kinds of nodes: a real one over JSON-RPC (`rpc.ts`) and the
- * simulated chain of the sandbox (`simulated/`). The rest of the connector is the same for both.
+ * The calls of a chain connector to one node: a real node over JSON-RPC (`rpc.ts`), or the simulated chain of the sandbox
+ * (`simulated/`). The rest of the connector is the same for both.
  */
 import type { Currency, Minor } from '../../kernel/index.ts'
 import type { CallOptions } from '../../rails/index.ts'
@@ -17,7 +17,7 @@ export type TransferLog = {
   readonly transactionHash: string
   readonly blockNumber: number
   readonly blockHash: string
-  /** The position in the block, by which the logs of one transaction are ordered. */
+  /** The position in the block, which orders the logs of a transaction. */
   readonly index: number
 }
 
@@ -38,28 +38,28 @@ export type TokenTransfer = {
   readonly amount: Minor
 }
 
-/** Tells whether a transfer would succeed in the next block. `reason` is the text of the contract, for operators. */
-export type Preview = { readonly gas: bigint } | { readonly reason: string }
+/** The gas of a transfer that would succeed in the next block, or why it would fail: the contract's text, for operators. */
+export type TransferPreview = { readonly gas: bigint } | { readonly reason: string }
 
 /** Every method throws Unreachable if the node does not answer in time, or answers incorrectly. */
 export type ChainNode = {
-  /** Name for logs, never a URL, which may contain a key. */
+  /** The name in logs: not the URL, which may contain a key. */
   readonly name: string
   readonly chainId: (options: CallOptions) => Promise<number>
   readonly head: (options: CallOptions) => Promise<number>
-  /** The blocks from `from` to `to`, both included. */
+  /** Reads the blocks from `from` to `to`, inclusive. */
   readonly blocks: (from: number, to: number, options: CallOptions) => Promise<readonly Block[]>
   readonly transfers: (from: number, to: number, options: CallOptions) => Promise<readonly TransferLog[]>
-  /** The number of transactions of the address in the blocks up to `block`. */
+  /** Counts the transactions of the address in the blocks up to `block`. */
   readonly transactionCount: (address: string, block: number, options: CallOptions) => Promise<number>
   readonly receipt: (hash: string, options: CallOptions) => Promise<Receipt | undefined>
-  /** Sends a signed transaction. A transaction that the node has, or whose nonce is used, is not a failure. */
+  /** Sends a signed transaction. Succeeds if the node already has it, or if its nonce is used. */
   readonly send: (signed: string, options: CallOptions) => Promise<void>
   readonly tokenBalance: (currency: Currency, address: string, options: CallOptions) => Promise<Minor>
-  /** The balance in wei. */
+  /** Reads the balance in wei. */
   readonly gasBalance: (address: string, options: CallOptions) => Promise<bigint>
   readonly fees: (options: CallOptions) => Promise<Fees>
-  readonly preview: (transfer: TokenTransfer, options: CallOptions) => Promise<Preview>
+  readonly preview: (transfer: TokenTransfer, options: CallOptions) => Promise<TransferPreview>
 }
 
 type Evm = typeof viem

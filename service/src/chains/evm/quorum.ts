@@ -1,28 +1,28 @@
 /**
- * Several nodes as one chain. If two are configured, two must give the same answer: about the chain id, the hash of a
- * block, the logs, a receipt. One node that lies, lags or hangs then stops the connector at worst, and moves no money.
+ * Combines several nodes to one chain. With two or more nodes, two must agree on blocks, logs, counts and receipts. A
+ * single lying, lagging or hanging node can then at worst stop the connector, and cannot move money.
  */
 import { Unreachable } from '../../kernel/api/index.ts'
 import { type Currency, type Log, minuteMs, type Minor } from '../../kernel/index.ts'
 import type { CallOptions } from '../../rails/index.ts'
-import type { Block, ChainNode, Fees, Preview, Receipt, TokenTransfer, TransferLog } from './node.ts'
+import type { Block, ChainNode, Fees, TransferPreview, Receipt, TokenTransfer, TransferLog } from './node.ts'
 
 export type Chain = {
-  /** The highest block that enough nodes have. */
+  /** Returns the highest block that enough nodes have. */
   readonly head: (call: CallOptions) => Promise<number>
   readonly blocks: (from: number, to: number, call: CallOptions) => Promise<readonly Block[]>
-  /** Transfers in the order of the chain. */
+  /** Lists transfers in the order of the chain. */
   readonly transfers: (from: number, to: number, call: CallOptions) => Promise<readonly TransferLog[]>
   readonly transactionCount: (address: string, block: number, call: CallOptions) => Promise<number>
   readonly receipt: (hash: string, call: CallOptions) => Promise<Receipt | undefined>
   /** Resolves when a node has the transaction. */
   readonly send: (signed: string, call: CallOptions) => Promise<void>
-  /** The lowest amount that a node reports. */
+  /** Returns the lowest amount that a node reports. */
   readonly tokenBalance: (currency: Currency, address: string, call: CallOptions) => Promise<Minor>
   readonly gasBalance: (address: string, call: CallOptions) => Promise<bigint>
-  /** The highest fees that a node reports. */
+  /** Returns the highest fees that a node reports. */
   readonly fees: (call: CallOptions) => Promise<Fees>
-  readonly preview: (transfer: TokenTransfer, call: CallOptions) => Promise<Preview>
+  readonly preview: (transfer: TokenTransfer, call: CallOptions) => Promise<TransferPreview>
 }
 
 type ChainOptions = {
@@ -31,19 +31,17 @@ type ChainOptions = {
   readonly log: Log
 }
 
-/** A single node has no other to agree with; docs/guides/wallets.md states the consequence. */
+/** A single node cannot be compared with others; docs/guides/wallets.md states the consequence. */
 const quorumMax = 2
-/** How long a node is trusted after its chain id was checked. */
+/** The chain id of a node is checked again after this time. */
 const chainIdMs = minuteMs
 
 export function createChain(options: ChainOptions): Chain {
   const quorum = Math.min(quorumMax, options.nodes.length)
-  const ask = createAsk(options)
-  const agreed = createAgreed(ask, quorum)
-  /**
-   * Reads values that may differ between two honest nodes: the most cautious answer, of as many nodes as must agree.
-   */
-  const careful = <T>(what: string, read: Read<T>, pick: (a: T, b: T) => T, call: CallOptions) =>
+  const ask = createAskNodes(options)
+  const askQuorum = createAskQuorum(ask, quorum)
+  /** Reads a value that may differ between honest nodes: the most cautious answer, if enough nodes answer. */
+  const askCautiously = <T>(what: string, read: NodeCall<T>, pick: (a: T, b: T) => T, call: CallOptions) =>
     ask(what, read, (answers, isLast) => (isLast && answers.length >= quorum ? answers.reduce(pick) : undefined), call)
 
   return {
@@ -54,12 +52,12 @@ export function createChain(options: ChainOptions): Chain {
         (heads, isLast) => (isLast ? heads.toSorted((a, b) => b - a)[quorum - 1] : undefined),
         call,
       ),
-    blocks: (from, to, call) => agreed(`blocks from ${from}`, (node, each) => node.blocks(from, to, each), call),
+    blocks: (from, to, call) => askQuorum(`blocks from ${from}`, (node, each) => node.blocks(from, to, each), call),
     transfers: (from, to, call) =>
-      agreed(`transfers from ${from}`, async (node, each) => inOrder(await node.transfers(from, to, each)), call),
+      askQuorum(`transfers from ${from}`, async (node, each) => inOrder(await node.transfers(from, to, each)), call),
     transactionCount: (address, block, call) =>
-      agreed(`transactions up to ${block}`, (node, each) => node.transactionCount(address, block, each), call),
-    receipt: (hash, call) => agreed(`receipt of ${hash}`, (node, each) => node.receipt(hash, each), call),
+      askQuorum(`transactions up to ${block}`, (node, each) => node.transactionCount(address, block, each), call),
+    receipt: (hash, call) => askQuorum(`receipt of ${hash}`, (node, each) => node.receipt(hash, each), call),
     send: async (signed, call) => {
       await ask(
         'a transaction',
@@ -69,25 +67,26 @@ export function createChain(options: ChainOptions): Chain {
       )
     },
     tokenBalance: (currency, address, call) =>
-      careful(`balance in ${currency}`, (node, each) => node.tokenBalance(currency, address, each), lower, call),
+      askCautiously(`balance in ${currency}`, (node, each) => node.tokenBalance(currency, address, each), lower, call),
     gasBalance: (address, call) =>
-      careful('balance for gas', (node, each) => node.gasBalance(address, each), lower, call),
-    fees: (call) => careful('fees', (node, each) => node.fees(each), higherFees, call),
-    preview: (transfer, call) => careful('a preview', (node, each) => node.preview(transfer, each), hopeful, call),
+      askCautiously('balance for gas', (node, each) => node.gasBalance(address, each), lower, call),
+    fees: (call) => askCautiously('fees', (node, each) => node.fees(each), higherFees, call),
+    preview: (transfer, call) =>
+      askCautiously('a preview', (node, each) => node.preview(transfer, each), moreOptimistic, call),
   }
 }
 
-type Read<T> = (node: ChainNode, call: CallOptions) => Promise<T>
-type Ask = <T, D>(
+type NodeCall<T> = (node: ChainNode, call: CallOptions) => Promise<T>
+type AskNodes = <T, D>(
   what: string,
-  read: Read<T>,
+  read: NodeCall<T>,
   decide: (answers: readonly T[], isLast: boolean) => D | undefined,
   call: CallOptions,
 ) => Promise<D>
 
-/** Asks all nodes. `decide` picks an answer as soon as enough nodes have answered. */
-function createAsk({ nodes, chainId, log }: ChainOptions): Ask {
-  const usable = createUsable(nodes, chainId, log)
+/** Asks all nodes. `decide` returns an answer as soon as enough nodes have answered. */
+function createAskNodes({ nodes, chainId, log }: ChainOptions): AskNodes {
+  const usable = createNodeCheck(nodes, chainId, log)
   return async (what, read, decide, { signal }) => {
     type Answer = Parameters<typeof decide>[0][number]
     const ended = new AbortController()
@@ -117,12 +116,12 @@ function createAsk({ nodes, chainId, log }: ChainOptions): Ask {
   }
 }
 
-/** The answer that enough nodes give. */
-const createAgreed =
-  (ask: Ask, quorum: number) =>
-  async <T>(what: string, read: Read<T>, call: CallOptions): Promise<T> => {
+/** Returns the answer on which enough nodes agree. */
+const createAskQuorum =
+  (ask: AskNodes, quorum: number) =>
+  async <T>(what: string, read: NodeCall<T>, call: CallOptions): Promise<T> => {
     const decide = (answers: readonly T[]) => {
-      const group = [...Map.groupBy(answers, keyOf).values()].find(({ length }) => length >= quorum)
+      const group = [...Map.groupBy(answers, answerText).values()].find(({ length }) => length >= quorum)
       return group && { value: group[0] as T }
     }
     return (await ask(what, read, decide, call)).value
@@ -131,19 +130,19 @@ const createAgreed =
 const lower = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 const higher = (a: bigint, b: bigint): bigint => (a > b ? a : b)
 const higherFees = (a: Fees, b: Fees): Fees => ({ max: higher(a.max, b.max), priority: higher(a.priority, b.priority) })
-/** A payment is refused only if every node would refuse it. */
-const hopeful = (a: Preview, b: Preview): Preview =>
+/** Refuses a payment only if every node would refuse it. */
+const moreOptimistic = (a: TransferPreview, b: TransferPreview): TransferPreview =>
   'gas' in a && 'gas' in b ? { gas: higher(a.gas, b.gas) } : 'gas' in a ? a : b
 
 const inOrder = (logs: readonly TransferLog[]): readonly TransferLog[] =>
   logs.toSorted((a, b) => a.blockNumber - b.blockNumber || a.index - b.index)
 
-/** Two answers are the same if their texts are. */
-const keyOf = (value: unknown): string =>
+/** Formats an answer for comparison. */
+const answerText = (value: unknown): string =>
   JSON.stringify(value, (_name, part: unknown) => (typeof part === 'bigint' ? `${part}n` : part)) ?? 'nothing'
 
-/** A node of another chain is not used, and the log says so. */
-function createUsable(nodes: readonly ChainNode[], chainId: number, log: Log) {
+/** Checks the chain id of nodes. Logs and ignores a node of another chain. */
+function createNodeCheck(nodes: readonly ChainNode[], chainId: number, log: Log) {
   const checkedMs = new Map<ChainNode, number>()
   const wrong = new Set<ChainNode>()
   return async (node: ChainNode, call: CallOptions): Promise<boolean> => {

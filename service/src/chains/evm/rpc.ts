@@ -1,14 +1,22 @@
-/** A node over JSON-RPC. An incomplete or malformed answer is Unreachable: the next step asks again. */
+/** Calls a node over JSON-RPC. An incomplete or malformed answer is Unreachable; the next step asks again. */
 import { readForeign, type Static, type TSchema, Type } from '@partner-payments/wire'
 import { Unreachable } from '../../kernel/api/index.ts'
 import { currencies, type Currency } from '../../kernel/index.ts'
 import type { CallOptions, Tokens } from '../../rails/index.ts'
-import { type Block, type ChainNode, type Fees, loadEvm, type Preview, type Receipt, type TransferLog } from './node.ts'
+import {
+  type Block,
+  type ChainNode,
+  type Fees,
+  loadEvm,
+  type TransferPreview,
+  type Receipt,
+  type TransferLog,
+} from './node.ts'
 
 type RpcOptions = {
   readonly name: string
   readonly url: string
-  /** A call that takes longer is abandoned, even if its caller would wait. */
+  /** A call that takes longer is abandoned, even if its caller would still wait. */
   readonly timeoutMs: number
   readonly tokens: Tokens
 }
@@ -18,28 +26,29 @@ const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4
 /** Selector of `balanceOf(address)`. */
 const balanceOfSelector = '0x70a08231'
 /**
- * Larger amounts do not fit our accounts. No real token has them: its issuer would have to mint a million times its
- * supply.
+ * Larger amounts could overflow our accounts. With six decimals this is 4.6 trillion tokens, some sixty times the USDC
+ * in circulation in 2025 (75 billion), so that a real transfer does not reach it.
  */
 const amountMax = 2n ** 62n
 const answerBytesMax = 32 * 2 ** 20
-/** An error that the node answers, with its text. Not Unreachable: the node has understood the question. */
+
+/** An error that the node returned. Not Unreachable: the node has processed the call. */
 class NodeError extends Error {
   override readonly name = 'NodeError'
 }
 
 const toHex = (value: number | bigint): string => `0x${value.toString(16)}`
-const word = (address: string): string => address.slice(2).toLowerCase().padStart(64, '0')
+const addressWord = (address: string): string => address.slice(2).toLowerCase().padStart(64, '0')
 const addressIn = (topic: string): string => `0x${topic.slice(-40)}`.toLowerCase()
 
-type Ask = <R extends TSchema>(
+type RpcCall = <R extends TSchema>(
   method: string,
   parameters: readonly unknown[],
   result: R,
   options: CallOptions,
 ) => Promise<Static<R> | null>
 
-/** The result is absent, or null, where the node refuses or has nothing. */
+/** Describes an answer. Its result is absent or null if the node refuses the call or does not have the object. */
 const answerWith = (result: TSchema) =>
   Type.Object({
     id: Type.Integer(),
@@ -47,7 +56,7 @@ const answerWith = (result: TSchema) =>
     error: Type.Optional(Type.Union([Type.Object({ message: Type.Optional(Type.String()) }), Type.Null()])),
   })
 
-function createAsk({ name, url, timeoutMs }: RpcOptions): Ask {
+function createRpcCall({ name, url, timeoutMs }: RpcOptions): RpcCall {
   let lastId = 0
   return async <R extends TSchema>(method: string, params: readonly unknown[], result: R, { signal }: CallOptions) => {
     const both = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
@@ -56,7 +65,7 @@ function createAsk({ name, url, timeoutMs }: RpcOptions): Ask {
     const answer = readForeign(text, answerWith(result), answerBytesMax)
     if (answer?.error) throw new NodeError(`${method}: ${String(answer.error.message).slice(0, 500)}`)
     if (answer?.id !== id || answer.result === undefined)
-      throw new Unreachable('downstream_unreachable', `the node ${name} answered ${method} with something else`)
+      throw new Unreachable('downstream_unreachable', `the node ${name} returned an unexpected answer to ${method}`)
     return answer.result as Static<R> | null
   }
 }
@@ -94,20 +103,20 @@ const WireLog = Type.Object({
 })
 const WireReceipt = Type.Object({ transactionHash: Hash, blockNumber: Hex, blockHash: Hash, status: Hex })
 
-/** Readers of answers. A malformed number or amount, or an error, is Unreachable. */
+/** Creates readers of answers, which throw Unreachable for a malformed number or amount, or an error. */
 function createReaders(name: string) {
-  const strange = (what: string) => new Unreachable('downstream_unreachable', `the node ${name} answered ${what}`)
+  const strange = (what: string) => new Unreachable('downstream_unreachable', `the node ${name} returned ${what}`)
   const count = (text: unknown): number => {
     const value = typeof text === 'string' && /^0x[0-9a-f]{1,13}$/i.test(text) ? Number(text) : NaN
-    if (!Number.isSafeInteger(value)) throw strange('no number')
+    if (!Number.isSafeInteger(value)) throw strange('an invalid number')
     return value
   }
   const amount = (text: unknown): bigint => {
-    if (typeof text !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(text)) throw strange('no amount')
+    if (typeof text !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(text)) throw strange('an invalid amount')
     return BigInt(text)
   }
-  /** Converts a node's refusal of a valid question to Unreachable. */
-  const plain = async <T>(answer: Promise<T>): Promise<T> => {
+  /** Converts a node's error to Unreachable. */
+  const translateErrors = async <T>(answer: Promise<T>): Promise<T> => {
     try {
       return await answer
     } catch (error) {
@@ -116,22 +125,22 @@ function createReaders(name: string) {
       throw error
     }
   }
-  return { strange, count, amount, plain }
+  return { strange, count, amount, translateErrors }
 }
 
 export function createRpcNode(options: RpcOptions): ChainNode {
   const { name, tokens } = options
-  const ask = createAsk(options)
-  const { strange, count, amount, plain } = createReaders(name)
+  const ask = createRpcCall(options)
+  const { strange, count, amount, translateErrors } = createReaders(name)
   const block = async (number: number, call: CallOptions): Promise<Block> => {
-    const found = await plain(ask('eth_getBlockByNumber', [toHex(number), false], WireBlock, call))
+    const found = await translateErrors(ask('eth_getBlockByNumber', [toHex(number), false], WireBlock, call))
     if (found === null || count(found.number) !== number) throw strange('a different block')
     return { number, hash: found.hash.toLowerCase(), parentHash: found.parentHash.toLowerCase() }
   }
   return {
     name,
-    chainId: async (call) => count(await plain(ask('eth_chainId', [], Hex, call))),
-    head: async (call) => count(await plain(ask('eth_blockNumber', [], Hex, call))),
+    chainId: async (call) => count(await translateErrors(ask('eth_chainId', [], Hex, call))),
+    head: async (call) => count(await translateErrors(ask('eth_blockNumber', [], Hex, call))),
     blocks: (from, to, call) =>
       Promise.all(Array.from({ length: to - from + 1 }, (_none, index) => block(from + index, call))),
     transfers: async (from, to, call) => {
@@ -141,14 +150,14 @@ export function createRpcNode(options: RpcOptions): ChainNode {
         address: Object.values(tokens),
         topics: [transferTopic],
       }
-      const logs = await plain(ask('eth_getLogs', [filter], Type.Array(WireLog), call))
-      if (logs === null) throw strange('no list of logs')
-      return logs.flatMap((log) => transferOf(log, tokens, count))
+      const logs = await translateErrors(ask('eth_getLogs', [filter], Type.Array(WireLog), call))
+      if (logs === null) throw strange('null instead of logs')
+      return logs.flatMap((log) => readTransferLog(log, tokens, count))
     },
     transactionCount: async (address, at, call) =>
-      count(await plain(ask('eth_getTransactionCount', [address, toHex(at)], Hex, call))),
+      count(await translateErrors(ask('eth_getTransactionCount', [address, toHex(at)], Hex, call))),
     receipt: async (hash, call) => {
-      const found = await plain(ask('eth_getTransactionReceipt', [hash], WireReceipt, call))
+      const found = await translateErrors(ask('eth_getTransactionReceipt', [hash], WireReceipt, call))
       if (found === null) return undefined
       if (found.transactionHash.toLowerCase() !== hash) throw strange('a different receipt')
       return {
@@ -162,18 +171,21 @@ export function createRpcNode(options: RpcOptions): ChainNode {
       try {
         await ask('eth_sendRawTransaction', [signed], Hex, call)
       } catch (error) {
-        if (!(error instanceof NodeError) || !alreadyThere.test(error.message)) throw error
+        if (!(error instanceof NodeError) || !alreadyKnown.test(error.message)) throw error
       }
     },
     tokenBalance: async (currency, address, call) => {
       const to = tokens[currency]
       return amount(
-        await plain(ask('eth_call', [{ to, data: balanceOfSelector + word(address) }, 'latest'], Hex, call)),
+        await translateErrors(
+          ask('eth_call', [{ to, data: balanceOfSelector + addressWord(address) }, 'latest'], Hex, call),
+        ),
       )
     },
-    gasBalance: async (address, call) => amount(await plain(ask('eth_getBalance', [address, 'latest'], Hex, call))),
-    fees: async (call) => readFees(ask, plain, amount, call),
-    preview: async ({ sender, recipient, currency, amount: sent }, call): Promise<Preview> => {
+    gasBalance: async (address, call) =>
+      amount(await translateErrors(ask('eth_getBalance', [address, 'latest'], Hex, call))),
+    fees: async (call) => readFees(ask, translateErrors, amount, call),
+    preview: async ({ sender, recipient, currency, amount: sent }, call): Promise<TransferPreview> => {
       const evm = await loadEvm()
       try {
         const request = { from: sender, to: tokens[currency], data: evm.transferData(recipient, sent) }
@@ -186,30 +198,27 @@ export function createRpcNode(options: RpcOptions): ChainNode {
   }
 }
 
-/**
- * The answers of nodes about a transaction that they have, or whose nonce another one has used: the receipts tell
- * which.
- */
-const alreadyThere = /already known|already imported|known transaction|nonce too low|underpriced/i
+/** Errors about a known transaction, or about a used nonce. Receipts tell which transaction used it. */
+const alreadyKnown = /already known|already imported|known transaction|nonce too low|underpriced/i
 
-/** Enough for the base fee of six full blocks in a row, each an eighth above the previous one. */
+/** Covers the increase of the base fee by an eighth in each of almost six full blocks. */
 const baseFeeFactor = 2n
 
 async function readFees(
-  ask: Ask,
-  plain: <T>(answer: Promise<T>) => Promise<T>,
+  ask: RpcCall,
+  translateErrors: <T>(answer: Promise<T>) => Promise<T>,
   amount: (text: unknown) => bigint,
   call: CallOptions,
 ): Promise<Fees> {
   const [latest, tip] = await Promise.all([
-    plain(ask('eth_getBlockByNumber', ['latest', false], WireBlock, call)),
-    plain(ask('eth_maxPriorityFeePerGas', [], Hex, call)),
+    translateErrors(ask('eth_getBlockByNumber', ['latest', false], WireBlock, call)),
+    translateErrors(ask('eth_maxPriorityFeePerGas', [], Hex, call)),
   ])
   const priority = amount(tip)
   return { max: amount(latest === null ? null : (latest.baseFeePerGas ?? '0x0')) * baseFeeFactor + priority, priority }
 }
 
-function transferOf(
+function readTransferLog(
   log: Static<typeof WireLog>,
   tokens: Tokens,
   count: (text: unknown) => number,
@@ -217,7 +226,7 @@ function transferOf(
   const contract = log.address.toLowerCase()
   const [currency] = (Object.keys(currencies) as Currency[]).filter((name) => tokens[name] === contract)
   const [topic, from, to] = log.topics
-  // A node may answer with more than it was asked for. Only the configured contracts count.
+  // A node may return more logs than requested. Only those of the configured contracts count.
   if (currency === undefined || topic !== transferTopic || from === undefined || to === undefined) return []
   const sent = /^0x[0-9a-f]{64}$/i.test(log.data) ? BigInt(log.data) : 0n
   if (log.removed === true || sent === 0n || sent > amountMax) return []

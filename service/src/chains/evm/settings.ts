@@ -11,19 +11,10 @@ import {
   secondMs,
   type Settings,
 } from '../../kernel/index.ts'
-import { addressProblem, type Tokens, zeroAddress } from '../../rails/index.ts'
+import { addressProblem, zeroAddress } from '../../rails/index.ts'
+import type { ChainRules } from './deps.ts'
 
-export type ChainConfig = {
-  readonly chainId: number
-  readonly network: string
-  readonly rpcUrls: readonly string[]
-  readonly tokens: Tokens
-  readonly confirmations: number
-  readonly pollMs: number
-  readonly feeMax: bigint
-  readonly stuckAfterMs: number
-  readonly depositMin: Readonly<Partial<Record<Currency, Minor>>>
-}
+export type ChainConfig = Omit<ChainRules, 'id'> & { readonly rpcUrls: readonly string[]; readonly pollMs: number }
 
 const chainKeys = [
   'chainId',
@@ -41,19 +32,24 @@ const pollMsMax = 60 * secondMs
 const stuckAfterMsDefault = 60 * secondMs
 const weiOfGwei = 1_000_000_000n
 
-type Given = Readonly<Record<string, unknown>>
-const isObject = (value: unknown): value is Given =>
+type ChainFields = Readonly<Record<string, unknown>>
+const isObject = (value: unknown): value is ChainFields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-function integerOf(given: Given, name: string, [min, max]: readonly [number, number], missing?: number): number {
+function readInteger(
+  given: ChainFields,
+  name: string,
+  [min, max]: readonly [number, number],
+  missing?: number,
+): number {
   const value = given[name] ?? missing
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max
     ? value
     : refuseSetting(`must give each chain ${name}, a whole number from ${min} to ${max}`)
 }
 
-/** Fields with a token as their name. */
-function byToken<T>(
+/** Reads an object whose keys are tokens. */
+function readByToken<T>(
   given: unknown,
   name: string,
   read: (value: unknown, currency: Currency) => T,
@@ -67,13 +63,13 @@ function byToken<T>(
   return Object.fromEntries(entries) as Partial<Record<Currency, T>>
 }
 
-function contractOf(value: unknown, currency: Currency): string {
+function readContract(value: unknown, currency: Currency): string {
   if (typeof value !== 'string' || addressProblem(value) !== undefined || value.toLowerCase() === zeroAddress)
-    return refuseSetting(`must give the address of the contract of ${currency}, with its check sum (EIP-55)`)
+    return refuseSetting(`must give the contract address of ${currency}, with its checksum (EIP-55)`)
   return value.toLowerCase()
 }
 
-function minorOf(value: unknown, currency: Currency): Minor {
+function readTokenAmount(value: unknown, currency: Currency): Minor {
   const { digits } = currencies[currency]
   const [, whole, part = ''] = (typeof value === 'string' ? /^(\d{1,9})(?:\.(\d+))?$/.exec(value) : null) ?? []
   if (whole === undefined || part.length > digits)
@@ -81,11 +77,11 @@ function minorOf(value: unknown, currency: Currency): Minor {
   return BigInt(whole + part.padEnd(digits, '0'))
 }
 
-function chainOf(given: unknown): ChainConfig {
+function readChain(given: unknown): ChainConfig {
   if (!isObject(given)) return refuseSetting('must be a list of chains, each an object')
   const unknown = Object.keys(given).find((key) => !(chainKeys as readonly string[]).includes(key))
   if (unknown !== undefined)
-    return refuseSetting(`must have no field ${unknown}: the fields are ${chainKeys.join(', ')}`)
+    return refuseSetting(`must not have the field ${unknown}: the fields are ${chainKeys.join(', ')}`)
   const { rpcUrls, network, tokens, minimumDeposit = {} } = given
   if (typeof network !== 'string' || !/^[a-z][a-z0-9-]{0,39}$/.test(network))
     return refuseSetting('must give each chain a network, such as base: lower-case letters, digits and hyphens')
@@ -97,20 +93,20 @@ function chainOf(given: unknown): ChainConfig {
     new Set(rpcUrls).size < rpcUrls.length
   )
     return refuseSetting('must give each chain rpcUrls, a list of different URLs of its nodes')
-  const contracts = byToken(tokens, 'tokens', contractOf)
+  const contracts = readByToken(tokens, 'tokens', readContract)
   const different = new Set(Object.values(contracts)).size
   if (different === 0 || different < Object.keys(contracts).length)
-    return refuseSetting('must give each chain tokens, each with a contract of its own')
+    return refuseSetting('must give each chain tokens, each with a different contract')
   return {
-    chainId: integerOf(given, 'chainId', [1, Number.MAX_SAFE_INTEGER]),
+    chainId: readInteger(given, 'chainId', [1, Number.MAX_SAFE_INTEGER]),
     network,
     rpcUrls: rpcUrls as readonly string[],
     tokens: contracts,
-    confirmations: integerOf(given, 'confirmations', [1, confirmationsMax]),
-    pollMs: integerOf(given, 'pollMs', [100, pollMsMax], 2 * secondMs),
-    feeMax: BigInt(integerOf(given, 'maxFeeGwei', [1, 1_000_000])) * weiOfGwei,
-    stuckAfterMs: integerOf(given, 'stuckAfterMs', [1000, 3_600_000], stuckAfterMsDefault),
-    depositMin: byToken(minimumDeposit, 'minimumDeposit', minorOf),
+    confirmations: readInteger(given, 'confirmations', [1, confirmationsMax]),
+    pollMs: readInteger(given, 'pollMs', [100, pollMsMax], 2 * secondMs),
+    feeMax: BigInt(readInteger(given, 'maxFeeGwei', [1, 1_000_000])) * weiOfGwei,
+    stuckAfterMs: readInteger(given, 'stuckAfterMs', [1000, 3_600_000], stuckAfterMsDefault),
+    depositMin: readByToken(minimumDeposit, 'minimumDeposit', readTokenAmount),
   }
 }
 
@@ -119,7 +115,7 @@ function readChains(value: string | undefined): readonly ChainConfig[] {
   if (trimmed === '') return []
   const chains = parse(trimmed.startsWith('[') ? trimmed : readFile(trimmed))
   if (!Array.isArray(chains)) return refuseSetting('must be a list of chains')
-  const read = chains.map(chainOf)
+  const read = chains.map(readChain)
   if (new Set(read.map(({ chainId }) => chainId)).size < read.length)
     return refuseSetting('must name each chain id once')
   return read
@@ -129,7 +125,7 @@ function parse(json: string): unknown {
   try {
     return JSON.parse(json)
   } catch {
-    return refuseSetting('must be JSON, or the path of a file with JSON')
+    return refuseSetting('must be JSON, or the path of a JSON file')
   }
 }
 
@@ -137,11 +133,11 @@ function readFile(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    return refuseSetting(`must name a file that can be read: ${(error as Error).message}`)
+    return refuseSetting(`must name a readable file: ${(error as Error).message}`)
   }
 }
 
-/** One address per line; the text after it, and lines that begin with #, are for people. */
+/** Reads a file with one address per line. Text after the address, and lines that begin with #, are comments. */
 function readDenied(path: string | undefined): ReadonlySet<string> {
   if (path === undefined) return new Set()
   const lines = readFile(path)
@@ -167,7 +163,7 @@ function readProofAbove(value: string | undefined, mode: Mode): string {
     : refuseSetting('must be none, or an amount of euros, such as 1000 or 999.99')
 }
 
-/** WALLET_PROOF_ABOVE in minor units of the euro. Undefined: payments need no proof. */
+/** Parses WALLET_PROOF_ABOVE as minor units of the euro. Undefined: payments do not need a proof. */
 export function proofAboveOf(text: string): Minor | undefined {
   const [, whole, cents = ''] = euros.exec(text) ?? []
   return whole === undefined ? undefined : BigInt(whole + cents.padEnd(2, '0'))
@@ -177,20 +173,20 @@ export const evmSettings = {
   EVM_CHAINS: {
     default: '',
     description:
-      'The EVM chains that carry tokens: JSON, or the path of a file with JSON: a list of objects with `chainId`, `network`, `rpcUrls`, `tokens` (contracts by token), `confirmations`, `maxFeeGwei` and, if wanted, `pollMs`, `stuckAfterMs` and `minimumDeposit`. Each is a connector `evm-<chainId>` (docs/guides/wallets.md)',
+      'The EVM chains of token payments: JSON, or the path of a JSON file. A list of objects with `chainId`, `network`, `rpcUrls`, `tokens` (contracts by token), `confirmations`, `maxFeeGwei` and, optionally, `pollMs`, `stuckAfterMs` and `minimumDeposit`. The connector of a chain is `evm-<chainId>` (docs/guides/wallets.md)',
     // The URLs of nodes contain keys.
     secret: true,
     read: readChains,
   },
   WALLET_DENY_LIST: {
     default: 'none',
-    description: 'File with addresses, one per line, to which no token is sent. Read at the start',
+    description: 'File with addresses, one per line, to which tokens are not sent. Read at the start',
     read: readDenied,
   },
   WALLET_PROOF_ABOVE: {
     default: 'none in a sandbox; 1000 in production',
     description:
-      'Euros above which a payment of tokens to a wallet, or from one, needs a proof of who controls the wallet, or the provider that keeps it (Regulation (EU) 2023/1113, Art. 14(5) and 16(2)). A token counts by the rate of the day; without one every payment needs it',
+      'Amount in euros above which a token payment to or from a wallet needs a proof of who controls the wallet, or the name of its provider (Regulation (EU) 2023/1113, Art. 14(5) and 16(2)). Tokens are converted at the rate of the day; without a rate every payment needs the proof',
     read: readProofAbove,
   },
 } as const satisfies Settings

@@ -1,4 +1,4 @@
-/** All SQL of a chain connector's reading: blocks, credits, and the notifications that follow. */
+/** All SQL of chain connectors: blocks, credits, notifications, transfers and keys. */
 import type { Currency, Minor, Sealer } from '../../kernel/index.ts'
 import {
   acrossPartners,
@@ -13,40 +13,40 @@ import {
 import type { ErrorKey } from '@partner-payments/wire'
 import type { InstructionKey } from '../../rails/index.ts'
 
-export type Cursor = { readonly blockNumber: number; readonly blockHash: string; readonly headSeen: number }
+export type ChainCursor = { readonly blockNumber: number; readonly blockHash: string; readonly headSeen: number }
 type StoredCursor = { readonly blockNumber: bigint; readonly blockHash: string; readonly headSeen: bigint }
 
-const toCursor = (row: StoredCursor | undefined): Cursor | undefined =>
+const toCursor = (row: StoredCursor | undefined): ChainCursor | undefined =>
   row && { blockNumber: Number(row.blockNumber), blockHash: row.blockHash, headSeen: Number(row.headSeen) }
 
-export async function cursorOf(tx: Tx, connector: string): Promise<Cursor | undefined> {
+export async function readCursor(tx: Tx, connector: string): Promise<ChainCursor | undefined> {
   return toCursor(
-    await tx.row<StoredCursor>(sql`/* rails.cursorOf */
+    await tx.row<StoredCursor>(sql`/* rails.readCursor */
       select block_number, block_hash, head_seen from rails.chain_cursors where connector = ${connector}`),
   )
 }
 
-export async function lockCursor(tx: Tx, connector: string): Promise<Cursor | undefined> {
+export async function lockCursor(tx: Tx, connector: string): Promise<ChainCursor | undefined> {
   return toCursor(
     await tx.row<StoredCursor>(sql`/* rails.lockCursor */
       select block_number, block_hash, head_seen from rails.chain_cursors where connector = ${connector} for update`),
   )
 }
 
-export async function insertCursor(tx: Tx, connector: string, cursor: Cursor): Promise<void> {
+export async function insertCursor(tx: Tx, connector: string, cursor: ChainCursor): Promise<void> {
   await tx.run(sql`/* rails.insertCursor */
     insert into rails.chain_cursors (connector, block_number, block_hash, head_seen)
     values (${connector}, ${cursor.blockNumber}, ${cursor.blockHash}, ${cursor.headSeen})
     on conflict (connector) do nothing`)
 }
 
-export function moveCursor(tx: Tx, connector: string, { blockNumber, blockHash, headSeen }: Cursor): void {
+export function moveCursor(tx: Tx, connector: string, { blockNumber, blockHash, headSeen }: ChainCursor): void {
   tx.later(sql`/* rails.moveCursor */
     update rails.chain_cursors set block_number = ${blockNumber}, block_hash = ${blockHash}, head_seen = ${headSeen}
     where connector = ${connector}`)
 }
 
-/** The hashes of blocks that were read, newest first. */
+/** Lists the hashes of read blocks, newest first. */
 export async function blocksRead(
   tx: Tx,
   connector: string,
@@ -56,23 +56,20 @@ export async function blocksRead(
   return rows.map(({ number, hash }) => ({ number: Number(number), hash }))
 }
 
-type Block = { readonly number: number; readonly hash: string }
-const newBlocks = insertBy<Block & { readonly connector: string }>(
+type BlockHash = { readonly number: number; readonly hash: string }
+const newBlocks = insertBy<BlockHash & { readonly connector: string }>(
   { connector: 'text', number: 'bigint', hash: 'text' },
   [['connector']],
 )
 
-export function insertBlocks(tx: Tx, connector: string, blocks: readonly Block[]): void {
+export function insertBlocks(tx: Tx, connector: string, blocks: readonly BlockHash[]): void {
   const rows = blocks.map((block) => ({ ...block, connector }))
   tx.later(sql`/* rails.insertBlocks */
     insert into rails.chain_blocks (connector, number, hash) ${newBlocks(tx, rows)}
     on conflict (connector, number) do update set hash = excluded.hash`)
 }
 
-/**
- * Deletes the blocks above `last`, which the chain has dropped, and those below `first`, which are too old to be
- * dropped.
- */
+/** Deletes blocks above `last`, which the chain has dropped, and below `first`, which are too old to be dropped. */
 export function deleteBlocks(
   tx: Tx,
   connector: string,
@@ -96,10 +93,7 @@ export type CreditRow = {
   readonly bookings: number
 }
 
-/**
- * Stores a movement that the chain has a log of. One in doubt is confirmed; a reversed one begins again, and is booked
- * under another id.
- */
+/** Stores a movement of the chain. Confirms a doubted movement; a reversed one is booked again under another id. */
 export function putCredit(tx: Tx, connector: string, row: Omit<CreditRow, 'bookings'>, now: Date): void {
   tx.later(sql`/* rails.putCredit */
     insert into rails.chain_credits (partner_id, id, connector, currency, amount, account, counterparty, transaction_hash,
@@ -111,22 +105,22 @@ export function putCredit(tx: Tx, connector: string, row: Omit<CreditRow, 'booki
         else chain_credits.status end`)
 }
 
-const facts = sql`partner_id, id, currency, amount, account, counterparty, transaction_hash, block_number, status, bookings`
+const creditColumns = sql`partner_id, id, currency, amount, account, counterparty, transaction_hash, block_number, status, bookings`
 
-/** Credits in blocks above `block`. */
+/** Lists credits in blocks above `block`. */
 export function creditsAbove(tx: Tx, connector: string, block: number): Promise<readonly CreditRow[]> {
   return tx.rows<CreditRow>(
     dueWork(
       'finds the credits that a reorganisation undid, by the index of their blocks',
       (whose) => sql`/* rails.creditsAbove */
-        select ${facts} from rails.chain_credits
+        select ${creditColumns} from rails.chain_credits
         where connector = ${connector} and block_number > ${block} and status in ('Seen', 'Small', 'Booked', 'Doubted')
           and ${whose()}`,
     ),
   )
 }
 
-/** Credits of a status up to a block, oldest first. */
+/** Lists credits of a status up to a block, oldest first. */
 export function creditsUpTo(
   tx: Tx,
   connector: string,
@@ -137,7 +131,7 @@ export function creditsUpTo(
     dueWork(
       'finds the credits of a chain that are to be booked or taken back, by the index of their blocks',
       (whose) => sql`/* rails.creditsUpTo */
-        select ${facts} from rails.chain_credits
+        select ${creditColumns} from rails.chain_credits
         where connector = ${connector} and status = ${status} and status in ('Seen', 'Small', 'Booked', 'Doubted')
           and block_number <= ${block} and ${whose()} order by block_number, id`,
     ),
@@ -162,7 +156,7 @@ export function deleteCredit(tx: Tx, { partnerId, id }: Pick<CreditRow, 'partner
     delete from rails.chain_credits where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** Amounts booked on an address of a partner and not taken back, by token. */
+/** Sums the amounts that addresses of a partner have received and that were not reversed, by token. */
 export function receivedOn(
   tx: Tx,
   partnerId: string,
@@ -174,9 +168,7 @@ export function receivedOn(
     group by account, currency`)
 }
 
-export type NotificationRow = {
-  readonly partnerId: string
-  readonly id: string
+export type NotificationRow = InstructionKey & {
   readonly subjectId: string
   readonly kind: string
   readonly payload: string
@@ -203,7 +195,7 @@ export function chainNotifications(tx: Tx, connector: string, rowsMax: number): 
 export async function deleteChainNotifications(
   tx: Tx,
   connector: string,
-  rows: readonly { readonly partnerId: string; readonly id: string }[],
+  rows: readonly InstructionKey[],
 ): Promise<void> {
   await tx.run(sql`/* rails.deleteChainNotifications */
     delete from rails.chain_notifications
@@ -229,10 +221,10 @@ export async function oldestChainNotification(tx: Tx, connector: string): Promis
   return row?.dueAt ?? null
 }
 
-// All SQL of the transfers that a chain connector sends.
+// The SQL of the transfers that a chain connector sends.
 
 export type TransferEnd = 'Settled' | 'Failed'
-export type Transfer = InstructionKey & {
+export type PendingTransfer = InstructionKey & {
   readonly connector: string
   readonly recipient: string
   readonly currency: Currency
@@ -240,7 +232,7 @@ export type Transfer = InstructionKey & {
   readonly sender: string
   readonly nonce: bigint
   readonly gas: bigint
-  /** The end that was reported before a deep reorganisation undid it. */
+  /** The end that was already reported when a deep reorganisation undid it. */
   readonly reported: TransferEnd | null
   readonly sentAt: Date | null
 }
@@ -262,7 +254,7 @@ export type NewTransfer = InstructionKey & {
   readonly reasonCode: string | null
 }
 
-/** The next nonce of the account, under its lock. Undefined: this database has sent nothing from it. */
+/** Locks the sending account and reads its next nonce; undefined if this database has not sent transactions from it. */
 export async function lockSender(tx: Tx, connector: string, address: string): Promise<bigint | undefined> {
   const row = await tx.row<{ nextNonce: bigint }>(sql`/* rails.lockSender */
     select next_nonce from rails.chain_senders where connector = ${connector} and address = ${address} for update`)
@@ -306,32 +298,32 @@ export type StoredAnswer = InstructionKey & {
   readonly reasonCode: string | null
 }
 
-export function answersOf(
+export function listAnswers(
   tx: Tx,
   connector: string,
   keys: readonly InstructionKey[],
 ): Promise<readonly StoredAnswer[]> {
-  return tx.rows(sql`/* rails.answersOf */
+  return tx.rows(sql`/* rails.listAnswers */
     select partner_id, id, status, transaction_hash, error_key, error_details, reason_code from rails.chain_transfers
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
       and connector = ${connector}`)
 }
 
-const transferFacts = sql`partner_id, id, connector, recipient, currency, amount, sender, nonce, gas, reported, sent_at`
+const transferColumns = sql`partner_id, id, connector, recipient, currency, amount, sender, nonce, gas, reported, sent_at`
 
-/** Transfers without an end, in the order of their nonces: a due-work scan, which names no partner by design. */
-export function openTransfers(tx: Tx, connector: string, transfersMax: number): Promise<readonly Transfer[]> {
-  return tx.rows<Transfer>(
+/** Lists open transfers of all partners, in the order of their nonces. */
+export function openTransfers(tx: Tx, connector: string, transfersMax: number): Promise<readonly PendingTransfer[]> {
+  return tx.rows<PendingTransfer>(
     dueWork(
       'finds the transfers of a chain that have no end, without a lock',
       (whose) => sql`/* rails.openTransfers */
-        select ${transferFacts} from rails.chain_transfers
+        select ${transferColumns} from rails.chain_transfers
         where connector = ${connector} and status = 'Pending' and ${whose()} order by nonce limit ${transfersMax}`,
     ),
   )
 }
 
-/** The amount that unfinished transfers still take from the sending account. */
+/** Sums the amounts that open transfers will take from the sending account. */
 export async function openAmount(tx: Tx, connector: string, currency: Currency): Promise<Minor> {
   const rows = await tx.rows<{ amount: bigint }>(
     dueWork(
@@ -344,7 +336,7 @@ export async function openAmount(tx: Tx, connector: string, currency: Currency):
   return rows.reduce((sum, { amount }) => sum + amount, 0n)
 }
 
-export type Attempt = {
+export type TransferAttempt = {
   readonly attempt: number
   readonly hash: string
   readonly signed: string
@@ -353,15 +345,15 @@ export type Attempt = {
   readonly madeAt: Date
 }
 
-/** Oldest first. */
-export function attemptsOf(tx: Tx, { partnerId, id }: InstructionKey): Promise<readonly Attempt[]> {
-  return tx.rows<Attempt>(sql`/* rails.attemptsOf */
+/** Lists the attempts of a transfer, oldest first. */
+export function listAttempts(tx: Tx, { partnerId, id }: InstructionKey): Promise<readonly TransferAttempt[]> {
+  return tx.rows<TransferAttempt>(sql`/* rails.listAttempts */
     select attempt, hash, signed, fee_max, fee_priority, made_at from rails.chain_attempts
     where partner_id = ${partnerId} and transfer_id = ${id} order by attempt`)
 }
 
-/** Stores an attempt. If two workers make the same one, the first counts. Returns 1 or 0. */
-export function insertAttempt(tx: Tx, { partnerId, id }: InstructionKey, row: Attempt): Promise<number> {
+/** Stores an attempt. Returns 1, or 0 if another worker has already stored it. */
+export function insertAttempt(tx: Tx, { partnerId, id }: InstructionKey, row: TransferAttempt): Promise<number> {
   return tx.run(sql`/* rails.insertAttempt */
     insert into rails.chain_attempts (partner_id, transfer_id, attempt, hash, signed, fee_max, fee_priority, made_at)
     values (${partnerId}, ${id}, ${row.attempt}, ${row.hash}, ${row.signed}, ${row.feeMax}, ${row.feePriority},
@@ -369,14 +361,14 @@ export function insertAttempt(tx: Tx, { partnerId, id }: InstructionKey, row: At
     on conflict (partner_id, transfer_id, attempt) do nothing`)
 }
 
-/** `hash`: of the newest attempt, by which partners may look the transaction up while it waits. */
-export async function noteSent(tx: Tx, { partnerId, id }: InstructionKey, hash: string, now: Date): Promise<void> {
-  await tx.run(sql`/* rails.noteSent */
+/** Marks a transfer as sent. Partners can look up the transaction by `hash`, that of the newest attempt, while it waits. */
+export async function markSent(tx: Tx, { partnerId, id }: InstructionKey, hash: string, now: Date): Promise<void> {
+  await tx.run(sql`/* rails.markSent */
     update rails.chain_transfers set sent_at = ${now}, transaction_hash = ${hash}, updated_at = ${now}
     where partner_id = ${partnerId} and id = ${id} and status = 'Pending'`)
 }
 
-/** Ends a transfer. Returns 1, or 0 if it has ended. */
+/** Ends a transfer. Returns 1, or 0 if it has already ended. */
 export function endTransfer(
   tx: Tx,
   { partnerId, id }: InstructionKey,
@@ -389,7 +381,7 @@ export function endTransfer(
     where partner_id = ${partnerId} and id = ${id} and status = 'Pending'`)
 }
 
-/** Transfers whose end was in a block above `block`, which the chain has dropped. */
+/** Lists transfers that ended in a block above `block`, which the chain has dropped. */
 export function endedAbove(tx: Tx, connector: string, block: number): Promise<readonly InstructionKey[]> {
   return tx.rows<InstructionKey>(
     dueWork(
@@ -401,13 +393,13 @@ export function endedAbove(tx: Tx, connector: string, block: number): Promise<re
   )
 }
 
-export async function reopen(tx: Tx, { partnerId, id }: InstructionKey, now: Date): Promise<void> {
-  await tx.run(sql`/* rails.reopen */
+export async function reopenTransfer(tx: Tx, { partnerId, id }: InstructionKey, now: Date): Promise<void> {
+  await tx.run(sql`/* rails.reopenTransfer */
     update rails.chain_transfers set status = 'Pending', mined_block = null, sent_at = null, updated_at = ${now}
     where partner_id = ${partnerId} and id = ${id} and status <> 'Refused'`)
 }
 
-/** The transactions among these that are attempts of ours. */
+/** Finds the hashes of our own attempts. */
 export async function ownHashes(tx: Tx, hashes: readonly string[]): Promise<ReadonlySet<string>> {
   if (hashes.length === 0) return new Set()
   const rows = await tx.rows<{ hash: string }>(
@@ -420,7 +412,7 @@ export async function ownHashes(tx: Tx, hashes: readonly string[]): Promise<Read
   return new Set(rows.map(({ hash }) => hash))
 }
 
-/** The transfer of a transaction, with the sealed data of its parties. */
+/** Finds the transfer of a transaction, with the sealed data of its parties. */
 export async function transferByHash(
   tx: Tx,
   hash: string,
@@ -440,12 +432,12 @@ export async function transferByHash(
   )
 }
 
-// All SQL of the keys of chain connectors. They belong to no partner.
+// The SQL of the keys of chain connectors. Keys do not belong to partners.
 
 export type KeyName = 'addresses' | 'sender'
 export type KeyRow = { readonly name: KeyName; readonly publicKey: string; readonly secretSealed: Buffer }
 
-/** An existing key stays: issued addresses depend on it. */
+/** Inserts a key. An existing key stays, because issued addresses depend on it. */
 export async function insertKey(tx: Tx, { name, publicKey, secretSealed }: KeyRow, now: Date): Promise<void> {
   await tx.run(sql`/* rails.insertKey */
     insert into rails.chain_keys (name, public_key, secret_sealed, created_at)
@@ -457,16 +449,13 @@ export function keyByName(tx: Tx, name: KeyName): Promise<KeyRow | undefined> {
     select name, public_key, secret_sealed from rails.chain_keys where name = ${name}`)
 }
 
-export function keys(tx: Tx): Promise<readonly Omit<KeyRow, 'secretSealed'>[]> {
-  return tx.rows(sql`/* rails.keys */ select name, public_key from rails.chain_keys order by name`)
+export function listKeys(tx: Tx): Promise<readonly Omit<KeyRow, 'secretSealed'>[]> {
+  return tx.rows(sql`/* rails.listKeys */ select name, public_key from rails.chain_keys order by name`)
 }
 
 // The SQL that erases the personal data of transfers after its retention.
 
-/**
- * Erases the parties of ended payments. `ids`: those of the instructions. The travel-rule parties are replaced by a
- * sealed empty value.
- */
+/** Erases the parties of ended payments, and replaces those of the travel rule by a sealed empty value. `ids`: of instructions. */
 export async function eraseTransfers(tx: Tx, sealer: Sealer, partnerId: string, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   const sealed = ids.map((id) => sealer.seal('{}', travelRuleContext(partnerId, id)))

@@ -1,7 +1,7 @@
-/** Accepts instructions: each gets a nonce and a durable row before anything is signed or sent. */
+/** Accepts instructions: stores each with its nonce before a transaction is signed or sent. */
 import { Unreachable } from '../../kernel/api/index.ts'
 import { type Currency, type Minor, partnerKey, present, type Sealer } from '../../kernel/index.ts'
-import type { Tx } from '../../postgres/index.ts'
+import { byShard, type Tx } from '../../postgres/index.ts'
 import type {
   Acknowledgement,
   CallOptions,
@@ -11,16 +11,17 @@ import type {
 } from '../../rails/index.ts'
 import type { ChainDeps } from './deps.ts'
 import type { Signer } from './keys.ts'
-import { gasWithReserve, refusalOf, refusalOfRevert, type RefusedTransfer } from './rules.ts'
+import { gasWithReserve, checkInstruction, explainRevert, type RefusedTransfer } from './rules.ts'
 import * as store from './store-chain.ts'
 import { ownJson } from '@partner-payments/wire'
 import { transferByHash, travelRuleContext } from './store-chain.ts'
 
-/** The decision about an instruction. `later`: the sending account is short, or the token is paused. */
-type Verdict = { readonly gas: bigint } | RefusedTransfer | 'later'
+/** The decision about an instruction. `later`: the sending account lacks tokens or gas, or the token is paused. */
+type InstructionVerdict = { readonly gas: bigint } | RefusedTransfer | 'later'
 
 const keyOf = ({ partnerId, id }: InstructionKey): string => partnerKey(partnerId, id)
-const isRefused = (verdict: Verdict): verdict is RefusedTransfer => verdict !== 'later' && 'errorKey' in verdict
+const isRefused = (verdict: InstructionVerdict): verdict is RefusedTransfer =>
+  verdict !== 'later' && 'errorKey' in verdict
 
 const toAcknowledgement = (row: store.StoredAnswer): Acknowledgement =>
   row.status === 'Refused'
@@ -37,16 +38,14 @@ export async function storedAnswers(
   connector: string,
   keys: readonly InstructionKey[],
 ): Promise<ReadonlyMap<string, Acknowledgement>> {
-  if (keys.length === 0) return new Map()
-  const groups = tx.sharded ? [...Map.groupBy(keys, ({ partnerId }) => partnerId).values()] : [keys]
-  const rows = await Promise.all(groups.map((group) => store.answersOf(tx, connector, group)))
+  const rows = await Promise.all(byShard(tx, keys).map((group) => store.listAnswers(tx, connector, group)))
   return new Map(rows.flat().map((row) => [keyOf(row), toAcknowledgement(row)]))
 }
 
-/** `submit` answers the instructions, and calls `onAccepted` when new ones have their rows. */
+/** Returns a function that stores and answers instructions, and calls `onAccepted` once new ones are stored. */
 export function createSubmit(deps: ChainDeps) {
   const { db, rules } = deps
-  const judge = createJudge(deps)
+  const decide = createVerdicts(deps)
 
   return async (
     instructions: readonly Instruction[],
@@ -58,11 +57,11 @@ export function createSubmit(deps: ChainDeps) {
     const fresh = unique.filter((instruction) => !known.has(keyOf(instruction)))
     let answers = known
     if (fresh.length > 0) {
-      const signer = await signerOf(deps)
-      const { verdicts, nonceMin } = await judge(fresh, signer, call)
+      const signer = await requireSigner(deps)
+      const { verdicts, nonceMin } = await decide(fresh, signer, call)
       call.signal.throwIfAborted()
-      const travelRules = await sealedTravelRulesOf(deps, fresh)
-      await db.transaction((tx) => place(tx, deps, { signer, fresh, verdicts, nonceMin, travelRules }))
+      const travelRules = await sealTravelRules(deps, fresh)
+      await db.transaction((tx) => insertTransfers(tx, deps, { signer, fresh, verdicts, nonceMin, travelRules }))
       answers = await storedAnswers(db, rules.id, unique)
       if (fresh.some((instruction) => answers.get(keyOf(instruction))?.accepted)) await onAccepted()
     }
@@ -70,21 +69,21 @@ export function createSubmit(deps: ChainDeps) {
   }
 }
 
-async function signerOf({ signer }: ChainDeps): Promise<Signer> {
+async function requireSigner({ signer }: ChainDeps): Promise<Signer> {
   const found = await signer()
   if (found === undefined)
-    throw new Unreachable('downstream_unreachable', 'there is no sending account: run operator wallet-key create')
+    throw new Unreachable('downstream_unreachable', 'there is no sending account; run operator wallet-key create')
   return found
 }
 
-/** Judges each instruction, and reads the lowest nonce that the chain leaves free. */
-function createJudge({ db, log, rules, chain, denied }: ChainDeps) {
+/** Decides about instructions, and reads the lowest unused nonce of the chain. */
+function createVerdicts({ db, log, rules, chain, denied }: ChainDeps) {
   const contracts = new Set(Object.values(rules.tokens))
   return async (instructions: readonly Instruction[], { address: sender }: Signer, call: CallOptions) => {
-    const verdicts = new Map<string, Verdict>()
+    const verdicts = new Map<string, InstructionVerdict>()
     const payable: Instruction[] = []
     for (const instruction of instructions) {
-      const refusal = refusalOf(instruction, rules.tokens, { contracts, denied, sender })
+      const refusal = checkInstruction(instruction, rules.tokens, { contracts, denied, sender })
       if (refusal === undefined) payable.push(instruction)
       else verdicts.set(keyOf(instruction), refusal)
     }
@@ -111,13 +110,13 @@ function createJudge({ db, log, rules, chain, denied }: ChainDeps) {
       const { currency, amount } = instruction
       const preview = previews[index] ?? { reason: '' }
       const verdict =
-        'gas' in preview ? { gas: gasWithReserve(preview.gas) } : (refusalOfRevert(preview.reason) ?? 'later')
+        'gas' in preview ? { gas: gasWithReserve(preview.gas) } : (explainRevert(preview.reason) ?? 'later')
       const cost = 'gas' in preview ? gasWithReserve(preview.gas) * fees.max : 0n
       const isShort = (left.get(currency) ?? 0n) < amount || gasLeft < cost
       if (isShort || verdict === 'later')
         log.error(
           { connector: rules.id, sender, currency },
-          'sending account is short, or the token is paused: payouts wait',
+          'payouts wait: the sending account lacks tokens or gas, or the token is paused',
         )
       verdicts.set(keyOf(instruction), isShort ? 'later' : verdict)
       if (isShort || verdict === 'later' || isRefused(verdict)) continue
@@ -128,19 +127,19 @@ function createJudge({ db, log, rules, chain, denied }: ChainDeps) {
   }
 }
 
-type Placing = {
+type NewTransfers = {
   readonly signer: Signer
   readonly fresh: readonly Instruction[]
-  readonly verdicts: ReadonlyMap<string, Verdict>
+  readonly verdicts: ReadonlyMap<string, InstructionVerdict>
   readonly nonceMin: number | undefined
   readonly travelRules: ReadonlyMap<string, Buffer>
 }
 
-/** Runs under the lock of the sending account, so that nonces have no gaps and an instruction has one. */
-async function place(
+/** Stores instructions under the lock of the sending account, so that nonces have no gaps and each instruction has one. */
+async function insertTransfers(
   tx: Tx,
   deps: ChainDeps,
-  { signer, fresh, verdicts, nonceMin, travelRules }: Placing,
+  { signer, fresh, verdicts, nonceMin, travelRules }: NewTransfers,
 ): Promise<void> {
   const { clock, rules } = deps
   const { id: connector } = rules
@@ -154,7 +153,7 @@ async function place(
     const verdict = verdicts.get(keyOf(instruction)) ?? 'later'
     if (existing.has(keyOf(instruction)) || verdict === 'later') continue
     const common = {
-      ...pick(instruction),
+      ...commonFields(instruction),
       connector,
       sender,
       recipient: instruction.creditorAccount.toLowerCase(),
@@ -181,7 +180,7 @@ async function place(
   if (next > first) await store.setNextNonce(tx, connector, sender, next)
 }
 
-const pick = ({ partnerId, id, endToEndId, creditorName, currency, amount }: Instruction) => ({
+const commonFields = ({ partnerId, id, endToEndId, creditorName, currency, amount }: Instruction) => ({
   partnerId,
   id,
   endToEndId,
@@ -191,22 +190,22 @@ const pick = ({ partnerId, id, endToEndId, creditorName, currency, amount }: Ins
 })
 
 /**
- * Stops if the chain has transactions of the sending account that this database does not know: it was restored to an
- * earlier time, or the key is used elsewhere. Continuing could pay twice, so an operator has to check.
+ * Stops if the chain has transactions of the sending account that this database does not know: the database was restored,
+ * or the key is used elsewhere. Continuing could pay twice, so that an operator must check.
  */
 function requireKnownNonces({ log, rules }: ChainDeps, sender: string, onChain: number, next: bigint): void {
   if (BigInt(onChain) <= next) return
   log.error(
     { connector: rules.id, sender, onChain, known: String(next) },
-    'sending account has unknown transactions: payouts wait',
+    'payouts wait: the sending account has transactions that this database does not know',
   )
   throw new Unreachable('downstream_unreachable', `the sending account ${sender} has unknown transactions`)
 }
 
-// The data of the travel rule: payer and payee. It is stored with each transfer, sealed, because it contains KYC data.
+// The data of the travel rule, payer and payee, is sealed with each transfer, because it contains KYC data.
 
-/** The sealed parties by `partnerKey(partnerId, id)` of the instruction. */
-async function sealedTravelRulesOf(
+/** Seals the parties of instructions. Returns them by `partnerKey(partnerId, id)`. */
+async function sealTravelRules(
   { db, sealer, partiesOf }: ChainDeps,
   instructions: readonly Instruction[],
 ): Promise<ReadonlyMap<string, Buffer>> {
@@ -223,7 +222,7 @@ async function sealedTravelRulesOf(
   return new Map(await Promise.all(rows))
 }
 
-/** The parties of a transaction of ours. Undefined: it is not ours. */
+/** Reads the parties of a transaction; undefined if it is not ours. */
 export async function travelRuleOf(tx: Tx, sealer: Sealer, hash: string): Promise<object | undefined> {
   const row = await transferByHash(tx, hash.toLowerCase())
   if (row === undefined) return undefined

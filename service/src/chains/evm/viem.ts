@@ -1,6 +1,6 @@
 /**
- * The functions of `viem` that this service uses, in plain values. This is the only file that imports the package, and
- * it is loaded at its first use (`loadEvm`): an API process without requests for wallets saves its 30 MB.
+ * Wraps the functions of `viem` that this service uses, with plain values. Only this file imports the package. It is
+ * loaded at its first use (`loadEvm`), so that an API process without wallet requests saves 30 MB.
  */
 import { ECDH } from 'node:crypto'
 import { HDKey, privateKeyToAddress, publicKeyToAddress, sign } from 'viem/accounts'
@@ -35,13 +35,13 @@ export type UnsignedTransfer = {
   readonly feePriority: bigint
 }
 
-/** The two numbers of a secp256k1 signature, `s` in the lower half (EIP-2), and which of two keys signed. */
+/** The numbers of a secp256k1 signature, `s` in the lower half (EIP-2), and the recovery bit. */
 export type Secp256k1Signature = { readonly r: string; readonly s: string; readonly yParity: 0 | 1 }
 
 export const transferData = (recipient: string, amount: bigint): string =>
   encodeFunctionData({ abi: erc20, functionName: 'transfer', args: [hex(recipient), amount] })
 
-/** Signs an ERC-20 transfer: only its hash goes to the signer. */
+/** Signs an ERC-20 transfer. The signer only gets its hash. */
 export async function signTransfer(
   { chainId, contract, recipient, amount, nonce, gas, feeMax, feePriority }: UnsignedTransfer,
   signHash: (hash: string) => Promise<Secp256k1Signature>,
@@ -61,7 +61,7 @@ export async function signTransfer(
   return { signed, hash: keccak256(signed) }
 }
 
-/** The content of a signed transaction, as a node reads it. */
+/** Reads a signed transaction, as a node does. */
 export async function readTransaction(signed: string) {
   const { chainId, to, data = '0x', nonce = 0 } = parseTransaction(hex(signed) as TransactionSerializedEIP1559)
   const sender = await recoverTransactionAddress({ serializedTransaction: hex(signed) as TransactionSerializedEIP1559 })
@@ -80,9 +80,9 @@ export async function signWithPrivateKey(hash: string, privateKey: string): Prom
   return { r, s, yParity: yParity === 1 ? 1 : 0 }
 }
 
-export const addressOf = (privateKey: string): string => privateKeyToAddress(hex(privateKey)).toLowerCase()
+export const privateKeyAddress = (privateKey: string): string => privateKeyToAddress(hex(privateKey)).toLowerCase()
 
-/** BIP-44 for Ethereum, hardened down to the account, so that an address needs only the public key of the account. */
+/** BIP-44 for Ethereum, hardened down to the account, so that addresses can be derived from the account's public key. */
 const accountPath = "m/44'/60'/0'/0"
 
 export function accountKeys(seed: Uint8Array): { readonly publicKey: string; readonly privateKey: string } {
@@ -90,7 +90,7 @@ export function accountKeys(seed: Uint8Array): { readonly publicKey: string; rea
   return { publicKey: account.publicExtendedKey, privateKey: account.privateExtendedKey }
 }
 
-/** The address with this index below an extended public key. No private key is needed. */
+/** Derives the address with this index from an extended public key. */
 export function deriveAddress(publicKey: string, index: number): string {
   const child = HDKey.fromExtendedKey(publicKey).deriveChild(index)
   assert(child.publicKey, 'a derived key has a public part')
@@ -98,8 +98,8 @@ export function deriveAddress(publicKey: string, index: number): string {
   return publicKeyToAddress(`0x${String(point)}`).toLowerCase()
 }
 
-/** The address whose key has signed a personal message (EIP-191), in lower case. Undefined: it is no signature. */
-export const signerOf = async (message: string, signature: string): Promise<string | undefined> =>
+/** Returns the address whose key has signed a personal message (EIP-191), in lower case; undefined if it is not a signature. */
+export const recoverSigner = async (message: string, signature: string): Promise<string | undefined> =>
   recoverMessageAddress({ message, signature: hex(signature) }).then(
     (address) => address.toLowerCase(),
     () => undefined,

@@ -1,12 +1,12 @@
 /**
- * Wallets: the addresses on which partners and their customers receive tokens. What arrives there is found by the chain
- * connectors and becomes a deposit; `ownersOf` tells them, and the deposits, whose an address is.
+ * Wallets: the addresses on which partners and their customers receive tokens. Chain connectors find incoming tokens,
+ * which become deposits; `ownersOf` finds the owner of an address.
  *
- * Tables: wallets.wallets, wallets.address_indexes, wallets.ownership_proofs. Invariants: a customer, or the partner itself, has one wallet for each
- * token. An address is given once, to one wallet of one partner: it is derived from an extended public key and an index, and
- * the index is taken under the lock of its row. A wallet keeps its chain, its address and its owner. The owner of an address
- * gets every configured token that arrives there, also another one than that of the wallet.
+ * Tables: wallets.wallets, wallets.address_indexes, wallets.ownership_proofs. Invariants: a customer, or the partner
+ * itself, has one wallet for each token. An address is issued once: it is derived from an extended public key and an index,
+ * which is taken under a lock. Chain, address and owner of a wallet do not change. The owner gets every configured token
+ * that arrives at the address, not only that of the wallet.
  */
-export type { WalletOfPayment } from './ownership.ts'
+export type { PaymentWallet } from './ownership.ts'
 export { toOwnershipProof, toWallet, walletsRoutes } from './routes.ts'
 export { createWallets, type Wallet, type Wallets } from './service.ts'

@@ -1,12 +1,12 @@
 /**
- * Proofs of who controls a wallet that no provider keeps (Regulation (EU) 2023/1113, articles 14(5) and 16(2)). The wallet signs a message
- * that names its address, the partner and the customer; message and signature are the evidence.
+ * Proofs of who controls a self-hosted wallet (Regulation (EU) 2023/1113, articles 14(5) and 16(2)). The wallet signs a
+ * message that names its address, the partner and the customer. Message and signature are the evidence.
  */
 import type { BodyOf } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, Refusal, refuseField } from '../../kernel/api/index.ts'
 import { after, type Clock, type Currency, hourMs, type Minor, newId } from '../../kernel/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
-import { addressProblem, checksummed } from '../../rails/index.ts'
+import { addressProblem, checksumAddress } from '../../rails/index.ts'
 import type { Rates } from '../../rates/index.ts'
 import type { Customers } from '../../parties/customers/index.ts'
 import * as store from './store.ts'
@@ -14,27 +14,27 @@ import * as store from './store.ts'
 export type OwnershipProof = Omit<store.OwnershipProof, 'status'> & {
   readonly status: store.OwnershipProof['status'] | 'Expired'
 }
-/** A wallet that a payment goes to or comes from. `customerId`: null for the partner's own payments. */
-export type WalletOfPayment = {
+/** The external wallet of a payment. `customerId` is null for the partner's own payments. */
+export type PaymentWallet = {
   readonly partnerId: string
   readonly customerId: string | null
   /** Lower case. */
   readonly address: string
 }
 
-export type WalletPayment = WalletOfPayment & { readonly amount: Minor; readonly currency: Currency }
+export type WalletPayment = PaymentWallet & { readonly amount: Minor; readonly currency: Currency }
 
 export type Ownership = {
-  /** Refuses: validation_failed (address), not_found (/customerId). */
+  /** Creates a proof to be signed, or a declaration of the wallet's provider. Refuses: validation_failed (address), not_found (/customerId). */
   readonly create: (partnerId: string, input: BodyOf<'createOwnershipProof'>, tx?: Tx) => Promise<OwnershipProof>
   /**
-   * Keeps the signature of the wallet. Refuses: not_found, ownership_proof_expired, validation_failed (no signature of this wallet, a
-   * declared wallet).
+   * Stores the signature of the wallet. Refuses: not_found, ownership_proof_expired, validation_failed (not a signature of
+   * this wallet, or a declared wallet).
    */
   readonly sign: (partnerId: string, id: string, signature: string, tx?: Tx) => Promise<OwnershipProof>
   /** Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<OwnershipProof>
-  /** Newest first. Refuses: validation_failed (cursor, address). */
+  /** Lists proofs, newest first. Refuses: validation_failed (cursor, address). */
   readonly list: (
     partnerId: string,
     query: {
@@ -45,8 +45,8 @@ export type Ownership = {
     },
   ) => Promise<Page<OwnershipProof>>
   /**
-   * Reports for each payment whether it needs a proof that is missing: it is above WALLET_PROOF_ABOVE, and it is neither proved nor
-   * declared who controls the wallet. Without a rate its worth is unknown, and it needs one. Small payments cost no statement of proofs.
+   * Reports for each payment whether it lacks a required proof: it is above WALLET_PROOF_ABOVE, or has no rate, and the
+   * wallet's owner is neither proved nor declared. Small payments do not read proofs.
    */
   readonly areMissing: (tx: Tx, payments: readonly WalletPayment[]) => Promise<readonly boolean[]>
   /** Deletes the proofs of a customer whose payments are erased. */
@@ -59,20 +59,20 @@ export type OwnershipDeps = {
   readonly cursors: Cursors
   readonly customers: Pick<Customers, 'hold' | 'idOf'>
   readonly partnerName: (tx: Tx, partnerId: string) => Promise<string>
-  /** The address whose key has signed a personal message, in lower case. */
+  /** Returns the address whose key has signed a personal message, in lower case. */
   readonly signerOf: (message: string, signature: string) => Promise<string | undefined>
-  /** WALLET_PROOF_ABOVE, in minor units of the euro. Undefined: payments need no proof. */
+  /** WALLET_PROOF_ABOVE, in minor units of the euro. Undefined: payments do not need a proof. */
   readonly proofAbove: Minor | undefined
   readonly converter: Rates['converter']
 }
 
-/** A person with the wallet at hand signs at once; one who has it elsewhere has a day. */
+/** Enough for a person who does not have the wallet at hand. */
 const signedWithinMs = 24 * hourMs
 
 export function createOwnership(deps: OwnershipDeps): Ownership {
   const { db, clock, cursors, customers, partnerName, signerOf } = deps
   const listName = (partnerId: string) => `ownership-proofs:${partnerId}`
-  const shown = (proof: store.OwnershipProof): OwnershipProof =>
+  const withExpiry = (proof: store.OwnershipProof): OwnershipProof =>
     proof.expiresAt !== null && proof.status === 'Requested' && proof.expiresAt <= clock.now()
       ? { ...proof, status: 'Expired' }
       : proof
@@ -91,7 +91,7 @@ export function createOwnership(deps: OwnershipDeps): Ownership {
             ? {
                 ...owner,
                 status: 'Requested',
-                message: messageOf(await partnerName(tx, partnerId), { ...owner, expiresAt }),
+                message: proofMessage(await partnerName(tx, partnerId), { ...owner, expiresAt }),
                 vasp: null,
                 expiresAt,
                 provedAt: null,
@@ -110,11 +110,11 @@ export function createOwnership(deps: OwnershipDeps): Ownership {
           throw refuseField({
             pointer: '',
             code: 'invalid_value',
-            message: 'a provider keeps the wallet; nothing is signed',
+            message: 'cannot be signed: a provider keeps the wallet',
           })
-        if (shown(row).status === 'Expired') throw new Refusal('ownership_proof_expired')
+        if (withExpiry(row).status === 'Expired') throw new Refusal('ownership_proof_expired')
         const signer = await signerOf(message, signature)
-        if (signer !== address) throw notOfWallet(signer, address)
+        if (signer !== address) throw refuseSignature(signer, address)
         const provedAt = clock.now()
         await store.proveOwnership(tx, partnerId, { id, signature: signature.toLowerCase(), provedAt })
         return { ...row, status: 'Proved', signature, provedAt }
@@ -122,7 +122,7 @@ export function createOwnership(deps: OwnershipDeps): Ownership {
     get: async (partnerId, id) => {
       const proof = await store.proofById(db, partnerId, id)
       if (proof === undefined) throw notFound('ownership proof')
-      return shown(proof)
+      return withExpiry(proof)
     },
     list: async (partnerId, { customerId: ref, address, ...query }) => {
       const request = cursors.read(listName(partnerId), query)
@@ -133,21 +133,21 @@ export function createOwnership(deps: OwnershipDeps): Ownership {
         ...(address === undefined ? {} : { address: readAddress(address, '/query/address') }),
       }
       const rows = await store.listProofs(db, partnerId, filter, request)
-      return cursors.page(listName(partnerId), request, rows.map(shown))
+      return cursors.page(listName(partnerId), request, rows.map(withExpiry))
     },
     areMissing: async (tx, payments) => {
       const { proofAbove } = deps
       if (proofAbove === undefined || payments.length === 0) return payments.map(() => false)
       const convert = await deps.converter(tx)
       const large = payments.filter((payment) => (convert(payment, 'EUR')?.amount ?? proofAbove + 1n) > proofAbove)
-      const known = large.length === 0 ? new Set() : new Set((await store.knownWallets(tx, large)).map(keyOf))
+      const known = large.length === 0 ? new Set() : new Set((await store.provedWallets(tx, large)).map(keyOf))
       return payments.map((payment) => large.includes(payment) && !known.has(keyOf(payment)))
     },
     erase: store.eraseProofs,
   }
 }
 
-const keyOf = ({ partnerId, customerId, address }: WalletOfPayment) => `${partnerId} ${customerId} ${address}`
+const keyOf = ({ partnerId, customerId, address }: PaymentWallet) => `${partnerId} ${customerId} ${address}`
 
 function readAddress(given: string, pointer: string): string {
   const problem = addressProblem(given)
@@ -155,12 +155,12 @@ function readAddress(given: string, pointer: string): string {
   const message =
     problem === 'form'
       ? 'must be 0x and 40 hexadecimal digits'
-      : 'has a wrong check sum (EIP-55); copy the address again'
+      : 'has a wrong checksum (EIP-55); copy the address again'
   throw refuseField({ pointer, code: 'invalid_value', message })
 }
 
-/** The address is in the text, so that a signature for one wallet proves nothing of another one with the same key. */
-function messageOf(
+/** Writes the message to be signed. It names the address, so that a signature does not prove another wallet of the same key. */
+function proofMessage(
   partnerName: string,
   {
     id,
@@ -174,7 +174,7 @@ function messageOf(
 ): string {
   const payments = customerId === null ? '' : ` of customer ${customerId}`
   return [
-    `I control the wallet ${checksummed(address)}.`,
+    `I control the wallet ${checksumAddress(address)}.`,
     `This proves it to ${partnerName.replaceAll(/\s+/g, ' ')}, for payments${payments}. It moves no money.`,
     '',
     `Proof: ${id}`,
@@ -183,12 +183,12 @@ function messageOf(
   ].join('\n')
 }
 
-const notOfWallet = (signer: string | undefined, address: string): Refusal =>
+const refuseSignature = (signer: string | undefined, address: string): Refusal =>
   refuseField({
     pointer: '/signature',
     code: 'invalid_value',
     message:
       signer === undefined
-        ? 'is no signature of secp256k1'
-        : `is of ${checksummed(signer)}, not of ${checksummed(address)}, or over another text than \`message\``,
+        ? 'is not a secp256k1 signature'
+        : `is of ${checksumAddress(signer)}, not of ${checksumAddress(address)}, or signs another text than \`message\``,
   })

@@ -3,7 +3,7 @@ import { wallets as wire } from '@partner-payments/wire'
 import { type Handlers, pageOf, writerOf } from '../../kernel/api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
-import { checksummed } from '../../rails/index.ts'
+import { checksumAddress } from '../../rails/index.ts'
 import type { OwnershipProof } from './ownership.ts'
 import type { Received, Wallets } from './service.ts'
 
@@ -17,7 +17,8 @@ export const toWallet = ({ wallet, address, received }: Received) =>
   })
 
 const writeProof = writerOf(wire.OwnershipProof)
-export const toOwnershipProof = (proof: OwnershipProof) => writeProof({ ...proof, address: checksummed(proof.address) })
+export const toOwnershipProof = (proof: OwnershipProof) =>
+  writeProof({ ...proof, address: checksumAddress(proof.address) })
 
 export function walletsRoutes(wallets: Wallets, idempotency: Idempotency): Handlers<'wallets'> {
   const { ownership } = wallets

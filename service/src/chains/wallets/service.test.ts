@@ -12,7 +12,7 @@ import {
   stepMsDefault,
   type TestPartner,
 } from '../../../../test/support/composition.ts'
-import { networkFor } from './service.ts'
+import { chooseNetwork } from './service.ts'
 import { Refusal } from '../../kernel/api/index.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
 import { sql } from '../../postgres/index.ts'
@@ -56,7 +56,7 @@ suite('wallets', async () => {
     assert.equal(new Set(made.map(({ address }) => address)).size, 2)
   })
 
-  test('a wallet that is made in a transaction needs no second connection', async () => {
+  test('creating a wallet in a transaction needs no second connection', async () => {
     const alone = await createTestService({ url: service.url, connectionsMax: 1 })
     const { partnerId } = await addPartner(service)
     const create = () => alone.db.transaction((tx) => alone.wallets.create(partnerId, { currency: 'USDC' }, tx))
@@ -90,7 +90,7 @@ suite('wallets', async () => {
     assert.deepEqual((await service.wallets.list(other.partnerId, {})).data, [])
   })
 
-  test('an address leads to its owner, and any other to none', async () => {
+  test('an address has an owner; an unknown address has none', async () => {
     const { partnerId, customer } = await addPartner(service)
     const { wallet } = await service.wallets.create(partnerId, { customerId: customer.id, currency: 'USDC' })
     const stranger = `0x${'9'.repeat(40)}`
@@ -106,21 +106,21 @@ suite('wallets', async () => {
     await assert.rejects(create({ currency: 'XYZ' }), code('validation_failed'))
     await assert.rejects(create({ currency: 'USDC', customerId: other.customer.id }), code('not_found'))
     const networks = [{ id: 'evm-1', chainId: 1, network: 'test', tokens: { USDC: '0x1' } }]
-    assert.equal(networkFor(networks, () => 'evm-1', { partnerId, currency: 'USDC' }).chainId, 1)
+    assert.equal(chooseNetwork(networks, () => 'evm-1', { partnerId, currency: 'USDC' }).chainId, 1)
     for (const [connector, currency] of [
       ['evm-1', 'EURC'],
       ['evm-2', 'USDC'],
       [undefined, 'USDC'],
     ] as const)
       assert.throws(
-        () => networkFor(networks, () => connector, { partnerId, currency }),
+        () => chooseNetwork(networks, () => connector, { partnerId, currency }),
         code('currency_not_supported'),
       )
   })
 })
 
 suite('payments', async () => {
-  // The sandbox bank carries tokens: the module judges them alike on a chain.
+  // The sandbox bank transfers tokens here: the module decides the same way on a chain.
   const settings = { WALLET_PROOF_ABOVE: '1000' }
   const service = await useModules({ settings })
   await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
@@ -131,7 +131,7 @@ suite('payments', async () => {
   const holdOf = async (partnerId: string, reference: string) =>
     service.holdOf(await service.transactions.get(partnerId, reference))
 
-  /** A wallet sends tokens to the wallet of the partner's customer. */
+  /** Sends tokens from a wallet to the wallet of the partner's customer. */
   async function receive(signer = owner(), amount = large, partner?: TestPartner) {
     const to = partner ?? (await addPartner(service))
     const { partnerId, customer } = to
@@ -186,12 +186,12 @@ suite('payments', async () => {
   }
 
   suite('tokens from a wallet', () => {
-    test('up to the sum they are credited at once', async () => {
+    test('up to the threshold they are credited at once', async () => {
       const { partnerId } = await receive(owner(), 900_000000n)
       assert.deepEqual(await shown(partnerId), credited(900_000000n))
     })
 
-    test('above it they wait, the partner reads why, and the proof credits them once', async () => {
+    test('above it they wait, the partner sees why, and the proof credits them once', async () => {
       const got = await receive()
       const { partnerId, signer, reference } = got
       await look()
@@ -234,7 +234,7 @@ suite('payments', async () => {
       assert.deepEqual(await shown(partner.partnerId), credited())
     })
 
-    test('without a proof in time they stay in a case, and persons decide', async () => {
+    test('without a proof in time they stay in a case until staff decide', async () => {
       const got = await receive()
       await look(14 * dayMs)
       assert.deepEqual(await shown(got.partnerId), ['Failed', 0n, 'payer_data_missing'])
@@ -262,7 +262,7 @@ suite('payments', async () => {
       return { partner, signer, pay }
     }
 
-    test('above the sum they need a proof, which the refusal asks for', async () => {
+    test('above the threshold they need a proof, which the refusal requests', async () => {
       const { partner, signer, pay } = await payTo('1100.00')
       await assert.rejects(pay(), (error) => {
         assert.ok(error instanceof Refusal)
@@ -273,7 +273,7 @@ suite('payments', async () => {
       assert.ok((await pay()).payout.id)
     })
 
-    test('up to the sum, and to a wallet that a provider keeps, they need none', async () => {
+    test('up to the threshold, or to a hosted wallet, they need no proof', async () => {
       assert.ok((await (await payTo('900.00')).pay()).payout.id)
       assert.ok((await (await payTo('5000.00', 'Custody Ltd')).pay()).payout.id)
     })
@@ -298,7 +298,7 @@ suite('proofs of ownership', async () => {
   }
 
   suite('a proof of ownership', () => {
-    test('the signature of the wallet proves it for the payments of the customer, and of no one else', async () => {
+    test('the signature of the wallet proves it for payments of that customer only', async () => {
       const { ownership, partnerId, customer, signer, proof, message } = await begin()
       assert.match(message, new RegExp(`${signer.address}[^]*${customer.id}[^]*${proof.id}`))
       assert.equal(await knows(partnerId, customer.id, signer.address), false)
@@ -326,7 +326,7 @@ suite('proofs of ownership', async () => {
       assert.equal(new Set(answers.map(({ provedAt }) => provedAt?.getTime())).size, 1)
     })
 
-    test('refuses the signature of another wallet, over another text, of another form, and zeros', async () => {
+    test('refuses a signature of another wallet, over another text, malformed or of zeros', async () => {
       const { ownership, partnerId, proof, signer, message } = await begin()
       const wrong = [
         await wallet().signMessage({ message }),
@@ -344,7 +344,7 @@ suite('proofs of ownership', async () => {
       assert.equal((await ownership.get(partnerId, proof.id)).status, 'Requested')
     })
 
-    test('a signature for one proof proves no other one of the same wallet', async () => {
+    test('a signature for one proof does not complete another proof of the wallet', async () => {
       const { ownership, partnerId, customer, signer, message } = await begin()
       const own = await ownership.create(partnerId, { address: signer.address })
       await assert.rejects(
@@ -413,7 +413,7 @@ suite('proofs of ownership', async () => {
   })
 
   suite('a payment with a wallet', () => {
-    test('up to the sum it needs no proof, above it does, in euros of the day', async () => {
+    test('up to the threshold in euros of the day it needs no proof, above it does', async () => {
       await service.rates.prepare()
       const { partnerId, customer, signer } = await begin()
       const free = (paid: { readonly amount: bigint; readonly currency: 'USDC' | 'EURC' }) =>
@@ -424,7 +424,7 @@ suite('proofs of ownership', async () => {
       assert.equal(await free({ amount: 1_500_000_000n, currency: 'USDC' }), false)
     })
 
-    test('without a rate every payment needs a proof, and with the setting none no payment does', async () => {
+    test('without a rate every payment needs a proof; with the setting `none` no payment does', async () => {
       const blind = await createTestService({ settings: { WALLET_PROOF_ABOVE: '1000', FX_RATES: 'none' } })
       const free = await createTestService({ settings: { WALLET_PROOF_ABOVE: 'none' } })
       const asked = {

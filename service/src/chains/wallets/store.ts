@@ -12,7 +12,7 @@ export type Wallet = {
   readonly connector: string
   readonly chainId: bigint
   readonly network: string
-  /** Address in lower case. */
+  /** The address in lower case. */
   readonly address: string
   readonly publicKey: string
   readonly addressIndex: number
@@ -23,7 +23,7 @@ type WalletFilter = { readonly customerId?: string; readonly currency?: string }
 const columns = sql`id, owner_id, customer_id, currency, connector, chain_id, network, address, public_key, address_index,
   created_at`
 
-/** The next unused index below a public key, under a lock that serialises all new wallets. */
+/** Locks and reads the next unused index of a public key. The lock serialises all new wallets. */
 export async function lockIndex(tx: Tx, publicKey: string): Promise<number> {
   await tx.run(sql`/* wallets.lockIndex */
     insert into wallets.address_indexes (public_key, next_index) values (${publicKey}, 0)
@@ -38,31 +38,36 @@ export async function setNextIndex(tx: Tx, publicKey: string, nextIndex: number)
     update wallets.address_indexes set next_index = ${nextIndex} where public_key = ${publicKey}`)
 }
 
-export async function insert(tx: Tx, partnerId: string, row: Wallet): Promise<void> {
-  await tx.run(sql`/* wallets.insert */
+export async function insertWallet(tx: Tx, partnerId: string, row: Wallet): Promise<void> {
+  await tx.run(sql`/* wallets.insertWallet */
     insert into wallets.wallets (partner_id, ${columns})
     values (${partnerId}, ${row.id}, ${row.ownerId}, ${row.customerId}, ${row.currency}, ${row.connector}, ${row.chainId},
       ${row.network}, ${row.address}, ${row.publicKey}, ${row.addressIndex}, ${row.createdAt})`)
 }
 
-export function byOwner(tx: Tx, partnerId: string, ownerId: string, currency: Currency): Promise<Wallet | undefined> {
-  return tx.row<Wallet>(sql`/* wallets.byOwner */
+export function walletByOwner(
+  tx: Tx,
+  partnerId: string,
+  ownerId: string,
+  currency: Currency,
+): Promise<Wallet | undefined> {
+  return tx.row<Wallet>(sql`/* wallets.walletByOwner */
     select ${columns} from wallets.wallets
     where partner_id = ${partnerId} and owner_id = ${ownerId} and currency = ${currency}`)
 }
 
-export function byId(tx: Tx, partnerId: string, id: string): Promise<Wallet | undefined> {
-  return tx.row<Wallet>(sql`/* wallets.byId */
+export function walletById(tx: Tx, partnerId: string, id: string): Promise<Wallet | undefined> {
+  return tx.row<Wallet>(sql`/* wallets.walletById */
     select ${columns} from wallets.wallets where partner_id = ${partnerId} and id = ${id}`)
 }
 
-export function list(
+export function listWallets(
   tx: Tx,
   partnerId: string,
   { customerId, currency }: WalletFilter,
   { limit, afterId }: PageRequest,
 ): Promise<readonly Wallet[]> {
-  return tx.rows<Wallet>(sql`/* wallets.list */
+  return tx.rows<Wallet>(sql`/* wallets.listWallets */
     select ${columns} from wallets.wallets where partner_id = ${partnerId}
       ${afterId === null ? noSql : sql`and id < ${afterId}`}
       ${customerId === undefined ? noSql : sql`and customer_id = ${customerId}`}
@@ -71,14 +76,14 @@ export function list(
 }
 
 /** Finds the owners of wallets. An address is issued once, to one partner. */
-export function ownersOfAddresses(
+export function addressOwners(
   tx: Tx,
   addresses: readonly string[],
 ): Promise<readonly { readonly address: string; readonly partnerId: string; readonly customerId: string | null }[]> {
   return tx.rows(
     acrossPartners(
       'finds the owner of an address that has received tokens, by an index',
-      sql`/* wallets.ownersOfAddresses */
+      sql`/* wallets.addressOwners */
         select address, partner_id, customer_id from wallets.wallets
         where address = any(${[...addresses]}::text[]) and closed_at is null`,
     ),
@@ -96,12 +101,12 @@ export function closeWallets(
     returning id, created_at`)
 }
 
-// All SQL of proofs of ownership.
+// The SQL of proofs of ownership.
 
 export type OwnershipProof = {
   readonly id: string
   readonly customerId: string | null
-  /** Lower case. */
+  /** The address in lower case. */
   readonly address: string
   readonly status: 'Requested' | 'Proved' | 'Declared'
   readonly message: string | null
@@ -155,19 +160,19 @@ export function listProofs(
     order by id desc limit ${limit + 1}`)
 }
 
-/** Finds who has proved or declared these addresses, among these partners. */
-export function knownWallets(
+/** Lists wallets with one of these partners and addresses that are proved or declared. */
+export function provedWallets(
   tx: Tx,
   wallets: readonly { readonly partnerId: string; readonly address: string }[],
 ): Promise<readonly { readonly partnerId: string; readonly customerId: string | null; readonly address: string }[]> {
   const column = columnOf(wallets)
-  return tx.rows(sql`/* wallets.knownWallets */
+  return tx.rows(sql`/* wallets.provedWallets */
     select distinct partner_id, customer_id, address from wallets.ownership_proofs
     where ${ofPartners(column('partnerId'))} and address = any(${column('address')}::text[])
       and status in ('Proved', 'Declared')`)
 }
 
-/** Deletes the proofs of a customer whose payments are erased: until then they are evidence of them. */
+/** Deletes the proofs of a customer whose payments are erased. Until then they are evidence. */
 export async function eraseProofs(tx: Tx, partnerId: string, customerId: string): Promise<void> {
   await tx.run(sql`/* wallets.eraseProofs */
     delete from wallets.ownership_proofs where partner_id = ${partnerId} and customer_id = ${customerId}`)

@@ -1,9 +1,9 @@
 /**
- * Profiles of pain.001: how the guideline of a market wants the file. A profile is data: what the writer sets, and the rules
- * of the market with their sources, which tests hold against written files.
+ * Profiles of pain.001, one for each market guideline. A profile is data: the values that the writer sets, and the rules
+ * of the market with their sources, which tests check against written files.
  */
 import { amountText, type Currency } from '../../kernel/index.ts'
-import { messageElements, namespaceOf } from '../messages.ts'
+import { messageElements, messageNamespace } from '../messages.ts'
 import type { CreditTransfer, CreditTransferInitiation, PaymentBatch } from '../model.ts'
 import { declaration, element, optional, wrapped, xmlText } from '../xml/text.ts'
 import {
@@ -23,32 +23,32 @@ import {
 export type KindForm = {
   readonly serviceLevel?: string
   readonly localInstrument?: string
-  /** `configured`: the bank's setting says who bears the charges. */
+  /** `configured`: the bank's setting decides who bears the charges. */
   readonly chargeBearer?: 'SLEV' | 'configured'
   /** True if UltmtDbtr may have a postal address. */
   readonly hasPayerAddress?: boolean
-  /** How many other ids (`Othr`) UltmtDbtr may have. Absent: one. */
+  /** The maximum number of other ids (`Othr`) of UltmtDbtr. Default: one. */
   readonly payerIdsMax?: number
 }
 
 export type Pain001Profile = Pain001Form & {
   readonly id: string
   readonly title: string
-  /** Kinds without a form are not paid by files of this profile. */
+  /** Files of this profile only support kinds with a form. */
   readonly kinds: Readonly<Partial<Record<PaymentKind, KindForm>>>
-  /** The scheme of the id of the initiating party (ExternalOrganisationIdentification1Code), if it must have one. */
+  /** The scheme of the initiating party's id (ExternalOrganisationIdentification1Code), if required. */
   readonly initiatorIdScheme?: string
-  /** `hybrid`: structured, or with at most two lines. `none`: the file has no address of the debtor. */
+  /** `hybrid`: structured, or with at most two lines. `none`: the file does not have the debtor's address. */
   readonly debtorAddress: 'hybrid' | 'structured' | 'none'
   /** True if CdtrAcct may have a type. */
   readonly hasAccountType: boolean
-  /** Texts of InstrForDbtrAgt that ask for a check of the payees, or against one. */
+  /** The texts of InstrForDbtrAgt that opt in to or out of verification of payee. */
   readonly payeeCheck?: Readonly<Record<'in' | 'out', string>>
-  /** Names of the schemas that its files obey: of ISO, and of the market if it publishes one, perhaps for some kinds. */
+  /** The schemas that its files must match: that of ISO, and that of the market if it publishes one. */
   readonly schemas: readonly {
     readonly name: string
     readonly kinds?: readonly PaymentKind[]
-    /** The last execution day whose files obey it. */
+    /** The last execution day on which files match the schema. */
     readonly until?: string
   }[]
   readonly sources: Readonly<Record<string, RuleSource>>
@@ -57,36 +57,33 @@ export type Pain001Profile = Pain001Form & {
 
 // pain.001.001.03 and .09, Customer Credit Transfer Initiation.
 
-/** How a market writes the message. */
+/** How the message is written in a market. */
 type Pain001Form = {
   readonly message: 'pain.001.001.03' | 'pain.001.001.09'
   /** True if CreDtTm has milliseconds. */
   readonly hasMilliseconds: boolean
-  /** The last execution day on which addresses are a country and two lines, `YYYY-MM-DD`. Absent: they are structured. */
+  /** The last execution day with addresses of a country and two lines, `YYYY-MM-DD`. Absent: addresses are structured. */
   readonly addressLinesUntil?: string
 }
 const usualForm: Pain001Form = { message: 'pain.001.001.09', hasMilliseconds: true }
 
-/** Size of the parts: a transport gets few of them. */
+/** The size of a part, so that a transport gets few of them. */
 const partChars = 65_536
 const sumDigits = 2
 const dayChars = 'YYYY-MM-DD'.length
 
-/**
- * The control sum: the exact sum of the amounts regardless of their currencies, as the standard has it. Currencies that
- * are paid have two decimal digits.
- */
+/** Computes the control sum: the sum of the amounts regardless of currency, as the standard requires. */
 function controlSum(transfers: Iterable<CreditTransfer>): { readonly count: number; readonly sum: string } {
   let count = 0
   let sum = 0n
   for (const { money } of transfers) {
     count += 1
-    sum += money.minor * 10n ** BigInt(sumDigits - digitsOf(money.currency))
+    sum += money.minor * 10n ** BigInt(sumDigits - fractionDigits(money.currency))
   }
   return { count, sum: amountText(sum, 'EUR') }
 }
 
-const digitsOf = (currency: Currency): number => amountText(0n, currency).length - '0.'.length
+const fractionDigits = (currency: Currency): number => amountText(0n, currency).length - '0.'.length
 
 const transferXml = (transfer: CreditTransfer, edition: Edition): string =>
   element(
@@ -134,24 +131,24 @@ function batchHead(batch: PaymentBatch, edition: Edition): string {
   )
 }
 
-/** `2026-11-25T09:00:00Z`. */
+/** Formats a time such as `2026-11-25T09:00:00Z`. */
 const withoutMilliseconds = (at: Date): string => at.toISOString().replace(/\.\d{3}Z$/, 'Z')
 
-function editionOf({ message, addressLinesUntil = '' }: Pain001Form, { executionDate }: PaymentBatch): Edition {
+function messageEdition({ message, addressLinesUntil = '' }: Pain001Form, { executionDate }: PaymentBatch): Edition {
   if (message === 'pain.001.001.09') return '2019'
   return executionDate.slice(0, dayChars) <= addressLinesUntil ? '2009 lines' : '2009'
 }
 
 /**
- * The document in parts. The same value and form have the same bytes. Version 03 has no UETR, no instruction to the bank of
- * the debtor and no LEI of a bank: they are left out.
+ * Writes the document in parts. The same value and form give the same bytes. Version 03 leaves out UETR, the instruction
+ * to the debtor's bank and LEIs of banks, which it does not have.
  */
 export function* pain001Xml(initiation: CreditTransferInitiation, form: Pain001Form = usualForm): Generator<string> {
   const { messageId, createdAt, initiator, batches } = initiation
   const { count, sum } = controlSum(batches.flatMap(({ transfers }) => transfers))
   const message = messageElements['pain.001']
   let part =
-    `${declaration}<Document xmlns="${namespaceOf(form.message)}"><${message}>` +
+    `${declaration}<Document xmlns="${messageNamespace(form.message)}"><${message}>` +
     element(
       'GrpHdr',
       element('MsgId', xmlText(messageId)) +
@@ -161,7 +158,7 @@ export function* pain001Xml(initiation: CreditTransferInitiation, form: Pain001F
         element('InitgPty', partyContent(initiator, form.message === 'pain.001.001.03' ? '2009' : '2019')),
     )
   for (const batch of batches) {
-    const edition = editionOf(form, batch)
+    const edition = messageEdition(form, batch)
     part += `\n<PmtInf>${batchHead(batch, edition)}`
     for (const transfer of batch.transfers) {
       part += `\n${transferXml(transfer, edition)}`
@@ -174,26 +171,24 @@ export function* pain001Xml(initiation: CreditTransferInitiation, form: Pain001F
   yield `${part}\n</${message}></Document>\n`
 }
 
-/** A rule of a market about an element of pain.001, with the document that states it. */
-
 /**
  * `Sepa`: a credit transfer in euro within SEPA. `Instant`: the same as an instant payment. `Other`: another currency, or euro
  * outside SEPA. `QrBill`: a Swiss bill to a QR-IBAN.
  */
 export type PaymentKind = 'Sepa' | 'Instant' | 'Other' | 'QrBill'
 
-/** `read`: `whole`, or `quoted`: only another document that cites it could be read. */
+/** The document of a rule. `quoted`: only a document that cites it was read. */
 export type RuleSource = {
   readonly title: string
   readonly edition: string
   readonly publisher: string
-  /** The copy that was read. */
+  /** The place of the copy. */
   readonly found: string
   readonly read: 'whole' | 'quoted'
 }
 
-/** A demand on the element in each of its contexts. */
-type Demand =
+/** A requirement for the element in each of its contexts. */
+type RuleDemand =
   | { readonly is: 'present' }
   | { readonly is: 'absent' }
   | { readonly is: 'oneOf'; readonly values: readonly string[] }
@@ -201,18 +196,19 @@ type Demand =
   | { readonly is: 'form'; readonly pattern: string }
   | { readonly is: 'count'; readonly max: number }
 
+/** A rule of a market about an element of pain.001. */
 export type Rule = {
-  /** Path of the contexts below the message: `PmtInf/CdtTrfTxInf`. */
+  /** The path of the contexts below the message: `PmtInf/CdtTrfTxInf`. */
   readonly within: string
-  /** Path of the element in a context, perhaps of an attribute: `Amt/InstdAmt/@Ccy`. */
+  /** The path of the element or attribute in a context: `Amt/InstdAmt/@Ccy`. */
   readonly element: string
-  readonly demand: Demand
-  /** Kinds of payments that it is about; absent: all. */
+  readonly demand: RuleDemand
+  /** The kinds of payments to which the rule applies. Absent: all. */
   readonly kinds?: readonly PaymentKind[]
-  /** The first and the last execution day on which it holds, `YYYY-MM-DD`. Absent: it always held; no end is known. */
+  /** The first and last execution day of the rule, `YYYY-MM-DD`. Absent: unlimited. */
   readonly from?: string
   readonly until?: string
-  /** A key of the sources of the profile, and the place within. */
+  /** A key of the profile's sources, and the place in that document. */
   readonly source: string
   readonly place: string
 }

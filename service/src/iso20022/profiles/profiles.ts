@@ -1,12 +1,12 @@
-/** All profiles of pain.001 by their ids. */
+/** The profiles of pain.001, by id. */
 import type { Pain001Profile, PaymentKind, Rule, RuleSource } from './profile.ts'
 
-// The guideline of the European Payments Council for credit transfers: today's version 09, and 03 for banks that still take it.
+// The guideline of the European Payments Council for credit transfers: version 09, and 03 for banks that still use it.
 
 const transfer = 'PmtInf/CdtTrfTxInf'
-/** Kinds that go by a scheme of SEPA. */
+/** Kinds of SEPA schemes. */
 const bySepa: readonly PaymentKind[] = ['Sepa', 'Instant']
-/** EPC217-08: letters and digits of ASCII, and these signs. */
+/** EPC217-08: ASCII letters and digits, and these characters. */
 const epcReferenceForm = "[A-Za-z0-9/\\-?:().,'+ ]{1,35}"
 const nameForm = '.{1,70}'
 
@@ -30,10 +30,10 @@ const epcSources: Readonly<Record<string, RuleSource>> = {
   },
 }
 
-/** Unstructured addresses are refused from this execution day on, and two lines are the most beside town and country. */
+/** The first execution day on which unstructured addresses are refused; town and country may have two lines in addition. */
 const structuredFrom = '2026-11-15'
 const lastDayOfLines = '2026-11-14'
-const party = (within: string, place: string): readonly Rule[] => [
+const partyAddressRules = (within: string, place: string): readonly Rule[] => [
   {
     within,
     element: 'TwnNm',
@@ -46,14 +46,14 @@ const party = (within: string, place: string): readonly Rule[] => [
   { within, element: 'AdrLine', demand: { is: 'count', max: 2 }, source: epcFrom, place },
 ]
 const partyRules: readonly Rule[] = [
-  ...party('PmtInf/Dbtr/PstlAdr', 'index 2.23'),
-  ...party(`${transfer}/Cdtr/PstlAdr`, 'Creditor, Postal Address'),
+  ...partyAddressRules('PmtInf/Dbtr/PstlAdr', 'index 2.23'),
+  ...partyAddressRules(`${transfer}/Cdtr/PstlAdr`, 'Creditor, Postal Address'),
 ]
-/** The ultimate debtor has a name and one id in SEPA, and no address. */
+/** The ultimate debtor in SEPA has a name and one id, without an address. */
 const payerInSepa = (element: string, demand: Rule['demand']): readonly Rule[] => [
   { within: `${transfer}/UltmtDbtr`, element, demand, kinds: bySepa, source: epcFrom, place: 'AT-P006, AT-P007' },
 ]
-/** Rules about the form of a message that hold in both versions. */
+/** Rules that hold in both versions. */
 const commonRules: readonly Rule[] = [
   {
     within: 'GrpHdr',
@@ -167,7 +167,7 @@ const epc09 = {
   rules: epcRules,
 } as const satisfies Pain001Profile
 
-const old = 'GBIC-3'
+const germanOld = 'GBIC-3'
 const epc03 = {
   ...epc09,
   id: 'epc-03',
@@ -177,7 +177,7 @@ const epc03 = {
   schemas: [{ name: 'pain.001.001.03' }, { name: 'pain.001.001.03_GBIC_3', kinds: bySepa, until: lastDayOfLines }],
   sources: {
     ...epcSources,
-    [old]: {
+    [germanOld]: {
       title: 'pain.001.001.03_GBIC_3.xsd, Technical Validation Subset',
       edition: 'DFÜ-Abkommen, Anlage 3, chapter 2',
       publisher: 'Die Deutsche Kreditwirtschaft',
@@ -198,12 +198,16 @@ const epc03 = {
       within: 'PmtInf',
       element: 'ReqdExctnDt',
       demand: { is: 'form', pattern: '\\d{4}-\\d{2}-\\d{2}' },
-      source: old,
+      source: germanOld,
       place: 'PaymentInstructionInformationSCT',
     },
     ...['PmtInf/Dbtr/PstlAdr', `${transfer}/Cdtr/PstlAdr`].map((within) => ({
-      ...({ within, element: 'TwnNm', demand: { is: 'absent' }, until: lastDayOfLines } as const),
-      ...{ source: old, place: 'PostalAddressSEPA: a country and two lines' },
+      within,
+      element: 'TwnNm',
+      demand: { is: 'absent' } as const,
+      until: lastDayOfLines,
+      source: germanOld,
+      place: 'PostalAddressSEPA: a country and two lines',
     })),
     ...partyRules,
   ],
@@ -212,9 +216,9 @@ const epc03 = {
 // The Swiss Payment Standards: payment types S (SEPA), X (other currencies, abroad) and D (a QR-bill in euro).
 
 const swissFrom = 'SPS-IG'
-const newest = 'SPS-2026'
+const swissDelta = 'SPS-2026'
 const qrIban = 'QR-IID'
-const swissAt = (
+const swissRule = (
   within: string,
   element: string,
   demand: Rule['demand'],
@@ -252,7 +256,7 @@ const sps09 = {
       found: 'Sebastenhauer/iso20022tester at 55ddbeba, docs/specs/pain.001/ig-credit-transfer-sps-2025-de.md',
       read: 'whole',
     },
-    [newest]: {
+    [swissDelta]: {
       title: 'Delta Document for the Adjustments made from SPS 2025 to SPS 2026',
       edition: 'version 1.0 of 18 May 2026, valid from 14 November 2026',
       publisher: 'SIX Interbank Clearing',
@@ -268,30 +272,31 @@ const sps09 = {
     },
   },
   rules: [
-    swissAt('GrpHdr', 'MsgId', { is: 'form', pattern: referenceForm }, 'chapter 3.2'),
-    swissAt('GrpHdr', 'InitgPty/*', { is: 'present' }, 'table 14: a name or an id'),
-    swissAt('GrpHdr', 'InitgPty/Nm', { is: 'form', pattern: nameForm }, 'table 14', bySepa),
-    swissAt('GrpHdr', 'InitgPty/Id/OrgId/Othr', { is: 'count', max: 1 }, 'table 14'),
-    swissAt('PmtInf', 'PmtMtd', { is: 'oneOf', values: ['TRF'] }, 'table 13'),
-    swissAt('PmtInf', 'PmtTpInf/SvcLvl/Cd', { is: 'oneOf', values: ['SEPA'] }, 'table 13, type S', bySepa),
-    swissAt('PmtInf', 'PmtTpInf/SvcLvl/Cd', { is: 'noneOf', values: ['SEPA'] }, 'table 13, types D and X', [
+    swissRule('GrpHdr', 'MsgId', { is: 'form', pattern: referenceForm }, 'chapter 3.2'),
+    swissRule('GrpHdr', 'InitgPty/*', { is: 'present' }, 'table 14: a name or an id'),
+    swissRule('GrpHdr', 'InitgPty/Nm', { is: 'form', pattern: nameForm }, 'table 14', bySepa),
+    swissRule('GrpHdr', 'InitgPty/Id/OrgId/Othr', { is: 'count', max: 1 }, 'table 14'),
+    swissRule('PmtInf', 'PmtMtd', { is: 'oneOf', values: ['TRF'] }, 'table 13'),
+    swissRule('PmtInf', 'PmtTpInf/SvcLvl/Cd', { is: 'oneOf', values: ['SEPA'] }, 'table 13, type S', bySepa),
+    swissRule('PmtInf', 'PmtTpInf/SvcLvl/Cd', { is: 'noneOf', values: ['SEPA'] }, 'table 13, types D and X', [
       'Other',
       'QrBill',
     ]),
-    swissAt('PmtInf', 'PmtTpInf/LclInstrm', { is: 'absent' }, 'chapter 4.2, type D V1', ['QrBill']),
-    swissAt('PmtInf', 'ChrgBr', { is: 'oneOf', values: ['SLEV'] }, 'chapter 4.2, type S', ['Sepa']),
-    swissAt('PmtInf', 'Dbtr/PstlAdr', { is: 'absent' }, 'chapter 4.2: recommended'),
-    swissAt(transfer, 'PmtId/EndToEndId', { is: 'form', pattern: referenceForm }, 'chapter 3.2'),
-    swissAt(transfer, 'Amt/InstdAmt/@Ccy', { is: 'oneOf', values: ['EUR'] }, 'table 13, type S', ['Sepa']),
-    swissAt(transfer, 'Amt/InstdAmt/@Ccy', { is: 'oneOf', values: ['CHF', 'EUR'] }, 'table 13, type D', ['QrBill']),
-    swissAt(transfer, 'Cdtr/Nm', { is: 'present' }, 'chapter 4.3'),
-    swissAt(transfer, 'Cdtr/Nm', { is: 'form', pattern: nameForm }, 'chapter 4.3, type S', ['Sepa']),
-    swissAt(`${transfer}/Cdtr/PstlAdr`, 'AdrLine', { is: 'count', max: 2 }, 'hybrid addresses'),
+    swissRule('PmtInf', 'PmtTpInf/LclInstrm', { is: 'absent' }, 'chapter 4.2, type D V1', ['QrBill']),
+    swissRule('PmtInf', 'ChrgBr', { is: 'oneOf', values: ['SLEV'] }, 'chapter 4.2, type S', ['Sepa']),
+    swissRule('PmtInf', 'Dbtr/PstlAdr', { is: 'absent' }, 'chapter 4.2: recommended'),
+    swissRule(transfer, 'PmtId/EndToEndId', { is: 'form', pattern: referenceForm }, 'chapter 3.2'),
+    swissRule(transfer, 'Amt/InstdAmt/@Ccy', { is: 'oneOf', values: ['EUR'] }, 'table 13, type S', ['Sepa']),
+    swissRule(transfer, 'Amt/InstdAmt/@Ccy', { is: 'oneOf', values: ['CHF', 'EUR'] }, 'table 13, type D', ['QrBill']),
+    swissRule(transfer, 'Cdtr/Nm', { is: 'present' }, 'chapter 4.3'),
+    swissRule(transfer, 'Cdtr/Nm', { is: 'form', pattern: nameForm }, 'chapter 4.3, type S', ['Sepa']),
+    swissRule(`${transfer}/Cdtr/PstlAdr`, 'AdrLine', { is: 'count', max: 2 }, 'hybrid addresses'),
     ...['TwnNm', 'Ctry'].map((element) => ({
-      ...swissAt(`${transfer}/Cdtr/PstlAdr`, element, { is: 'present' }, 'use of address information'),
-      ...{ source: newest, from: '2026-11-14' },
+      ...swissRule(`${transfer}/Cdtr/PstlAdr`, element, { is: 'present' }, 'use of address information'),
+      source: swissDelta,
+      from: '2026-11-14',
     })),
-    swissAt(transfer, 'CdtrAcct/Id/IBAN', { is: 'present' }, 'table 13, type S', ['Sepa']),
+    swissRule(transfer, 'CdtrAcct/Id/IBAN', { is: 'present' }, 'table 13, type S', ['Sepa']),
     {
       within: transfer,
       element: 'CdtrAcct/Id/IBAN',
@@ -300,21 +305,21 @@ const sps09 = {
       source: qrIban,
       place: 'a QR-IID is a number from 30000 to 31999',
     },
-    swissAt(payer, 'Nm', { is: 'present' }, 'chapter 3.13: required'),
-    swissAt(payer, 'Nm', { is: 'form', pattern: nameForm }, 'chapter 4.3, type S', ['Sepa']),
-    swissAt(payer, 'PstlAdr', { is: 'absent' }, 'chapter 4.3, type S: not forwarded', ['Sepa']),
-    swissAt(`${payer}/PstlAdr`, 'TwnNm', { is: 'present' }, 'chapter 4.3'),
-    swissAt(`${payer}/PstlAdr`, 'Ctry', { is: 'present' }, 'chapter 4.3'),
-    swissAt(`${payer}/PstlAdr`, 'AdrLine', { is: 'count', max: 2 }, 'chapter 4.3'),
-    swissAt(`${payer}/Id`, 'OrgId/Othr', { is: 'count', max: 1 }, 'chapter 4.3'),
-    swissAt(`${payer}/Id/PrvtId`, '*', { is: 'count', max: 1 }, 'chapter 4.3'),
-    swissAt(`${transfer}/RmtInf`, '*', { is: 'count', max: 1 }, 'chapter 4.3: structured or not'),
-    swissAt(transfer, 'RmtInf/Ustrd', { is: 'absent' }, 'chapter 4.3, type D with a QR-IBAN', ['QrBill']),
-    swissAt(transfer, `${reference}/Tp/CdOrPrtry/Prtry`, { is: 'oneOf', values: ['QRR'] }, 'chapter 4.3, type D', [
+    swissRule(payer, 'Nm', { is: 'present' }, 'chapter 3.13: required'),
+    swissRule(payer, 'Nm', { is: 'form', pattern: nameForm }, 'chapter 4.3, type S', ['Sepa']),
+    swissRule(payer, 'PstlAdr', { is: 'absent' }, 'chapter 4.3, type S: not forwarded', ['Sepa']),
+    swissRule(`${payer}/PstlAdr`, 'TwnNm', { is: 'present' }, 'chapter 4.3'),
+    swissRule(`${payer}/PstlAdr`, 'Ctry', { is: 'present' }, 'chapter 4.3'),
+    swissRule(`${payer}/PstlAdr`, 'AdrLine', { is: 'count', max: 2 }, 'chapter 4.3'),
+    swissRule(`${payer}/Id`, 'OrgId/Othr', { is: 'count', max: 1 }, 'chapter 4.3'),
+    swissRule(`${payer}/Id/PrvtId`, '*', { is: 'count', max: 1 }, 'chapter 4.3'),
+    swissRule(`${transfer}/RmtInf`, '*', { is: 'count', max: 1 }, 'chapter 4.3: structured or not'),
+    swissRule(transfer, 'RmtInf/Ustrd', { is: 'absent' }, 'chapter 4.3, type D with a QR-IBAN', ['QrBill']),
+    swissRule(transfer, `${reference}/Tp/CdOrPrtry/Prtry`, { is: 'oneOf', values: ['QRR'] }, 'chapter 4.3, type D', [
       'QrBill',
     ]),
-    swissAt(transfer, `${reference}/Tp/CdOrPrtry/Prtry`, { is: 'absent' }, 'chapter 4.3, type S', ['Sepa']),
-    swissAt(
+    swissRule(transfer, `${reference}/Tp/CdOrPrtry/Prtry`, { is: 'absent' }, 'chapter 4.3, type S', ['Sepa']),
+    swissRule(
       transfer,
       `${reference}/Ref`,
       { is: 'form', pattern: '\\d{27}' },
@@ -324,7 +329,7 @@ const sps09 = {
   ],
 } as const satisfies Pain001Profile
 
-// The form that multinational companies send to banks of several countries: Common Global Implementation (CGI-MP).
+// Common Global Implementation (CGI-MP), which multinational companies use with banks of several countries.
 
 const cgiFrom = 'CGI-MP'
 const cgi09 = {
@@ -383,11 +388,11 @@ const cgi09 = {
   ],
 } as const satisfies Pain001Profile
 
-// The form of the Austrian banks, published by PSA. It carries payments of SEPA only. Its schema redefines the one of ISO, so
-// that the tests have its rules instead.
+// The format of Austrian banks, published by PSA, for SEPA payments only. Its schema redefines that of ISO, so that the
+// tests check its rules instead.
 
 const austrianFrom = 'PSA-005'
-const austrianAt = (within: string, element: string, demand: Rule['demand'], place: string): Rule => ({
+const austrianRule = (within: string, element: string, demand: Rule['demand'], place: string): Rule => ({
   within,
   element,
   demand,
@@ -415,33 +420,38 @@ const psa09 = {
   },
   rules: [
     ...epcRules,
-    austrianAt(
+    austrianRule(
       'GrpHdr',
       'CreDtTm',
       { is: 'form', pattern: '\\d{4}(-\\d{2}){2}T\\d{2}(:\\d{2}){2}(\\.\\d{0,2}[1-9])?(Z|([-+]\\d{2}(:\\d{2})?))' },
       'ISODateTime',
     ),
-    austrianAt('GrpHdr', 'CtrlSum', { is: 'present' }, 'GroupHeader85'),
-    austrianAt('GrpHdr', 'InitgPty/Id/PrvtId', { is: 'absent' }, 'Party38Choice_InitgPty'),
-    austrianAt('PmtInf', 'NbOfTxs', { is: 'form', pattern: '[1-9][0-9]{0,5}' }, 'Max15NumericText'),
-    austrianAt('PmtInf', 'CtrlSum', { is: 'present' }, 'PaymentInstruction30'),
-    austrianAt('PmtInf', 'InstrForDbtrAgt', { is: 'oneOf', values: ['VoPOptIn', 'VoPOptOut'] }, 'InstrForDbtrAgt_Text'),
-    austrianAt(
+    austrianRule('GrpHdr', 'CtrlSum', { is: 'present' }, 'GroupHeader85'),
+    austrianRule('GrpHdr', 'InitgPty/Id/PrvtId', { is: 'absent' }, 'Party38Choice_InitgPty'),
+    austrianRule('PmtInf', 'NbOfTxs', { is: 'form', pattern: '[1-9][0-9]{0,5}' }, 'Max15NumericText'),
+    austrianRule('PmtInf', 'CtrlSum', { is: 'present' }, 'PaymentInstruction30'),
+    austrianRule(
+      'PmtInf',
+      'InstrForDbtrAgt',
+      { is: 'oneOf', values: ['VoPOptIn', 'VoPOptOut'] },
+      'InstrForDbtrAgt_Text',
+    ),
+    austrianRule(
       'PmtInf',
       'PmtTpInf/SvcLvl/Cd',
       { is: 'oneOf', values: ['SDVA', 'SEPA'] },
       'AT_ExternalServiceLevel1Code',
     ),
-    austrianAt('PmtInf', 'Dbtr/PstlAdr', { is: 'absent' }, 'PartyIdentification135_Dbtr'),
-    austrianAt(transfer, 'Amt/InstdAmt/@Ccy', { is: 'oneOf', values: ['EUR'] }, 'ActiveOrHistoricCurrencyCode_TX'),
-    austrianAt(`${transfer}/Cdtr/PstlAdr`, 'AdrLine', { is: 'absent' }, 'PostalAddress24'),
+    austrianRule('PmtInf', 'Dbtr/PstlAdr', { is: 'absent' }, 'PartyIdentification135_Dbtr'),
+    austrianRule(transfer, 'Amt/InstdAmt/@Ccy', { is: 'oneOf', values: ['EUR'] }, 'ActiveOrHistoricCurrencyCode_TX'),
+    austrianRule(`${transfer}/Cdtr/PstlAdr`, 'AdrLine', { is: 'absent' }, 'PostalAddress24'),
   ],
 } as const satisfies Pain001Profile
 
-// The form of the German banks: Anlage 3 of the DFÜ-Abkommen, chapter 2. It carries payments of SEPA only.
+// The format of German banks, for SEPA payments only: Anlage 3 of the DFÜ-Abkommen, chapter 2.
 
 const germanFrom = 'GBIC-5'
-const at = (within: string, element: string, demand: Rule['demand'], place: string): Rule => ({
+const germanRule = (within: string, element: string, demand: Rule['demand'], place: string): Rule => ({
   within,
   element,
   demand,
@@ -467,26 +477,26 @@ const dk09 = {
   },
   rules: [
     ...epcRules,
-    at('GrpHdr', 'CtrlSum', { is: 'present' }, 'GroupHeader85_SCT_SCTinst'),
-    at('PmtInf', 'NbOfTxs', { is: 'present' }, 'PaymentInstruction30_SCT_SCTinst'),
-    at('PmtInf', 'CtrlSum', { is: 'present' }, 'PaymentInstruction30_SCT_SCTinst'),
-    at('PmtInf', 'PmtTpInf/SvcLvl', { is: 'count', max: 1 }, 'PaymentTypeInformation26_SCT_SCTinst'),
-    at('PmtInf', 'InstrForDbtrAgt', { is: 'absent' }, 'PaymentInstruction30_SCT_SCTinst'),
-    at(transfer, 'PmtId/UETR', { is: 'absent' }, 'PaymentIdentification6_SCT_SCTinst'),
-    at(
+    germanRule('GrpHdr', 'CtrlSum', { is: 'present' }, 'GroupHeader85_SCT_SCTinst'),
+    germanRule('PmtInf', 'NbOfTxs', { is: 'present' }, 'PaymentInstruction30_SCT_SCTinst'),
+    germanRule('PmtInf', 'CtrlSum', { is: 'present' }, 'PaymentInstruction30_SCT_SCTinst'),
+    germanRule('PmtInf', 'PmtTpInf/SvcLvl', { is: 'count', max: 1 }, 'PaymentTypeInformation26_SCT_SCTinst'),
+    germanRule('PmtInf', 'InstrForDbtrAgt', { is: 'absent' }, 'PaymentInstruction30_SCT_SCTinst'),
+    germanRule(transfer, 'PmtId/UETR', { is: 'absent' }, 'PaymentIdentification6_SCT_SCTinst'),
+    germanRule(
       transfer,
       'Amt/InstdAmt/@Ccy',
       { is: 'oneOf', values: ['EUR'] },
       'ActiveOrHistoricCurrencyAndAmount_SCT_SCTinst',
     ),
-    at(transfer, 'Cdtr/Nm', { is: 'present' }, 'PartyIdentification135_SCT_SCTinst_5'),
+    germanRule(transfer, 'Cdtr/Nm', { is: 'present' }, 'PartyIdentification135_SCT_SCTinst_5'),
   ],
 } as const satisfies Pain001Profile
 
-// The form of the French banks. The guide of CFONB could not be read: it is the guideline of the European Payments Council with
-// a structured address, which another project states as a rule of version 2.6 of the guide.
+// The format of French banks. The CFONB guide was not available: this is the guideline of the European Payments Council
+// with a structured address, which another project cites as a rule of version 2.6 of the guide.
 
-const from = 'CFONB'
+const frenchFrom = 'CFONB'
 const cfonb09 = {
   ...epc09,
   id: 'cfonb-09',
@@ -495,7 +505,7 @@ const cfonb09 = {
   debtorAddress: 'structured',
   sources: {
     ...epcSources,
-    [from]: {
+    [frenchFrom]: {
       title: "Guide d'utilisation du standard ISO 20022 pour des remises informatisées d'ordres de paiement",
       edition: 'version 2.6',
       publisher: 'CFONB',
@@ -509,15 +519,15 @@ const cfonb09 = {
       within: 'PmtInf/Dbtr/PstlAdr',
       element: 'AdrLine',
       demand: { is: 'absent' },
-      source: from,
+      source: frenchFrom,
       place: 'postal addresses are structured',
     },
   ],
 } as const satisfies Pain001Profile
 
-const all: readonly Pain001Profile[] = [epc09, epc03, sps09, dk09, psa09, cfonb09, cgi09]
+const profiles: readonly Pain001Profile[] = [epc09, epc03, sps09, dk09, psa09, cfonb09, cgi09]
 
 /** The first one is the default. */
-export const profileIds = all.map(({ id }) => id)
+export const profileIds = profiles.map(({ id }) => id)
 export const usualProfile: Pain001Profile = epc09
-export const profileOf = (id: string): Pain001Profile | undefined => all.find((profile) => profile.id === id)
+export const profileOf = (id: string): Pain001Profile | undefined => profiles.find((profile) => profile.id === id)

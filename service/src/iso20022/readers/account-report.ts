@@ -1,21 +1,21 @@
-/** camt.052, camt.053 and camt.054: the bookings of a bank, as a stream. */
+/** Reads camt.052, camt.053 and camt.054, the bookings of a bank, as a stream. */
 import { expectMessage, reportElements, reportKinds } from '../messages.ts'
 import type { Balance, EntryDetail, EntryTotals, ReportHead, ReportKind, ReportPart, StatementHead } from '../model.ts'
 import { type Limits, limitsDefault, MessageProblem, type Source } from '../source.ts'
-import { type Ended, type Node, readTree, refuseAt } from '../xml/tree.ts'
-import { detailOf, entryOf, readOr } from './entries.ts'
+import { type NodeDisposal, type XmlNode, readTree, refuseAt } from '../xml/tree.ts'
+import { readDetail, readEntry, readIfValid } from './entries.ts'
 import {
-  all,
-  anyGiven,
-  at,
-  codeOf,
-  dateOf,
+  childrenNamed,
+  compactOrUndefined,
+  descendant,
+  readCode,
+  readDate,
   flag,
-  given,
+  compact,
   isCredit,
-  needed,
-  neededToken,
-  one,
+  requireChild,
+  requireToken,
+  onlyChild,
   statedAmount,
   statedNumber,
   text,
@@ -23,55 +23,57 @@ import {
   time,
   token,
 } from './nodes.ts'
-import { accountOf, agentOf, partyOf } from './values.ts'
+import { readAccount, readAgent, readParty } from './values.ts'
 
-function pageOf(node: Node | undefined): StatementHead['page'] {
+function readPage(node: XmlNode | undefined): StatementHead['page'] {
   if (node === undefined) return undefined
-  return { number: neededToken(node, 'PgNb'), isLast: flag(node, 'LastPgInd') ?? refuseAt(node, 'no LastPgInd') }
+  return { number: requireToken(node, 'PgNb'), isLast: flag(node, 'LastPgInd') ?? refuseAt(node, 'no LastPgInd') }
 }
 
-const headOf = (node: Node, kind: ReportKind, version: string): ReportHead =>
-  given<ReportHead>({
+const readHead = (node: XmlNode, kind: ReportKind, version: string): ReportHead =>
+  compact<ReportHead>({
     kind,
     version,
-    messageId: neededToken(node, 'MsgId'),
+    messageId: requireToken(node, 'MsgId'),
     createdAt: time(node, 'CreDtTm') ?? refuseAt(node, 'GrpHdr has no CreDtTm'),
-    recipient: partyOf(one(node, 'MsgRcpt')),
-    page: pageOf(one(node, 'MsgPgntn')),
+    recipient: readParty(onlyChild(node, 'MsgRcpt')),
+    page: readPage(onlyChild(node, 'MsgPgntn')),
     information: text(node, 'AddtlInf'),
   })
 
 /**
- * Undefined: its kind, amount or direction cannot be read. A statement without balances counts by its entries, and the next one
- * shows what is missing; most kinds of balances prove nothing anyway.
+ * Reads a balance; undefined if its kind, amount or direction is unreadable. A statement without balances counts by its
+ * entries, and the next statement reveals a gap.
  */
-function balanceOf(node: Node): Balance | undefined {
-  const type = at(node, 'Tp')
-  const [kind, stated, direction] = [codeOf(one(type, 'CdOrPrtry')), statedAmount(node, 'Amt'), isCredit(node)]
+function readBalance(node: XmlNode): Balance | undefined {
+  const type = descendant(node, 'Tp')
+  const [kind, stated, direction] = [readCode(onlyChild(type, 'CdOrPrtry')), statedAmount(node, 'Amt'), isCredit(node)]
   if (kind === undefined || stated === undefined || direction === undefined) return undefined
-  return given<Balance>({
+  return compact<Balance>({
     type: kind,
-    subType: codeOf(one(type, 'SubTp')),
-    creditLines: all(node, 'CdtLine').flatMap((line) => {
+    subType: readCode(onlyChild(type, 'SubTp')),
+    creditLines: childrenNamed(node, 'CdtLine').flatMap((line) => {
       const isIncluded = flag(line, 'Incl')
       if (isIncluded === undefined) return []
-      return [given<Balance['creditLines'][number]>({ isIncluded, amount: statedAmount(line, 'Amt') })]
+      return [compact<Balance['creditLines'][number]>({ isIncluded, amount: statedAmount(line, 'Amt') })]
     }),
     amount: stated,
     isCredit: direction,
-    date: readOr(() => dateOf(one(node, 'Dt'))),
+    date: readIfValid(() => readDate(onlyChild(node, 'Dt'))),
   })
 }
 
-/**
- * Newer messages have the net in an element with its direction, older ones a separate number, which may be below zero.
- */
-function totalsOf(node: Node | undefined): EntryTotals | undefined {
-  const [total, credits, debits] = [one(node, 'TtlNtries'), one(node, 'TtlCdtNtries'), one(node, 'TtlDbtNtries')]
-  const net = one(total, 'TtlNetNtry')
+/** Reads the totals. Newer messages have the net in an element with its direction; older ones as a number, with a sign. */
+function readTotals(node: XmlNode | undefined): EntryTotals | undefined {
+  const [total, credits, debits] = [
+    onlyChild(node, 'TtlNtries'),
+    onlyChild(node, 'TtlCdtNtries'),
+    onlyChild(node, 'TtlDbtNtries'),
+  ]
+  const net = onlyChild(total, 'TtlNetNtry')
   const written = token(net, 'Amt') ?? token(total, 'TtlNetNtryAmt')
   const isNegative = written?.startsWith('-')
-  return anyGiven<EntryTotals>({
+  return compactOrUndefined<EntryTotals>({
     count: statedNumber(total, 'NbOfNtries'),
     sum: token(total, 'Sum'),
     net: written?.replace(/^-/, ''),
@@ -83,73 +85,73 @@ function totalsOf(node: Node | undefined): EntryTotals | undefined {
   })
 }
 
-/** Some banks write days where the schema requires times. */
+/** Adds a time: some banks write days where the schema requires times. */
 const withTime = (written: string | undefined, hour: string): string | undefined =>
   written === undefined || written.includes('T') ? written : `${written}T${hour}`
 
-function statementOf(node: Node, kind: ReportKind): StatementHead {
-  const account = needed(node, 'Acct')
-  const period = one(node, 'FrToDt')
-  return given<StatementHead>({
-    id: neededToken(node, 'Id'),
+function readStatement(node: XmlNode, kind: ReportKind): StatementHead {
+  const account = requireChild(node, 'Acct')
+  const period = onlyChild(node, 'FrToDt')
+  return compact<StatementHead>({
+    id: requireToken(node, 'Id'),
     electronicSequence: token(node, 'ElctrncSeqNb'),
     legalSequence: token(node, 'LglSeqNb'),
-    page: pageOf(one(node, reportElements[kind].page)),
+    page: readPage(onlyChild(node, reportElements[kind].page)),
     createdAt: time(node, 'CreDtTm'),
     from: withTime(time(period, 'FrDtTm') ?? time(period, 'FrDt'), '00:00:00'),
     to: withTime(time(period, 'ToDtTm') ?? time(period, 'ToDt'), '23:59:59'),
     copy: token(node, 'CpyDplctInd'),
-    account: given<StatementHead['account']>({
-      id: accountOf(account) ?? refuseAt(account, 'Acct has no Id'),
+    account: compact<StatementHead['account']>({
+      id: readAccount(account) ?? refuseAt(account, 'Acct has no Id'),
       currency: token(account, 'Ccy'),
       name: text(account, 'Nm'),
-      owner: partyOf(one(account, 'Ownr')),
-      servicer: agentOf(one(account, 'Svcr')),
+      owner: readParty(onlyChild(account, 'Ownr')),
+      servicer: readAgent(onlyChild(account, 'Svcr')),
     }),
-    balances: all(node, 'Bal').flatMap((balance) => readOr(() => balanceOf(balance)) ?? []),
-    totals: readOr(() => totalsOf(one(node, 'TxsSummry'))),
+    balances: childrenNamed(node, 'Bal').flatMap((balance) => readIfValid(() => readBalance(balance)) ?? []),
+    totals: readIfValid(() => readTotals(onlyChild(node, 'TxsSummry'))),
   })
 }
 
-type Reading = {
+type ReportReading = {
   readonly limits: Limits
   kind: ReportKind
   version: string
   parts: ReportPart[]
   hasHead: boolean
-  /** Says whether the head of the open statement was passed on, and how many of its entries. */
+  /** Whether the head of the open statement was yielded. `entries`: the number of its yielded entries. */
   hasStatement: boolean
   entries: number
   details: EntryDetail[]
-  /** The first payment of the open entry that cannot be read. */
+  /** The problem of the first unreadable payment of the open entry. */
   broken: MessageProblem | undefined
 }
 
-/** Passes on the head before the first entry of a statement, and at its end if it has none. */
-function passStatement(reading: Reading, node: Node): void {
+/** Yields the head of a statement before its first entry, or at its end. */
+function passStatement(reading: ReportReading, node: XmlNode): void {
   if (reading.hasStatement) return
   if (!reading.hasHead) refuseAt(node, 'GrpHdr is missing')
-  reading.parts.push({ kind: 'statement', statement: statementOf(node, reading.kind) })
+  reading.parts.push({ kind: 'statement', statement: readStatement(node, reading.kind) })
   reading.hasStatement = true
 }
 
-/** The elements of a statement's head. After the first entry they would be lost. */
-const beforeEntries: ReadonlySet<string> = new Set(['Acct', 'Bal', 'TxsSummry', 'Id', 'FrToDt'])
+/** The elements of a statement's head. They are refused after the first entry, because they would be lost. */
+const headElements: ReadonlySet<string> = new Set(['Acct', 'Bal', 'TxsSummry', 'Id', 'FrToDt'])
 
-function opened(reading: Reading, node: Node): void {
+function onOpened(reading: ReportReading, node: XmlNode): void {
   if (node.name === 'Ntry' && isStatement(reading, node.parent)) passStatement(reading, node.parent)
-  else if (reading.hasStatement && beforeEntries.has(node.name) && isStatement(reading, node.parent))
+  else if (reading.hasStatement && headElements.has(node.name) && isStatement(reading, node.parent))
     refuseAt(node, `${node.name} follows entries`)
 }
 
-const isStatement = ({ kind }: Reading, node: Node | undefined): node is Node =>
+const isStatement = ({ kind }: ReportReading, node: XmlNode | undefined): node is XmlNode =>
   node?.name === reportElements[kind].statement && node.parent?.parent?.parent === undefined
 
-function ended(reading: Reading, node: Node): Ended {
+function onEnded(reading: ReportReading, node: XmlNode): NodeDisposal {
   const { name, parent } = node
   if (name === 'TxDtls' && parent?.name === 'NtryDtls') {
-    const detail = readOr(
-      () => detailOf(node),
+    const detail = readIfValid(
+      () => readDetail(node),
       (problem) => (reading.broken ??= problem),
     )
     if (detail !== undefined) reading.details.push(detail)
@@ -159,7 +161,7 @@ function ended(reading: Reading, node: Node): Ended {
     return 'taken'
   }
   if (name === 'Ntry' && isStatement(reading, parent)) {
-    reading.parts.push({ kind: 'entry', entry: entryOf(node, reading.details, reading.broken) })
+    reading.parts.push({ kind: 'entry', entry: readEntry(node, reading.details, reading.broken) })
     reading.entries += 1
     reading.details = []
     reading.broken = undefined
@@ -176,7 +178,7 @@ function ended(reading: Reading, node: Node): Ended {
   }
   if (name === 'GrpHdr') {
     if (reading.hasHead) refuseAt(node, 'a second GrpHdr')
-    reading.parts.push({ kind: 'head', head: headOf(node, reading.kind, reading.version) })
+    reading.parts.push({ kind: 'head', head: readHead(node, reading.kind, reading.version) })
     reading.hasHead = true
     return 'released'
   }
@@ -184,15 +186,14 @@ function ended(reading: Reading, node: Node): Ended {
 }
 
 /**
- * Passes on the parts of the message in the order of the document, as many as a part of the source completes, never
- * none. Memory is constant. A problem may follow entries: a caller reads to the end before it acts. Reads versions 02
- * to 08 and later ones that keep to their elements.
+ * Yields the parts of the message in the order of the document, in constant memory. A problem may follow entries, so that
+ * a caller must read to the end before it acts. Reads versions 02 to 08, and later ones with the same elements.
  */
 export async function* readAccountReport(
   source: Source,
   limits?: Partial<Limits>,
 ): AsyncGenerator<readonly ReportPart[]> {
-  const reading: Reading = {
+  const reading: ReportReading = {
     limits: { ...limitsDefault, ...limits },
     kind: 'camt.053',
     version: '',
@@ -204,13 +205,13 @@ export async function* readAccountReport(
     broken: undefined,
   }
   const reader = {
-    began: (namespace: string, message: Node) => {
+    began: (namespace: string, message: XmlNode) => {
       const { kind, version } = expectMessage(namespace, message, reportKinds)
       reading.kind = kind as ReportKind
       reading.version = version
     },
-    opened: (node: Node) => opened(reading, node),
-    ended: (node: Node) => ended(reading, node),
+    onOpen: (node: XmlNode) => onOpened(reading, node),
+    ended: (node: XmlNode) => onEnded(reading, node),
   }
   for await (const _ of readTree(source, reader, reading.limits)) {
     const { parts } = reading

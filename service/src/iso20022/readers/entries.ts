@@ -1,4 +1,4 @@
-/** Entries of an account report and the payments within them. */
+/** Reads the entries of an account report and their payments. */
 import type {
   Amount,
   AmountDetails,
@@ -10,35 +10,35 @@ import type {
   TransactionCodes,
 } from '../model.ts'
 import { MessageProblem } from '../source.ts'
-import { type Node, refuseAt } from '../xml/tree.ts'
+import { type XmlNode, refuseAt } from '../xml/tree.ts'
 import {
-  all,
-  amountOf,
-  anyGiven,
-  at,
-  codeOf,
-  dateOf,
+  childrenNamed,
+  readAmount,
+  compactOrUndefined,
+  descendant,
+  readCode,
+  readDate,
   flag,
-  given,
+  compact,
   isCredit,
-  needed,
+  requireChild,
   number,
-  one,
+  onlyChild,
   statedAmount,
-  statedAmountOf,
+  readStatedAmount,
   text,
   texts,
   time,
   token,
-  tokenOf,
+  nodeToken,
 } from './nodes.ts'
-import { accountOf, agentOf, partyOf, reasonOf, remittanceOf } from './values.ts'
+import { readAccount, readAgent, readParty, readReason, readRemittance } from './values.ts'
 
-function codesOf(node: Node | undefined): TransactionCodes {
-  const domain = one(node, 'Domn')
-  const family = one(domain, 'Fmly')
-  const own = one(node, 'Prtry')
-  return given<TransactionCodes>({
+function readTransactionCodes(node: XmlNode | undefined): TransactionCodes {
+  const domain = onlyChild(node, 'Domn')
+  const family = onlyChild(domain, 'Fmly')
+  const own = onlyChild(node, 'Prtry')
+  return compact<TransactionCodes>({
     domain: token(domain, 'Cd'),
     family: token(family, 'Cd'),
     subFamily: token(family, 'SubFmlyCd'),
@@ -47,41 +47,41 @@ function codesOf(node: Node | undefined): TransactionCodes {
   })
 }
 
-/** Newer messages have a total and records below Chrgs; older ones have a Chrgs for each charge. */
-function chargesOf(node: Node): Pick<EntryDetail, 'charges' | 'chargesTotal'> {
-  const found = all(node, 'Chrgs')
+/** Reads the charges. Newer messages have a total and records in Chrgs; older ones have a Chrgs for each charge. */
+function readCharges(node: XmlNode): Pick<EntryDetail, 'charges' | 'chargesTotal'> {
+  const found = childrenNamed(node, 'Chrgs')
   const records = found.flatMap((charges) => {
-    const rows = all(charges, 'Rcrd')
-    return rows.length > 0 ? rows : one(charges, 'Amt') ? [charges] : []
+    const rows = childrenNamed(charges, 'Rcrd')
+    return rows.length > 0 ? rows : onlyChild(charges, 'Amt') ? [charges] : []
   })
   const total = found.length === 1 ? statedAmount(found[0], 'TtlChrgsAndTaxAmt') : undefined
-  return given<Pick<EntryDetail, 'charges' | 'chargesTotal'>>({
-    charges: records.flatMap((row) => chargeOf(row) ?? []),
+  return compact<Pick<EntryDetail, 'charges' | 'chargesTotal'>>({
+    charges: records.flatMap((row) => readCharge(row) ?? []),
     chargesTotal: total,
   })
 }
 
-/** Undefined: it states no amount, so that it explains nothing. */
-function chargeOf(node: Node): Charge | undefined {
+/** Reads a charge; undefined if it does not have an amount. */
+function readCharge(node: XmlNode): Charge | undefined {
   const stated = statedAmount(node, 'Amt')
   if (stated === undefined) return undefined
-  return given<Charge>({
+  return compact<Charge>({
     amount: stated,
     isCredit: isCredit(node),
     isIncluded: flag(node, 'ChrgInclInd'),
-    type: codeOf(one(node, 'Tp')),
+    type: readCode(onlyChild(node, 'Tp')),
     bearer: token(node, 'Br'),
   })
 }
 
-function exchangedOf(node: Node | undefined): ExchangedAmount | undefined {
+function readExchangedAmount(node: XmlNode | undefined): ExchangedAmount | undefined {
   const found = statedAmount(node, 'Amt')
   if (found === undefined) return undefined
-  const exchange = one(node, 'CcyXchg')
+  const exchange = onlyChild(node, 'CcyXchg')
   if (exchange === undefined) return { amount: found }
   const [sourceCurrency, rate] = [token(exchange, 'SrcCcy'), token(exchange, 'XchgRate')]
   if (sourceCurrency === undefined || rate === undefined) return { amount: found }
-  const fields = given<NonNullable<ExchangedAmount['exchange']>>({
+  const fields = compact<NonNullable<ExchangedAmount['exchange']>>({
     sourceCurrency,
     targetCurrency: token(exchange, 'TrgtCcy'),
     unitCurrency: token(exchange, 'UnitCcy'),
@@ -90,20 +90,20 @@ function exchangedOf(node: Node | undefined): ExchangedAmount | undefined {
   return { amount: found, exchange: fields }
 }
 
-const amountsOf = (node: Node | undefined): AmountDetails | undefined =>
+const readAmountDetails = (node: XmlNode | undefined): AmountDetails | undefined =>
   node &&
-  anyGiven<AmountDetails>({
-    instructed: exchangedOf(one(node, 'InstdAmt')),
-    transaction: exchangedOf(one(node, 'TxAmt')),
-    counterValue: exchangedOf(one(node, 'CntrValAmt')),
+  compactOrUndefined<AmountDetails>({
+    instructed: readExchangedAmount(onlyChild(node, 'InstdAmt')),
+    transaction: readExchangedAmount(onlyChild(node, 'TxAmt')),
+    counterValue: readExchangedAmount(onlyChild(node, 'CntrValAmt')),
   })
 
-function referencesOf(node: Node | undefined): EntryDetail['references'] {
-  const others = all(node, 'Prtry').flatMap((other) => {
+function readReferences(node: XmlNode | undefined): EntryDetail['references'] {
+  const others = childrenNamed(node, 'Prtry').flatMap((other) => {
     const [type, reference] = [token(other, 'Tp'), token(other, 'Ref')]
     return type === undefined || reference === undefined ? [] : [{ type, reference }]
   })
-  return given<EntryDetail['references']>({
+  return compact<EntryDetail['references']>({
     messageId: token(node, 'MsgId'),
     bankReference: token(node, 'AcctSvcrRef'),
     batchId: token(node, 'PmtInfId'),
@@ -122,37 +122,41 @@ function referencesOf(node: Node | undefined): EntryDetail['references'] {
   })
 }
 
-/** Reads TxDtls. Its amount, if it has no Amt, depends on the currency of the entry: `withAmount`. */
-export function detailOf(node: Node): EntryDetail {
-  const [parties, agents, dates] = [one(node, 'RltdPties'), one(node, 'RltdAgts'), one(node, 'RltdDts')]
-  const codes = one(node, 'BkTxCd')
-  const returned = one(node, 'RtrInf')
-  return given<EntryDetail>({
-    references: referencesOf(one(node, 'Refs')),
+/** Reads TxDtls. Without Amt, its amount depends on the currency of the entry (`withAmount`). */
+export function readDetail(node: XmlNode): EntryDetail {
+  const [parties, agents, dates] = [
+    onlyChild(node, 'RltdPties'),
+    onlyChild(node, 'RltdAgts'),
+    onlyChild(node, 'RltdDts'),
+  ]
+  const codes = onlyChild(node, 'BkTxCd')
+  const returned = onlyChild(node, 'RtrInf')
+  return compact<EntryDetail>({
+    references: readReferences(onlyChild(node, 'Refs')),
     amount: statedAmount(node, 'Amt'),
     isCredit: isCredit(node),
-    amounts: amountsOf(one(node, 'AmtDtls')),
-    codes: codes && codesOf(codes),
-    ...chargesOf(node),
-    initiator: partyOf(one(parties, 'InitgPty')),
-    debtor: partyOf(one(parties, 'Dbtr')),
-    debtorAccount: accountOf(one(parties, 'DbtrAcct')),
-    ultimateDebtor: partyOf(one(parties, 'UltmtDbtr')),
-    creditor: partyOf(one(parties, 'Cdtr')),
-    creditorAccount: accountOf(one(parties, 'CdtrAcct')),
-    ultimateCreditor: partyOf(one(parties, 'UltmtCdtr')),
-    debtorAgent: agentOf(one(agents, 'DbtrAgt')),
-    creditorAgent: agentOf(one(agents, 'CdtrAgt')),
-    purpose: codeOf(one(node, 'Purp')),
-    remittance: remittanceOf(one(node, 'RmtInf')),
+    amounts: readAmountDetails(onlyChild(node, 'AmtDtls')),
+    codes: codes && readTransactionCodes(codes),
+    ...readCharges(node),
+    initiator: readParty(onlyChild(parties, 'InitgPty')),
+    debtor: readParty(onlyChild(parties, 'Dbtr')),
+    debtorAccount: readAccount(onlyChild(parties, 'DbtrAcct')),
+    ultimateDebtor: readParty(onlyChild(parties, 'UltmtDbtr')),
+    creditor: readParty(onlyChild(parties, 'Cdtr')),
+    creditorAccount: readAccount(onlyChild(parties, 'CdtrAcct')),
+    ultimateCreditor: readParty(onlyChild(parties, 'UltmtCdtr')),
+    debtorAgent: readAgent(onlyChild(agents, 'DbtrAgt')),
+    creditorAgent: readAgent(onlyChild(agents, 'CdtrAgt')),
+    purpose: readCode(onlyChild(node, 'Purp')),
+    remittance: readRemittance(onlyChild(node, 'RmtInf')),
     acceptedAt: time(dates, 'AccptncDtTm'),
     settlementDate: time(dates, 'IntrBkSttlmDt'),
-    returned: returned && reasonOf(returned),
+    returned: returned && readReason(returned),
     information: text(node, 'AddtlTxInf'),
   })
 }
 
-/** The amount of a payment in an older message: the sent amount or its counter value, in the currency of the entry. */
+/** Adds the amount of a payment in an older message: the sent amount or its counter value, in the entry's currency. */
 function withAmount(detail: EntryDetail, { currency }: Amount): EntryDetail {
   const { transaction, counterValue } = detail.amounts ?? {}
   if (detail.amount) return detail
@@ -160,8 +164,8 @@ function withAmount(detail: EntryDetail, { currency }: Amount): EntryDetail {
   return found ? { ...detail, amount: found.amount } : detail
 }
 
-function batchOf(node: Node): EntryBatch | undefined {
-  return anyGiven<EntryBatch>({
+function readBatch(node: XmlNode): EntryBatch | undefined {
+  return compactOrUndefined<EntryBatch>({
     messageId: token(node, 'MsgId'),
     batchId: token(node, 'PmtInfId'),
     count: number(node, 'NbOfTxs'),
@@ -170,22 +174,25 @@ function batchOf(node: Node): EntryBatch | undefined {
   })
 }
 
-/** A text until 2013, a choice of codes since then. */
-function statusOf(node: Node): string {
-  const status = needed(node, 'Sts')
-  const code = status.children.length > 0 ? codeOf(status) : undefined
+/** Reads the status: a text until 2013, a choice of codes since then. */
+function readStatus(node: XmlNode): string {
+  const status = requireChild(node, 'Sts')
+  const code = status.children.length > 0 ? readCode(status) : undefined
   const found = code
     ? 'code' in code
       ? code.code
       : code.proprietary
     : status.children.length > 0
       ? ''
-      : tokenOf(status)
+      : nodeToken(status)
   return found === undefined || found === '' ? refuseAt(status, 'Sts is empty') : found
 }
 
-/** Undefined: it cannot be read. Limits stay those of the file. */
-export function readOr<T>(read: () => T, failed: (problem: MessageProblem) => void = () => undefined): T | undefined {
+/** Returns undefined if a part is invalid. Other problems, such as exceeded limits, are thrown. */
+export function readIfValid<T>(
+  read: () => T,
+  failed: (problem: MessageProblem) => void = () => undefined,
+): T | undefined {
   try {
     return read()
   } catch (error) {
@@ -196,69 +203,74 @@ export function readOr<T>(read: () => T, failed: (problem: MessageProblem) => vo
 }
 
 /**
- * Reads Ntry, whose payments were read as they ended; `broken`: one of them was not. An entry that cannot be read keeps what can be read
- * of it, so that it costs no other entry.
+ * Reads Ntry, whose payments were already read. `broken`: the problem of an unreadable payment. An unreadable entry keeps
+ * its readable fields, and other entries are not affected.
  */
-export function entryOf(node: Node, details: readonly EntryDetail[], broken: MessageProblem | undefined): BankEntry {
+export function readEntry(
+  node: XmlNode,
+  details: readonly EntryDetail[],
+  broken: MessageProblem | undefined,
+): BankEntry {
   let problem = broken
   const entry =
     broken === undefined
-      ? readOr(
-          () => wholeEntry(node, details),
+      ? readIfValid(
+          () => readWholeEntry(node, details),
           (found) => (problem = found),
         )
       : undefined
-  return entry ?? partOfEntry(node, problem)
+  return entry ?? readPartialEntry(node, problem)
 }
 
-/** The facts by which an entry that cannot be read is known again and decided. Without a direction its amount says nothing. */
-function partOfEntry(node: Node, problem: MessageProblem | undefined): BankEntry {
-  const written = readOr(() => one(node, 'Amt'))
-  const direction = readOr(() => isCredit(node))
-  const exact = written && readOr(() => amountOf(written))
-  const stated = written && readOr(() => statedAmountOf(written))
+/** Reads the fields by which an unreadable entry is recognised and decided. Without a direction, its amount is dropped. */
+function readPartialEntry(node: XmlNode, problem: MessageProblem | undefined): BankEntry {
+  const written = readIfValid(() => onlyChild(node, 'Amt'))
+  const direction = readIfValid(() => isCredit(node))
+  const exact = written && readIfValid(() => readAmount(written))
+  const stated = written && readIfValid(() => readStatedAmount(written))
   const text = direction === undefined || stated?.minor !== null ? '' : stated.text
-  const status = readOr(() => statusOf(node)) ?? 'BOOK'
-  return given<BankEntry>({
+  const status = readIfValid(() => readStatus(node)) ?? 'BOOK'
+  return compact<BankEntry>({
     problem: problem === undefined ? 'it cannot be read' : `${problem.message} (line ${problem.line}, ${problem.path})`,
-    reference: readOr(() => token(node, 'NtryRef')),
+    reference: readIfValid(() => token(node, 'NtryRef')),
     amount: (direction === undefined ? undefined : exact) ?? { currency: stated?.currency ?? '', minor: null, text },
     isCredit: direction ?? true,
-    isReversal: readOr(() => flag(node, 'RvslInd')) ?? false,
+    isReversal: readIfValid(() => flag(node, 'RvslInd')) ?? false,
     status,
-    bookingDate: readOr(() => dateOf(one(node, 'BookgDt'))),
-    valueDate: readOr(() => dateOf(one(node, 'ValDt'))),
-    bankReference: readOr(() => token(node, 'AcctSvcrRef')),
-    codes: readOr(() => codesOf(one(node, 'BkTxCd'))) ?? {},
+    bookingDate: readIfValid(() => readDate(onlyChild(node, 'BookgDt'))),
+    valueDate: readIfValid(() => readDate(onlyChild(node, 'ValDt'))),
+    bankReference: readIfValid(() => token(node, 'AcctSvcrRef')),
+    codes: readIfValid(() => readTransactionCodes(onlyChild(node, 'BkTxCd'))) ?? {},
     charges: [],
     batches: [],
     details: [],
   })
 }
 
-function wholeEntry(node: Node, details: readonly EntryDetail[]): BankEntry {
-  const sum = amountOf(needed(node, 'Amt'))
+function readWholeEntry(node: XmlNode, details: readonly EntryDetail[]): BankEntry {
+  const sum = readAmount(requireChild(node, 'Amt'))
   const direction = isCredit(node)
   if (direction === undefined) refuseAt(node, 'Ntry has no CdtDbtInd')
   const further = texts(node, 'AddtlNtryInf')
-  const detailsIn = one(node, 'AddtlInfInd')
-  return given<BankEntry>({
+  const detailsIn = onlyChild(node, 'AddtlInfInd')
+  return compact<BankEntry>({
     reference: token(node, 'NtryRef'),
     amount: sum,
     isCredit: direction,
     isReversal: flag(node, 'RvslInd') ?? false,
-    status: statusOf(node),
-    bookingDate: dateOf(one(node, 'BookgDt')),
-    valueDate: dateOf(one(node, 'ValDt')),
+    status: readStatus(node),
+    bookingDate: readDate(onlyChild(node, 'BookgDt')),
+    valueDate: readDate(onlyChild(node, 'ValDt')),
     bankReference: token(node, 'AcctSvcrRef'),
-    codes: codesOf(one(node, 'BkTxCd')),
-    ...chargesOf(node),
-    amounts: amountsOf(one(node, 'AmtDtls')),
+    codes: readTransactionCodes(onlyChild(node, 'BkTxCd')),
+    ...readCharges(node),
+    amounts: readAmountDetails(onlyChild(node, 'AmtDtls')),
     detailsIn:
-      detailsIn && anyGiven({ messageName: token(detailsIn, 'MsgNmId'), messageId: token(detailsIn, 'MsgId') }),
-    batches: all(node, 'NtryDtls').flatMap((group) => {
-      const batch = at(group, 'Btch')
-      return (batch && batchOf(batch)) ?? []
+      detailsIn &&
+      compactOrUndefined({ messageName: token(detailsIn, 'MsgNmId'), messageId: token(detailsIn, 'MsgId') }),
+    batches: childrenNamed(node, 'NtryDtls').flatMap((group) => {
+      const batch = descendant(group, 'Btch')
+      return (batch && readBatch(batch)) ?? []
     }),
     details: details.map((detail) => withAmount(detail, sum)),
     information: further.length === 0 ? undefined : further.join('\n'),

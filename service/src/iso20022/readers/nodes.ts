@@ -1,13 +1,13 @@
-/** The contents of elements: children by name, texts, codes, numbers, dates and amounts. */
+/** Reads the contents of elements: children by name, texts, codes, numbers, dates and amounts. */
 import { currencies, isFiat } from '../../kernel/index.ts'
 import type { Amount, Code } from '../model.ts'
-import { type Ended, type Node, readTree, refuseAt } from '../xml/tree.ts'
+import { type NodeDisposal, type XmlNode, readTree, refuseAt } from '../xml/tree.ts'
 import { expectMessage, type MessageKind, type MessageName } from '../messages.ts'
 import { type Limits, MessageProblem, type Source, wholeLimitsDefault } from '../source.ts'
 
-/** The only child of this name. Refuses two, because one value would be lost. */
-export function one(node: Node | undefined, name: string): Node | undefined {
-  let found: Node | undefined
+/** Returns the only child of this name. Refuses two, because one value would be lost. */
+export function onlyChild(node: XmlNode | undefined, name: string): XmlNode | undefined {
+  let found: XmlNode | undefined
   if (node !== undefined)
     for (const child of node.children)
       if (child.name === name) {
@@ -17,52 +17,53 @@ export function one(node: Node | undefined, name: string): Node | undefined {
   return found
 }
 
-export function needed(node: Node, name: string): Node {
-  return one(node, name) ?? refuseAt(node, `${node.name} has no ${name}`)
+export function requireChild(node: XmlNode, name: string): XmlNode {
+  return onlyChild(node, name) ?? refuseAt(node, `${node.name} has no ${name}`)
 }
 
-const none: readonly Node[] = []
-export const all = (node: Node | undefined, name: string): readonly Node[] =>
+const none: readonly XmlNode[] = []
+export const childrenNamed = (node: XmlNode | undefined, name: string): readonly XmlNode[] =>
   node === undefined ? none : node.children.filter((child) => child.name === name)
 
-/** The child at the end of a path. */
-export function at(node: Node | undefined, ...names: readonly string[]): Node | undefined {
+/** Returns the child at the end of a path. */
+export function descendant(node: XmlNode | undefined, ...names: readonly string[]): XmlNode | undefined {
   let found = node
-  for (const name of names) found = one(found, name)
+  for (const name of names) found = onlyChild(found, name)
   return found
 }
 
-/** The unchanged text. A blank one is absent: the schema has no empty texts. */
-export function textOf(node: Node | undefined): string | undefined {
+/** Returns the unchanged text; undefined if it is blank, because the schema has no empty texts. */
+function nodeText(node: XmlNode | undefined): string | undefined {
   if (node === undefined) return undefined
   if (node.children.length > 0) refuseAt(node, `${node.name} has elements where a text is expected`)
   return node.text.trim() === '' ? undefined : node.text
 }
-export const text = (node: Node | undefined, name: string): string | undefined => textOf(one(node, name))
+export const text = (node: XmlNode | undefined, name: string): string | undefined => nodeText(onlyChild(node, name))
 
-/** A code or an identifier: some banks pad them with spaces. */
-export const token = (node: Node | undefined, name: string): string | undefined => textOf(one(node, name))?.trim()
-export const tokenOf = (node: Node | undefined): string | undefined => textOf(node)?.trim()
+/** Returns a code or identifier, trimmed: some banks pad them with spaces. */
+export const token = (node: XmlNode | undefined, name: string): string | undefined =>
+  nodeText(onlyChild(node, name))?.trim()
+export const nodeToken = (node: XmlNode | undefined): string | undefined => nodeText(node)?.trim()
 
-export function neededToken(node: Node, name: string): string {
-  const found = needed(node, name)
-  return tokenOf(found) ?? refuseAt(found, `${name} is empty`)
+export function requireToken(node: XmlNode, name: string): string {
+  const found = requireChild(node, name)
+  return nodeToken(found) ?? refuseAt(found, `${name} is empty`)
 }
 
-export const texts = (node: Node | undefined, name: string): readonly string[] =>
-  all(node, name).flatMap((child) => textOf(child) ?? [])
+export const texts = (node: XmlNode | undefined, name: string): readonly string[] =>
+  childrenNamed(node, name).flatMap((child) => nodeText(child) ?? [])
 
-/** Cd or Prtry. Proprietary codes of charges have their text in an element Id. */
-export function codeOf(node: Node | undefined): Code | undefined {
+/** Reads Cd or Prtry. Proprietary codes of charges have their text in an element Id. */
+export function readCode(node: XmlNode | undefined): Code | undefined {
   const code = token(node, 'Cd')
   if (code !== undefined) return { code }
-  const own = one(node, 'Prtry')
-  const proprietary = own && own.children.length > 0 ? token(own, 'Id') : tokenOf(own)
+  const own = onlyChild(node, 'Prtry')
+  const proprietary = own && own.children.length > 0 ? token(own, 'Id') : nodeToken(own)
   return proprietary === undefined ? undefined : { proprietary }
 }
 
 /** Drops absent fields. */
-export function given<T extends object>(fields: { readonly [Key in keyof T]: T[Key] | undefined }): T {
+export function compact<T extends object>(fields: { readonly [Key in keyof T]: T[Key] | undefined }): T {
   const found: Partial<T> = {}
   for (const key in fields) {
     const value = fields[key]
@@ -72,13 +73,15 @@ export function given<T extends object>(fields: { readonly [Key in keyof T]: T[K
 }
 
 /** Drops absent fields as `given` does; undefined if all are absent. */
-export function anyGiven<T extends object>(fields: { readonly [Key in keyof T]: T[Key] | undefined }): T | undefined {
-  for (const key in fields) if (fields[key] !== undefined) return given(fields)
+export function compactOrUndefined<T extends object>(fields: { readonly [Key in keyof T]: T[Key] | undefined }):
+  | T
+  | undefined {
+  for (const key in fields) if (fields[key] !== undefined) return compact(fields)
   return undefined
 }
 
 const decimal = /^\+?0*(\d*)(?:\.(\d*))?$/
-/** Includes leading zeros. A longer text would cost the expression above the square of its length. */
+/** Includes leading zeros. The expression above takes quadratic time in the length of the text. */
 const decimalChars = 64
 /** ActiveOrHistoricCurrencyAndAmount: totalDigits. */
 const digitsMax = 18
@@ -86,8 +89,8 @@ const shownChars = 40
 
 type Digits = readonly [whole: string, fraction: string]
 
-/** The digits before and after the point of a decimal that is not below zero; or why it is none. */
-function digitsIn(written: string): Digits | string {
+/** Splits a non-negative decimal at its point, or returns why it is not one. */
+function parseDigits(written: string): Digits | string {
   const match = written.length <= decimalChars ? decimal.exec(written) : null
   const [, whole = '', fraction = ''] = match ?? []
   if (match === null || !/\d/.test(written)) return `is not an amount: ${written.slice(0, shownChars)}`
@@ -95,19 +98,19 @@ function digitsIn(written: string): Digits | string {
   return [whole, fraction]
 }
 
-function digitsOf(node: Node, written: string): Digits {
-  const found = digitsIn(written)
+function readDigits(node: XmlNode, written: string): Digits {
+  const found = parseDigits(written)
   return typeof found === 'string' ? refuseAt(node, `${node.name} ${found}`) : found
 }
 
-const currencyOf = (node: Node): string | undefined => {
+const readCurrency = (node: XmlNode): string | undefined => {
   const currency = node.attributes?.get('Ccy')?.trim() ?? ''
   return /^[A-Z]{3}$/.test(currency) ? currency : undefined
 }
 
-/** Exact, or why not: an amount in one of our currencies has no digits after the last one of the currency, except zeros. */
+/** Reads an exact amount, or returns why it is inexact: more decimal digits than the currency has, except zeros. */
 function exactAmount(currency: string, written: string): Amount | string {
-  const digits = digitsIn(written)
+  const digits = parseDigits(written)
   if (typeof digits === 'string') return digits
   if (!isFiat(currency)) return { currency, minor: null, text: written }
   const [whole, fraction] = digits
@@ -116,65 +119,65 @@ function exactAmount(currency: string, written: string): Amount | string {
   return { currency, minor: BigInt(whole + fraction.slice(0, count).padEnd(count, '0')) }
 }
 
-/** An amount that counts: exact, or refused. */
-export function amountOf(node: Node): Amount {
-  const currency = currencyOf(node) ?? refuseAt(node, `${node.name} has no currency of three letters`)
-  const found = exactAmount(currency, tokenOf(node) ?? '')
+/** Reads an amount that moves money. Refuses an inexact one. */
+export function readAmount(node: XmlNode): Amount {
+  const currency = readCurrency(node) ?? refuseAt(node, `${node.name} has no currency of three letters`)
+  const found = exactAmount(currency, nodeToken(node) ?? '')
   return typeof found === 'string' ? refuseAt(node, `${node.name} ${found}`) : found
 }
 
 /**
- * An amount that informs and moves no money, such as a charge: the base type of ISO 20022 has five decimals, and banks write
- * signs. What is no exact amount of the currency is kept as it is written. Undefined: it has no currency or no text.
+ * Reads an informative amount, such as a charge; undefined without a currency or text. ISO 20022 allows five decimals, and
+ * banks write signs, so that an inexact amount is kept as its text.
  */
-export function statedAmountOf(node: Node | undefined): Amount | undefined {
-  const currency = node && currencyOf(node)
-  const written = tokenOf(node)
+export function readStatedAmount(node: XmlNode | undefined): Amount | undefined {
+  const currency = node && readCurrency(node)
+  const written = nodeToken(node)
   if (currency === undefined || written === undefined) return undefined
   const found = exactAmount(currency, written)
   return typeof found === 'string' ? { currency, minor: null, text: written.slice(0, decimalChars) } : found
 }
-export const statedAmount = (node: Node | undefined, name: string): Amount | undefined =>
-  statedAmountOf(one(node, name))
+export const statedAmount = (node: XmlNode | undefined, name: string): Amount | undefined =>
+  readStatedAmount(onlyChild(node, name))
 
-export const amount = (node: Node | undefined, name: string): Amount | undefined => {
-  const found = one(node, name)
-  return found && amountOf(found)
+export const amount = (node: XmlNode | undefined, name: string): Amount | undefined => {
+  const found = onlyChild(node, name)
+  return found && readAmount(found)
 }
 
-/** A decimal without currency, as a text: control sums and totals. */
-export function decimalText(node: Node | undefined, name: string): string | undefined {
-  const found = one(node, name)
-  const written = tokenOf(found)
-  if (found && written !== undefined) digitsOf(found, written.replace(/^-/, ''))
+/** Reads a decimal without currency as text: control sums and totals. */
+export function decimalText(node: XmlNode | undefined, name: string): string | undefined {
+  const found = onlyChild(node, name)
+  const written = nodeToken(found)
+  if (found && written !== undefined) readDigits(found, written.replace(/^-/, ''))
   return written
 }
 
-export function number(node: Node | undefined, name: string): number | undefined {
-  const found = one(node, name)
-  const written = tokenOf(found)
-  if (found && written !== undefined && !/^\d{1,15}$/.test(written)) refuseAt(found, `${name} is no number`)
+export function number(node: XmlNode | undefined, name: string): number | undefined {
+  const found = onlyChild(node, name)
+  const written = nodeToken(found)
+  if (found && written !== undefined && !/^\d{1,15}$/.test(written)) refuseAt(found, `${name} is not a number`)
   return written === undefined ? undefined : Number(written)
 }
 
-/** A count that informs: undefined if it is no number. */
-export function statedNumber(node: Node | undefined, name: string): number | undefined {
+/** Reads an informative count; undefined if it is not a number. */
+export function statedNumber(node: XmlNode | undefined, name: string): number | undefined {
   const written = token(node, name) ?? ''
   return /^\d{1,15}$/.test(written) ? Number(written) : undefined
 }
 
-export function flag(node: Node | undefined, name: string): boolean | undefined {
-  const found = one(node, name)
-  const written = tokenOf(found)
+export function flag(node: XmlNode | undefined, name: string): boolean | undefined {
+  const found = onlyChild(node, name)
+  const written = nodeToken(found)
   if (found === undefined || written === undefined) return undefined
   if (!/^(?:true|false|0|1)$/.test(written)) refuseAt(found, `${name} is neither true nor false`)
   return written === 'true' || written === '1'
 }
 
-/** CdtDbtInd. */
-export function isCredit(node: Node | undefined): boolean | undefined {
-  const found = one(node, 'CdtDbtInd')
-  const written = tokenOf(found)
+/** Reads CdtDbtInd. */
+export function isCredit(node: XmlNode | undefined): boolean | undefined {
+  const found = onlyChild(node, 'CdtDbtInd')
+  const written = nodeToken(found)
   if (found && written !== 'CRDT' && written !== 'DBIT') refuseAt(found, 'CdtDbtInd is neither CRDT nor DBIT')
   return found && written === 'CRDT'
 }
@@ -192,9 +195,9 @@ function isDay(year: number, month: number, day: number): boolean {
   return day >= 1 && day <= days
 }
 
-/** A date without its offset, or a time with its offset. */
-export function timeOf(node: Node | undefined): string | undefined {
-  const written = tokenOf(node)
+/** Reads a date without its offset, or a time with its offset. */
+export function readTime(node: XmlNode | undefined): string | undefined {
+  const written = nodeToken(node)
   if (node === undefined || written === undefined) return undefined
   const match = date.exec(written) ?? dateTime.exec(written)
   const [, year, month, day] = match ?? []
@@ -202,33 +205,33 @@ export function timeOf(node: Node | undefined): string | undefined {
     refuseAt(node, `${node.name} is not a date: ${written.slice(0, shownChars)}`)
   return written.includes('T') ? written : written.slice(0, 10)
 }
-export const time = (node: Node | undefined, name: string): string | undefined => timeOf(one(node, name))
+export const time = (node: XmlNode | undefined, name: string): string | undefined => readTime(onlyChild(node, name))
 
-/** DateAndDateTime2Choice. */
-export function dateOf(node: Node | undefined): string | undefined {
+/** Reads DateAndDateTime2Choice. */
+export function readDate(node: XmlNode | undefined): string | undefined {
   return time(node, 'Dt') ?? time(node, 'DtTm')
 }
 
-// Messages that are one value: their payments are read as they end, the rest at the end.
+// Messages that are read as one value: payments as each ends, the rest at the end of the message.
 
-type Whole<Item, Value> = {
+type MessageReader<Item, Value> = {
   readonly kinds: readonly MessageKind[]
-  /** An element that occurs many times below an element of another name, and its value. */
-  readonly item: (node: Node) => Item | undefined
-  /** The value of the message; `itemsOf` are those that ended within an element. */
-  readonly value: (message: Node, itemsOf: (node: Node) => readonly Item[], name: MessageName) => Value
+  /** Reads an element that may occur many times; undefined for other elements. */
+  readonly item: (node: XmlNode) => Item | undefined
+  /** Makes the value of the message. `itemsOf` returns the items within an element. */
+  readonly value: (message: XmlNode, itemsOf: (node: XmlNode) => readonly Item[], name: MessageName) => Value
 }
 
 export async function readWhole<Item, Value>(
   source: Source,
-  { kinds, item, value }: Whole<Item, Value>,
+  { kinds, item, value }: MessageReader<Item, Value>,
   limits: Partial<Limits> | undefined,
 ): Promise<Value> {
-  let message: { readonly node: Node; readonly name: MessageName } | undefined
-  const items = new Map<Node, Item[]>()
-  const itemsOf = (node: Node): readonly Item[] => items.get(node) ?? []
+  let message: { readonly node: XmlNode; readonly name: MessageName } | undefined
+  const items = new Map<XmlNode, Item[]>()
+  const itemsOf = (node: XmlNode): readonly Item[] => items.get(node) ?? []
   let found: { readonly value: Value } | undefined
-  const ended = (node: Node): Ended => {
+  const ended = (node: XmlNode): NodeDisposal => {
     if (message?.node === node) found = { value: value(node, itemsOf, message.name) }
     const read = node.parent && item(node)
     if (node.parent === undefined || read === undefined) return 'kept'
@@ -238,12 +241,12 @@ export async function readWhole<Item, Value>(
     return 'released'
   }
   const reader = {
-    began: (namespace: string, node: Node) => {
+    began: (namespace: string, node: XmlNode) => {
       message = { node, name: expectMessage(namespace, node, kinds) }
     },
     ended,
   }
-  // Only the end of the message counts: a part of it is not a value.
+  // Reads to the end: a partial message is not a value.
   for await (const _ of readTree(source, reader, { ...wholeLimitsDefault, ...limits }));
   if (found === undefined)
     throw new MessageProblem('not_in_schema', 'the document has no message', { path: 'Document', line: 1 })

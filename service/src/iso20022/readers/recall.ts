@@ -1,4 +1,4 @@
-/** camt.055 and camt.056, requests to take payments back, and camt.029, the answers to them. */
+/** Reads recalls (camt.055 and camt.056), their answers (camt.029), and pain.001. */
 import type {
   Amount,
   CreditTransfer,
@@ -11,255 +11,259 @@ import type {
   RecallAnswer,
 } from '../model.ts'
 import type { Limits, Source } from '../source.ts'
-import { type Node, refuseAt } from '../xml/tree.ts'
+import { type XmlNode, refuseAt } from '../xml/tree.ts'
 import {
-  all,
-  amountOf,
-  at,
-  codeOf,
-  dateOf,
+  childrenNamed,
+  readAmount,
+  descendant,
+  readCode,
+  readDate,
   decimalText,
   flag,
-  given,
-  needed,
-  neededToken,
+  compact,
+  requireChild,
+  requireToken,
   number,
-  one,
+  onlyChild,
   readWhole,
   time,
-  timeOf,
+  readTime,
   token,
 } from './nodes.ts'
-import { accountOf, agentOf, partyOf, reasonOf, remittanceOf } from './values.ts'
+import { readAccount, readAgent, readParty, readReason, readRemittance } from './values.ts'
 import { amountText, type Minor } from '../../kernel/index.ts'
 
 type Transfer = Recall['transfers'][number]
 type Answer = RecallAnswer['transfers'][number]
 
-/** Drops the placeholder for a text that the schema requires and the sender lacks. */
-const given35 = (text: string | undefined): string | undefined => (text === 'NOTPROVIDED' ? undefined : text)
+/** Drops the placeholder for a required text that the sender does not have. */
+const realId = (text: string | undefined): string | undefined => (text === 'NOTPROVIDED' ? undefined : text)
 
-function transferOf(node: Node): Transfer {
-  const [reason, ...others] = all(node, 'CxlRsnInf').map(reasonOf)
+function readTransfer(node: XmlNode): Transfer {
+  const [reason, ...others] = childrenNamed(node, 'CxlRsnInf').map(readReason)
   if (others.length > 0) refuseAt(node, 'TxInf has more than one CxlRsnInf')
   const text = reason?.texts.join('')
-  const requested = one(node, 'OrgnlReqdExctnDt')
-  return given<Transfer>({
-    cancellationId: neededToken(node, 'CxlId'),
+  const requested = onlyChild(node, 'OrgnlReqdExctnDt')
+  return compact<Transfer>({
+    cancellationId: requireToken(node, 'CxlId'),
     instructionId: token(node, 'OrgnlInstrId'),
-    endToEndId: neededToken(node, 'OrgnlEndToEndId'),
+    endToEndId: requireToken(node, 'OrgnlEndToEndId'),
     transactionId: token(node, 'OrgnlTxId'),
     uetr: token(node, 'OrgnlUETR'),
-    money: moneyOf(one(node, 'OrgnlInstdAmt') ?? needed(node, 'OrgnlIntrBkSttlmAmt')),
-    executionDate: requested ? dateOf(requested) : time(node, 'OrgnlIntrBkSttlmDt'),
+    money: readMoney(onlyChild(node, 'OrgnlInstdAmt') ?? requireChild(node, 'OrgnlIntrBkSttlmAmt')),
+    executionDate: requested ? readDate(requested) : time(node, 'OrgnlIntrBkSttlmDt'),
     reason: reason?.code ?? refuseAt(node, 'TxInf has no code in CxlRsnInf'),
     text: text === '' ? undefined : text,
   })
 }
 
-const originatorOf = (node: Node): Party | undefined => partyOf(at(node, 'CxlRsnInf', 'Orgtr'))
+const readOriginator = (node: XmlNode): Party | undefined => readParty(descendant(node, 'CxlRsnInf', 'Orgtr'))
 
 /** A payment of a recall. In camt.056 each payment names its original message. */
-type Item = {
+type RecallItem = {
   readonly transfer: Transfer
-  readonly group: Node | undefined
+  readonly group: XmlNode | undefined
   readonly originator: Party | undefined
 }
 
-/**
- * The element that names the original message: of the batch, of the whole, or of the payments, which all name the same.
- */
-function originalOf(underlying: Node, batch: Node | undefined, items: readonly Item[]): Node {
+/** Finds the element that names the original message: of the batch, of the group, or of the payments, which must agree. */
+function findOriginal(underlying: XmlNode, batch: XmlNode | undefined, items: readonly RecallItem[]): XmlNode {
   const groups = items.flatMap(({ group }) => group ?? [])
   if (new Set(groups.map((group) => token(group, 'OrgnlMsgId'))).size > 1)
-    refuseAt(underlying, 'the payments are of more than one message')
-  return one(batch, 'OrgnlGrpInf') ?? one(underlying, 'OrgnlGrpInfAndCxl') ?? groups[0] ?? underlying
+    refuseAt(underlying, 'the payments belong to more than one message')
+  return onlyChild(batch, 'OrgnlGrpInf') ?? onlyChild(underlying, 'OrgnlGrpInfAndCxl') ?? groups[0] ?? underlying
 }
 
-function recallOf(message: Node, kind: Recall['kind'], itemsOf: (node: Node) => readonly Item[]): Recall {
-  const assignment = needed(message, 'Assgnmt')
-  const underlying = needed(message, 'Undrlyg')
-  const batch = one(underlying, 'OrgnlPmtInfAndCxl')
+function readRecallMessage(
+  message: XmlNode,
+  kind: Recall['kind'],
+  itemsOf: (node: XmlNode) => readonly RecallItem[],
+): Recall {
+  const assignment = requireChild(message, 'Assgnmt')
+  const underlying = requireChild(message, 'Undrlyg')
+  const batch = onlyChild(underlying, 'OrgnlPmtInfAndCxl')
   const items = batch ? itemsOf(batch) : itemsOf(underlying)
-  const original = originalOf(underlying, batch, items)
+  const original = findOriginal(underlying, batch, items)
   if (items.length === 0) refuseAt(underlying, 'Undrlyg has no TxInf')
-  return given<Recall>({
+  return compact<Recall>({
     kind,
-    messageId: neededToken(assignment, 'Id'),
+    messageId: requireToken(assignment, 'Id'),
     createdAt: new Date(time(assignment, 'CreDtTm') ?? refuseAt(assignment, 'Assgnmt has no CreDtTm')),
-    assigner: partyOf(needed(assignment, 'Assgnr')) ?? {},
-    assignee: agentOf(at(assignment, 'Assgne', 'Agt')) ?? {},
-    caseId: neededToken(needed(message, 'Case'), 'Id'),
+    assigner: readParty(requireChild(assignment, 'Assgnr')) ?? {},
+    assignee: readAgent(descendant(assignment, 'Assgne', 'Agt')) ?? {},
+    caseId: requireToken(requireChild(message, 'Case'), 'Id'),
     originator: items[0]?.originator,
-    originalMessageId: neededToken(original, 'OrgnlMsgId'),
-    originalMessageName: neededToken(original, 'OrgnlMsgNmId'),
-    originalBatchId: given35(token(batch, 'OrgnlPmtInfId')),
+    originalMessageId: requireToken(original, 'OrgnlMsgId'),
+    originalMessageName: requireToken(original, 'OrgnlMsgNmId'),
+    originalBatchId: realId(token(batch, 'OrgnlPmtInfId')),
     transfers: items.map(({ transfer }) => transfer),
   })
 }
 
 export function readRecall(source: Source, limits?: Partial<Limits>): Promise<Recall> {
-  return readWhole<Item, Recall>(
+  return readWhole<RecallItem, Recall>(
     source,
     {
       kinds: ['camt.055', 'camt.056'],
       item: (node) =>
         node.name === 'TxInf'
-          ? { transfer: transferOf(node), group: one(node, 'OrgnlGrpInf'), originator: originatorOf(node) }
+          ? { transfer: readTransfer(node), group: onlyChild(node, 'OrgnlGrpInf'), originator: readOriginator(node) }
           : undefined,
-      value: (message, itemsOf, { kind }) => recallOf(message, kind === 'camt.056' ? 'camt.056' : 'camt.055', itemsOf),
+      value: (message, itemsOf, { kind }) =>
+        readRecallMessage(message, kind === 'camt.056' ? 'camt.056' : 'camt.055', itemsOf),
     },
     limits,
   )
 }
 
-const reasonsOf = (node: Node | undefined): readonly Reason[] => all(node, 'CxlStsRsnInf').map(reasonOf)
+const readReasons = (node: XmlNode | undefined): readonly Reason[] =>
+  childrenNamed(node, 'CxlStsRsnInf').map(readReason)
 
-const answerOf = (node: Node): Answer =>
-  given<Answer>({
+const readAnswer = (node: XmlNode): Answer =>
+  compact<Answer>({
     originalBatchId: undefined,
     statusId: token(node, 'CxlStsId'),
-    cancellationId: token(one(node, 'RslvdCase'), 'Id'),
+    cancellationId: token(onlyChild(node, 'RslvdCase'), 'Id'),
     instructionId: token(node, 'OrgnlInstrId'),
     endToEndId: token(node, 'OrgnlEndToEndId'),
     uetr: token(node, 'OrgnlUETR') ?? token(node, 'UETR'),
     status: token(node, 'TxCxlSts'),
-    reasons: reasonsOf(node),
+    reasons: readReasons(node),
   })
 
-/** The payments of a batch; the batch itself, if it is answered as a whole. */
-function batchAnswers(node: Node, answers: readonly Answer[]): readonly Answer[] {
-  const originalBatchId = neededToken(node, 'OrgnlPmtInfId')
+/** Reads the answers about the payments of a batch, or the answer about the whole batch. */
+function readBatchAnswers(node: XmlNode, answers: readonly Answer[]): readonly Answer[] {
+  const originalBatchId = requireToken(node, 'OrgnlPmtInfId')
   if (answers.length > 0) return answers.map((answer) => ({ originalBatchId, ...answer }))
   return [
-    given<Answer>({
+    compact<Answer>({
       originalBatchId,
       cancellationId: token(node, 'OrgnlPmtInfCxlId'),
       status: token(node, 'PmtInfCxlSts'),
-      reasons: reasonsOf(node),
+      reasons: readReasons(node),
     } as Answer),
   ]
 }
 
-function recallAnswerOf(message: Node, itemsOf: (node: Node) => readonly Answer[]): RecallAnswer {
-  const assignment = needed(message, 'Assgnmt')
-  const details = all(message, 'CxlDtls')
-  const groups = details.flatMap((node) => one(node, 'OrgnlGrpInfAndSts') ?? [])
+function readRecallAnswerMessage(message: XmlNode, itemsOf: (node: XmlNode) => readonly Answer[]): RecallAnswer {
+  const assignment = requireChild(message, 'Assgnmt')
+  const details = childrenNamed(message, 'CxlDtls')
+  const groups = details.flatMap((node) => onlyChild(node, 'OrgnlGrpInfAndSts') ?? [])
   const group = groups[0]
-  return given<RecallAnswer>({
-    messageId: neededToken(assignment, 'Id'),
+  return compact<RecallAnswer>({
+    messageId: requireToken(assignment, 'Id'),
     createdAt: time(assignment, 'CreDtTm') ?? refuseAt(assignment, 'Assgnmt has no CreDtTm'),
-    caseId: token(one(message, 'RslvdCase'), 'Id'),
-    confirmation: token(one(message, 'Sts'), 'Conf'),
-    originalMessageId: given35(token(group, 'OrgnlMsgId')),
-    originalMessageName: given35(token(group, 'OrgnlMsgNmId')),
+    caseId: token(onlyChild(message, 'RslvdCase'), 'Id'),
+    confirmation: token(onlyChild(message, 'Sts'), 'Conf'),
+    originalMessageId: realId(token(group, 'OrgnlMsgId')),
+    originalMessageName: realId(token(group, 'OrgnlMsgNmId')),
     groupStatus: token(group, 'GrpCxlSts'),
-    reasons: reasonsOf(group),
+    reasons: readReasons(group),
     transfers: details.flatMap((node) => [
-      ...all(node, 'OrgnlPmtInfAndSts').flatMap((batch) => batchAnswers(batch, itemsOf(batch))),
+      ...childrenNamed(node, 'OrgnlPmtInfAndSts').flatMap((batch) => readBatchAnswers(batch, itemsOf(batch))),
       ...itemsOf(node),
     ]),
   })
 }
 
-/** Reads versions 03 to 09, and later ones that keep to their elements. */
+/** Reads versions 03 to 09, and later ones with the same elements. */
 export function readRecallAnswer(source: Source, limits?: Partial<Limits>): Promise<RecallAnswer> {
   return readWhole<Answer, RecallAnswer>(
     source,
     {
       kinds: ['camt.029'],
-      item: (node) => (node.name === 'TxInfAndSts' ? answerOf(node) : undefined),
-      value: recallAnswerOf,
+      item: (node) => (node.name === 'TxInfAndSts' ? readAnswer(node) : undefined),
+      value: readRecallAnswerMessage,
     },
     limits,
   )
 }
 
-// pain.001.001.09 and .03, Customer Credit Transfer Initiation: numbers and control sums must fit.
+// pain.001.001.09 and .03, Customer Credit Transfer Initiation. Counts and control sums must match.
 
-function moneyOf(node: Node): Money {
-  const amount: Amount = amountOf(node)
-  return amount.minor === null ? refuseAt(node, `${amount.currency} is not carried`) : amount
+function readMoney(node: XmlNode): Money {
+  const amount: Amount = readAmount(node)
+  return amount.minor === null ? refuseAt(node, `the currency ${amount.currency} is not supported`) : amount
 }
 
-/** A code of the guideline, which excludes the bank's own codes. */
-function listedCode(node: Node | undefined, name: string): string | undefined {
-  const found = one(node, name)
-  const code = codeOf(found)
-  if (found && code && 'proprietary' in code) refuseAt(found, `${name} is a code of the bank's own`)
+/** Reads a code. The guideline does not allow proprietary codes. */
+function listedCode(node: XmlNode | undefined, name: string): string | undefined {
+  const found = onlyChild(node, name)
+  const code = readCode(found)
+  if (found && code && 'proprietary' in code) refuseAt(found, `${name} is a proprietary code`)
   return code && 'code' in code ? code.code : undefined
 }
 
 const known = new Set('PmtId Amt UltmtDbtr CdtrAgt Cdtr CdtrAcct UltmtCdtr Purp RmtInf'.split(' '))
 
-/** Elements that the model does not have, also those of PmtTpInf. */
-function othersOf(node: Node): readonly string[] | undefined {
+/** Lists the elements that the model does not have, including those of PmtTpInf. */
+function listOtherElements(node: XmlNode): readonly string[] | undefined {
   const names = node.children.flatMap(({ name, children }) =>
     name === 'PmtTpInf' ? children.map((child) => child.name) : known.has(name) ? [] : [name],
   )
   return names.length === 0 ? undefined : names
 }
 
-function pain001TransferOf(node: Node): CreditTransfer {
-  const id = needed(node, 'PmtId')
-  const account = needed(node, 'CdtrAcct')
-  return given<CreditTransfer>({
+function readCreditTransfer(node: XmlNode): CreditTransfer {
+  const id = requireChild(node, 'PmtId')
+  const account = requireChild(node, 'CdtrAcct')
+  return compact<CreditTransfer>({
     instructionId: token(id, 'InstrId'),
-    endToEndId: neededToken(id, 'EndToEndId'),
+    endToEndId: requireToken(id, 'EndToEndId'),
     uetr: token(id, 'UETR'),
-    money: moneyOf(needed(needed(node, 'Amt'), 'InstdAmt')),
-    ultimateDebtor: partyOf(one(node, 'UltmtDbtr')),
-    creditorAgent: agentOf(one(node, 'CdtrAgt')),
-    creditor: partyOf(needed(node, 'Cdtr')) ?? {},
-    creditorAccount: accountOf(account) ?? refuseAt(account, 'CdtrAcct has no Id'),
+    money: readMoney(requireChild(requireChild(node, 'Amt'), 'InstdAmt')),
+    ultimateDebtor: readParty(onlyChild(node, 'UltmtDbtr')),
+    creditorAgent: readAgent(onlyChild(node, 'CdtrAgt')),
+    creditor: readParty(requireChild(node, 'Cdtr')) ?? {},
+    creditorAccount: readAccount(account) ?? refuseAt(account, 'CdtrAcct has no Id'),
     creditorAccountType: listedCode(account, 'Tp'),
-    ultimateCreditor: partyOf(one(node, 'UltmtCdtr')),
+    ultimateCreditor: readParty(onlyChild(node, 'UltmtCdtr')),
     purpose: listedCode(node, 'Purp'),
-    remittance: remittanceOf(one(node, 'RmtInf')),
-    others: othersOf(node),
+    remittance: readRemittance(onlyChild(node, 'RmtInf')),
+    others: listOtherElements(node),
   })
 }
 
-/** ReqdExctnDt is a date in version 03, and a choice in 09. */
-function executionDateOf(node: Node): string {
-  const requested = needed(node, 'ReqdExctnDt')
-  const found = requested.children.length > 0 ? dateOf(requested) : timeOf(requested)
+/** Reads ReqdExctnDt: a date in version 03, a choice in 09. */
+function readExecutionDate(node: XmlNode): string {
+  const requested = requireChild(node, 'ReqdExctnDt')
+  const found = requested.children.length > 0 ? readDate(requested) : readTime(requested)
   return found ?? refuseAt(requested, 'ReqdExctnDt is empty')
 }
 
-function batchOf(node: Node, transfers: readonly CreditTransfer[]): PaymentBatch {
-  const type = one(node, 'PmtTpInf')
-  const account = needed(node, 'DbtrAcct')
-  if (neededToken(node, 'PmtMtd') !== 'TRF') refuseAt(node, 'PmtMtd is not TRF')
+function readPaymentBatch(node: XmlNode, transfers: readonly CreditTransfer[]): PaymentBatch {
+  const type = onlyChild(node, 'PmtTpInf')
+  const account = requireChild(node, 'DbtrAcct')
+  if (requireToken(node, 'PmtMtd') !== 'TRF') refuseAt(node, 'PmtMtd is not TRF')
   if (transfers.length === 0) refuseAt(node, 'PmtInf has no CdtTrfTxInf')
   checkSums(node, transfers)
-  return given<PaymentBatch>({
-    id: neededToken(node, 'PmtInfId'),
+  return compact<PaymentBatch>({
+    id: requireToken(node, 'PmtInfId'),
     batchBooking: flag(node, 'BtchBookg'),
     serviceLevel: listedCode(type, 'SvcLvl'),
     localInstrument: listedCode(type, 'LclInstrm'),
     categoryPurpose: listedCode(type, 'CtgyPurp'),
-    executionDate: executionDateOf(node),
-    debtor: partyOf(needed(node, 'Dbtr')) ?? {},
-    debtorAccount: accountOf(account) ?? refuseAt(account, 'DbtrAcct has no Id'),
+    executionDate: readExecutionDate(node),
+    debtor: readParty(requireChild(node, 'Dbtr')) ?? {},
+    debtorAccount: readAccount(account) ?? refuseAt(account, 'DbtrAcct has no Id'),
     debtorCurrency: token(account, 'Ccy'),
-    debtorAgent: agentOf(needed(node, 'DbtrAgt')) ?? {},
+    debtorAgent: readAgent(requireChild(node, 'DbtrAgt')) ?? {},
     debtorAgentInstruction: token(node, 'InstrForDbtrAgt'),
-    ultimateDebtor: partyOf(one(node, 'UltmtDbtr')),
+    ultimateDebtor: readParty(onlyChild(node, 'UltmtDbtr')),
     chargeBearer: token(node, 'ChrgBr'),
     transfers,
   })
 }
 
 /** Normalises decimals, so that `12.5` equals `12.50`. */
-const plain = (decimal: string): string =>
+const normaliseDecimal = (decimal: string): string =>
   decimal
     .replace(/^\+?0*(?=\d)/, '')
     .replace(/\.0*$|(?<=\.\d*[1-9])0+$/, '')
     .replace(/^\+?(?=\.)/, '0')
 
-/** Checks NbOfTxs and CtrlSum, if they are given. */
-function checkSums(node: Node, transfers: readonly CreditTransfer[]): void {
+/** Checks NbOfTxs and CtrlSum if they are present. */
+function checkSums(node: XmlNode, transfers: readonly CreditTransfer[]): void {
   const [count, sum] = [number(node, 'NbOfTxs'), decimalText(node, 'CtrlSum')]
   if (count !== undefined && count !== transfers.length)
     refuseAt(node, `NbOfTxs is ${count}, and there are ${transfers.length}`)
@@ -267,7 +271,8 @@ function checkSums(node: Node, transfers: readonly CreditTransfer[]): void {
     transfers.reduce<Minor>((before, { money }) => before + money.minor, 0n),
     'EUR',
   )
-  if (sum !== undefined && plain(sum) !== plain(total)) refuseAt(node, `CtrlSum is ${sum}, and the sum is ${total}`)
+  if (sum !== undefined && normaliseDecimal(sum) !== normaliseDecimal(total))
+    refuseAt(node, `CtrlSum is ${sum}, and the sum is ${total}`)
 }
 
 export function readPain001(source: Source, limits?: Partial<Limits>): Promise<CreditTransferInitiation> {
@@ -275,19 +280,19 @@ export function readPain001(source: Source, limits?: Partial<Limits>): Promise<C
     source,
     {
       kinds: ['pain.001'],
-      item: (node) => (node.name === 'CdtTrfTxInf' ? pain001TransferOf(node) : undefined),
+      item: (node) => (node.name === 'CdtTrfTxInf' ? readCreditTransfer(node) : undefined),
       value: (message, itemsOf) => {
-        const head = needed(message, 'GrpHdr')
-        const batches = all(message, 'PmtInf').map((node) => batchOf(node, itemsOf(node)))
+        const head = requireChild(message, 'GrpHdr')
+        const batches = childrenNamed(message, 'PmtInf').map((node) => readPaymentBatch(node, itemsOf(node)))
         if (batches.length === 0) refuseAt(message, 'the message has no PmtInf')
         checkSums(
           head,
           batches.flatMap(({ transfers }) => transfers),
         )
         return {
-          messageId: neededToken(head, 'MsgId'),
+          messageId: requireToken(head, 'MsgId'),
           createdAt: new Date(time(head, 'CreDtTm') ?? refuseAt(head, 'GrpHdr has no CreDtTm')),
-          initiator: partyOf(needed(head, 'InitgPty')) ?? {},
+          initiator: readParty(requireChild(head, 'InitgPty')) ?? {},
           batches,
         }
       },

@@ -1,71 +1,71 @@
-/** pain.002, Customer Payment Status Report: the bank's statuses of a file, its batches and its payments. */
+/** Reads pain.002, Customer Payment Status Report: the bank's statuses of a file, its batches and its payments. */
 import type { BatchStatus, StatusReport, TransferStatus } from '../model.ts'
 import type { Limits, Source } from '../source.ts'
-import { type Node, refuseAt } from '../xml/tree.ts'
+import { type XmlNode, refuseAt } from '../xml/tree.ts'
 import {
-  all,
-  at,
-  given,
-  needed,
-  neededToken,
-  one,
+  childrenNamed,
+  descendant,
+  compact,
+  requireChild,
+  requireToken,
+  onlyChild,
   readWhole,
   statedAmount,
   statedNumber,
   time,
   token,
 } from './nodes.ts'
-import { reasonOf } from './values.ts'
+import { readReason } from './values.ts'
 
-/** The amount of the original payment; some banks give the interbank amount instead. */
-const originalAmount = (node: Node | undefined): TransferStatus['money'] =>
-  statedAmount(one(node, 'Amt'), 'InstdAmt') ??
-  statedAmount(at(node, 'Amt', 'EqvtAmt'), 'Amt') ??
+/** Reads the amount of the original payment. Some banks only state the interbank amount. */
+const originalAmount = (node: XmlNode | undefined): TransferStatus['money'] =>
+  statedAmount(onlyChild(node, 'Amt'), 'InstdAmt') ??
+  statedAmount(descendant(node, 'Amt', 'EqvtAmt'), 'Amt') ??
   statedAmount(node, 'IntrBkSttlmAmt')
 
-const transferOf = (node: Node): TransferStatus =>
-  given<TransferStatus>({
+const readTransferStatus = (node: XmlNode): TransferStatus =>
+  compact<TransferStatus>({
     statusId: token(node, 'StsId'),
     instructionId: token(node, 'OrgnlInstrId'),
     endToEndId: token(node, 'OrgnlEndToEndId'),
     uetr: token(node, 'OrgnlUETR'),
     status: token(node, 'TxSts'),
-    reasons: all(node, 'StsRsnInf').map(reasonOf),
+    reasons: childrenNamed(node, 'StsRsnInf').map(readReason),
     acceptedAt: time(node, 'AccptncDtTm'),
     bankReference: token(node, 'AcctSvcrRef'),
     clearingReference: token(node, 'ClrSysRef'),
-    money: originalAmount(one(node, 'OrgnlTxRef')),
+    money: originalAmount(onlyChild(node, 'OrgnlTxRef')),
   })
 
-const batchOf = (node: Node, transfers: readonly TransferStatus[]): BatchStatus =>
-  given<BatchStatus>({
-    batchId: neededToken(node, 'OrgnlPmtInfId'),
+const readBatchStatus = (node: XmlNode, transfers: readonly TransferStatus[]): BatchStatus =>
+  compact<BatchStatus>({
+    batchId: requireToken(node, 'OrgnlPmtInfId'),
     originalCount: statedNumber(node, 'OrgnlNbOfTxs'),
     originalSum: token(node, 'OrgnlCtrlSum'),
     status: token(node, 'PmtInfSts'),
-    reasons: all(node, 'StsRsnInf').map(reasonOf),
+    reasons: childrenNamed(node, 'StsRsnInf').map(readReason),
     transfers,
   })
 
-function reportOf(message: Node, itemsOf: (node: Node) => readonly TransferStatus[]): StatusReport {
-  const head = needed(message, 'GrpHdr')
-  const original = needed(message, 'OrgnlGrpInfAndSts')
-  return given<StatusReport>({
-    messageId: neededToken(head, 'MsgId'),
+function readReport(message: XmlNode, itemsOf: (node: XmlNode) => readonly TransferStatus[]): StatusReport {
+  const head = requireChild(message, 'GrpHdr')
+  const original = requireChild(message, 'OrgnlGrpInfAndSts')
+  return compact<StatusReport>({
+    messageId: requireToken(head, 'MsgId'),
     createdAt: time(head, 'CreDtTm') ?? refuseAt(head, 'GrpHdr has no CreDtTm'),
-    originalMessageId: neededToken(original, 'OrgnlMsgId'),
-    originalMessageName: neededToken(original, 'OrgnlMsgNmId'),
+    originalMessageId: requireToken(original, 'OrgnlMsgId'),
+    originalMessageName: requireToken(original, 'OrgnlMsgNmId'),
     originalCount: statedNumber(original, 'OrgnlNbOfTxs'),
     originalSum: token(original, 'OrgnlCtrlSum'),
     groupStatus: token(original, 'GrpSts'),
-    reasons: all(original, 'StsRsnInf').map(reasonOf),
-    batches: all(message, 'OrgnlPmtInfAndSts').map((node) => batchOf(node, itemsOf(node))),
+    reasons: childrenNamed(original, 'StsRsnInf').map(readReason),
+    batches: childrenNamed(message, 'OrgnlPmtInfAndSts').map((node) => readBatchStatus(node, itemsOf(node))),
   })
 }
 
-/** Reads versions 03 to 10, and later ones that keep to their elements. */
+/** Reads versions 03 to 10, and later ones with the same elements. */
 export function readStatusReport(source: Source, limits?: Partial<Limits>): Promise<StatusReport> {
-  const item = (node: Node) =>
-    node.name === 'TxInfAndSts' && node.parent?.name === 'OrgnlPmtInfAndSts' ? transferOf(node) : undefined
-  return readWhole<TransferStatus, StatusReport>(source, { kinds: ['pain.002'], item, value: reportOf }, limits)
+  const item = (node: XmlNode) =>
+    node.name === 'TxInfAndSts' && node.parent?.name === 'OrgnlPmtInfAndSts' ? readTransferStatus(node) : undefined
+  return readWhole<TransferStatus, StatusReport>(source, { kinds: ['pain.002'], item, value: readReport }, limits)
 }

@@ -1,4 +1,4 @@
-/** Parties, banks, accounts, remittance and reasons, which are alike in all messages. */
+/** Reads parties, banks, accounts, remittance and reasons, which are the same in all messages. */
 import type {
   AccountId,
   Agent,
@@ -9,14 +9,27 @@ import type {
   Remittance,
   StructuredRemittance,
 } from '../model.ts'
-import type { Node } from '../xml/tree.ts'
-import { all, anyGiven, at, codeOf, given, one, statedAmount, text, texts, time, token } from './nodes.ts'
+import type { XmlNode } from '../xml/tree.ts'
+import {
+  childrenNamed,
+  compactOrUndefined,
+  descendant,
+  readCode,
+  compact,
+  onlyChild,
+  statedAmount,
+  text,
+  texts,
+  time,
+  token,
+} from './nodes.ts'
 
-const filled = <T>(values: readonly T[]): readonly T[] | undefined => (values.length === 0 ? undefined : values)
+const undefinedIfEmpty = <T>(values: readonly T[]): readonly T[] | undefined =>
+  values.length === 0 ? undefined : values
 
-function addressOf(node: Node | undefined): PostalAddress | undefined {
+function readAddress(node: XmlNode | undefined): PostalAddress | undefined {
   if (node === undefined) return undefined
-  return anyGiven<PostalAddress>({
+  return compactOrUndefined<PostalAddress>({
     department: text(node, 'Dept'),
     subDepartment: text(node, 'SubDept'),
     street: text(node, 'StrtNm'),
@@ -31,122 +44,122 @@ function addressOf(node: Node | undefined): PostalAddress | undefined {
     district: text(node, 'DstrctNm'),
     countrySubdivision: text(node, 'CtrySubDvsn'),
     country: token(node, 'Ctry'),
-    lines: filled(texts(node, 'AdrLine')),
+    lines: undefinedIfEmpty(texts(node, 'AdrLine')),
   })
 }
 
-function otherIdOf(node: Node): OtherId | undefined {
+function readOtherId(node: XmlNode): OtherId | undefined {
   const id = token(node, 'Id')
   if (id === undefined) return undefined
-  return given<OtherId>({ id, scheme: codeOf(one(node, 'SchmeNm')), issuer: text(node, 'Issr') })
+  return compact<OtherId>({ id, scheme: readCode(onlyChild(node, 'SchmeNm')), issuer: text(node, 'Issr') })
 }
 
-function birthOf(node: Node | undefined): NonNullable<Party['id']>['birth'] {
+function readBirth(node: XmlNode | undefined): NonNullable<Party['id']>['birth'] {
   const [date, city, country] = [time(node, 'BirthDt'), text(node, 'CityOfBirth'), token(node, 'CtryOfBirth')]
   if (date === undefined || city === undefined || country === undefined) return undefined
-  return given({ date, province: text(node, 'PrvcOfBirth'), city, country })
+  return compact({ date, province: text(node, 'PrvcOfBirth'), city, country })
 }
 
-function partyIdOf(node: Node | undefined): Party['id'] {
-  const [organisation, person] = [one(node, 'OrgId'), one(node, 'PrvtId')]
+function readPartyId(node: XmlNode | undefined): Party['id'] {
+  const [organisation, person] = [onlyChild(node, 'OrgId'), onlyChild(node, 'PrvtId')]
   const of = organisation ?? person
   if (of === undefined) return undefined
-  const fields = anyGiven<Omit<NonNullable<Party['id']>, 'kind'>>({
+  const fields = compactOrUndefined<Omit<NonNullable<Party['id']>, 'kind'>>({
     bic: token(of, 'AnyBIC') ?? token(of, 'BICOrBEI'),
     lei: token(of, 'LEI'),
-    birth: birthOf(one(of, 'DtAndPlcOfBirth')),
-    others: filled(all(of, 'Othr').flatMap((other) => otherIdOf(other) ?? [])),
+    birth: readBirth(onlyChild(of, 'DtAndPlcOfBirth')),
+    others: undefinedIfEmpty(childrenNamed(of, 'Othr').flatMap((other) => readOtherId(other) ?? [])),
   })
   return fields && { kind: organisation ? 'organisation' : 'private', ...fields }
 }
 
-/** A party that is a bank: its name, its BIC and its LEI. */
-function bankAsParty(node: Node): Party | undefined {
-  const bank = agentOf(node)
+/** Reads a party that is a bank: its name, BIC and LEI. */
+function readBankAsParty(node: XmlNode): Party | undefined {
+  const bank = readAgent(node)
   const { name, address, bic, lei } = bank ?? {}
-  const id = anyGiven<{ bic: string; lei: string }>({ bic, lei })
-  return anyGiven<Party>({ name, address, id: id && { kind: 'organisation', ...id } })
+  const id = compactOrUndefined<{ bic: string; lei: string }>({ bic, lei })
+  return compactOrUndefined<Party>({ name, address, id: id && { kind: 'organisation', ...id } })
 }
 
-/** PartyIdentification, or Party40Choice, in which it is one level deeper. */
-export function partyOf(node: Node | undefined): Party | undefined {
-  const bank = one(node, 'Agt')
-  if (bank) return bankAsParty(bank)
-  const party = one(node, 'Pty') ?? node
+/** Reads PartyIdentification, also within Party40Choice. */
+export function readParty(node: XmlNode | undefined): Party | undefined {
+  const bank = onlyChild(node, 'Agt')
+  if (bank) return readBankAsParty(bank)
+  const party = onlyChild(node, 'Pty') ?? node
   if (party === undefined || party.children.length === 0) return undefined
-  return anyGiven<Party>({
+  return compactOrUndefined<Party>({
     name: text(party, 'Nm'),
-    address: addressOf(one(party, 'PstlAdr')),
-    id: partyIdOf(one(party, 'Id')),
+    address: readAddress(onlyChild(party, 'PstlAdr')),
+    id: readPartyId(onlyChild(party, 'Id')),
     residence: token(party, 'CtryOfRes'),
   })
 }
 
-export function agentOf(node: Node | undefined): Agent | undefined {
-  const bank = one(node, 'FinInstnId')
+export function readAgent(node: XmlNode | undefined): Agent | undefined {
+  const bank = onlyChild(node, 'FinInstnId')
   if (bank === undefined) return undefined
-  const member = one(bank, 'ClrSysMmbId')
-  const other = one(bank, 'Othr')
-  return anyGiven<Agent>({
+  const member = onlyChild(bank, 'ClrSysMmbId')
+  const other = onlyChild(bank, 'Othr')
+  return compactOrUndefined<Agent>({
     bic: token(bank, 'BICFI') ?? token(bank, 'BIC'),
     lei: token(bank, 'LEI'),
     name: text(bank, 'Nm'),
-    address: addressOf(one(bank, 'PstlAdr')),
-    clearingSystem: codeOf(one(member, 'ClrSysId')),
+    address: readAddress(onlyChild(bank, 'PstlAdr')),
+    clearingSystem: readCode(onlyChild(member, 'ClrSysId')),
     clearingId: token(member, 'MmbId'),
-    otherId: other && otherIdOf(other),
-    branchId: token(at(node, 'BrnchId'), 'Id'),
+    otherId: other && readOtherId(other),
+    branchId: token(descendant(node, 'BrnchId'), 'Id'),
   })
 }
 
-/** CashAccount: `node` has Id. Some banks write an IBAN in groups of four. */
-export function accountOf(node: Node | undefined): AccountId | undefined {
-  const id = one(node, 'Id')
+/** Reads CashAccount. Some banks write an IBAN in groups of four. */
+export function readAccount(node: XmlNode | undefined): AccountId | undefined {
+  const id = onlyChild(node, 'Id')
   const iban = token(id, 'IBAN')?.replaceAll(' ', '')
   if (iban !== undefined) return { iban }
-  const other = one(id, 'Othr')
-  const found = other && otherIdOf(other)
+  const other = onlyChild(id, 'Othr')
+  const found = other && readOtherId(other)
   if (found === undefined) return undefined
   const { id: name, ...rest } = found
   return { other: name, ...rest }
 }
 
-function structuredOf(node: Node): StructuredRemittance | undefined {
-  const reference = one(node, 'CdtrRefInf')
-  const amounts = one(node, 'RfrdDocAmt')
-  const documents = all(node, 'RfrdDocInf').map((document) =>
-    given<NonNullable<StructuredRemittance['documents']>[number]>({
-      type: codeOf(at(document, 'Tp', 'CdOrPrtry')),
+function readStructured(node: XmlNode): StructuredRemittance | undefined {
+  const reference = onlyChild(node, 'CdtrRefInf')
+  const amounts = onlyChild(node, 'RfrdDocAmt')
+  const documents = childrenNamed(node, 'RfrdDocInf').map((document) =>
+    compact<NonNullable<StructuredRemittance['documents']>[number]>({
+      type: readCode(descendant(document, 'Tp', 'CdOrPrtry')),
       number: token(document, 'Nb'),
       date: time(document, 'RltdDt'),
     }),
   )
-  return anyGiven<StructuredRemittance>({
+  return compactOrUndefined<StructuredRemittance>({
     creditorReference: token(reference, 'Ref'),
-    referenceType: codeOf(at(reference, 'Tp', 'CdOrPrtry')),
-    referenceIssuer: token(one(reference, 'Tp'), 'Issr'),
-    documents: filled(documents),
+    referenceType: readCode(descendant(reference, 'Tp', 'CdOrPrtry')),
+    referenceIssuer: token(onlyChild(reference, 'Tp'), 'Issr'),
+    documents: undefinedIfEmpty(documents),
     due: statedAmount(amounts, 'DuePyblAmt'),
     remitted: statedAmount(amounts, 'RmtdAmt'),
-    additional: filled(texts(node, 'AddtlRmtInf')),
+    additional: undefinedIfEmpty(texts(node, 'AddtlRmtInf')),
   })
 }
 
-export function remittanceOf(node: Node | undefined): Remittance | undefined {
+export function readRemittance(node: XmlNode | undefined): Remittance | undefined {
   if (node === undefined) return undefined
-  return anyGiven<Remittance>({
-    unstructured: filled(texts(node, 'Ustrd')),
-    structured: filled(all(node, 'Strd').flatMap((block) => structuredOf(block) ?? [])),
+  return compactOrUndefined<Remittance>({
+    unstructured: undefinedIfEmpty(texts(node, 'Ustrd')),
+    structured: undefinedIfEmpty(childrenNamed(node, 'Strd').flatMap((block) => readStructured(block) ?? [])),
   })
 }
 
-/** StsRsnInf, RtrInf, CxlRsnInf: the originator, the code, and further texts. */
-export function reasonOf(node: Node): Reason {
-  const code = codeOf(one(node, 'Rsn'))
-  return given<Reason>({
+/** Reads StsRsnInf, RtrInf or CxlRsnInf: the originator, the code and further texts. */
+export function readReason(node: XmlNode): Reason {
+  const code = readCode(onlyChild(node, 'Rsn'))
+  return compact<Reason>({
     code: code && 'code' in code ? code.code : undefined,
     proprietary: code && 'proprietary' in code ? code.proprietary : undefined,
     texts: texts(node, 'AddtlInf'),
-    originator: partyOf(one(node, 'Orgtr')),
+    originator: readParty(onlyChild(node, 'Orgtr')),
   })
 }

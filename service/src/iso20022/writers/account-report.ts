@@ -1,5 +1,5 @@
-/** camt.052.001.08, camt.053.001.08 and camt.054.001.08: writes what the reader understands. */
-import { messageElements, namespaceOf, reportElements } from '../messages.ts'
+/** Writes camt.052.001.08, camt.053.001.08 and camt.054.001.08. */
+import { messageElements, messageNamespace, reportElements } from '../messages.ts'
 import type {
   Balance,
   BankEntry,
@@ -191,7 +191,7 @@ const detailXml = (detail: EntryDetail): string =>
       optional('AddtlTxInf', detail.information),
   )
 
-/** Each batch has an NtryDtls of its own; the payments are in the last of them. */
+/** Writes the batches and payments. Each batch has its own NtryDtls; the payments are in the last one. */
 function detailsXml({ batches, details }: BankEntry): string {
   const batchXml = batches.map((batch) =>
     element(
@@ -229,7 +229,7 @@ const entryXml = (entry: BankEntry): string =>
       optional('AddtlNtryInf', entry.information),
   )
 
-/** The document in parts. Its version is 08, whichever was read. */
+/** Writes the document in parts, always in version 08. */
 export function* accountReportXml(parts: Iterable<ReportPart>): Generator<string> {
   let kind: ReportKind = 'camt.053'
   yield declaration
@@ -237,7 +237,7 @@ export function* accountReportXml(parts: Iterable<ReportPart>): Generator<string
     const { statement, information } = reportElements[kind]
     if (part.kind === 'head') {
       kind = part.head.kind
-      yield `<Document xmlns="${namespaceOf(`${kind}.001.08`)}"><${messageElements[kind]}>${headXml(part.head)}`
+      yield `<Document xmlns="${messageNamespace(`${kind}.001.08`)}"><${messageElements[kind]}>${headXml(part.head)}`
     } else if (part.kind === 'statement') yield `\n<${statement}>${statementXml(part.statement, kind)}`
     else if (part.kind === 'entry') yield `\n${entryXml(part.entry)}`
     else yield `${optional(information, part.information)}</${statement}>`

@@ -1,5 +1,5 @@
-/** Requests to take payments back (camt.055, camt.056) and their answers (camt.029). */
-import { messageElements, namespaceOf } from '../messages.ts'
+/** Writes recalls (camt.055, camt.056) and their answers (camt.029). */
+import { messageElements, messageNamespace } from '../messages.ts'
 import type { Agent, Party, Recall, RecallAnswer } from '../model.ts'
 import { declaration, element, optional, wrapped, xmlText } from '../xml/text.ts'
 import { agentContent, amountXml, dateXml, partyContent, reasonXml } from './values.ts'
@@ -7,9 +7,9 @@ import { agentContent, amountXml, dateXml, partyContent, reasonXml } from './val
 type Transfer = Recall['transfers'][number]
 type Answer = RecallAnswer['transfers'][number]
 
-/** The placeholder for a missing text that the schema requires. */
+/** The placeholder for a required text that is missing. */
 const absent = 'NOTPROVIDED'
-/** Max105Text of AddtlInf, and two of them at most in SEPA. */
+/** The length of AddtlInf: Max105Text. */
 const infoChars = 105
 
 const assignment = (id: string, assigner: string, assignee: string, createdAt: string): string =>
@@ -26,8 +26,8 @@ const agentChoice = (agent: Agent): string => element('Agt', agentContent(agent)
 const originalGroup = ({ originalMessageId, originalMessageName }: Recall): string =>
   element('OrgnlMsgId', xmlText(originalMessageId)) + element('OrgnlMsgNmId', xmlText(originalMessageName))
 
-/** Splits a longer text into several lines, which are joined when they are read. */
-function reasonOf({ originator }: Recall, { reason, text = '' }: Transfer): string {
+/** Writes the reason. Splits a longer text into several lines, which a reader joins. */
+function recallReasonXml({ originator }: Recall, { reason, text = '' }: Transfer): string {
   const characters = Array.from(text)
   const lines = Array.from({ length: Math.ceil(characters.length / infoChars) }, (_, index) =>
     characters.slice(index * infoChars, (index + 1) * infoChars).join(''),
@@ -35,7 +35,7 @@ function reasonOf({ originator }: Recall, { reason, text = '' }: Transfer): stri
   return reasonXml('CxlRsnInf', { code: reason, texts: lines, ...(originator && { originator }) })
 }
 
-/** PaymentTransaction109: a request to our bank. */
+/** Writes PaymentTransaction109: a request to our bank. */
 const customerTransfer = (recall: Recall, transfer: Transfer): string =>
   element(
     'TxInf',
@@ -45,10 +45,10 @@ const customerTransfer = (recall: Recall, transfer: Transfer): string =>
       optional('OrgnlUETR', transfer.uetr) +
       amountXml('OrgnlInstdAmt', transfer.money) +
       dateXml('OrgnlReqdExctnDt', transfer.executionDate) +
-      reasonOf(recall, transfer),
+      recallReasonXml(recall, transfer),
   )
 
-/** PaymentTransaction106: a request between banks. */
+/** Writes PaymentTransaction106: a request between banks. */
 const bankTransfer = (recall: Recall, transfer: Transfer): string =>
   element(
     'TxInf',
@@ -60,14 +60,14 @@ const bankTransfer = (recall: Recall, transfer: Transfer): string =>
       optional('OrgnlUETR', transfer.uetr) +
       amountXml('OrgnlIntrBkSttlmAmt', transfer.money) +
       optional('OrgnlIntrBkSttlmDt', transfer.executionDate) +
-      reasonOf(recall, transfer),
+      recallReasonXml(recall, transfer),
   )
 
-/** camt.055.001.08 or camt.056.001.08, as the recall says. */
+/** Writes camt.055.001.08 or camt.056.001.08. */
 export function* recallXml(recall: Recall): Generator<string> {
   const { kind, messageId, assigner, assignee, createdAt, caseId, transfers } = recall
   const message = messageElements[kind]
-  yield `${declaration}<Document xmlns="${namespaceOf(`${kind}.001.08`)}"><${message}>`
+  yield `${declaration}<Document xmlns="${messageNamespace(`${kind}.001.08`)}"><${message}>`
   yield assignment(messageId, partyChoice(assigner), agentChoice(assignee), createdAt.toISOString())
   yield element('Case', element('Id', xmlText(caseId)) + element('Cretr', partyChoice(assigner)))
   yield element('CtrlData', element('NbOfTxs', String(transfers.length)))
@@ -96,8 +96,8 @@ const answerXml = (answer: Answer): string =>
   )
 const unnamedCreator = element('Cretr', partyChoice({ name: absent }))
 
-/** Runs of consecutive payments of one batch. */
-function runs(transfers: readonly Answer[]): readonly (readonly Answer[])[] {
+/** Groups consecutive payments of one batch. */
+function splitByBatch(transfers: readonly Answer[]): readonly (readonly Answer[])[] {
   const found: Answer[][] = []
   for (const transfer of transfers) {
     const last = found.at(-1)
@@ -119,16 +119,16 @@ function groupXml(answer: RecallAnswer): string {
   )
 }
 
-/** camt.029.001.09. */
+/** Writes camt.029.001.09. */
 export function* recallAnswerXml(answer: RecallAnswer): Generator<string> {
   const message = messageElements['camt.029']
   const unnamed = partyChoice({ name: absent })
-  yield `${declaration}<Document xmlns="${namespaceOf('camt.029.001.09')}"><${message}>`
+  yield `${declaration}<Document xmlns="${messageNamespace('camt.029.001.09')}"><${message}>`
   yield assignment(answer.messageId, unnamed, unnamed, answer.createdAt)
   if (answer.caseId !== undefined) yield element('RslvdCase', element('Id', xmlText(answer.caseId)) + unnamedCreator)
   yield element('Sts', optional('Conf', answer.confirmation))
   let group = groupXml(answer)
-  for (const run of runs(answer.transfers)) {
+  for (const run of splitByBatch(answer.transfers)) {
     const batchId = run[0]?.originalBatchId
     const transfers = run.map((transfer) => `\n${answerXml(transfer)}`).join('')
     const content =

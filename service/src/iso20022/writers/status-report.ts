@@ -1,5 +1,5 @@
-/** pain.002.001.10, Customer Payment Status Report. */
-import { messageElements, namespaceOf } from '../messages.ts'
+/** Writes pain.002.001.10, Customer Payment Status Report. */
+import { messageElements, messageNamespace } from '../messages.ts'
 import type { BatchStatus, StatusReport, TransferStatus } from '../model.ts'
 import { declaration, element, optional, wrapped, xmlText } from '../xml/text.ts'
 import { amountXml, numberXml, reasonXml } from './values.ts'
@@ -28,7 +28,7 @@ const batchHead = (batch: BatchStatus): string =>
 
 export function* statusReportXml(report: StatusReport): Generator<string> {
   const message = messageElements['pain.002']
-  yield `${declaration}<Document xmlns="${namespaceOf('pain.002.001.10')}"><${message}>`
+  yield `${declaration}<Document xmlns="${messageNamespace('pain.002.001.10')}"><${message}>`
   yield element('GrpHdr', element('MsgId', xmlText(report.messageId)) + element('CreDtTm', report.createdAt))
   yield element(
     'OrgnlGrpInfAndSts',

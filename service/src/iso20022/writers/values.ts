@@ -1,6 +1,6 @@
 /**
- * Parties, banks, accounts, amounts, remittance and reasons as XML, in the order of the schemas of 2019. pain.001.001.03 is of
- * 2009 and has other names.
+ * Writes parties, banks, accounts, amounts, remittance and reasons, in the order of the schemas of 2019. pain.001.001.03 is
+ * of 2009 and names some elements differently.
  */
 import { amountText } from '../../kernel/index.ts'
 import type {
@@ -17,7 +17,7 @@ import type {
 } from '../model.ts'
 import { element, optional, shortened, wrapped, xmlText } from '../xml/text.ts'
 
-/** `2009`: pain.001.001.03. It has no LEI. `2009 lines`: addresses are a country and two lines, as in SEPA until 14 November 2026. */
+/** `2009`: pain.001.001.03, without LEI. `2009 lines`: with addresses of a country and two lines, as in SEPA until 14 November 2026. */
 export type Edition = '2009' | '2009 lines' | '2019'
 export const isOldEdition = (edition: Edition): boolean => edition !== '2019'
 
@@ -32,7 +32,7 @@ const codeContent = (code: Code): string =>
 export const codeXml = (name: string, code: Code | undefined): string =>
   code === undefined ? '' : element(name, codeContent(code))
 
-/** DateAndDateTime2Choice: a date, or a date with a time. */
+/** Writes DateAndDateTime2Choice: a date, or a date with a time. */
 export const dateXml = (name: string, date: string | undefined): string =>
   date === undefined ? '' : element(name, dateContent(date))
 const dateContent = (date: string): string => optional(date.includes('T') ? 'DtTm' : 'Dt', date)
@@ -49,7 +49,7 @@ const textsXml = (name: string, texts: readonly string[] = []): string =>
 
 const addressCharsMax = 70
 
-/** EPC132-08 for pain.001.001.03, before the 2025 rulebooks: a country and at most two lines. */
+/** Writes an address as a country and at most two lines (EPC132-08 for pain.001.001.03, before the 2025 rulebooks). */
 function linesXml(address: PostalAddress): string {
   const { street, buildingNumber, buildingName, floor, roomNumber, postBox, department, subDepartment } = address
   const { postCode, town, townLocation, district, countrySubdivision, country, lines = [] } = address
@@ -62,7 +62,7 @@ function linesXml(address: PostalAddress): string {
   return wrapped('PstlAdr', optional('Ctry', country) + textsXml('AdrLine', found))
 }
 
-/** PostalAddress6, with town and country. What has no element of its own is in the two lines that a hybrid address may have. */
+/** Writes PostalAddress6, with town and country. Fields without an element go into the two lines of a hybrid address. */
 function oldAddressXml(address: PostalAddress): string {
   const { buildingName, floor, roomNumber, postBox, townLocation, district, lines = [] } = address
   const others = [buildingName, floor, roomNumber, postBox, townLocation, district].filter((part) => part !== undefined)
@@ -136,7 +136,7 @@ export const partyContent = (party: Party, edition: Edition = '2019'): string =>
 export const partyXml = (name: string, party: Party | undefined, edition: Edition = '2019'): string =>
   party === undefined ? '' : element(name, partyContent(party, edition))
 
-/** Party40Choice. */
+/** Writes Party40Choice. */
 export const chosenPartyXml = (name: string, party: Party | undefined): string =>
   party === undefined ? '' : element(name, element('Pty', partyContent(party)))
 
@@ -173,7 +173,7 @@ export const accountXml = (
 
 function structuredXml(block: StructuredRemittance): string {
   const { creditorReference, referenceType, referenceIssuer, documents = [], due, remitted, additional } = block
-  // ISO 11649 and the guideline of SEPA: a creditor reference has the type SCOR.
+  // A creditor reference has the type SCOR (ISO 11649 and the SEPA guideline).
   const isPlain = creditorReference !== undefined && referenceType === undefined && referenceIssuer === undefined
   const type = isPlain ? { code: 'SCOR' } : referenceType
   const issuer = isPlain && /^RF\d\d/.test(creditorReference) ? 'ISO' : referenceIssuer

@@ -1,20 +1,20 @@
-/** Bytes as text: the encoding by the byte order mark, else by the XML declaration, else UTF-8. */
+/** Decodes bytes to text. The byte order mark decides the encoding, or else the XML declaration, or else it is UTF-8. */
 import { type Limits, MessageProblem, type Source } from '../source.ts'
 
-export type Where = { readonly path: string; readonly line: number }
+export type TextPosition = { readonly path: string; readonly line: number }
 
-/** XML 1.0, appendix F: a declaration is ASCII in each of the encodings below. */
+/** A declaration is ASCII in each of the encodings below (XML 1.0, appendix F). */
 const declaration = /^\s*<\?xml\s[^>]*?\bencoding\s*=\s*(?:"([^"]*)"|'([^']*)')/
 const headBytes = 512
-/** Small chunks are joined: a scan of the rest of a tag costs its length, and would be repeated for each chunk. */
+/** Small chunks are joined, because an incomplete tag is scanned again with each chunk. */
 const charsMin = 16_384
 const carriageReturn = 13
-/** Bytes 80 to 9F of ISO-8859-2. A bank that writes them means another encoding, in which other letters differ too. */
+/** Bytes 80 to 9F of ISO-8859-2. A bank that writes them uses another encoding, in which other letters differ too. */
 const controls = /[\u0080-\u009f]/
 
 /**
- * Accepted names, and decoders of the WHATWG standard. Its ISO-8859-1 is windows-1252, which differs in characters that
- * ISO-8859-1 uses for controls: a bank that writes them means the characters of windows-1252.
+ * Accepted names, and their decoders in the WHATWG standard. It decodes ISO-8859-1 as windows-1252, which only differs in
+ * the control characters of ISO-8859-1.
  */
 const encodings: Readonly<Record<string, string>> = {
   'utf-8': 'utf-8',
@@ -41,14 +41,14 @@ const encodings: Readonly<Record<string, string>> = {
   'latin-2': 'iso-8859-2',
 }
 
-/** XML 1.0, appendix F: without a byte order mark, UTF-16 is known by the first character of a document. */
+/** The first character of a document, by which UTF-16 without a byte order mark is recognised (XML 1.0, appendix F). */
 const less = 0x3c
 
 const startsWith = (bytes: Uint8Array, ...expected: readonly number[]): boolean =>
   expected.every((byte, index) => bytes[index] === byte)
 
-/** The name of the decoder, or the problem. */
-function encodingOf(head: Uint8Array): { readonly name: string } | { readonly problem: string } {
+/** Returns the name of the decoder, or the problem. */
+function detectEncoding(head: Uint8Array): { readonly name: string } | { readonly problem: string } {
   if (startsWith(head, 0xef, 0xbb, 0xbf)) return { name: 'utf-8' }
   if (startsWith(head, 0xff, 0xfe, 0, 0) || startsWith(head, 0, 0, 0xfe, 0xff))
     return { problem: 'UTF-32 is not supported' }
@@ -60,11 +60,11 @@ function encodingOf(head: Uint8Array): { readonly name: string } | { readonly pr
   const declared = double ?? single
   if (declared === undefined) return { name: 'utf-8' }
   const name = encodings[declared.toLowerCase()]
-  return name === undefined ? { problem: `the encoding ${declared.slice(0, 40)} is not taken` } : { name }
+  return name === undefined ? { problem: `the encoding ${declared.slice(0, 40)} is not supported` } : { name }
 }
 
-/** Chunks of at most `bytesMax` bytes in all; the first contains the whole declaration. */
-async function* bounded(source: Source, { bytesMax }: Limits, where: () => Where): AsyncGenerator<Uint8Array> {
+/** Yields chunks of at most `bytesMax` bytes in total. The first chunk contains the whole declaration. */
+async function* bounded(source: Source, { bytesMax }: Limits, where: () => TextPosition): AsyncGenerator<Uint8Array> {
   let bytes = 0
   let head: Uint8Array | undefined = new Uint8Array()
   for await (const chunk of source) {
@@ -81,15 +81,15 @@ async function* bounded(source: Source, { bytesMax }: Limits, where: () => Where
   if (head) yield head
 }
 
-/** XML 1.0, 2.11: an end of line is a line feed. A carriage return at the end of a part waits for what follows it. */
-const endsOfLines = (text: string): string => (text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text)
+/** Converts ends of lines to line feeds (XML 1.0, section 2.11). */
+const normaliseLineEnds = (text: string): string => (text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text)
 
-/** The text of a message in parts, without byte order mark. `where`: how far it is read. */
-export async function* decoded(source: Source, limits: Limits, where: () => Where): AsyncGenerator<string> {
+/** Decodes a message in parts, without the byte order mark. `where` returns the position that was read. */
+export async function* decoded(source: Source, limits: Limits, where: () => TextPosition): AsyncGenerator<string> {
   let decoder: TextDecoder | undefined
   let pending = ''
   for await (const bytes of bounded(source, limits, where)) {
-    decoder ??= decoderOf(bytes, where)
+    decoder ??= createDecoder(bytes, where)
     try {
       pending += decoder.decode(bytes, { stream: true })
     } catch {
@@ -99,20 +99,20 @@ export async function* decoded(source: Source, limits: Limits, where: () => Wher
       throw new MessageProblem('encoding', `a byte after this line is not iso-8859-2, perhaps windows-1250`, where())
     if (pending.length < charsMin) continue
     const isHeld = pending.charCodeAt(pending.length - 1) === carriageReturn
-    yield endsOfLines(isHeld ? pending.slice(0, -1) : pending)
+    yield normaliseLineEnds(isHeld ? pending.slice(0, -1) : pending)
     pending = isHeld ? '\r' : ''
   }
-  yield endsOfLines(pending + remainder(decoder))
+  yield normaliseLineEnds(pending + flushDecoder(decoder))
 }
 
-function decoderOf(head: Uint8Array, where: () => Where): TextDecoder {
-  const encoding = encodingOf(head)
+function createDecoder(head: Uint8Array, where: () => TextPosition): TextDecoder {
+  const encoding = detectEncoding(head)
   if ('problem' in encoding) throw new MessageProblem('encoding', encoding.problem, where())
   return new TextDecoder(encoding.name, { fatal: true })
 }
 
-/** The incomplete last character. The scanner takes U+FFFD for a cut, or for garbage after the document. */
-function remainder(decoder: TextDecoder | undefined): string {
+/** Ends the decoding. Returns U+FFFD for an incomplete last character: the scanner then finds that the document is truncated. */
+function flushDecoder(decoder: TextDecoder | undefined): string {
   try {
     return decoder?.decode() ?? ''
   } catch {

@@ -1,45 +1,53 @@
 /**
- * A scanner of XML 1.0 with namespaces, without document types: so there are no entities to expand and nothing to fetch. It takes
- * a text in parts of any length, holds one token, and refuses what is not well-formed.
+ * Scans XML 1.0 with namespaces. Refuses document types, so that entities are not expanded and nothing is fetched, and XML
+ * that is not well-formed. Takes the text in parts of any length, and keeps one token in memory.
  */
 import { type Limits, MessageProblem, type ProblemCode } from '../source.ts'
-import type { Where } from './decode.ts'
-import { forbiddenCharacter, readTag, resolved, rootScope, type Scope, type Tag, tooManyAttributes } from './tags.ts'
+import type { TextPosition } from './decode.ts'
+import {
+  forbiddenCharacter,
+  readTag,
+  resolveReferences,
+  rootScope,
+  type NamespaceScope,
+  type Tag,
+  tooManyAttributes,
+} from './tags.ts'
 
-export type Handler = {
-  /** `line`: where the tag begins. */
+export type XmlHandler = {
+  /** `line` is that at which the tag begins. */
   readonly open: (tag: Tag, line: number) => void
-  /** Text of the element that is open, in one piece or several, references resolved. */
+  /** Receives text of the open element, in one or more pieces, with references resolved. */
   readonly text: (text: string) => void
   readonly close: () => void
 }
 
-export type Scanner = {
+export type XmlScanner = {
   readonly write: (text: string) => void
-  /** The end of the text. Refuses a document that has not ended. */
+  /** Ends the text. Refuses an incomplete document. */
   readonly end: () => void
-  readonly where: () => Where
+  readonly where: () => TextPosition
 }
 
-type Scan = {
-  readonly handler: Handler
+type ScanState = {
+  readonly handler: XmlHandler
   readonly limits: Limits
-  /** The part from `at` on is not scanned yet. */
+  /** The text from `at` on is not scanned yet. */
   buffer: string
   at: number
   line: number
-  /** The next end of line that is not counted; Infinity: none. */
+  /** The position of the next line end to be counted; Infinity if there is none. */
   lineEnd: number
   readonly open: Tag[]
   /** The previous start tag, and whether the previous token was a tag: space between two tags is not text. */
   previous: Tag | undefined
   isBehindTag: boolean
-  readonly scopes: Scope[]
-  scope: Scope
-  /** Only space was read; the root element has ended. */
+  readonly scopes: NamespaceScope[]
+  scope: NamespaceScope
+  /** `isFresh`: only space was read so far. `isEnded`: the root element has ended. */
   isFresh: boolean
   isEnded: boolean
-  /** The buffer contains `]]>`. */
+  /** Whether the buffer contains `]]>`. */
   hasSectionEnd: boolean
 }
 
@@ -52,9 +60,9 @@ const doctypeStart = '<!DOCTYPE'
 const xmlDeclaration =
   /^xml[ \t\n]+version[ \t\n]*=[ \t\n]*(?:"1\.\d+"|'1\.\d+')(?:[ \t\n]+encoding[ \t\n]*=[ \t\n]*(?:"[\w.-]+"|'[\w.-]+'))?(?:[ \t\n]+standalone[ \t\n]*=[ \t\n]*(?:"(?:yes|no)"|'(?:yes|no)'))?[ \t\n]*$/
 
-export function createScanner(handler: Handler, limits: Limits): Scanner {
+export function createScanner(handler: XmlHandler, limits: Limits): XmlScanner {
   const scope = rootScope()
-  const scan: Scan = {
+  const scan: ScanState = {
     handler,
     limits,
     buffer: '',
@@ -78,26 +86,29 @@ export function createScanner(handler: Handler, limits: Limits): Scanner {
       scan.at = 0
       scan.lineEnd = nextLineEnd(scan.buffer, 0)
       scan.hasSectionEnd = scan.buffer.includes(']]>')
-      while (step(scan));
+      while (scanToken(scan));
     },
     end: () => {
-      if (!scan.isEnded) refuse(scan, 'not_whole', 'the message ends before its document does')
-      if (!isBlank(scan.buffer, scan.at)) refuse(scan, 'not_xml', 'something follows the document')
+      if (!scan.isEnded) refuse(scan, 'not_whole', 'the message ends before its document')
+      if (!isBlank(scan.buffer, scan.at)) refuse(scan, 'not_xml', 'text follows the document')
     },
-    where: () => whereOf(scan),
+    where: () => positionIn(scan),
   }
 }
 
-const whereOf = ({ open, line }: Scan): Where => ({ path: open.map(({ local }) => local).join('/'), line })
+const positionIn = ({ open, line }: ScanState): TextPosition => ({
+  path: open.map(({ local }) => local).join('/'),
+  line,
+})
 
-function refuse(scan: Scan, code: ProblemCode, message: string): never {
-  throw new MessageProblem(code, message, whereOf(scan))
+function refuse(scan: ScanState, code: ProblemCode, message: string): never {
+  throw new MessageProblem(code, message, positionIn(scan))
 }
 
-function refuseCharacter(scan: Scan, text: string): never {
-  count(scan, Infinity)
+function refuseCharacter(scan: ScanState, text: string): never {
+  countLines(scan, Infinity)
   scan.line += text.slice(0, text.search(forbiddenCharacter)).split('\n').length - 1
-  refuse(scan, 'not_xml', 'a character is not one of XML')
+  refuse(scan, 'not_xml', 'a character is not allowed in XML')
 }
 
 function nextLineEnd(text: string, from: number): number {
@@ -106,7 +117,7 @@ function nextLineEnd(text: string, from: number): number {
 }
 
 /** Counts the lines that end before `to`. */
-function count(scan: Scan, to: number): void {
+function countLines(scan: ScanState, to: number): void {
   while (scan.lineEnd < to) {
     scan.line += 1
     scan.lineEnd = nextLineEnd(scan.buffer, scan.lineEnd + 1)
@@ -123,42 +134,42 @@ function isBlankUntil(text: string, from: number, to: number): boolean {
   return true
 }
 
-/** Scans one token. False: the buffer ends within it, and its beginning stays for the next part. */
-function step(scan: Scan): boolean {
+/** Scans one token. Returns false if the buffer ends within it; its beginning is kept for the next part. */
+function scanToken(scan: ScanState): boolean {
   const { buffer, at } = scan
   const start = buffer.indexOf('<', at)
   if (start === -1) {
     if (scan.open.length === 0 && !isBlank(buffer, at)) refuse(scan, 'not_xml', 'text is outside the document')
-    return held(scan, at, scan.limits.textMax, 'a text')
+    return keepForNextPart(scan, at, scan.limits.textMax, 'a text')
   }
   const code = buffer.charCodeAt(start + 1)
   const isTag = code !== exclamation && code !== question
   if (start > at) {
-    if (!(isTag && scan.isBehindTag && isBlankUntil(buffer, at, start))) characters(scan, buffer.slice(at, start))
+    if (!(isTag && scan.isBehindTag && isBlankUntil(buffer, at, start))) scanText(scan, buffer.slice(at, start))
     scan.at = start
   }
-  count(scan, start)
-  // A comment or a section is a part of a text, and so is adjacent space.
+  countLines(scan, start)
+  // Comments and CDATA sections are parts of a text, so that space around them counts.
   if (start + 1 < buffer.length) scan.isBehindTag = isTag
-  if (code === slash) return endTag(scan, start)
-  if (code === exclamation) return declaration(scan, start)
-  if (code === question) return instruction(scan, start)
-  return startTag(scan, start)
+  if (code === slash) return scanEndTag(scan, start)
+  if (code === exclamation) return scanDeclaration(scan, start)
+  if (code === question) return scanInstruction(scan, start)
+  return scanStartTag(scan, start)
 }
 
-/** Leaves the buffer from `start` on to the next part, unless it is too long already. */
-function held(scan: Scan, start: number, charsMax: number, what: string): false {
+/** Keeps the buffer from `start` on for the next part, unless it is already too long. */
+function keepForNextPart(scan: ScanState, start: number, charsMax: number, what: string): false {
   const { buffer } = scan
   if (buffer.length - start > charsMax) {
-    count(scan, start)
+    countLines(scan, start)
     refuse(scan, 'too_large', `${what} has more than ${charsMax} characters`)
   }
-  count(scan, start)
+  countLines(scan, start)
   scan.at = start
   return false
 }
 
-function characters(scan: Scan, raw: string): void {
+function scanText(scan: ScanState, raw: string): void {
   if (scan.open.length === 0) {
     if (!isBlank(raw)) refuse(scan, 'not_xml', 'text is outside the document')
     return
@@ -166,33 +177,33 @@ function characters(scan: Scan, raw: string): void {
   const { textMax } = scan.limits
   if (raw.length > textMax) refuse(scan, 'too_large', `a text has more than ${textMax} characters`)
   if (scan.hasSectionEnd && raw.includes(']]>')) refuse(scan, 'not_xml', 'a text has ]]>')
-  const text = resolved(raw)
-  if (text === undefined) refuse(scan, 'not_xml', 'a text has & without a reference that XML knows')
+  const text = resolveReferences(raw)
+  if (text === undefined) refuse(scan, 'not_xml', 'a text has & without a valid reference')
   scan.handler.text(text)
 }
 
-function endTag(scan: Scan, start: number): boolean {
+function scanEndTag(scan: ScanState, start: number): boolean {
   const { buffer, open } = scan
   const tag = open.at(-1)
   const nameAt = start + 2
   let end = tag === undefined ? -1 : nameAt + tag.qualified.length
   if (tag === undefined || buffer[end] !== '>' || !buffer.startsWith(tag.qualified, nameAt)) {
     end = buffer.indexOf('>', nameAt)
-    if (end === -1) return held(scan, start, scan.limits.tagMax, 'a tag')
+    if (end === -1) return keepForNextPart(scan, start, scan.limits.tagMax, 'a tag')
     const nameEnd = nameAt + (tag?.qualified.length ?? 0)
     if (tag === undefined || !buffer.startsWith(tag.qualified, nameAt) || !isBlankUntil(buffer, nameEnd, end))
       refuse(
         scan,
         'not_xml',
-        `the end of ${tag?.qualified ?? 'no element'} is expected, not that of ${buffer.slice(nameAt, Math.min(end, nameAt + 80))}`,
+        `expected the end of ${tag?.qualified ?? 'no element'}, not that of ${buffer.slice(nameAt, Math.min(end, nameAt + 80))}`,
       )
   }
   scan.at = end + 1
-  closed(scan)
+  closeElement(scan)
   return true
 }
 
-function closed(scan: Scan): void {
+function closeElement(scan: ScanState): void {
   scan.handler.close()
   scan.open.pop()
   if (scan.open.length === 0) scan.isEnded = true
@@ -202,8 +213,8 @@ function closed(scan: Scan): void {
   }
 }
 
-/** The end of the tag that begins at `start`; -1: not within the buffer. A `>` within quotes does not end it. */
-function tagEnd(scan: Scan, start: number): number {
+/** Finds the end of the tag at `start`, ignoring `>` within quotes; -1 if it is not in the buffer. */
+function findTagEnd(scan: ScanState, start: number): number {
   const { buffer } = scan
   let quote = 0
   for (let i = start + 1; i < buffer.length; i += 1) {
@@ -216,20 +227,20 @@ function tagEnd(scan: Scan, start: number): number {
   return -1
 }
 
-/** The tag that begins at `start`, if it is the one that followed the previous tag last time. */
-function expectedTag({ buffer, scope, previous }: Scan, start: number): Tag | undefined {
+/** Returns the tag at `start` if it is the one that last followed the previous tag. */
+function matchExpectedTag({ buffer, scope, previous }: ScanState, start: number): Tag | undefined {
   const next = previous?.next
   if (next === undefined || next.scope !== scope || !buffer.startsWith(next.raw, start + 1)) return undefined
   return buffer.charCodeAt(start + 1 + next.raw.length) === greater ? next : undefined
 }
 
-/** The tag at `start` by its text, or read for the first time; undefined: the buffer ends within it. */
-function tagAt(scan: Scan, start: number): Tag | undefined {
+/** Returns the tag at `start`, cached by its text or newly read; undefined if the buffer ends within it. */
+function readTagAt(scan: ScanState, start: number): Tag | undefined {
   const { buffer, scope, open, limits } = scan
   const quick = buffer.indexOf('>', start)
   const known = quick === -1 ? undefined : scope.tags.get(buffer.slice(start + 1, quick))
   if (known) return known
-  const end = tagEnd(scan, start)
+  const end = findTagEnd(scan, start)
   if (end === -1) return undefined
   if (end - start > limits.tagMax) refuse(scan, 'too_large', `a tag has more than ${limits.tagMax} characters`)
   const read = readTag(buffer.slice(start + 1, end), scope, open.length, limits.attributesMax)
@@ -241,10 +252,10 @@ function tagAt(scan: Scan, start: number): Tag | undefined {
   return read.tag
 }
 
-function startTag(scan: Scan, start: number): boolean {
+function scanStartTag(scan: ScanState, start: number): boolean {
   const { open, limits, previous } = scan
-  const tag = expectedTag(scan, start) ?? tagAt(scan, start)
-  if (tag === undefined) return held(scan, start, limits.tagMax, 'a tag')
+  const tag = matchExpectedTag(scan, start) ?? readTagAt(scan, start)
+  if (tag === undefined) return keepForNextPart(scan, start, limits.tagMax, 'a tag')
   if (scan.isEnded) refuse(scan, 'not_xml', 'a second document follows the first')
   if (open.length >= limits.depthMax) refuse(scan, 'too_large', `elements are nested more than ${limits.depthMax} deep`)
   if (previous) previous.next = tag
@@ -253,22 +264,22 @@ function startTag(scan: Scan, start: number): boolean {
   scan.at = start + tag.raw.length + 2
   scan.handler.open(tag, scan.line)
   open.push(tag)
-  if (tag.isEmpty) closed(scan)
+  if (tag.isEmpty) closeElement(scan)
   return true
 }
 
-/** A comment, a section of characters, or a document type, which is refused. */
-function declaration(scan: Scan, start: number): boolean {
+/** Scans a comment or a CDATA section. Refuses a document type. */
+function scanDeclaration(scan: ScanState, start: number): boolean {
   const { buffer, limits } = scan
   if (buffer.startsWith('<!--', start)) {
     const end = buffer.indexOf('--', start + 4)
-    if (end === -1 || end + 2 >= buffer.length) return held(scan, start, limits.textMax, 'a comment')
+    if (end === -1 || end + 2 >= buffer.length) return keepForNextPart(scan, start, limits.textMax, 'a comment')
     if (buffer[end + 2] !== '>') refuse(scan, 'not_xml', 'a comment has -- within it')
     if (end - start > limits.textMax) refuse(scan, 'too_large', `a comment has more than ${limits.textMax} characters`)
     scan.at = end + 3
   } else if (buffer.startsWith(sectionStart, start)) {
     const end = buffer.indexOf(']]>', start)
-    if (end === -1) return held(scan, start, limits.textMax, 'a text')
+    if (end === -1) return keepForNextPart(scan, start, limits.textMax, 'a text')
     if (scan.open.length === 0) refuse(scan, 'not_xml', 'text is outside the document')
     if (end - start > limits.textMax) refuse(scan, 'too_large', `a text has more than ${limits.textMax} characters`)
     scan.handler.text(buffer.slice(start + sectionStart.length, end))
@@ -277,18 +288,18 @@ function declaration(scan: Scan, start: number): boolean {
     const begin = buffer.slice(start, start + doctypeStart.length)
     if (begin.toUpperCase() === doctypeStart) refuse(scan, 'doctype', 'the message has a document type')
     if (sectionStart.startsWith(begin) || doctypeStart.startsWith(begin) || begin === '<!-')
-      return held(scan, start, limits.tagMax, 'a tag')
+      return keepForNextPart(scan, start, limits.tagMax, 'a tag')
     refuse(scan, 'not_xml', 'a declaration is outside a document type')
   }
   scan.isFresh = false
   return true
 }
 
-/** A processing instruction: only the XML declaration has a meaning, and only at the beginning. */
-function instruction(scan: Scan, start: number): boolean {
+/** Scans a processing instruction. Only the XML declaration at the beginning has a meaning; others are ignored. */
+function scanInstruction(scan: ScanState, start: number): boolean {
   const { buffer, limits } = scan
   const end = buffer.indexOf('?>', start + 2)
-  if (end === -1) return held(scan, start, limits.tagMax, 'a processing instruction')
+  if (end === -1) return keepForNextPart(scan, start, limits.tagMax, 'a processing instruction')
   const content = buffer.slice(start + 2, end)
   if (content.length > limits.tagMax) refuse(scan, 'too_large', 'a processing instruction is too long')
   if (!/^[\p{L}_:][^\s?]*(?:\s|$)/u.test(content)) refuse(scan, 'not_xml', 'a processing instruction has no target')

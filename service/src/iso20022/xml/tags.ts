@@ -1,10 +1,10 @@
-/** Tags: names, attributes and namespaces. A tag that was read once is found by its text, while its namespaces hold. */
+/** Reads tags: names, attributes and namespaces. A tag is cached by its text within the scope of its namespaces. */
 
 export type Tag = {
   /** The text between `<` and `>`, and the scope in which it was read. */
   readonly raw: string
-  readonly scope: Scope
-  /** The tag that last followed it: it usually follows again, and a comparison is quicker than a look-up. */
+  readonly scope: NamespaceScope
+  /** The tag that last followed this one. It usually follows again, and a comparison is faster than a look-up. */
   next: Tag | undefined
   /** The name with its prefix, as the end tag repeats it. */
   readonly qualified: string
@@ -14,15 +14,15 @@ export type Tag = {
   readonly isEmpty: boolean
 }
 
-/** The namespaces of an element and of everything within it that declares none. */
-export type Scope = {
+/** The namespaces of an element and of its descendants that do not declare namespaces. */
+export type NamespaceScope = {
   readonly namespaces: ReadonlyMap<string, string>
   readonly tags: Map<string, Tag>
-  /** How many elements are open outside the one that declared them. */
+  /** The number of open elements around the one that declared the namespaces. */
   readonly depth: number
 }
 
-export const rootScope = (): Scope => ({
+export const rootScope = (): NamespaceScope => ({
   namespaces: new Map([
     ['', ''],
     ['xml', 'http://www.w3.org/XML/1998/namespace'],
@@ -31,25 +31,25 @@ export const rootScope = (): Scope => ({
   depth: 0,
 })
 
-/** Bounds the cached tags: many differ only in an attribute, and a hostile message must not fill the memory. */
+/** Limits the cached tags, so that a hostile message cannot fill the memory. */
 const tagsMax = 1000
 
 /** XML 1.0, section 2.3, without the colon. */
 const nameStart = String.raw`A-Z_a-z\xc0-\xd6\xd8-\xf6\xf8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\u{10000}-\u{effff}`
 const namePart = String.raw`[${nameStart}][${nameStart}\-.0-9\xb7\u0300-\u036f\u203f\u2040]*`
 const qualifiedName = String.raw`(?:${namePart}:)?${namePart}`
-const startOf = new RegExp(`^(${qualifiedName})(?=[ \\t\\n/]|$)`, 'u')
+const tagNameForm = new RegExp(`^(${qualifiedName})(?=[ \\t\\n/]|$)`, 'u')
 const attribute = new RegExp(String.raw`[ \t\n]+(${qualifiedName})[ \t\n]*=[ \t\n]*(?:"([^<"]*)"|'([^<']*)')`, 'uy')
-const restOf = /[ \t\n]*(\/?)$/y
+const tagRestForm = /[ \t\n]*(\/?)$/y
 
-/** XML 1.0, section 4.6; others would need a document type. */
+/** XML 1.0, section 4.6. Other entities require a document type. */
 const entities: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" }
 const reference = /&(?:([a-z]+)|#([0-9]{1,7})|#x([0-9a-fA-F]{1,6}));|&/g
 /** XML 1.0, section 2.2. */
 export const forbiddenCharacter = new RegExp(String.raw`[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]`)
 
-/** The text with its references resolved. Undefined: one of them is invalid. */
-export function resolved(text: string): string | undefined {
+/** Resolves the references in a text; undefined if one is invalid. */
+export function resolveReferences(text: string): string | undefined {
   if (!text.includes('&')) return text
   let isWrong = false
   const plain = text.replace(reference, (_, name?: string, decimal?: string, hexadecimal?: string) => {
@@ -62,11 +62,11 @@ export function resolved(text: string): string | undefined {
   return isWrong ? undefined : plain
 }
 
-/** The same text as a key of an object, of which the engine holds one copy: comparisons with names in the code are then quick. */
-const interned = (text: string): string => Object.keys({ [text]: true })[0] ?? text
+/** Makes the text a property key, of which the engine keeps one copy, so that comparisons with names in the code are fast. */
+const intern = (text: string): string => Object.keys({ [text]: true })[0] ?? text
 
 type Attributes = Map<string, string>
-/** The attributes in `raw` after the name, and whether the tag is empty. Undefined: they are malformed. */
+/** Reads the attributes in `raw` after the name, and whether the tag is empty; undefined if they are malformed. */
 function readAttributes(
   raw: string,
   from: number,
@@ -79,19 +79,22 @@ function readAttributes(
     const match = attribute.exec(raw)
     if (match === null) break
     const [whole, name = '', double, single] = match
-    const value = resolved((double ?? single ?? '').replace(/[\t\n]/g, ' '))
+    const value = resolveReferences((double ?? single ?? '').replace(/[\t\n]/g, ' '))
     if (value === undefined || attributes.has(name)) return undefined
     attributes.set(name, value)
     at += whole.length
   }
-  restOf.lastIndex = at
-  const rest = restOf.exec(raw)
+  tagRestForm.lastIndex = at
+  const rest = tagRestForm.exec(raw)
   if (attributes.size > attributesMax) return { attributes, isEmpty: false }
   return rest === null ? undefined : { attributes, isEmpty: rest[1] === '/' }
 }
 
-/** The namespaces that the attributes declare, over those of `scope`. Undefined: a declaration is invalid. */
-function declared(attributes: Attributes, { namespaces }: Scope): ReadonlyMap<string, string> | undefined {
+/** Adds the namespaces that the attributes declare to those of the scope; undefined if a declaration is invalid. */
+function declareNamespaces(
+  attributes: Attributes,
+  { namespaces }: NamespaceScope,
+): ReadonlyMap<string, string> | undefined {
   const found = new Map(namespaces)
   for (const [name, value] of attributes) {
     if (name === 'xmlns') found.set('', value)
@@ -104,21 +107,21 @@ function declared(attributes: Attributes, { namespaces }: Scope): ReadonlyMap<st
   return found
 }
 
-export type ReadTag = { readonly tag: Tag; readonly scope: Scope }
+export type ReadTag = { readonly tag: Tag; readonly scope: NamespaceScope }
 
 /** The result of `readTag` for a well-formed tag beyond the limit. */
 export const tooManyAttributes = 'a tag has too many attributes'
 
-/** The tag whose text between `<` and `>` is `raw`, and the scope of its content. A text states the problem. */
-export function readTag(raw: string, outer: Scope, depth: number, attributesMax: number): ReadTag | string {
-  const [, qualified] = startOf.exec(raw) ?? []
+/** Reads the tag with the text `raw` between `<` and `>`. Returns the tag and the scope of its content, or a problem. */
+export function readTag(raw: string, outer: NamespaceScope, depth: number, attributesMax: number): ReadTag | string {
+  const [, qualified] = tagNameForm.exec(raw) ?? []
   if (qualified === undefined) return 'a tag has no name'
   const read = readAttributes(raw, qualified.length, attributesMax)
   if (read === undefined) return `the attributes of ${qualified} are malformed`
   const { attributes, isEmpty } = read
   if (attributes.size > attributesMax) return tooManyAttributes
   const declares = [...attributes.keys()].some((name) => name === 'xmlns' || name.startsWith('xmlns:'))
-  const namespaces = declares ? declared(attributes, outer) : outer.namespaces
+  const namespaces = declares ? declareNamespaces(attributes, outer) : outer.namespaces
   if (namespaces === undefined) return `a namespace of ${qualified} is malformed`
   const scope = declares ? { namespaces, tags: new Map<string, Tag>(), depth } : outer
   const undeclared = [...attributes.keys()].find(
@@ -133,7 +136,7 @@ export function readTag(raw: string, outer: Scope, depth: number, attributesMax:
     scope,
     next: undefined,
     qualified,
-    local: interned(qualified.slice(colon + 1)),
+    local: intern(qualified.slice(colon + 1)),
     namespace,
     attributes: attributes.size === 0 ? undefined : attributes,
     isEmpty,

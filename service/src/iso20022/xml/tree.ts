@@ -1,56 +1,56 @@
 /**
- * The elements of a message as trees that a reader takes as they end: a statement of any length holds one entry at a time. Elements of
- * other namespaces and supplementary data are left out. An envelope around `Document` is passed over.
+ * Builds trees of elements, which a reader takes as they end, so that only one entry of a statement is in memory. Skips
+ * elements of other namespaces, supplementary data, and an envelope around `Document`.
  */
 import { type Limits, MessageProblem, type ProblemCode, type Source } from '../source.ts'
 import { decoded } from './decode.ts'
-import { createScanner, type Handler, isBlank } from './scanner.ts'
+import { createScanner, type XmlHandler, isBlank } from './scanner.ts'
 import type { Tag } from './tags.ts'
 
-export type Node = {
+export type XmlNode = {
   readonly name: string
   readonly line: number
-  readonly parent: Node | undefined
+  readonly parent: XmlNode | undefined
   readonly attributes: ReadonlyMap<string, string> | undefined
   text: string
-  children: Node[]
-  /** How much was held when it began. */
+  children: XmlNode[]
+  /** The number of elements and characters in memory when the element began. */
   readonly elementsBefore: number
   readonly charsBefore: number
 }
 
-/** The fate of an element that has ended: `taken` and `released` leave the tree, and `released` ends a record. */
-export type Ended = 'kept' | 'taken' | 'released'
+/** The handling of an ended element: `taken` and `released` remove it from the tree; `released` also ends a record. */
+export type NodeDisposal = 'kept' | 'taken' | 'released'
 
-export type Reader = {
-  /** The message begins: the namespace of its document, and the element within it. */
-  readonly began: (namespace: string, message: Node) => void
-  readonly opened?: (node: Node) => void
-  readonly ended: (node: Node) => Ended
+export type TreeReader = {
+  /** Called when the message begins, with the namespace of its document and the element within it. */
+  readonly began: (namespace: string, message: XmlNode) => void
+  readonly onOpen?: (node: XmlNode) => void
+  readonly ended: (node: XmlNode) => NodeDisposal
 }
 
-type Tree = {
-  readonly reader: Reader
+type TreeState = {
+  readonly reader: TreeReader
   readonly limits: Limits
-  readonly open: Node[]
+  readonly open: XmlNode[]
   namespace: string | undefined
-  /** The number of open elements within one that is left out. */
+  /** The number of open elements within a skipped one. */
   skipped: number
   hasDocument: boolean
   elements: number
   chars: number
 }
 
-const unheld: Node[] = []
-const leftOut = 'SplmtryData'
+const noChildren: XmlNode[] = []
+const supplementaryData = 'SplmtryData'
 
-export const pathOf = ({ name, parent }: Node): string => (parent ? `${pathOf(parent)}/${name}` : name)
+export const nodePath = ({ name, parent }: XmlNode): string => (parent ? `${nodePath(parent)}/${name}` : name)
 
-export function refuseAt(node: Node, message: string, code: ProblemCode = 'not_in_schema'): never {
-  throw new MessageProblem(code, message, { path: pathOf(node), line: node.line })
+export function refuseAt(node: XmlNode, message: string, code: ProblemCode = 'not_in_schema'): never {
+  throw new MessageProblem(code, message, { path: nodePath(node), line: node.line })
 }
 
-function opened(tree: Tree, tag: Tag, line: number): void {
+function opened(tree: TreeState, tag: Tag, line: number): void {
   const { open, reader, limits } = tree
   if (tree.skipped > 0) {
     tree.skipped += 1
@@ -58,13 +58,13 @@ function opened(tree: Tree, tag: Tag, line: number): void {
   }
   const parent = open.at(-1)
   if (parent === undefined && tag.local !== 'Document') return
-  const node: Node = {
+  const node: XmlNode = {
     name: tag.local,
     line,
     parent,
     attributes: tag.attributes,
     text: '',
-    children: unheld,
+    children: noChildren,
     elementsBefore: tree.elements,
     charsBefore: tree.chars,
   }
@@ -72,25 +72,25 @@ function opened(tree: Tree, tag: Tag, line: number): void {
     if (tree.hasDocument) refuseAt(node, 'the file has more than one document')
     tree.hasDocument = true
     tree.namespace = tag.namespace
-  } else if (tag.namespace !== tree.namespace || tag.local === leftOut) {
+  } else if (tag.namespace !== tree.namespace || tag.local === supplementaryData) {
     tree.skipped = 1
     return
   } else {
     if (!isBlank(parent.text)) refuseAt(parent, `${parent.name} has text beside elements`)
-    if (parent.children === unheld) parent.children = [node]
+    if (parent.children === noChildren) parent.children = [node]
     else parent.children.push(node)
   }
   open.push(node)
   tree.elements += 1
   if (tree.elements > limits.elementsMax) refuseAt(node, `more than ${limits.elementsMax} elements`, 'too_large')
   if (open.length === 2) reader.began(tree.namespace ?? '', node)
-  reader.opened?.(node)
+  reader.onOpen?.(node)
 }
 
-function addText(tree: Tree, text: string): void {
+function addText(tree: TreeState, text: string): void {
   const node = tree.open.at(-1)
   if (tree.skipped > 0 || node === undefined) return
-  if (node.children !== unheld) {
+  if (node.children !== noChildren) {
     if (!isBlank(text)) refuseAt(node, `${node.name} has text beside elements`)
     return
   }
@@ -101,7 +101,7 @@ function addText(tree: Tree, text: string): void {
   if (tree.chars > recordCharsMax) refuseAt(node, `texts have more than ${recordCharsMax} characters`, 'too_large')
 }
 
-function closed(tree: Tree): void {
+function onClose(tree: TreeState): void {
   if (tree.skipped > 0) {
     tree.skipped -= 1
     return
@@ -115,9 +115,9 @@ function closed(tree: Tree): void {
   if (left === 'released') tree.chars = node.charsBefore
 }
 
-/** Reads the source to its end. Pauses after each part of it, so that the caller passes on what the reader has found. */
-export async function* readTree(source: Source, reader: Reader, limits: Limits): AsyncGenerator<void> {
-  const tree: Tree = {
+/** Reads the source to its end. Yields after each part, so that the caller can process the results of the reader. */
+export async function* readTree(source: Source, reader: TreeReader, limits: Limits): AsyncGenerator<void> {
+  const tree: TreeState = {
     reader,
     limits,
     open: [],
@@ -127,10 +127,10 @@ export async function* readTree(source: Source, reader: Reader, limits: Limits):
     elements: 0,
     chars: 0,
   }
-  const handler: Handler = {
+  const handler: XmlHandler = {
     open: (tag, line) => opened(tree, tag, line),
     text: (text) => addText(tree, text),
-    close: () => closed(tree),
+    close: () => onClose(tree),
   }
   const scanner = createScanner(handler, limits)
   for await (const text of decoded(source, limits, scanner.where)) {

@@ -1,4 +1,4 @@
-/** The connector of the simulated identity provider: the port over its HTTP. */
+/** The connector of the simulated identity provider, which it calls over HTTP. */
 import { identity, readForeign, type TSchema, type Static, Type } from '@partner-payments/wire'
 import {
   holdsStandardSignature,
@@ -12,11 +12,11 @@ import {
 export const simulatedIdentityId = 'simulated'
 
 export type SimulatedIdentityDeps = {
-  /** Authorizes calls, and signs webhooks. */
+  /** The key that authorises calls and signs webhooks. */
   readonly key: Uint8Array
-  /** The address of the provider. Undefined: it is not known yet. */
+  /** Returns the address of the provider; undefined if it is not known yet. */
   readonly baseUrl: () => string | undefined
-  /** The address to which the provider posts webhooks. */
+  /** Returns the address to which the provider posts webhooks. */
   readonly webhookUrl: () => string
   readonly timeoutMs?: number
 }
@@ -35,20 +35,20 @@ export function createSimulatedIdentityProvider(deps: SimulatedIdentityDeps): Id
       const { status, text } = await call(deps, '/v1/sessions', { method: 'POST', body, signal })
       if (status === 400 || status === 422) throw new IdentityRefused(`the provider answered ${status}`)
       if (status !== 200) throw new Error(`the identity provider answered ${status}`)
-      const { session, url, expiresAt } = answerOf(text, Started)
-      return { providerSession: session, url: urlOf(url), expiresAt: timeOf(expiresAt) }
+      const { session, url, expiresAt } = readAnswer(text, StartedSession)
+      return { providerSession: session, url: checkUrl(url), expiresAt: readTime(expiresAt) }
     },
     report: async (providerSession, signal) => {
       const path = `/v1/sessions/${encodeURIComponent(providerSession)}`
       const { status, text } = await call(deps, path, { method: 'GET', signal })
       if (status === 404) return undefined
       if (status !== 200) throw new Error(`the identity provider answered ${status}`)
-      return readReport(answerOf(text, Report))
+      return readReport(readAnswer(text, Report))
     },
     erase: async ({ reference }, signal) => {
       const path = `/v1/references/${encodeURIComponent(reference)}`
       const { status } = await call(deps, path, { method: 'DELETE', signal })
-      if (status === 409) throw new IdentityRefused('the provider has to keep the verification')
+      if (status === 409) throw new IdentityRefused('the provider must keep the verification')
       if (status !== 200) throw new Error(`the identity provider answered ${status}`)
     },
     readWebhook: (webhook) => (holdsStandardSignature(key, webhook) ? readHint(webhook.body) : undefined),
@@ -78,16 +78,16 @@ async function call(
   return { status: response.status, text: Buffer.concat(parts).toString('utf8') }
 }
 
-const invalid = (form: string) => new Error(`the answer of the identity provider is invalid: it has no ${form}`)
+const invalidAnswer = (form: string) => new Error(`the answer of the identity provider does not have a valid ${form}`)
 
-function answerOf<S extends TSchema>(text: string, schema: S): Static<S> {
+function readAnswer<S extends TSchema>(text: string, schema: S): Static<S> {
   const answer = readForeign(text, schema, answerBytesMax)
-  if (answer === undefined) throw invalid('form that we know')
+  if (answer === undefined) throw invalidAnswer('format')
   return answer
 }
 
 const text = Type.String({ minLength: 1, maxLength: 2048 })
-const Started = Type.Object({ session: text, url: text, expiresAt: text })
+const StartedSession = Type.Object({ session: text, url: text, expiresAt: text })
 const version = Type.Integer({ minimum: 1 })
 const nullable = (pattern: string) => Type.Optional(Type.Union([Type.String({ pattern }), Type.Null()]))
 const evidence = Type.Object({
@@ -109,15 +109,15 @@ const Report = Type.Union([
 ])
 const Hint = Type.Object({ reference: text, version })
 
-/** A browser opens it, so that `javascript:` and similar schemes are refused. */
-function urlOf(given: string): string {
-  if (!/^https?:$/.test(URL.parse(given)?.protocol ?? '')) throw invalid('http or https url')
+/** Checks a URL for a browser. Refuses `javascript:` and similar schemes. */
+function checkUrl(given: string): string {
+  if (!/^https?:$/.test(URL.parse(given)?.protocol ?? '')) throw invalidAnswer('http or https url')
   return given
 }
 
-function timeOf(given: string): Date {
+function readTime(given: string): Date {
   const time = new Date(given)
-  if (Number.isNaN(time.getTime())) throw invalid('time')
+  if (Number.isNaN(time.getTime())) throw invalidAnswer('time')
   return time
 }
 
@@ -129,12 +129,12 @@ function readReport(report: Static<typeof Report>): IdentityReport {
 const readEvidence = ({ documents, ...found }: Static<typeof evidence>): IdentityEvidence => ({
   ...found,
   documents: documents.map(({ type, issuingCountry = null, expiresOn = null }) => {
-    if (expiresOn !== null && Number.isNaN(Date.parse(`${expiresOn}T00:00:00Z`))) throw invalid('valid expiresOn')
+    if (expiresOn !== null && Number.isNaN(Date.parse(`${expiresOn}T00:00:00Z`))) throw invalidAnswer('expiresOn')
     return { type, issuingCountry, expiresOn }
   }),
 })
 
-/** Undefined: the body is signed and has another form. */
+/** Reads the hint in a signed webhook; undefined if the body has another format. */
 function readHint(body: Uint8Array): IdentityHint | undefined {
   const hint = readForeign(Buffer.from(body).toString('utf8'), Hint, answerBytesMax)
   return hint && { reference: hint.reference, version: BigInt(hint.version) }

@@ -1,4 +1,4 @@
-/** The server of the simulated provider: its interface for the connector, its page for a browser, and its webhooks. */
+/** The server of the simulated identity provider: the API for the connector, the page for browsers, and webhooks. */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { timingSafeEqual } from 'node:crypto'
@@ -6,7 +6,7 @@ import { deliverySignature, identity, ownJson, readForeign, Type } from '@partne
 import { after, type Clock, dayMs, type Log, newId, randomToken, secondMs } from '../../kernel/index.ts'
 import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 
-/** Faults of the provider, for tests. Each holds while it is set. */
+/** Faults of the provider, for tests. Each lasts while it is set. */
 export type SimulatorFaults = {
   hangs?: boolean
   isDown?: boolean
@@ -18,19 +18,19 @@ export type SimulatorFaults = {
 }
 
 export type IdentitySimulator = {
-  /** Answers the paths below `/identity-simulator`. */
+  /** Serves the paths below `/identity-simulator`. */
   readonly listener: RequestListener
-  /** The address of the listener, with its path. Pages of sessions have it. */
+  /** Sets the address of the listener, including its path, for the pages of sessions. */
   readonly opened: (baseUrl: string) => void
   readonly baseUrl: () => string | undefined
 }
 
-type Deps = {
+type SimulatorDeps = {
   readonly clock: Clock
   readonly log: Log
-  /** Authorizes calls, and signs webhooks. */
+  /** The key that authorises calls and signs webhooks. */
   readonly key: Uint8Array
-  /** Keeps the sessions. Undefined: only the memory does. */
+  /** The file of the sessions. Absent: they are only in memory. */
   readonly file?: string
   readonly faults?: SimulatorFaults
 }
@@ -50,7 +50,7 @@ const pageHeaders = {
   'x-content-type-options': 'nosniff',
 } as const
 
-export function createIdentitySimulator(deps: Deps): IdentitySimulator {
+export function createIdentitySimulator(deps: SimulatorDeps): IdentitySimulator {
   const { log, faults = {} } = deps
   const sessions = createSessions({ clock: deps.clock, file: deps.file })
   let base: string | undefined
@@ -80,8 +80,8 @@ export function createIdentitySimulator(deps: Deps): IdentitySimulator {
 type Route = (path: string, request: IncomingMessage, response: ServerResponse) => Promise<void>
 type Sessions = ReturnType<typeof createSessions>
 
-/** The interface for the connector. */
-function createApi({ key, faults = {} }: Deps, sessions: Sessions, base: () => string): Route {
+/** Creates the API for the connector. */
+function createApi({ key, faults = {} }: SimulatorDeps, sessions: Sessions, base: () => string): Route {
   const expected = Buffer.from(`Bearer ${Buffer.from(key).toString('base64url')}`)
   const isAuthorized = ({ headers }: IncomingMessage) => {
     const given = Buffer.from(headers.authorization ?? '')
@@ -90,7 +90,7 @@ function createApi({ key, faults = {} }: Deps, sessions: Sessions, base: () => s
   return async (path, request, response) => {
     if (!isAuthorized(request)) return answer(response, 401, { error: 'unauthorized' })
     if (path === '/v1/sessions' && request.method === 'POST') {
-      const asked = requestOf(await readBody(request))
+      const asked = readRequest(await readBody(request))
       if (asked === undefined) return answer(response, 400, { error: 'invalid request' })
       const { session, expiresAt } = sessions.start(asked)
       return answer(response, 200, { session, url: `${base()}/sessions/${session}`, expiresAt })
@@ -121,14 +121,14 @@ const Request = Type.Object({
   webhookUrl: text,
 })
 
-/** Undefined: the request is not one that the provider understands. */
-function requestOf(body: string): Parameters<Sessions['start']>[0] | undefined {
+/** Reads a request; undefined if it is invalid. */
+function readRequest(body: string): Parameters<Sessions['start']>[0] | undefined {
   const asked = readForeign(body, Request, bodyBytesMax)
   return asked && URL.canParse(asked.webhookUrl) ? asked : undefined
 }
 
-/** The page of a session. */
-function createSite(deps: Deps, sessions: Sessions): Route {
+/** Creates the pages of sessions. */
+function createSite(deps: SimulatorDeps, sessions: Sessions): Route {
   return async (path, request, response) => {
     if (path === '/style.css')
       return void response.writeHead(200, { 'content-type': 'text/css; charset=utf-8' }).end(pageStyle)
@@ -138,7 +138,7 @@ function createSite(deps: Deps, sessions: Sessions): Route {
       const outcome = outcomes.find((each) => each === chosen)
       const decided = outcome && sessions.decide(id, outcome)
       if (decided !== undefined) void postWebhook(deps, decided)
-      // The browser asks for the page, so that a reload does not send the form again.
+      // Redirects, so that a reload does not send the form again.
       return void response.writeHead(303, { ...pageHeaders, location: `${root}${path}` }).end()
     }
     const session = sessions.find(id)
@@ -158,8 +158,8 @@ async function readBody(request: IncomingMessage): Promise<string> {
   return Buffer.concat(parts).toString('utf8')
 }
 
-/** Tells the service that a session has changed. It gives up after a few attempts, as the service also asks by itself. */
-async function postWebhook({ clock, key, log, faults = {} }: Deps, session: Session): Promise<void> {
+/** Notifies the service of a changed session. Gives up after a few attempts, because the service also polls. */
+async function postWebhook({ clock, key, log, faults = {} }: SimulatorDeps, session: Session): Promise<void> {
   if (faults.losesWebhooks) return
   const id = newId()
   const body = JSON.stringify({ type: 'verification.updated', reference: session.reference, version: session.version })
@@ -195,19 +195,19 @@ async function postWebhook({ clock, key, log, faults = {} }: Deps, session: Sess
 
 const english = {
   title: 'Simulated identity check',
-  intro: 'This page stands for that of an identity provider. No document is asked for: choose what the provider finds.',
+  intro: 'This page simulates that of an identity provider. No document is needed: choose the result.',
   asked: 'To be verified',
   compared: 'Values to compare',
-  none: 'The customer has none of these fields yet.',
+  none: 'These fields of the customer are still empty.',
   done: 'The provider has decided. You can close this page.',
-  processing: 'The provider is deciding. Choose what it finds.',
+  processing: 'The provider is still deciding. Choose the result.',
   back: 'Back to the application',
   unknown: 'This identity check does not exist.',
   choices: {
     approve: 'Approve: everything matches',
     expiring: 'Approve, with a document that expires today',
     processing: 'Let the provider decide later',
-    mismatch: 'Decline: the name is another one',
+    mismatch: 'Decline: the name differs',
     forged: 'Decline: the document is forged',
     unreadable: 'Decline: the document cannot be read',
     leave: 'Leave without finishing',
@@ -225,19 +225,19 @@ type Texts = typeof english
 const german: Texts = {
   title: 'Simulierte Identitätsprüfung',
   intro:
-    'Diese Seite steht für die eines Anbieters. Ein Ausweis wird nicht verlangt: Wählen Sie, was der Anbieter feststellt.',
+    'Diese Seite simuliert die eines Anbieters von Identitätsprüfungen. Ein Ausweis ist nicht nötig: Wählen Sie das Ergebnis.',
   asked: 'Zu prüfen',
   compared: 'Zu vergleichende Werte',
-  none: 'Der Kunde hat noch keines dieser Felder.',
+  none: 'Diese Felder des Kunden sind noch leer.',
   done: 'Der Anbieter hat entschieden. Sie können diese Seite schließen.',
-  processing: 'Der Anbieter entscheidet noch. Wählen Sie, was er feststellt.',
+  processing: 'Der Anbieter entscheidet noch. Wählen Sie das Ergebnis.',
   back: 'Zurück zur Anwendung',
   unknown: 'Diese Identitätsprüfung gibt es nicht.',
   choices: {
     approve: 'Annehmen: alles stimmt überein',
     expiring: 'Annehmen, mit einem Ausweis, der heute abläuft',
     processing: 'Den Anbieter später entscheiden lassen',
-    mismatch: 'Ablehnen: der Name ist ein anderer',
+    mismatch: 'Ablehnen: der Name weicht ab',
     forged: 'Ablehnen: der Ausweis ist gefälscht',
     unreadable: 'Ablehnen: der Ausweis ist nicht lesbar',
     leave: 'Abbrechen',
@@ -266,7 +266,7 @@ const escape = (text: string): string => text.replace(/[&<>"']/g, (character) =>
 const textsFor = (acceptLanguage: string | undefined) =>
   /^\s*de\b/i.test(acceptLanguage ?? '') ? { language: 'de', t: german } : { language: 'en', t: english }
 
-/** Undefined: there is no such session. `style`: the address of the style sheet. */
+/** Renders the page of a session; undefined if it does not exist. `style`: the address of the style sheet. */
 function simulatorPage(session: Session | undefined, acceptLanguage: string | undefined, style: string): string {
   const { language, t } = textsFor(acceptLanguage)
   return `<!doctype html><html lang="${language}"><head><meta charset="utf-8">
@@ -302,7 +302,7 @@ const outcomes = ['approve', 'expiring', 'processing', 'mismatch', 'forged', 'un
 type SimulatedOutcome = (typeof outcomes)[number]
 
 type Session = {
-  /** Names the session, and is the credential of its page. */
+  /** The id of the session, and the credential of its page. */
   readonly session: string
   readonly reference: string
   readonly kinds: readonly string[]
@@ -317,19 +317,19 @@ type Session = {
 }
 
 const sessionMs = 7 * dayMs
-/** A session is kept so long after its end. Then the values of the person go with it, at the next start. */
-const keptMs = 90 * dayMs
+/** A session, with the values of the person, is kept for this time after its expiry, and then removed at the next start. */
+const retentionMs = 90 * dayMs
 const documentYears = 5
-/** Older ones are forgotten, as of a provider that keeps sessions for a time. */
+/** The oldest sessions above this number are removed. */
 const sessionsMax = 10_000
 
-const documentOf: Readonly<Record<string, string>> = {
+const documentTypes: Readonly<Record<string, string>> = {
   Document: 'Passport',
   Address: 'ProofOfAddress',
   Company: 'RegisterExtract',
 }
 
-/** `file`: undefined keeps the sessions in memory only. */
+/** Stores sessions in a file, or only in memory if `file` is undefined. */
 export function createSessions({ clock, file }: { readonly clock: Clock; readonly file: string | undefined }) {
   const byId = new Map<string, Session>()
   const byReference = new Map<string, string>()
@@ -342,7 +342,8 @@ export function createSessions({ clock, file }: { readonly clock: Clock; readonl
       byReference.delete(oldest.reference)
     }
   }
-  for (const session of readLines(file)) if (after(new Date(session.expiresAt), keptMs) > clock.now()) remember(session)
+  for (const session of readLines(file))
+    if (after(new Date(session.expiresAt), retentionMs) > clock.now()) remember(session)
   if (file !== undefined && existsSync(file)) replaceLines(file, [...byId.values()])
   const put = (session: Session): Session => {
     if (file !== undefined) appendFileSync(file, `${JSON.stringify(session)}\n`, { mode: 0o600 })
@@ -351,36 +352,36 @@ export function createSessions({ clock, file }: { readonly clock: Clock; readonl
   }
   return {
     find: (id: string): Session | undefined => byId.get(id),
-    /** A repeated reference finds its session. */
+    /** Starts a session. A repeated reference returns its session. */
     start: (request: Pick<Session, 'reference' | 'kinds' | 'subject' | 'returnUrl' | 'webhookUrl'>): Session => {
       const known = byId.get(byReference.get(request.reference) ?? '')
       if (known !== undefined) return known
       const expiresAt = after(clock.now(), sessionMs).toISOString()
       return put({ ...request, session: randomToken(), expiresAt, version: 1, status: 'Open' })
     },
-    /** Erases the session of a reference, if there is one, also from the file. */
+    /** Erases the session of a reference, including from the file. */
     erase: (reference: string): void => {
       byId.delete(byReference.get(reference) ?? '')
       byReference.delete(reference)
       if (file !== undefined) replaceLines(file, [...byId.values()])
     },
-    /** Undefined: the session is not one that can still be decided. */
+    /** Decides a session; undefined if it cannot be decided any more. */
     decide: (id: string, outcome: SimulatedOutcome): Session | undefined => {
       const session = byId.get(id)
       if (session === undefined || (session.status !== 'Open' && session.status !== 'Processing')) return undefined
-      return put({ ...session, version: session.version + 1, ...resultOf(session, outcome, clock.now()) })
+      return put({ ...session, version: session.version + 1, ...decideSession(session, outcome, clock.now()) })
     },
   }
 }
 
-/** Writes a file of these lines only. A process that dies meanwhile leaves the file before. */
+/** Replaces the file atomically. */
 function replaceLines(file: string, sessions: readonly Session[]): void {
   const next = `${file}.next`
   writeFileSync(next, sessions.map((session) => `${JSON.stringify(session)}\n`).join(''), { mode: 0o600 })
   renameSync(next, file)
 }
 
-/** A line that a dying process has written in part is left out. */
+/** Reads the sessions. Skips a line that a dying process wrote only in part. */
 function readLines(file: string | undefined): readonly Session[] {
   if (file === undefined || !existsSync(file)) return []
   return readFileSync(file, 'utf8')
@@ -394,16 +395,16 @@ function readLines(file: string | undefined): readonly Session[] {
     })
 }
 
-function resultOf(session: Session, outcome: SimulatedOutcome, now: Date): Partial<Session> {
+function decideSession(session: Session, outcome: SimulatedOutcome, now: Date): Partial<Session> {
   if (outcome === 'processing') return { status: 'Processing' }
   if (outcome === 'leave') return { status: 'Lapsed' }
-  const evidence = evidenceOf(session, outcome, now)
+  const evidence = makeEvidence(session, outcome, now)
   if (outcome === 'approve' || outcome === 'expiring') return { status: 'Approved', evidence }
   const reason = { mismatch: 'DataMismatch', forged: 'DocumentForged', unreadable: 'DocumentUnreadable' }[outcome]
   return { status: 'Declined', reason, evidence }
 }
 
-function evidenceOf({ session, kinds, subject }: Session, outcome: SimulatedOutcome, now: Date) {
+function makeEvidence({ session, kinds, subject }: Session, outcome: SimulatedOutcome, now: Date) {
   const today = now.toISOString().slice(0, 10)
   const lastDay = `${Number(today.slice(0, 4)) + documentYears}${today.slice(4)}`.replace('-02-29', '-02-28')
   const fields = outcome === 'unreadable' ? [] : Object.keys(subject)
@@ -411,7 +412,7 @@ function evidenceOf({ session, kinds, subject }: Session, outcome: SimulatedOutc
   return {
     providerReference: `SIM-${session.slice(0, 12)}`,
     documents: kinds.map((kind) => ({
-      type: documentOf[kind],
+      type: documentTypes[kind],
       ...(subject['citizenshipCountryCode'] === undefined || kind !== 'Document'
         ? {}
         : { issuingCountry: subject['citizenshipCountryCode'] }),

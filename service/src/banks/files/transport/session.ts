@@ -1,6 +1,6 @@
 /**
- * One connection to an SFTP server, kept and reopened. Every request has a time limit, after which the socket is
- * destroyed: a server that hangs at any point costs one limit and leaves nothing open.
+ * Keeps one connection to an SFTP server and reopens it. Every request has a time limit, after which the socket is
+ * destroyed, so that a hanging server leaves nothing open.
  */
 import { connect as connectSocket, type Socket } from 'node:net'
 import { once } from 'node:events'
@@ -10,7 +10,7 @@ import { Unreachable } from '../../../kernel/api/index.ts'
 import { secondMs } from '../../../kernel/index.ts'
 import type { SftpConfig } from './settings.ts'
 
-/** The channel for requests of the package's connection. */
+/** The request channel of ssh2-sftp-client's connection. */
 export type Channel = Awaited<ReturnType<SftpClient['connect']>>
 
 export type Session = {
@@ -18,23 +18,23 @@ export type Session = {
   readonly request: <T>(
     what: string,
     signal: AbortSignal,
-    send: (channel: Channel, done: Done<T>) => void,
+    send: (channel: Channel, done: RequestCallback<T>) => void,
   ) => Promise<T>
   readonly close: () => Promise<void>
 }
-type Done<T> = (error: unknown, value?: T) => void
+type RequestCallback<T> = (error: unknown, value?: T) => void
 
-type Config = Omit<SftpConfig, 'kind'>
-/** Shorter than the lease of a file, which has to outlast a whole attempt. */
+type SftpServer = Omit<SftpConfig, 'kind'>
+/** Shorter than the lease of a file, which must outlast a whole attempt. */
 export const requestMsDefault = 10 * secondMs
 const keepaliveMs = 10 * secondMs
 const keepalivesMax = 3
 
-/** An error that the server answered: the connection works. */
+/** Tells whether the server answered with an error, so that the connection works. */
 const isAnswer = (error: unknown): error is Error & { readonly code: number } =>
   error instanceof Error && typeof (error as { code?: unknown }).code === 'number'
 
-export function createSession(config: Config, requestMs: number): Session {
+export function createSession(config: SftpServer, requestMs: number): Session {
   let current: { readonly socket: Socket; readonly channel: Promise<Channel> } | undefined
   let isClosed = false
 
@@ -46,7 +46,7 @@ export function createSession(config: Config, requestMs: number): Session {
     if (isClosed) throw new Unreachable('downstream_unreachable', 'the connection to the bank is closed')
     if (current !== undefined && !current.socket.destroyed) return current
     const socket = connectSocket({ host: config.host, port: config.port, noDelay: true, keepAlive: true })
-    // Each request under way listens for its close.
+    // Each open request listens for the close of the socket.
     socket.setMaxListeners(0)
     const opened = { socket, channel: openChannel(config, socket, requestMs) }
     current = opened
@@ -56,15 +56,24 @@ export function createSession(config: Config, requestMs: number): Session {
   }
 
   return {
-    request: async <T>(what: string, signal: AbortSignal, send: (channel: Channel, done: Done<T>) => void) => {
+    request: async <T>(
+      what: string,
+      signal: AbortSignal,
+      send: (channel: Channel, done: RequestCallback<T>) => void,
+    ) => {
       signal.throwIfAborted()
       const { socket, channel } = connected()
       try {
-        return await limited<T>(what, AbortSignal.any([signal, AbortSignal.timeout(requestMs)]), socket, async () => {
-          const { promise, resolve, reject } = Promise.withResolvers<T>()
-          send(await channel, (error, value) => (error ? reject(error as Error) : resolve(value as T)))
-          return promise
-        })
+        return await withTimeLimit<T>(
+          what,
+          AbortSignal.any([signal, AbortSignal.timeout(requestMs)]),
+          socket,
+          async () => {
+            const { promise, resolve, reject } = Promise.withResolvers<T>()
+            send(await channel, (error, value) => (error ? reject(error as Error) : resolve(value as T)))
+            return promise
+          },
+        )
       } catch (error) {
         if (isAnswer(error)) throw error
         drop(socket)
@@ -80,8 +89,8 @@ export function createSession(config: Config, requestMs: number): Session {
   }
 }
 
-/** Ends with the work, at the time limit, or when the socket closes. */
-async function limited<T>(what: string, signal: AbortSignal, socket: Socket, work: () => Promise<T>): Promise<T> {
+/** Runs `work` until it ends, the signal aborts or the socket closes. */
+async function withTimeLimit<T>(what: string, signal: AbortSignal, socket: Socket, work: () => Promise<T>): Promise<T> {
   const { promise: ended, reject } = Promise.withResolvers<never>()
   const late = () => reject(new Unreachable('downstream_timeout', `sftp ${what}: the server does not answer in time`))
   const lost = () => reject(new Unreachable('downstream_unreachable', `sftp ${what}: the connection was lost`))
@@ -97,12 +106,12 @@ async function limited<T>(what: string, signal: AbortSignal, socket: Socket, wor
   }
 }
 
-/** The socket is ours, so that it can be destroyed at any point of the handshake. */
-async function openChannel(config: Config, socket: Socket, requestMs: number): Promise<Channel> {
+/** Opens the channel on our own socket, which can be destroyed at any point of the handshake. */
+async function openChannel(config: SftpServer, socket: Socket, requestMs: number): Promise<Channel> {
   const nothing = () => undefined
   socket.on('error', nothing)
   const signal = AbortSignal.timeout(requestMs)
-  await limited('connect', signal, socket, () => once(socket, 'connect', { signal }))
+  await withTimeLimit('connect', signal, socket, () => once(socket, 'connect', { signal }))
   const { default: Client } = await import('ssh2-sftp-client')
   const client = new Client('partner-payments', { error: nothing, end: nothing, close: nothing })
   const isPinned = (key: Buffer): boolean => {
@@ -112,7 +121,7 @@ async function openChannel(config: Config, socket: Socket, requestMs: number): P
   }
   let wrongKey = false
   try {
-    return await limited('connect', signal, socket, () =>
+    return await withTimeLimit('connect', signal, socket, () =>
       client.connect({
         sock: socket,
         username: config.username,

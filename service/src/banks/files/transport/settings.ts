@@ -1,4 +1,4 @@
-/** The configured transport of a bank's files. */
+/** Reads the settings of a bank's file transport. */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import {
@@ -14,7 +14,7 @@ import {
   textOf,
 } from '../../../kernel/index.ts'
 
-/** `taken`: the folder to which processed files of the bank are moved. Absent: they are deleted. */
+/** `taken`: the folder for processed files of the bank. Undefined: they are deleted. */
 export type FolderConfig = {
   readonly kind: 'folder'
   readonly toBank: string
@@ -28,7 +28,7 @@ export type SftpConfig = {
   readonly username: string
   readonly privateKey: Buffer
   readonly passphrase: string | undefined
-  /** `SHA256:` and the fingerprint as `ssh-keygen -l` prints it: a server with another key is refused. */
+  /** `SHA256:` and the fingerprint, as `ssh-keygen -l` prints it. A server with another key is refused. */
   readonly hostKey: string
   readonly toBank: string
   readonly fromBank: string
@@ -47,11 +47,11 @@ export function readTransport(bank: Fields): TransportConfig {
   const kind = choiceOf(any, 'kind', ['folder', 'sftp'])
   const own = kind === 'folder' ? folderFields : [...sftpFields, ...folderFields]
   const fields = fieldsOf(any.given, any.path, ['kind', ...own])
-  const folders = foldersOf(fields, kind === 'folder' ? resolve : (path) => path.replace(/(?<=.)\/+$/, ''))
-  return kind === 'folder' ? { kind, ...folders } : { kind, ...serverOf(fields), ...folders }
+  const folders = readFolders(fields, kind === 'folder' ? resolve : (path) => path.replace(/(?<=.)\/+$/, ''))
+  return kind === 'folder' ? { kind, ...folders } : { kind, ...readServer(fields), ...folders }
 }
 
-function foldersOf(fields: Fields, normal: (path: string) => string) {
+function readFolders(fields: Fields, normal: (path: string) => string) {
   const taken = optionalText(fields, 'taken', pathCharsMax)
   const folders = {
     toBank: normal(textOf(fields, 'toBank', pathCharsMax)),
@@ -64,7 +64,7 @@ function foldersOf(fields: Fields, normal: (path: string) => string) {
   return folders
 }
 
-function serverOf(fields: Fields) {
+function readServer(fields: Fields) {
   const hostKey = textOf(fields, 'hostKey').replace(/=+$/, '')
   if (!fingerprintForm.test(hostKey))
     return refuseSettingField(
@@ -92,12 +92,12 @@ function serverOf(fields: Fields) {
   }
 }
 
-/** The problems of a key that are visible without its passphrase. */
+/** Finds problems of a key that are visible without its passphrase. */
 function keyProblem(key: Buffer, passphrase: string | undefined) {
   const text = key.toString('latin1')
   const [, kind, body] = /-----BEGIN ([A-Z ]*)PRIVATE KEY-----([^-]*)/.exec(text) ?? []
   if (body === undefined && !text.startsWith('PuTTY-User-Key-File'))
-    return { field: 'privateKeyFile', what: 'the file of a private key, in the form of OpenSSH or PEM' }
+    return { field: 'privateKeyFile', what: 'the file of a private key in OpenSSH or PEM format' }
   const isSealed =
     kind === 'OPENSSH '
       ? !Buffer.from(body ?? '', 'base64')
@@ -105,18 +105,16 @@ function keyProblem(key: Buffer, passphrase: string | undefined) {
           .equals(Buffer.from('\0\0\0\u0004none'))
       : /ENCRYPTED|^Encryption: (?!none)/m.test(text)
   return isSealed && passphrase === undefined
-    ? { field: 'passphrase', what: 'the one by which the private key is sealed' }
+    ? { field: 'passphrase', what: 'the passphrase of the encrypted private key' }
     : undefined
 }
 
-// Names of exchanged files.
-
-/** Names of unfinished files, and of files that are not for us. */
+/** Names of unfinished or hidden files. */
 const unfinishedForm = /^\.|\.(?:tmp|part|filepart)$/i
 export const isFinishedName = (name: string): boolean => !unfinishedForm.test(name)
 
-/** A bank chooses the name: it must not lead out of its folder. */
-export function within(folder: string, name: string): string {
-  assert(name !== '' && name !== '.' && name !== '..' && !/[/\0]/.test(name), 'the name of a file has no path')
+/** Joins folder and name. The bank chooses the name, which must not lead out of the folder. */
+export function pathIn(folder: string, name: string): string {
+  assert(name !== '' && name !== '.' && name !== '..' && !/[/\0]/.test(name), `file name with a path: ${name}`)
   return folder === '/' ? `/${name}` : `${folder}/${name}`
 }

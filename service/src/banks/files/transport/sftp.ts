@@ -1,65 +1,67 @@
 /** Exchanges files with an SFTP server. */
 import { Unreachable } from '../../../kernel/api/index.ts'
 import type { RemoteFile, Transport } from '../deps.ts'
-import { isFinishedName, type SftpConfig, within } from './settings.ts'
+import { isFinishedName, type SftpConfig, pathIn } from './settings.ts'
 import { type Channel, createSession, requestMsDefault, type Session } from './session.ts'
 
-type Config = Omit<SftpConfig, 'kind'>
+type SftpPaths = Omit<SftpConfig, 'kind'>
 
 /** SSH_FX_EOF, SSH_FX_NO_SUCH_FILE, SSH_FX_OP_UNSUPPORTED of draft-ietf-secsh-filexfer-02. */
 const endOfFile = 1
 const noSuchFile = 2
 const unsupported = 8
-/**
- * Bytes that every server accepts in one request, and the number of concurrent requests, so that distance costs little.
- */
+/** Every server accepts this many bytes in a request. Concurrent requests hide the latency of the connection. */
 const requestBytes = 32 * 1024
 const requestsAtOnce = 16
 const secondMs = 1000
 
-const statusOf = (error: unknown): number | undefined => {
+const readStatus = (error: unknown): number | undefined => {
   const code = (error as { code?: unknown }).code
   return typeof code === 'number' ? code : undefined
 }
-/** An unexpected answer. */
-const failed = (what: string) => (error: unknown) => {
+/** Turns an unexpected answer into Unreachable. */
+const throwUnreachable = (what: string) => (error: unknown) => {
   if (error instanceof Unreachable) throw error
   throw new Unreachable('downstream_unreachable', `sftp ${what}: ${(error as Error).message}`, error)
 }
 
-export function createSftpTransport(config: Config, requestMs: number = requestMsDefault): Transport {
+export function createSftpTransport(config: SftpPaths, requestMs: number = requestMsDefault): Transport {
   const session = createSession(config, requestMs)
   const { toBank, fromBank, taken } = config
   return {
-    list: (signal) => listFiles(session, fromBank, signal).catch(failed('list')),
+    list: (signal) => listFiles(session, fromBank, signal).catch(throwUnreachable('list')),
     read: (name, offset, signal) => readFrom(session, fromBank, name, offset, signal),
     finish: async (name, signal) => {
-      const source = within(fromBank, name)
+      const source = pathIn(fromBank, name)
       const moved =
         taken === undefined ? remove(session, source, signal) : moveInto(session, taken, name, source, signal)
-      await moved.catch(failed('finish'))
+      await moved.catch(throwUnreachable('finish'))
     },
     stage: (temporary, bytes, signal) =>
-      writeWhole(session, within(toBank, temporary), bytes, signal).catch(failed('stage')),
-    publish: (temporary, name, signal) => publishIn(session, toBank, temporary, name, signal).catch(failed('publish')),
-    discard: (temporary, signal) => remove(session, within(toBank, temporary), signal).catch(failed('discard')),
+      writeWhole(session, pathIn(toBank, temporary), bytes, signal).catch(throwUnreachable('stage')),
+    publish: (temporary, name, signal) =>
+      publishIn(session, toBank, temporary, name, signal).catch(throwUnreachable('publish')),
+    discard: (temporary, signal) =>
+      remove(session, pathIn(toBank, temporary), signal).catch(throwUnreachable('discard')),
     close: session.close,
   }
 }
 
-type Entry = {
+type DirectoryEntry = {
   readonly filename: string
   readonly attrs: { readonly size: number; readonly mtime: number; isFile: () => boolean }
 }
 
-/** A server answers a part of a long list at each request. */
+/** Lists files. A server returns a long list in several parts. */
 async function listFiles(session: Session, folder: string, signal: AbortSignal): Promise<readonly RemoteFile[]> {
   const handle = await session.request<Buffer>('list', signal, (channel, done) => channel.opendir(folder, done))
   try {
     const files: RemoteFile[] = []
     for (;;) {
-      const entries = await orEnd(
-        session.request<readonly Entry[]>('list', signal, (channel, done) => channel.readdir(handle, done as never)),
+      const entries = await undefinedAtEnd(
+        session.request<readonly DirectoryEntry[]>('list', signal, (channel, done) =>
+          channel.readdir(handle, done as never),
+        ),
       )
       if (entries === undefined) return files
       for (const { filename: name, attrs } of entries)
@@ -71,13 +73,13 @@ async function listFiles(session: Session, folder: string, signal: AbortSignal):
   }
 }
 
-const orEnd = <T>(answer: Promise<T>): Promise<T | undefined> =>
+const undefinedAtEnd = <T>(answer: Promise<T>): Promise<T | undefined> =>
   answer.catch((error: unknown) => {
-    if (statusOf(error) === endOfFile) return undefined
+    if (readStatus(error) === endOfFile) return undefined
     throw error
   })
 
-/** A handle of a lost connection need not be closed. */
+/** Closes a handle. Errors are ignored: the handle of a lost connection is already closed. */
 const close = (session: Session, handle: Buffer, signal: AbortSignal): Promise<void> =>
   session.request<void>('close', signal, (channel, done) => channel.close(handle, done)).catch(() => undefined)
 
@@ -88,8 +90,8 @@ async function* readFrom(
   offset: number,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
-  const refuse = failed('read')
-  const path = within(folder, name)
+  const refuse = throwUnreachable('read')
+  const path = pathIn(folder, name)
   const handle = await session
     .request<Buffer>('read', signal, (channel, done) => channel.open(path, 'r', done))
     .catch(refuse)
@@ -99,7 +101,7 @@ async function* readFrom(
     let under: Promise<Buffer | undefined>[] = []
     const ask = () => {
       const asked = readPart(session, handle, { at, bytes: partBytes }, signal)
-      // A failure is handled in its turn, or with an earlier one.
+      // A failure is thrown when its part is awaited below.
       asked.catch(() => undefined)
       under.push(asked)
       at += partBytes
@@ -110,7 +112,7 @@ async function* readFrom(
       if (part === undefined || part.length === 0) return
       yield part
       if (part.length === partBytes) continue
-      // A server may answer less than was requested: the rest is requested again, in parts of that size.
+      // A server may return less than requested: the rest is requested again in parts of that size.
       at -= (under.length + 1) * partBytes - part.length
       partBytes = part.length
       await Promise.allSettled(under)
@@ -127,7 +129,7 @@ const readPart = (
   { at, bytes }: { readonly at: number; readonly bytes: number },
   signal: AbortSignal,
 ): Promise<Buffer | undefined> =>
-  orEnd(
+  undefinedAtEnd(
     session.request<Buffer>('read', signal, (channel, done) =>
       channel.read(handle, Buffer.allocUnsafe(bytes), 0, bytes, at, (error, count, buffer) =>
         done(error, error ? undefined : buffer.subarray(0, count)),
@@ -160,15 +162,15 @@ async function writeWhole(session: Session, path: string, bytes: Uint8Array, sig
   await session.request<void>('write', signal, (channel, done) => channel.close(handle, done))
 }
 
-/** Flushes to the disk of the server, if it supports that (fsync@openssh.com). */
+/** Flushes to the disk of the server, if it supports fsync@openssh.com. */
 const flush = (session: Session, handle: Buffer, signal: AbortSignal): Promise<void> =>
   session
     .request<void>('flush', signal, (channel, done) =>
       orUnsupported(done, () => channel.ext_openssh_fsync(handle, (error) => done(error))),
     )
-    .catch(ignore(unsupported))
+    .catch(ignoreStatus(unsupported))
 
-/** The package throws if the server has not offered an extension. */
+/** Reports `unsupported`: ssh2-sftp-client throws if the server does not offer an extension. */
 function orUnsupported(done: (error: unknown) => void, send: () => void): void {
   try {
     send()
@@ -177,12 +179,12 @@ function orUnsupported(done: (error: unknown) => void, send: () => void): void {
   }
 }
 
-const ignore = (status: number) => (error: unknown) => {
-  if (statusOf(error) !== status) throw error
+const ignoreStatus = (status: number) => (error: unknown) => {
+  if (readStatus(error) !== status) throw error
 }
 
 const remove = (session: Session, path: string, signal: AbortSignal): Promise<void> =>
-  session.request<void>('remove', signal, (channel, done) => channel.unlink(path, done)).catch(ignore(noSuchFile))
+  session.request<void>('remove', signal, (channel, done) => channel.unlink(path, done)).catch(ignoreStatus(noSuchFile))
 
 const exists = (session: Session, path: string, signal: AbortSignal): Promise<boolean> =>
   session
@@ -190,7 +192,7 @@ const exists = (session: Session, path: string, signal: AbortSignal): Promise<bo
     .then(
       () => true,
       (error: unknown) => {
-        ignore(noSuchFile)(error)
+        ignoreStatus(noSuchFile)(error)
         return false
       },
     )
@@ -202,24 +204,24 @@ async function publishIn(
   name: string,
   signal: AbortSignal,
 ): Promise<'published' | 'absent'> {
-  const source = within(folder, temporary)
-  const target = within(folder, name)
-  if (!(await exists(session, source, signal))) return absentFrom(session, folder, signal)
+  const source = pathIn(folder, temporary)
+  const target = pathIn(folder, name)
+  if (!(await exists(session, source, signal))) return confirmAbsent(session, folder, signal)
   if (await exists(session, target, signal))
-    throw new Unreachable('downstream_unreachable', `sftp publish: ${name} exists at the bank`)
-  // After a failure the file may have been renamed nevertheless: the next look shows it.
+    throw new Unreachable('downstream_unreachable', `sftp publish: ${name} already exists at the bank`)
+  // The server may rename the file and still report a failure: the next attempt sees it.
   await rename(session, source, target, signal)
   return 'published'
 }
 
-/** A missing folder proves nothing about a file. */
-async function absentFrom(session: Session, folder: string, signal: AbortSignal): Promise<'absent'> {
+/** Throws if the folder is missing as well: then a missing file proves nothing. */
+async function confirmAbsent(session: Session, folder: string, signal: AbortSignal): Promise<'absent'> {
   await session.request<unknown>('look', signal, (channel, done) => channel.stat(folder, done as never))
   return 'absent'
 }
 
 /**
- * OpenSSH's own rename is atomic (posix-rename@openssh.com). Its plain one links and unlinks, and a server that ends in
+ * Renames by posix-rename@openssh.com, which is atomic. OpenSSH's plain rename links and unlinks: a server that stops in
  * between leaves both names.
  */
 async function rename(session: Session, source: string, target: string, signal: AbortSignal): Promise<void> {
@@ -228,12 +230,12 @@ async function rename(session: Session, source: string, target: string, signal: 
   try {
     await session.request<void>('rename', signal, send)
   } catch (error) {
-    if (statusOf(error) !== unsupported) throw error
+    if (readStatus(error) !== unsupported) throw error
     await session.request<void>('rename', signal, (channel, done) => channel.rename(source, target, done))
   }
 }
 
-/** Banks reuse names: an earlier file of the same name stays, and this one gets a number. */
+/** Banks reuse names: an earlier file keeps its name, and this one gets a number. */
 async function moveInto(
   session: Session,
   folder: string,
@@ -242,7 +244,7 @@ async function moveInto(
   signal: AbortSignal,
 ): Promise<void> {
   if (!(await exists(session, source, signal))) return
-  let target = within(folder, name)
-  for (let number = 2; await exists(session, target, signal); number += 1) target = within(folder, `${name}.${number}`)
+  let target = pathIn(folder, name)
+  for (let number = 2; await exists(session, target, signal); number += 1) target = pathIn(folder, `${name}.${number}`)
   await rename(session, source, target, signal)
 }

@@ -86,7 +86,7 @@ suite('both transports', () => {
 
   for (const [kind, openTransport] of Object.entries(kinds))
     suite(kind, { skip: openTransport === overOpenSsh && noOpenSsh }, () => {
-      test('a staged file gets its name once, whole, and never takes the place of another', () =>
+      test('a staged file is published once, complete, and never replaces another file', () =>
         withTransport(openTransport, async (transport, folder) => {
           const bytes = Buffer.alloc(1_000_001, 'ä')
           await transport.stage('.a.1.tmp', Buffer.from('the attempt of a process that was killed'), signal)
@@ -98,7 +98,7 @@ suite('both transports', () => {
           await transport.stage('.a.2.tmp', Buffer.from('other'), signal)
           await assert.rejects(transport.publish('.a.2.tmp', 'a.xml', signal), {
             name: 'Unreachable',
-            message: /a\.xml exists/,
+            message: /a\.xml already exists/,
           })
           assert.ok(bytes.equals(await readFile(join(folder, 'to-bank', 'a.xml'))))
           await transport.discard('.a.2.tmp', signal)
@@ -106,7 +106,7 @@ suite('both transports', () => {
           assert.deepEqual(await readdir(join(folder, 'to-bank')), ['a.xml'])
         }))
 
-      test('of many that publish the same file at once, one does, and the bank gets it once', () =>
+      test('of many concurrent publishers one succeeds, and the bank gets the file once', () =>
         withTransport(openTransport, async (transport, folder) => {
           await transport.stage('.b.tmp', Buffer.from('once'), signal)
           const outcomes = await Promise.allSettled(
@@ -118,7 +118,7 @@ suite('both transports', () => {
           assert.equal(await transport.publish('.b.tmp', 'b.xml', signal), 'absent')
         }))
 
-      test('a folder that is gone says nothing about a file', () =>
+      test('a missing folder proves nothing about a file', () =>
         withTransport(openTransport, async (transport, folder) => {
           await rm(join(folder, 'to-bank'), { recursive: true })
           await assert.rejects(transport.publish('.c.tmp', 'c.xml', signal), { name: 'Unreachable' })
@@ -127,7 +127,7 @@ suite('both transports', () => {
           await assert.rejects(transport.list(signal), { name: 'Unreachable' })
         }))
 
-      test('whole files are listed, and nothing else', () =>
+      test('only complete files are listed', () =>
         withTransport(openTransport, async (transport, folder) => {
           const from = join(folder, 'from-bank')
           assert.deepEqual(await transport.list(signal), [])
@@ -165,7 +165,7 @@ suite('both transports', () => {
           assert.equal((await transport.list(signal)).length, 1)
         }))
 
-      test('a file that was taken is removed, once or many times', () =>
+      test('a finished file is removed, and removing it again is harmless', () =>
         withTransport(openTransport, async (transport, folder) => {
           await writeFile(join(folder, 'from-bank', 'one.xml'), '1')
           await transport.finish('one.xml', signal)
@@ -173,7 +173,7 @@ suite('both transports', () => {
           assert.deepEqual(await readdir(join(folder, 'from-bank')), [])
         }))
 
-      test('a file that was taken moves to its folder, beside earlier ones of its name', () =>
+      test('a finished file moves to its folder, beside earlier files of that name', () =>
         withTransport(
           openTransport,
           async (transport, folder) => {
@@ -198,7 +198,7 @@ suite('both transports', () => {
             await assert.rejects(collect(transport.read(name, 0, signal)), { name: 'AssertionFailure' })
         }))
 
-      test('what is asked of a closed transport, or behind its time, fails', () =>
+      test('calls on a closed transport or after their deadline fail', () =>
         withTransport(openTransport, async (transport) => {
           await assert.rejects(transport.list(AbortSignal.abort()))
           await transport.close()
@@ -206,9 +206,9 @@ suite('both transports', () => {
     })
 })
 
-suite('an SFTP server that hangs, cuts, refuses or is full: the call ends in time and leaves no socket', async () => {
+suite('on a hanging, broken, refusing or full SFTP server a call ends in time and leaves no socket', async () => {
   const bytes = Buffer.alloc(200_000, 'payment ')
-  /** The limit of a request under test. The end of a call that hangs is awaited, not measured. */
+  /** The time limit of a request under test. The end of a hanging call is awaited, not measured. */
   const requestMs = 1500
 
   let ordered: { readonly operation: SftpOperation; readonly fault: SftpFault } | undefined
@@ -226,7 +226,7 @@ suite('an SFTP server that hangs, cuts, refuses or is full: the call ends in tim
   type Call = {
     readonly prepare?: () => Promise<unknown>
     readonly run: (transport: Transport) => Promise<unknown>
-    /** The checks after the call has succeeded in the end. */
+    /** Checks after the call has finally succeeded. */
     readonly check: () => Promise<void>
   }
   const toBank = (name: string) => join(root, 'to-bank', name)
@@ -259,7 +259,7 @@ suite('an SFTP server that hangs, cuts, refuses or is full: the call ends in tim
     run: (each) => each.finish('finished.xml', signal),
     check: async () => assert.ok(!(await readdir(join(root, 'from-bank'))).includes('finished.xml')),
   }
-  /** A call that uses the operation. */
+  /** Makes a call that uses the operation. */
   const callsOf: Readonly<Record<SftpOperation, Call>> = {
     connect: listing,
     authenticate: listing,
@@ -276,7 +276,7 @@ suite('an SFTP server that hangs, cuts, refuses or is full: the call ends in tim
     read: reading,
     remove: finishing,
   }
-  /** An answer that refuses is none for what has no answer. */
+  /** Operations without an answer cannot be refused. */
   const faultsOf = (operation: SftpOperation): readonly SftpFault[] =>
     operation === 'connect' || operation === 'session'
       ? ['hang', 'cut']
@@ -287,7 +287,7 @@ suite('an SFTP server that hangs, cuts, refuses or is full: the call ends in tim
   for (const operation of sftpOperations)
     suite(operation, () => {
       for (const fault of faultsOf(operation))
-        test(`${fault}: the call ends as Unreachable, leaves no socket, and goes on when it is asked again`, async () => {
+        test(`${fault}: the call throws Unreachable, leaves no socket, and can be repeated`, async () => {
           const { prepare, run, check } = callsOf[operation]
           await prepare?.()
           const fresh = open()
@@ -303,20 +303,20 @@ suite('an SFTP server that hangs, cuts, refuses or is full: the call ends in tim
         })
     })
 
-  test('a slow server is waited for within the time of each request', async () => {
+  test('a slow server is waited for up to the limit of each request', async () => {
     ordered = { operation: 'write', fault: 20 }
     await staging.run(transport)
     await staging.check()
     ordered = undefined
   })
 
-  test('one connection serves call after call, and many at once', async () => {
+  test('one connection serves consecutive and concurrent calls', async () => {
     await Promise.all([listing, staging, looking, listing].map(({ run }) => run(transport)))
     await listing.run(transport)
     assert.equal(server.connections(), 1)
   })
 
-  test('a connection that is lost between two calls is made again', async () => {
+  test('a connection lost between two calls is opened again', async () => {
     await listing.run(transport)
     server.cut()
     await until('it is lost', () => server.connections() === 0)
@@ -328,7 +328,7 @@ suite('an SFTP server that hangs, cuts, refuses or is full: the call ends in tim
     )
   })
 
-  test('a reading that is cut goes on behind what it has', async () => {
+  test('an interrupted read continues where it stopped', async () => {
     // Longer than what is asked for at once, so that the connection ends before the last part is sent, however slowly this process reads.
     const long = Buffer.alloc(8_000_000, 'payment ')
     await writeFile(fromBank('cut.xml'), long)
@@ -346,7 +346,7 @@ suite('an SFTP server that hangs, cuts, refuses or is full: the call ends in tim
     assert.ok(Buffer.concat(parts).equals(long))
   })
 
-  test('the end of the caller’s time ends the call and its connection', async () => {
+  test('the deadline of the caller ends the call and its connection', async () => {
     ordered = { operation: 'write', fault: 'hang' }
     const caller = new AbortController()
     const late = transport.stage('.late.tmp', bytes, caller.signal)
@@ -356,14 +356,14 @@ suite('an SFTP server that hangs, cuts, refuses or is full: the call ends in tim
     await until('the socket is closed', () => server.connections() === 0)
   })
 
-  test('a server with another host key is not spoken to', async () => {
+  test('a server with a different host key is refused', async () => {
     const other = createSftpTransport({ ...server.config, hostKey: `SHA256:${'A'.repeat(43)}` }, requestMs)
     await assert.rejects(other.list(signal), { name: 'Unreachable', message: /another host key than SHA256:AAAA/ })
     await until('the socket is closed', () => server.connections() === 0)
     await other.close()
   })
 
-  test('a server that refuses the key, or is not there, is unreachable', async () => {
+  test('a server that refuses the key or does not answer is unreachable', async () => {
     ordered = { operation: 'authenticate', fault: 'error' }
     const fresh = open()
     await assert.rejects(fresh.list(signal), { name: 'Unreachable' })

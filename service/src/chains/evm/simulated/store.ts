@@ -1,4 +1,4 @@
-/** All SQL of the simulated chain. Its tables belong to no partner. */
+/** All SQL of the simulated chain. Its tables do not belong to partners. */
 import type { Currency, Minor } from '../../../kernel/index.ts'
 import { type Sql, sql, type Tx } from '../../../postgres/index.ts'
 
@@ -11,7 +11,7 @@ export type SimulatedBlock = {
 
 const blockColumns = sql`number, hash, parent_hash, made_at`
 
-/** Serialises everything that changes the chain. The first block is never dropped. */
+/** Locks the first block, which is never dropped, to serialise changes of the chain. */
 export async function lockFirst(tx: Tx): Promise<void> {
   await tx.run(sql`/* rails.lockFirst */ select 1 from rails.sandbox_blocks where number = 0 for update`)
 }
@@ -21,7 +21,7 @@ export function headBlock(tx: Tx): Promise<SimulatedBlock | undefined> {
     select ${blockColumns} from rails.sandbox_blocks order by number desc limit 1`)
 }
 
-/** A concurrent worker may have made the first block. */
+/** Inserts a block. A concurrent worker may already have made the first block. */
 export async function insertBlock(tx: Tx, block: SimulatedBlock): Promise<void> {
   await tx.run(sql`/* rails.insertBlock */
     insert into rails.sandbox_blocks (number, hash, parent_hash, made_at)
@@ -43,11 +43,11 @@ export type SimulatedTransfer = {
   readonly sender: string
   readonly recipient: string
   readonly amount: Minor
-  /** Null: a simulated deposit. */
+  /** Null for a simulated deposit. */
   readonly nonce: bigint | null
-  /** The partner that simulated the deposit. */
+  /** The partner that simulated the deposit. Null for a payment. */
   readonly simulatedBy: string | null
-  /** Null: it waits for a block. */
+  /** Null while the transfer waits for a block. */
   readonly blockNumber: bigint | null
   readonly receivedAt: Date
 }
@@ -62,7 +62,7 @@ export async function insertSimulatedTransfer(tx: Tx, row: SimulatedTransfer): P
     on conflict (hash) do nothing`)
 }
 
-/** When the next block is due, if a transfer waits for its first block or for the depth of `confirmations`. */
+/** Reads when the next block is due, if a transfer waits for its first block or for `confirmations`. */
 export const blockDue = (
   { blockMs, confirmations }: { readonly blockMs: number; readonly confirmations: number },
   after: Date,
@@ -74,7 +74,7 @@ export const blockDue = (
     select from rails.sandbox_chain_transfers
     where block_number is null or block_number > head.number + 1 - ${confirmations}::bigint)`
 
-/** Waiting transfers, in the order in which a block takes them. */
+/** Lists waiting transfers in the order in which a block includes them. */
 export function waitingTransfers(tx: Tx): Promise<readonly SimulatedTransfer[]> {
   return tx.rows<SimulatedTransfer>(sql`/* rails.waitingTransfers */
     select ${transferColumns} from rails.sandbox_chain_transfers
@@ -99,7 +99,7 @@ export async function putIntoBlock(tx: Tx, hashes: readonly string[], blockNumbe
     where hash = any(${[...hashes]}::text[]) and block_number is null`)
 }
 
-/** Puts transfers of dropped blocks back to the waiting ones. */
+/** Makes the transfers of dropped blocks wait again. */
 export async function takeFromBlocks(tx: Tx, above: bigint): Promise<void> {
   await tx.run(sql`/* rails.takeFromBlocks */
     update rails.sandbox_chain_transfers set block_number = null where block_number > ${above}`)
@@ -113,7 +113,7 @@ export async function deleteDepositsAbove(tx: Tx, above: bigint, simulatedBy: st
   return rows.map(({ hash }) => hash)
 }
 
-/** Transactions of a sender in the blocks up to a number. */
+/** Counts the transactions of a sender in the blocks up to `block`. */
 export async function minedCount(tx: Tx, sender: string, block: number): Promise<number> {
   const row = await tx.row<{ count: bigint }>(sql`/* rails.minedCount */
     select count(distinct nonce) as count from rails.sandbox_chain_transfers
@@ -121,7 +121,7 @@ export async function minedCount(tx: Tx, sender: string, block: number): Promise
   return Number(row?.count ?? 0n)
 }
 
-/** The block of the newest transfer: blocks are made until it is deep enough. */
+/** Finds the block of the newest transfer. */
 export async function newestTransferBlock(tx: Tx): Promise<bigint | undefined> {
   const row = await tx.row<{ number: bigint | null }>(sql`/* rails.newestTransferBlock */
     select max(block_number) as number from rails.sandbox_chain_transfers`)
