@@ -320,7 +320,7 @@ suite('rules and alerts', async () => {
       [{ ...right, sum: '1.001' }, /^\/sum/],
       [{ ...right, currency: 'XXX' }, /^\/currency/],
       [{ ...right, partners: ['x'] }, /^\/partners/],
-      [{ ...right, threshold: '1.00' }, /^\/threshold is no field of velocity/],
+      [{ ...right, threshold: '1.00' }, /^\/threshold is not a field of velocity/],
       [{ ...right, direction: 'Internal' }, /^\/direction/],
       [{ ...common, kind: 'country', direction: 'Outward', countries: ['Iran'] }, /^\/countries/],
     ] as const
