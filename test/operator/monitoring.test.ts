@@ -72,7 +72,7 @@ test('a rule from a file raises an alert that two persons close and export, hidd
   await pay(service, partner, '950.00')
   await pay(service, partner, '960.00')
   const day = service.clock.now().toISOString().slice(0, 10)
-  assert.match(await refused(...rule('on', '--id', id, ...ada)), /Version 1 has no backtest/)
+  assert.match(await refused(...rule('on', '--id', id, ...ada)), /Version 1 does not have a backtest/)
   const days = ['--from', day, '--until', day]
   const tested = await printed<{ hits: number; subjects: number }>(...rule('backtest', '--id', id, ...days, ...ada))
   assert.deepEqual([tested.hits, tested.subjects], [2, 1])

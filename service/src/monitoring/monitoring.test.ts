@@ -102,7 +102,7 @@ suite('rules and alerts', async () => {
     await monitoring.backtest({ id, from: '2026-01-01', until: today(), ...ada })
     const unseen = refused(
       'validation_failed',
-      /^This is version \d, and a colleague .* version \d\. Read version first\.$/,
+      /^This is version \d, but a colleague .* version \d\. Read version \d first\.$/,
     )
     for (const act of [
       (tx: Tx) => monitoring.set(tx, { id, draft: rule(4), ...joan, seen: 1 }),
@@ -275,7 +275,7 @@ suite('rules and alerts', async () => {
       service.db.transaction((tx) => service.monitoring.turnOn(tx, { id, ...by }))
     const { id, state } = await set(3)
     assert.equal(state, 'Draft')
-    await assert.rejects(turn(id, ada), refused('validation_failed', /no backtest/))
+    await assert.rejects(turn(id, ada), refused('validation_failed', /does not have a backtest/))
     const tested = await service.monitoring.backtest({ id, from: '2026-01-01', until: today(), ...ada })
     assert.deepEqual([tested.hits, tested.subjects, tested.examples.length], [3n, 1n, 3])
     assert.ok(tested.transactions >= 3n)
@@ -286,7 +286,7 @@ suite('rules and alerts', async () => {
     await assert.rejects(turn(id, joan), refused('validation_failed', /already turned on/))
     assert.deepEqual(await found(partner), [], 'payments from before it was on are those of the backtest')
     assert.equal((await set(5, id)).version, 2)
-    await assert.rejects(turn(id, joan), refused('validation_failed', /Version 2 has no backtest/))
+    await assert.rejects(turn(id, joan), refused('validation_failed', /Version 2 does not have a backtest/))
     await turnOn(id)
     const states = (await service.monitoring.rules(service.db)).filter((rule) => rule.id === id)
     assert.deepEqual(
@@ -309,7 +309,7 @@ suite('rules and alerts', async () => {
   test('an invalid rule is refused with the pointer of the field', () => {
     const right = { ...common, kind: 'velocity', direction: 'Outward', hours: 24, count: 4 }
     const wrong = [
-      ['{', /^\/ is no JSON/],
+      ['{', /^\/ is not JSON/],
       ['[]', /^\/ must be a JSON object/],
       [{ ...right, name: '' }, /^\/name/],
       [{ ...right, kind: 'speed' }, /^\/kind must be one of velocity/],
@@ -320,7 +320,7 @@ suite('rules and alerts', async () => {
       [{ ...right, sum: '1.001' }, /^\/sum/],
       [{ ...right, currency: 'XXX' }, /^\/currency/],
       [{ ...right, partners: ['x'] }, /^\/partners/],
-      [{ ...right, threshold: '1.00' }, /^\/threshold is no field of velocity/],
+      [{ ...right, threshold: '1.00' }, /^\/threshold is not a field of velocity/],
       [{ ...right, direction: 'Internal' }, /^\/direction/],
       [{ ...common, kind: 'country', direction: 'Outward', countries: ['Iran'] }, /^\/countries/],
     ] as const
