@@ -6,7 +6,7 @@
 import { createReadStream, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import fc from 'fast-check'
-import { MessageProblem, recognise, type ReportPart } from '../service/src/iso20022/index.ts'
+import { MessageProblem, recogniseMessage, type ReportPart } from '../service/src/iso20022/index.ts'
 import { messagesIn, schemaErrors } from '../test/support/iso-schemas.ts'
 import { messages, readerOf } from './iso-documents.ts'
 
@@ -38,7 +38,7 @@ const given = (): readonly Document[] =>
 /** Reads a file as the connector does, and prints its kind. */
 async function readFileOf(path: string): Promise<boolean> {
   try {
-    const read = readerOf((await recognise(createReadStream(path)))?.kind)
+    const read = readerOf((await recogniseMessage(createReadStream(path)))?.kind)
     const unread = entryProblems(await read?.(createReadStream(path)))
     console.log(`${basename(path)}: ${read ? 'was read' : 'is not a known message'}`)
     for (const problem of unread) console.log(`  an entry cannot be read, and waits alone: ${problem}`)

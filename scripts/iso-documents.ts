@@ -12,18 +12,18 @@ import {
   recallAnswerXml,
   recallXml,
   type ReportPart,
-  type Source,
+  type MessageSource,
   statusReportXml,
 } from '../service/src/iso20022/index.ts'
 import { report } from '../test/support/iso-reports.ts'
 import { initiation, recall, recallAnswer, statusReport } from '../test/support/iso-values.ts'
 
 /** Bytes in chunks of a length, as a source. */
-export async function* chunks(bytes: Uint8Array, length = bytes.length): Source {
+export async function* chunks(bytes: Uint8Array, length = bytes.length): MessageSource {
   for (let at = 0; at < bytes.length; at += Math.max(1, length)) yield bytes.subarray(at, at + Math.max(1, length))
 }
 
-export async function reportParts(source: Source): Promise<readonly ReportPart[]> {
+export async function reportParts(source: MessageSource): Promise<readonly ReportPart[]> {
   const parts: ReportPart[] = []
   for await (const some of readAccountReport(source)) parts.push(...some)
   return parts
@@ -34,14 +34,14 @@ export type Message = {
   readonly value: unknown
   readonly name: string
   readonly xml: string
-  readonly read: (source: Source) => Promise<unknown>
+  readonly read: (source: MessageSource) => Promise<unknown>
 }
 
 const message = <T>(
   values: fc.Arbitrary<T>,
   name: (value: T) => string,
   write: (value: T) => Iterable<string>,
-  read: (source: Source) => Promise<T>,
+  read: (source: MessageSource) => Promise<T>,
 ): fc.Arbitrary<Message> => values.map((value) => ({ value, name: name(value), xml: [...write(value)].join(''), read }))
 
 const kindOf = (parts: readonly ReportPart[]): string => (parts[0]?.kind === 'head' ? parts[0].head.kind : '')
@@ -75,7 +75,7 @@ export const messages = {
 } as const
 
 /** Returns the reader of a kind of message. */
-export function readerOf(kind: MessageKind | undefined): ((source: Source) => Promise<unknown>) | undefined {
+export function readerOf(kind: MessageKind | undefined): ((source: MessageSource) => Promise<unknown>) | undefined {
   if (kind === 'pain.001') return readPain001
   if (kind === 'pain.002') return readStatusReport
   if (kind === 'camt.029') return readRecallAnswer

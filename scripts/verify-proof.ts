@@ -8,10 +8,10 @@ import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import {
   approvalsOf,
-  approvedPayoutOf,
+  readApprovedPayout,
   type AuditProof,
-  faultsOfProof,
-  payeeDigestOf,
+  findProofFaults,
+  payeeDigest,
   type SignedApproval,
 } from '@partner-payments/wire'
 
@@ -29,13 +29,13 @@ for (let given = process.argv.slice(2); given.length > 0;) {
 const { file, values } = readArguments()
 const proof = JSON.parse(readFileSync(file, 'utf8')) as AuditProof
 const { payee = '', account = '', salt } = values
-const digest = salt === undefined ? undefined : payeeDigestOf(salt, payee, account)
+const digest = salt === undefined ? undefined : payeeDigest(salt, payee, account)
 const approvals = approvalsOf(proof).map(({ name, approval }) => ({
   name,
   approval,
-  signed: approvedPayoutOf(approval),
+  signed: readApprovedPayout(approval),
 }))
-const faults = [...faultsOfProof(proof, values.key)]
+const faults = [...findProofFaults(proof, values.key)]
 for (const { signed } of approvals)
   if (digest !== undefined && digest !== signed.payee) faults.push('The approval is for another payee or account.')
 for (const fault of faults) console.error(fault)
@@ -69,7 +69,7 @@ function readArguments() {
 function lineOf(
   name: string,
   { passkey, inBulk }: SignedApproval,
-  { amount, currency }: ReturnType<typeof approvedPayoutOf>,
+  { amount, currency }: ReturnType<typeof readApprovedPayout>,
 ): string {
   const to = digest === undefined ? 'a payee whose digest is in the approval' : `${payee}, ${account}`
   const by = passkey === undefined ? 'a one-time code, without a signature' : `a passkey of ${passkey.origin}`

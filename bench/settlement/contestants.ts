@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { rawNumber } from '@partner-payments/wire'
 import { composeModules, type Modules } from '../../service/src/app/modules.ts'
 import { readConfig } from '../../service/src/app/config.ts'
-import { deliveryJobs, limitsDefault } from '../../service/src/webhooks/index.ts'
+import { deliveryJobs, deliveryLimitsDefault } from '../../service/src/webhooks/index.ts'
 import { defineJob, startJobs } from '../../service/src/postgres/jobs/index.ts'
 import { createLog, newId, systemClock } from '../../service/src/kernel/index.ts'
 import { analyseGrownTables, createDatabase, type Database } from '../../service/src/postgres/index.ts'
@@ -47,7 +47,14 @@ export async function startScene(
   scene: Scene,
   payouts: number,
 ): Promise<Contestant & { readonly stop: () => Promise<void> }> {
-  const { name, partners, other, waiting = 0, endpointUrl, inFlight = limitsDefault.inFlightPerEndpointMax } = scene
+  const {
+    name,
+    partners,
+    other,
+    waiting = 0,
+    endpointUrl,
+    inFlight = deliveryLimitsDefault.inFlightPerEndpointMax,
+  } = scene
   const limits = { WEBHOOK_HTTP: 'on', WEBHOOK_LIMITS: `inFlightPerEndpointMax=${inFlight}` }
   const config = readConfig({}, { ...settings, ...limits })
   const log = createLog('silent')

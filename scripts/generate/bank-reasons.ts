@@ -1,7 +1,7 @@
 /** The page of reason codes of banks: what each code of a bank means for a partner, from the table of the service. */
-import { reasonOf, reasons, type StatusMeaning, statuses } from '../../service/src/iso20022/index.ts'
+import { explainReason, bankReasons, type StatusMeaning, bankStatuses } from '../../service/src/iso20022/index.ts'
 
-const duplicates = Object.keys(reasons).filter((code) => reasonOf(code).isDuplicate)
+const duplicates = Object.keys(bankReasons).filter((code) => explainReason(code).isDuplicate)
 
 const header = `# Reason codes of banks
 
@@ -20,10 +20,10 @@ This page is generated from \`service/src/iso20022/reasons.ts\`.
 `
 
 export function bankReasonsPage(): string {
-  const rows = Object.keys(reasons)
+  const rows = Object.keys(bankReasons)
     .toSorted()
     .map((code) => {
-      const { errorKey, details, retryAsCreditTransfer } = reasonOf(code)
+      const { errorKey, details, retryAsCreditTransfer } = explainReason(code)
       return `| \`${code}\` | \`${errorKey}\` | ${details} | ${retryAsCreditTransfer ? 'yes' : ''} |`
     })
   return `${header}${rows.join('\n')}\n${statusesSection()}`
@@ -45,7 +45,7 @@ Statuses of \`pain.002\`, versions 03 to 14. A status that is not listed changes
 
 | status | meaning | final | effect |
 |---|---|---|---|
-${Object.entries(statuses)
+${Object.entries(bankStatuses)
   .map(
     ([code, { text, isFinal, meaning }]) => `| \`${code}\` | ${text} | ${isFinal ? 'yes' : ''} | ${effects[meaning]} |`,
   )

@@ -1,5 +1,5 @@
 /** The page of the configuration: the variables, from the table that the service reads them with. */
-import { limitsDefault, limitsOfOperator } from '../../service/src/webhooks/index.ts'
+import { deliveryLimitsDefault, operatorLimits } from '../../service/src/webhooks/index.ts'
 import { settings } from '../../service/src/app/config.ts'
 import { markdownTable } from '../../service/src/kernel/index.ts'
 
@@ -29,7 +29,7 @@ ${markdownTable(['variable', 'default', 'meaning', 'secret'], rows)}
 
 ${markdownTable(
   ['limit', 'default'],
-  limitsOfOperator.map((name) => [`\`${name}\``, String(limitsDefault[name])]),
+  operatorLimits.map((name) => [`\`${name}\``, String(deliveryLimitsDefault[name])]),
 )}
 
 ## Production

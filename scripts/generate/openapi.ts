@@ -6,7 +6,7 @@ import {
   eventNames,
   events,
   idempotencyKeyCharsMax,
-  keyPlaceOf,
+  idempotencyKeyPlace,
   listLimitDefault,
   listLimitMax,
   operationIds,
@@ -57,7 +57,7 @@ function parametersOf(id: OperationId, operation: Operation) {
     ...(content === undefined || streamed
       ? []
       : [{ ...range, description: 'One range of bytes (RFC 9110, section 14).' }]),
-    ...(keyPlaceOf(operation) === undefined ? [] : [ref('parameters', 'IdempotencyKey')]),
+    ...(idempotencyKeyPlace(operation) === undefined ? [] : [ref('parameters', 'IdempotencyKey')]),
   ]
 }
 
@@ -94,7 +94,7 @@ function contentOf({ streamed }: Operation, mediaTypes: readonly string[], heade
 /** The header suffices where the body takes the key too, so that the field is not required. */
 function bodySchema(operation: Operation, body: Schema): Schema {
   const { required } = body
-  if (keyPlaceOf(operation) !== 'body' || !Array.isArray(required) || !required.includes('idempotencyKey'))
+  if (idempotencyKeyPlace(operation) !== 'body' || !Array.isArray(required) || !required.includes('idempotencyKey'))
     return place(body)
   return { ...define(body), required: required.filter((name) => name !== 'idempotencyKey') }
 }

@@ -1,10 +1,10 @@
 /** The page of the profiles of pain.001: what each writes, the rules of its market, and the requirements of payments, with their days and sources. */
 import {
-  type KindForm,
+  type PaymentKindForm,
   type Pain001Profile,
   profileIds,
-  profileOf,
-  type Rule,
+  profileById,
+  type ProfileRule,
 } from '../../service/src/iso20022/index.ts'
 import { type Requirement, requirements } from '../../service/src/rails/index.ts'
 
@@ -44,7 +44,7 @@ What payments need of the payee, the payer and the payment ([0138](../decisions/
 ${requirements.map(requirementRow).join('\n')}
 `
 
-function demandText({ demand }: Rule): string {
+function demandText({ demand }: ProfileRule): string {
   switch (demand.is) {
     case 'oneOf':
       return `is ${demand.values.map((value) => `\`${value}\``).join(' or ')}`
@@ -59,13 +59,13 @@ function demandText({ demand }: Rule): string {
   }
 }
 
-const daysOf = ({ from, until }: Pick<Rule, 'from' | 'until'>): string =>
+const daysOf = ({ from, until }: Pick<ProfileRule, 'from' | 'until'>): string =>
   [from === undefined ? '' : `from ${from}`, until === undefined ? '' : `until ${until}`].join(' ').trim() || 'always'
 
-const ruleRow = (rule: Rule): string =>
+const ruleRow = (rule: ProfileRule): string =>
   `| \`${rule.within}/${rule.element}\` | ${demandText(rule)} | ${rule.kinds?.join(', ') ?? 'all'} | ${daysOf(rule)} | ${rule.source}, ${rule.place} |`
 
-const kindRow = ([kind, { serviceLevel, localInstrument, chargeBearer }]: [string, KindForm]): string =>
+const kindRow = ([kind, { serviceLevel, localInstrument, chargeBearer }]: [string, PaymentKindForm]): string =>
   `| ${kind} | ${serviceLevel ?? '-'} | ${localInstrument ?? '-'} | ${chargeBearer ?? '-'} |`
 
 const section = (profile: Pain001Profile): string => `
@@ -92,7 +92,7 @@ ${Object.entries(profile.sources)
 export const paymentProfilesPage = (): string =>
   header +
   profileIds
-    .flatMap((id) => profileOf(id) ?? [])
+    .flatMap((id) => profileById(id) ?? [])
     .map(section)
     .join('') +
   requirementSection()

@@ -3,7 +3,7 @@ import {
   type Operation,
   type OperationId,
   eventNames,
-  keyPlaceOf,
+  idempotencyKeyPlace,
   operationIds,
   operations,
 } from '@partner-payments/wire'
@@ -14,7 +14,7 @@ import { type Schema, amountPaths, eventShape } from './shapes.ts'
 /** GET, PUT and DELETE are idempotent by RFC 9110. PATCH sets the given values and is idempotent too. */
 function retryOf(operation: Operation): Route['retry'] {
   if (operation.method !== 'POST' || operation.repeatable === true) return 'always'
-  return keyPlaceOf(operation) === undefined ? 'never' : 'withIdempotencyKey'
+  return idempotencyKeyPlace(operation) === undefined ? 'never' : 'withIdempotencyKey'
 }
 
 const list = (values: readonly string[]) => `[${values.map((value) => `'${value}'`).join(', ')}]`
@@ -23,7 +23,7 @@ function route(id: OperationId): string {
   const operation: Operation = operations[id]
   const { method, path, params = {}, body, query, response, content } = operation
   const cursor = cursorOf(operation)
-  const place = keyPlaceOf(operation)
+  const place = idempotencyKeyPlace(operation)
   const input = body !== undefined ? 'body' : query !== undefined ? 'query' : 'none'
   const fields = [
     `method: '${method}'`,

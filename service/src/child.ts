@@ -10,13 +10,13 @@ import { createLog, systemClock } from './kernel/index.ts'
 import { createObservability } from './edge/observability/index.ts'
 import {
   connectDatabase,
-  explain,
+  explainFailure,
   gatewayForms,
-  listening,
+  listenOrExplain,
   requireMasterKey,
-  type Started,
-  stopper,
-  tracingOf,
+  type StartedPart,
+  createStop,
+  startTracing,
 } from './app/process.ts'
 import type { ChildMessage, ParentMessage, RequestRole } from './app/processes.ts'
 
@@ -26,9 +26,9 @@ async function main(): Promise<void> {
   const [role, number] = process.argv.slice(2) as [RequestRole, string]
   const config: Config = readConfig({ makesKey: role === 'serve' })
   const log = createLog(config.LOG_LEVEL).child({ process: Number(number) })
-  const started: Started[] = []
+  const started: StartedPart[] = []
   let lingerMs = 0
-  const stop = stopper(started, log)
+  const stop = createStop(started, log)
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGUSR2'] as const) process.on(signal, () => undefined)
   process.on('message', (message: ParentMessage) => {
     if (message.type === 'drain') for (const { drain } of started) drain?.()
@@ -38,7 +38,7 @@ async function main(): Promise<void> {
   })
   if (config.DATABASE_URL === undefined) throw new ConfigError('an API process must be started by its parent process')
   const db = await connectDatabase(config.DATABASE_URL, { config, log, started })
-  const tracing = await tracingOf(config, role, started)
+  const tracing = await startTracing(config, role, started)
   await requireMasterKey(db, config)
   db.writes.onRefused((reason) => send({ type: 'writesRefused', reason }))
   const observability = await createObservability({ db, process: number })
@@ -50,12 +50,12 @@ async function main(): Promise<void> {
   const service = compose({ config, db, clock: systemClock, log, observability, tracing, mailboxFolder })
   started.push({ name: 'announcements of work', ...service.announceWork() })
   const gateway = await service.gateway(gatewayForms[role])
-  const port = await listening('PORT', config.HOST, config.PORT, gateway.listen)
+  const port = await listenOrExplain('PORT', config.HOST, config.PORT, gateway.listen)
   started.push({ name: 'gateway', drain: gateway.drain, stop: () => gateway.close(lingerMs) })
   log.info({ pid: process.pid, port }, 'API process listens')
   send({ type: 'listening' })
 }
 
 main().catch((error: unknown) => {
-  process.send?.({ type: 'failed', reason: explain(error) } satisfies ChildMessage, () => process.exit(1))
+  process.send?.({ type: 'failed', reason: explainFailure(error) } satisfies ChildMessage, () => process.exit(1))
 })

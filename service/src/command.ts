@@ -3,22 +3,34 @@ import { join } from 'node:path'
 import { compose } from './app/compose.ts'
 import { type Config, type Environment, readConfig } from './app/config.ts'
 import { createLog, type Log, systemClock } from './kernel/index.ts'
-import { type Ask, checkCommand, type Result, runOffline, runOperator, type Write } from './operator/index.ts'
+import {
+  type ConfirmationPrompt,
+  checkCommand,
+  type CommandResult,
+  runOffline,
+  runOperator,
+  type Write,
+} from './operator/index.ts'
 import { findRunningPostgres, migrate, requireMigrated } from './postgres/index.ts'
 import {
   acceptMasterKey,
   connectDatabase,
   requireMasterKey,
   startDatabase,
-  type Started,
-  stopper,
+  type StartedPart,
+  createStop,
 } from './app/process.ts'
 
 /**
  * Runs the command with the settings of `env`, by default those of the process. Without `ask`, a command that removes access needs
  * `--yes`. Throws an error that `explain` turns into one line.
  */
-export async function runCommand(args: readonly string[], write: Write, env?: Environment, ask?: Ask): Promise<void> {
+export async function runCommand(
+  args: readonly string[],
+  write: Write,
+  env?: Environment,
+  ask?: ConfirmationPrompt,
+): Promise<void> {
   const text = await checkCommand(args)
   if (text !== undefined) return write(text)
   const config = readConfig({}, env)
@@ -26,8 +38,8 @@ export async function runCommand(args: readonly string[], write: Write, env?: En
   if (offline !== undefined) return print(offline, write)
   // The command prints only its result or the reason of its failure.
   const log = createLog('silent')
-  const started: Started[] = []
-  const stop = stopper(started, log)
+  const started: StartedPart[] = []
+  const stop = createStop(started, log)
   try {
     await print(await runOnDatabase(args, { config, log, started, ask }), write)
   } finally {
@@ -38,12 +50,12 @@ export async function runCommand(args: readonly string[], write: Write, env?: En
 type Context = {
   readonly config: Config
   readonly log: Log
-  readonly started: Started[]
-  readonly ask: Ask | undefined
+  readonly started: StartedPart[]
+  readonly ask: ConfirmationPrompt | undefined
 }
 
 /** Opens the configured database or that of a running service. Otherwise starts the embedded database for this command. */
-async function runOnDatabase(args: readonly string[], context: Context): Promise<Result> {
+async function runOnDatabase(args: readonly string[], context: Context): Promise<CommandResult> {
   const { config, log, started, ask } = context
   const running = config.DATABASE_URL ?? findRunningPostgres(config.DATA_DIR)
   const url = running ?? (await startDatabase(context)).url
@@ -58,7 +70,7 @@ async function runOnDatabase(args: readonly string[], context: Context): Promise
   return runOperator(args, { service, db, config, databaseUrl: url }, ask)
 }
 
-async function print(result: Result, write: Write): Promise<void> {
+async function print(result: CommandResult, write: Write): Promise<void> {
   if (typeof result === 'function') await result(write)
   else await write(`${JSON.stringify(result)}\n`)
 }

@@ -3,11 +3,11 @@
  * other roles. A failed start prints one line and ends with exit code 1.
  */
 import './compiled-code.ts'
-import { helpOf } from './operator/index.ts'
+import { readHelp } from './operator/index.ts'
 
 async function main([role = 'serve', ...args]: readonly string[]): Promise<void> {
   if (role !== 'operator') return (await import('./roles.ts')).runRole(role, args)
-  const help = helpOf(args)
+  const help = readHelp(args)
   if (help !== undefined) return writeOut(`${help}\n`)
   const ask = process.stdin.isTTY && process.stderr.isTTY ? askOnTerminal : undefined
   await (await import('./command.ts')).runCommand(args, writeOut, undefined, ask)
@@ -34,7 +34,7 @@ function writeOut(text: string): Promise<void> {
 }
 
 main(process.argv.slice(2)).catch(async (error: unknown) => {
-  const { explain } = await import('./app/process.ts')
-  process.stderr.write(`${explain(error)}\n`)
+  const { explainFailure } = await import('./app/process.ts')
+  process.stderr.write(`${explainFailure(error)}\n`)
   process.exit(1)
 })

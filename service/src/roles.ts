@@ -13,8 +13,8 @@ import {
   connectDatabase,
   requireMasterKey,
   startDatabase,
-  type Started,
-  stopper,
+  type StartedPart,
+  createStop,
 } from './app/process.ts'
 import { handleSignals, type Signals } from './app/signals.ts'
 
@@ -45,15 +45,15 @@ export async function runRole(role: string, args: readonly string[]): Promise<vo
   await stopOnFailure(createLog(config.LOG_LEVEL), signals, (parts) => run(role, { ...parts, config, signals }))
 }
 
-type Parts = { readonly log: Log; readonly started: Started[]; readonly stop: () => Promise<void> }
+type Parts = { readonly log: Log; readonly started: StartedPart[]; readonly stop: () => Promise<void> }
 
 async function stopOnFailure(
   log: Log,
   signals: Signals | undefined,
   work: (parts: Parts) => Promise<void>,
 ): Promise<void> {
-  const started: Started[] = []
-  const stop = stopper(started, log)
+  const started: StartedPart[] = []
+  const stop = createStop(started, log)
   try {
     await work({ log, started, stop })
   } catch (error) {

@@ -14,10 +14,10 @@ import {
   answersRequests,
   drainParts,
   gatewayForms,
-  listening,
+  listenOrExplain,
   listenForOperations,
-  type Started,
-  tracingOf,
+  type StartedPart,
+  startTracing,
 } from './app/process.ts'
 import { createProcesses, type Processes, type RequestRole } from './app/processes.ts'
 import { credentialsFile, seedSandbox } from './app/seed.ts'
@@ -26,7 +26,7 @@ import type { Signals } from './app/signals.ts'
 type Context = {
   readonly config: Config
   readonly log: Log
-  readonly started: Started[]
+  readonly started: StartedPart[]
   readonly stop: () => Promise<void>
   readonly signals: Signals | undefined
   readonly db: Database
@@ -45,7 +45,7 @@ export async function startService(role: ServiceRole, context: Context): Promise
     answersRequests(role) && config.PROCESSES > 1
       ? createProcesses({ role, config, log, onWritesRefused: db.writes.refused })
       : undefined
-  const tracing = await tracingOf(config, role, started)
+  const tracing = await startTracing(config, role, started)
   const observability = await createObservability({
     db,
     partners: { cell: config.CELL, has: async (id) => (await partnerById(db, id)) !== undefined },
@@ -112,7 +112,7 @@ async function serve(
     simulator?.opened({ simulatorUrl: simulatorUrlAt(config, opsPort), apiUrl: baseUrl })
     startWorkers(service, started)
     if (config.MODE === 'sandbox')
-      token = await service.firstAdmin.tokenOf(await seedSandbox(service, db, config.DATA_DIR, baseUrl))
+      token = await service.firstAdmin.linkToken(await seedSandbox(service, db, config.DATA_DIR, baseUrl))
   }
   // Pushed last: requests end before the workers and the database that they need.
   started.push(part)
@@ -120,12 +120,12 @@ async function serve(
   return { baseUrl, ...(token && { firstAdminPath: `/first-admin?token=${token}` }) }
 }
 
-type Listening = { readonly port: number; readonly part: Started }
+type Listening = { readonly port: number; readonly part: StartedPart }
 
 async function listenHere(role: RequestRole, service: Service, config: Config): Promise<Listening> {
   const form = gatewayForms[role]
   const gateway: Gateway = await service.gateway(form)
-  const port = await listening('PORT', config.HOST, config.PORT, gateway.listen)
+  const port = await listenOrExplain('PORT', config.HOST, config.PORT, gateway.listen)
   return { port, part: { name: 'gateway', drain: gateway.drain, stop: gateway.close } }
 }
 
@@ -139,7 +139,7 @@ async function listenByProcesses(processes: Processes, url: string): Promise<Lis
   }
 }
 
-function startWorkers(service: Service, started: Started[]): void {
+function startWorkers(service: Service, started: StartedPart[]): void {
   started.push({ name: 'workers', ...service.startWorkers() })
 }
 

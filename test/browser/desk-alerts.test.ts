@@ -29,7 +29,7 @@ test('compliance refuses the 6 payouts of an alert, another person approves, and
     sum: '1.00',
   }
   const draft = readRule(JSON.stringify({ ...rule, when: 'before' }))
-  const { id: ruleId } = await db.transaction((tx) => monitoring.set(tx, { draft, staff: 'Lena' }))
+  const { id: ruleId } = await db.transaction((tx) => monitoring.setRule(tx, { draft, staff: 'Lena' }))
   await monitoring.backtest({ id: ruleId, from: '2026-01-01', until: '2026-01-02', staff: 'Lena' })
   for (const staff of ['Lena', 'Mia']) await db.transaction((tx) => monitoring.turnOn(tx, { id: ruleId, staff }))
   const available = async () => (await balanceOf(service.client)).available
@@ -40,7 +40,7 @@ test('compliance refuses the 6 payouts of an alert, another person approves, and
   const alertOf = async () => (await monitoring.alerts(db, partnerId, '00000000-0000-0000-0000-000000000000', 10))[0]
   await until('the alert holds six payouts', async () => {
     const alert = await alertOf()
-    return alert !== undefined && (await monitoring.standingOf(db, partnerId, alert.id)).waiting === 6n
+    return alert !== undefined && (await monitoring.payoutStanding(db, partnerId, alert.id)).waiting === 6n
   })
 
   await finn.page.goto(`${site}/desk/queue?decidable=yes`)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { minuteMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
-import { travelRuleOf } from '../../service/src/chains/evm/index.ts'
+import { readTravelRule } from '../../service/src/chains/evm/index.ts'
 import { contracts } from '../support/chain/anvil.ts'
 import { createChainScene } from '../support/chain/scene.ts'
 import { callData } from '../support/chain/token.ts'
@@ -57,11 +57,11 @@ test('the travel rule data of both sides is on the record, sealed', async () => 
   assert.equal(await statusOf(payout.id), 'Completed')
   const [attempt] = await attemptsOf(recipientOf('2'))
   const { db, sealer } = scene.service
-  assert.deepEqual(await travelRuleOf(db, sealer, attempt?.hash ?? ''), {
+  assert.deepEqual(await readTravelRule(db, sealer, attempt?.hash ?? ''), {
     originator: { name: 'Ada Lovelace', customerId: partner.customer.id, partnerId: partner.partnerId },
     beneficiary: { country: 'NL', vasp: 'Example Custody Ltd', name: 'Grace Hopper', walletAddress: recipientOf('2') },
   })
-  assert.equal(await travelRuleOf(db, sealer, `0x${'0'.repeat(64)}`), undefined)
+  assert.equal(await readTravelRule(db, sealer, `0x${'0'.repeat(64)}`), undefined)
 })
 
 test('refused before anything is signed: the sending account, a recipient that the issuer has blocked', async () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { suite, test } from 'node:test'
-import { keepsAnswer, keyPlaceOf, type Operation, usesKey } from '@partner-payments/wire'
+import { storesAnswer, idempotencyKeyPlace, type Operation, usesKey } from '@partner-payments/wire'
 import { sql } from '../../service/src/postgres/index.ts'
 import { type Answer, type Client, firstText, type Json, listAt, success, textAt } from '../support/client.ts'
 import { useReceiver, useService } from '../support/fixture.ts'
@@ -35,8 +35,8 @@ const phases: Readonly<Record<Operation['method'], number>> = { GET: 0, POST: 1,
 const writes = subjects
   .filter(({ operation }) => usesKey(operation))
   .toSorted((a, b) => phases[a.operation.method] - phases[b.operation.method])
-const byHeader = writes.filter(({ operation }) => keyPlaceOf(operation) === 'header')
-const byBody = writes.filter(({ operation }) => keyPlaceOf(operation) === 'body')
+const byHeader = writes.filter(({ operation }) => idempotencyKeyPlace(operation) === 'header')
+const byBody = writes.filter(({ operation }) => idempotencyKeyPlace(operation) === 'body')
 const pointer = '/headers/Idempotency-Key'
 const isReplay = (answer: Answer) => answer.headers['idempotent-replayed'] === 'true'
 
@@ -159,7 +159,7 @@ test('400 with a pointer to the header when it is empty, too long or not printab
 })
 
 suite('a GET', () => {
-  for (const subject of subjects.filter(({ operation }) => keyPlaceOf(operation) === undefined))
+  for (const subject of subjects.filter(({ operation }) => idempotencyKeyPlace(operation) === undefined))
     test(`400 when the header is given: ${subject.name}`, async () => {
       assertProblem(await send('GET', subject.request(world), randomUUID()), { status: 400, pointer })
     })
@@ -356,7 +356,7 @@ for (const subject of byHeader)
     const key = randomUUID()
     const { method } = subject.operation
     const request = subject.request(world)
-    const duplicates = Array.from({ length: keepsAnswer(subject.operation) ? 4 : 8 }, (_, at) =>
+    const duplicates = Array.from({ length: storesAnswer(subject.operation) ? 4 : 8 }, (_, at) =>
       send(method, request, key, at % 2 === 0 ? client : second.client),
     )
     const answers = await Promise.all(duplicates)
@@ -368,7 +368,7 @@ for (const subject of byHeader)
     if (other === undefined) return
     const expected = { status: 422, code: 'idempotency_key_reused', pointer } as const
     const refused = assertProblem(await send(method, other, key), expected)
-    if (keepsAnswer(subject.operation)) {
+    if (storesAnswer(subject.operation)) {
       const [path = ''] = request.target.split('?')
       assert.ok(textAt(refused, 'detail').includes(`the answer of ${method} ${path}`))
       return

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { suite, test } from 'node:test'
-import { keyPlaceOf, madeIn } from '@partner-payments/wire'
+import { idempotencyKeyPlace, createdIds } from '@partner-payments/wire'
 import { type Answer, type JsonObject, listAt, success, textAt } from '../support/client.ts'
 import { useReceiver, useService } from '../support/fixture.ts'
 import { pluck } from '../support/pluck.ts'
@@ -56,7 +56,7 @@ suite('what was made', () => {
 
   for (const { id, operation, request } of makers)
     // An owner has one wallet of a token: a second request gets the first one.
-    for (const key of keyPlaceOf(operation) === 'header' && id !== 'createWallet'
+    for (const key of idempotencyKeyPlace(operation) === 'header' && id !== 'createWallet'
       ? [undefined, randomUUID()]
       : [undefined])
       test(`the log names the creation once, with its author: ${operation.method} ${operation.path}${key ? ' with a key' : ''}`, async () => {
@@ -64,9 +64,11 @@ suite('what was made', () => {
         const answer = await client.send(sent)
         if (answer.status === 409 || answer.status === 422) return
         recorded.add(id)
-        const made = madeIn(operation, success(answer))
+        const made = createdIds(operation, success(answer))
         assert.ok(made.length > 0)
-        assert.ok(isReplay(await client.send(sent)) === (key !== undefined || keyPlaceOf(operation) === 'body'))
+        assert.ok(
+          isReplay(await client.send(sent)) === (key !== undefined || idempotencyKeyPlace(operation) === 'body'),
+        )
         for (const thing of made) {
           const found = (await records(`subject=${encodeURIComponent(thing)}&action=${id}`)).filter(
             ({ details }) => details?.made === true,

@@ -9,7 +9,7 @@ import { sql } from '../../service/src/postgres/index.ts'
 import { createScene, inFlightMax, keepEmitting, scaled, verifyScene } from '../support/faults.ts'
 import { addPartner, balanceOf, createTestService, pay } from '../support/composition.ts'
 import { startCrashingPostgres } from '../support/crashing-postgres.ts'
-import { startWire } from '../support/tcp-proxy.ts'
+import { startTcpProxy } from '../support/tcp-proxy.ts'
 import { until } from '../support/until.ts'
 import { createHooks } from '../support/webhooks.ts'
 import { useDelivery } from '../support/worker-processes.ts'
@@ -25,7 +25,7 @@ const { hooks, workers, listen } = await useDelivery({ clock: systemClock })
 const startCounters = () => listen(endpointsMax, { answerMs: () => 10 })
 
 async function connectByProxy() {
-  const wire = await startWire(Number(new URL(hooks.url).port))
+  const wire = await startTcpProxy(Number(new URL(hooks.url).port))
   return { wire, url: Object.assign(new URL(hooks.url), { port: String(wire.port) }).href }
 }
 

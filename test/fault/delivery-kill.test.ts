@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newId, secondMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
-import { limitsDefault } from '../../service/src/webhooks/index.ts'
+import { deliveryLimitsDefault } from '../../service/src/webhooks/index.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
 import { untilEnd } from '../support/fixture.ts'
 import { startDelivery } from '../support/jobs.ts'
@@ -42,7 +42,7 @@ async function scenario() {
 
 async function finish(partnerId: string): Promise<void> {
   const { db, clock, log, webhooks } = hooks
-  clock.advance(2 * limitsDefault.leaseMs)
+  clock.advance(2 * deliveryLimitsDefault.leaseMs)
   const loop = startDelivery({ db, clock, log, webhooks, allowLoopback: true, idleMs: 5 })
   await until('everything is delivered', async () => {
     const [first, ...rest] = await reconcile(db, partnerId)

@@ -15,7 +15,7 @@ import { checkHeldMoney, checkParts } from '../support/hostile-holds.ts'
 import { drain, liveThrough, startHostileDay } from '../support/hostile-day.ts'
 import { checkPayees, finishPayees } from '../support/hostile-payees.ts'
 import { checkHolds, decideAll } from '../support/hostile-rules.ts'
-import { findingsOf } from '../support/integrity.ts'
+import { ledgerFindings } from '../support/integrity.ts'
 
 const operations = scaled(400, 5_000)
 const partners = scaled(2, 6)
@@ -36,7 +36,7 @@ test(`${operations} hostile operations cause no fault, and every amount agrees w
   const names = { held: 0, left: 0 }
   const customers = { moves: 0, parts: 0 }
   for (const partnerId of [operatorPartnerId, ...day.actors.map(({ partner }) => partner.partnerId)]) {
-    assert.deepEqual(await findingsOf(db, partnerId), [])
+    assert.deepEqual(await ledgerFindings(db, partnerId), [])
     await checkLedger(db, partnerId)
     refunds += await checkRefunds(db, partnerId)
     const ended = await checkHolds(db, partnerId, day.held)

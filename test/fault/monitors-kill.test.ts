@@ -9,10 +9,10 @@ import {
   crossedMailsOf,
   crossingsOf,
   monitorSettings,
-  move,
+  moveMoney,
   toAda,
   untilCertain,
-  watch,
+  addMonitor,
 } from '../support/monitors.ts'
 
 const monitors = 3
@@ -24,10 +24,10 @@ const service = await useModules({ settings: monitorSettings })
 async function addMoved() {
   const partner = await addWatched(service)
   const ids: string[] = []
-  for (let made = 0; made < monitors; made += 1) ids.push((await watch(service, partner, { notify: toAda })).id)
+  for (let made = 0; made < monitors; made += 1) ids.push((await addMonitor(service, partner, { notify: toAda })).id)
   for (let turn = 0; turn < turns; turn += 1) {
-    await move(service, partner, -600_00n, `out-${turn}`)
-    await move(service, partner, 600_00n, `back-${turn}`)
+    await moveMoney(service, partner, -600_00n, `out-${turn}`)
+    await moveMoney(service, partner, 600_00n, `back-${turn}`)
   }
   return { partner, ids }
 }

@@ -19,7 +19,7 @@ import {
   sampleList,
   screenAll,
   sendCredit,
-  stateOf,
+  depositState,
 } from '../support/screening/held.ts'
 
 /** Fewer points mean that the worker did not run, or that its commits are not counted. */
@@ -55,7 +55,7 @@ for (const outcome of ['clear', 'confirm'] as const)
       await sendCredit(service, iban)
       await runWorker(service, { partnerId, outcome })
       await finish(partnerId, outcome)
-      const { statuses, balance, suspense, settlement, openCases } = await stateOf(service, partnerId)
+      const { statuses, balance, suspense, settlement, openCases } = await depositState(service, partnerId)
       const isFrozen = outcome === 'confirm'
       assert.deepEqual(statuses, [isFrozen ? 'Failed' : 'Completed'])
       assert.deepEqual([balance, suspense, settlement], isFrozen ? [0n, amount, -amount] : [amount, 0n, -amount])

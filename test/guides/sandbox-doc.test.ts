@@ -9,10 +9,10 @@ import { type Currency } from '../../service/src/kernel/index.ts'
 import { settings } from '../../service/src/app/config.ts'
 import {
   type Behaviour,
-  behaviourOf,
+  chooseBehaviour,
   magicAmounts,
   magicNamePrefix,
-  notificationsOfInstruction,
+  planInstruction,
 } from '../../service/src/banks/sandbox/script.ts'
 
 const page = readFileSync(new URL('../../docs/sandbox.md', import.meta.url), 'utf8')
@@ -28,7 +28,7 @@ const magic = tableAfter('magic')
 
 function behaviour(amount: string, creditorName: string, currency: Currency = 'EUR'): Behaviour {
   const minor = readAmount(rawNumber(amount), currency)
-  return behaviourOf({ amount: minor, currency, creditorName, simulatedOutcome: null })
+  return chooseBehaviour({ amount: minor, currency, creditorName, simulatedOutcome: null })
 }
 
 /** The final status of a payout and the demo's name of its outcome, by the bank's behaviour. */
@@ -66,7 +66,7 @@ test('the amount and the name of a row select the same behaviour, with the resul
     assert.equal(status, payoutStatus, amount)
     assert.equal(errorKey, 'errorKey' in done && status !== 'Completed' ? done.errorKey : '', amount)
     assert.equal(events, endings[ending].events.map(shortName).join(', '), amount)
-    const settles = notificationsOfInstruction(done, { currency: 'EUR', amount: 400_108n }).some(
+    const settles = planInstruction(done, { currency: 'EUR', amount: 400_108n }).some(
       ({ kind }) => kind === 'payout.settled',
     )
     assert.equal(settles, status === 'Completed' || status === 'Returned', amount)

@@ -15,7 +15,7 @@ import {
   type BankStatement,
   type Camt053Version,
   MessageProblem,
-  recognise,
+  recogniseMessage,
 } from '../../service/src/iso20022/index.ts'
 
 const samples = samplesFolder
@@ -117,7 +117,7 @@ test(
       const name = /xsd:((?:pain|camt)\.\d{3}\.\d{3}\.\d{2})\b/.exec(readFileSync(path, 'latin1'))?.[1] ?? ''
       if (present.has(name)) byName.set(name, [...(byName.get(name) ?? []), file])
       try {
-        const read = readerOf((await recognise(createReadStream(path)))?.kind)
+        const read = readerOf((await recogniseMessage(createReadStream(path)))?.kind)
         if (read === undefined) problems.set(file, 'is no message that is known')
         else await read(createReadStream(path))
       } catch (error) {

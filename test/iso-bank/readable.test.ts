@@ -9,14 +9,14 @@ import {
   readAccountReport,
   readRecallAnswer,
   readStatusReport,
-  recognise,
+  recogniseMessage,
   type ReportPart,
-  type Source,
+  type MessageSource,
 } from '../../service/src/iso20022/index.ts'
 import { createManualClock } from '../support/clock.ts'
 import { debtorIban, pain001, putFile, recall } from './company.ts'
 
-async function* inParts(bytes: Uint8Array): Source {
+async function* inParts(bytes: Uint8Array): MessageSource {
   for (let at = 0; at < bytes.length; at += 1000) yield bytes.subarray(at, at + 1000)
 }
 
@@ -66,7 +66,7 @@ for (const version of ['current', 'older'] as const)
     const amounts: bigint[] = []
     for (const name of readdirSync(bank.fromBank)) {
       const bytes = readFileSync(join(bank.fromBank, name))
-      const kind = (await recognise(inParts(bytes)))?.kind ?? 'none'
+      const kind = (await recogniseMessage(inParts(bytes)))?.kind ?? 'none'
       assert.ok(name.startsWith(kind), `${name} is recognised as ${kind}`)
       kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
       if (kind === 'pain.002') assert.match((await readStatusReport(inParts(bytes))).originalMessageId, /^M1$/)

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { AssertionFailure, minuteMs, newId, present } from '../../service/src/kernel/index.ts'
 import { reportMeaning } from '../../service/src/lifecycle/engine.ts'
 import { awaitingParts, depositLifecycle } from '../../service/src/deposits/lifecycle.ts'
-import { creditorReferenceOf } from '../../service/src/iso20022/index.ts'
+import { formatCreditorReference } from '../../service/src/iso20022/index.ts'
 import { updateDeposits } from '../../service/src/deposits/store.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { decideAll, listedName, sampleList, screenAll } from '../support/screening/held.ts'
@@ -64,7 +64,7 @@ async function requested(inParts = false): Promise<Subject> {
   const partner = await addPartner(service)
   await screenAll(service)
   const idempotencyKey = newId()
-  const creditorReference = creditorReferenceOf(newId().replaceAll('-', '').slice(-20).toUpperCase())
+  const creditorReference = formatCreditorReference(newId().replaceAll('-', '').slice(-20).toUpperCase())
   const { row } = await open(partner, idempotencyKey, creditorReference, inParts)
   const { partnerId } = partner
   const payment = { partnerId, table: 'deposits', reference: row.reference, amount: 700n, ofCustomer: true } as const

@@ -128,7 +128,7 @@ const provocations: Readonly<Record<Trigger, Provocation>> = {
   lapsed: async ({ payment: { partnerId }, id }) => {
     const { status } = await service.payouts.get(partnerId, id)
     service.clock.advance(waitingHours * hourMs)
-    await service.payoutLife.lapseStep()
+    await service.payoutLife.expireApprovalsStep()
     return status === 'PendingApproval'
   },
   settled: (subject) => service.payoutLife.settled(reporting(subject)),

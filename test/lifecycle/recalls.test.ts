@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dayMs, newId, present } from '../../service/src/kernel/index.ts'
-import { transitionOn } from '../../service/src/lifecycle/index.ts'
+import { findTransition } from '../../service/src/lifecycle/index.ts'
 import { instructionIdOf } from '../../service/src/payouts/index.ts'
 import type { RecallClaim } from '../../service/src/payouts/recalls/index.ts'
 import { recallLifecycle } from '../../service/src/payouts/recalls/lifecycle.ts'
@@ -78,7 +78,7 @@ const read = ({ partnerId, payoutId, recallId }: Subject) => service.recalls.get
 
 /** The statuses and steps that the table has for a trigger, the implied ones first. */
 function expected(status: Status, trigger: Trigger): { readonly status: Status; readonly steps: readonly string[] } {
-  const found = transitionOn(recallLifecycle, status, trigger)
+  const found = findTransition(recallLifecycle, status, trigger)
   if (found === undefined) return { status, steps: [] }
   const { to, steps } = found.transition
   if (!found.implied) return { status: to, steps }
@@ -99,7 +99,7 @@ for (const status of statuses)
       const { status: to, steps } = expected(status, trigger)
       assert.equal(recall.status, to)
       assert.deepEqual((await stepsOf(subject)).slice(stepsBefore.length), steps)
-      if (transitionOn(recallLifecycle, status, trigger) === undefined) assert.deepEqual(recall, earlier)
+      if (findTransition(recallLifecycle, status, trigger) === undefined) assert.deepEqual(recall, earlier)
       assert.equal(recall.settledAmount, trigger === 'returned' ? 1000n : null)
       // Repeated, nothing changes: neither the recall nor the money.
       if (trigger === 'returned') {

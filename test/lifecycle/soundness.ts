@@ -1,6 +1,6 @@
 /** What every table of transitions must hold: the money and the transaction of a payment end together, and once. */
 import assert from 'node:assert/strict'
-import { type Lifecycle, type Transition, transitionOn } from '../../service/src/lifecycle/index.ts'
+import { type Lifecycle, type Transition, findTransition } from '../../service/src/lifecycle/index.ts'
 
 /** What is true of each payment in a status, on whichever path it came. */
 type State = { readonly reserve: 'none' | 'held' | 'posted' | 'released'; readonly ended: boolean }
@@ -54,7 +54,7 @@ export function checkSoundness(lifecycle: Lifecycle): ReadonlyMap<string, readon
 /** A trigger that implies a transition is repeated afterwards, which comes to an end. */
 function checkImplied(lifecycle: Lifecycle, name: string, row: Transition): void {
   for (const trigger of row.impliedBy ?? []) {
-    const next = transitionOn(lifecycle, row.to, trigger)
+    const next = findTransition(lifecycle, row.to, trigger)
     assert.ok(next !== undefined, `${name}: ${trigger} makes a transition of its own afterwards`)
     assert.notEqual(next.transition, row, `${name}: ${trigger} comes to an end`)
   }

@@ -1,6 +1,6 @@
 /** Paths through a table of transitions. */
 import assert from 'node:assert/strict'
-import { type Lifecycle, type Transition, transitionOn } from '../../service/src/lifecycle/index.ts'
+import { type Lifecycle, type Transition, findTransition } from '../../service/src/lifecycle/index.ts'
 
 type Step<Trigger> = { readonly trigger: Trigger; readonly row: Transition }
 
@@ -32,7 +32,7 @@ export function transitionsOn<Trigger extends string>(
   status: string,
   trigger: NoInfer<Trigger>,
 ): readonly Transition[] {
-  const found = transitionOn(lifecycle, status, trigger)
+  const found = findTransition(lifecycle, status, trigger)
   if (found === undefined) return []
   const { transition, implied } = found
   return implied ? [transition, ...transitionsOn(lifecycle, transition.to, trigger)] : [transition]

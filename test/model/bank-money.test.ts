@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { operatorPartnerId } from '../../service/src/cases/index.ts'
 import { newId } from '../../service/src/kernel/index.ts'
-import { creditorReferenceOf } from '../../service/src/iso20022/index.ts'
+import { formatCreditorReference } from '../../service/src/iso20022/index.ts'
 import { instructionIdOf } from '../../service/src/payouts/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import type { BankNotification, Connector, Money } from '../../service/src/rails/index.ts'
@@ -112,7 +112,7 @@ const debtor = { account: 'DE1', bic: 'COBADEFFXXX', name: 'Payer', countryCode:
 async function prepare() {
   const partner = await addPartner(service, 10_000_000n)
   const { partnerId, customer, caller } = partner
-  const remittance = creditorReferenceOf(newId().replaceAll('-', '').slice(-20).toUpperCase())
+  const remittance = formatCreditorReference(newId().replaceAll('-', '').slice(-20).toUpperCase())
   await service.deposits.open(
     {
       partnerId,

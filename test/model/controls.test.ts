@@ -202,7 +202,7 @@ async function lapse(day: Day): Promise<void> {
   const waiting = (await standing(day)).filter(({ status }) => status === 'PendingApproval')
   day.service.clock.advance(expiresHours * hourMs)
   // Both processes of a deployment look: each payout lapses once. What other days of this run have left lapses, too.
-  await Promise.all([day.service.payoutLife.lapseStep(), day.service.payoutLife.lapseStep()])
+  await Promise.all([day.service.payoutLife.expireApprovalsStep(), day.service.payoutLife.expireApprovalsStep()])
   const after = new Map((await standing(day)).map(({ id, status }) => [id, status]))
   for (const { id } of waiting) assert.equal(after.get(id), 'Cancelled')
 }

@@ -12,12 +12,12 @@ import { hourMs, minuteMs, secondMs } from '../../service/src/kernel/index.ts'
 import { readRule } from '../../service/src/monitoring/rules.ts'
 import { instructionIdOf } from '../../service/src/payouts/index.ts'
 import {
-  type Explained,
-  explain,
+  type PartnerHold,
+  explainHold,
   type Hold,
   holds,
   holdsOfCases,
-  told,
+  partnerWords,
   transactionsRoutes,
 } from '../../service/src/transactions/index.ts'
 import { readSanctionsList } from '../../service/src/screening/index.ts'
@@ -81,7 +81,7 @@ async function previewed(partner: TestPartner, rule: string, amount = '10.00', b
   const body = { amount: rawNumber(amount), currency: 'EUR', beneficiaryId }
   const { verdicts } = await service.payouts.preview(partner.caller, body, ip)
   const hold = verdicts.find((verdict) => verdict.rule === rule)?.hold
-  return hold && explain(hold)
+  return hold && explainHold(hold)
 }
 
 /** A bank books 5.00 for the partner's customer; the hold of its deposit. */
@@ -121,7 +121,7 @@ const approvalAbove = ({ partnerId }: TestPartner) => setApprovalRule(service, p
 async function monitored({ partnerId }: TestPartner): Promise<void> {
   const rule = { name: 'A rule', currency: 'EUR', when: 'before', partners: [partnerId], sum: '1.00' }
   const draft = readRule(JSON.stringify({ ...rule, kind: 'velocity', direction: 'Outward', hours: 24 }))
-  const { id } = await service.db.transaction((tx) => service.monitoring.set(tx, { draft, staff: 'Ada' }))
+  const { id } = await service.db.transaction((tx) => service.monitoring.setRule(tx, { draft, staff: 'Ada' }))
   await service.monitoring.backtest({ id, from: '2026-01-01', until: '2026-01-01', staff: 'Ada' })
   for (const staff of ['Ada', 'Joan'])
     await service.db.transaction((tx) => service.monitoring.turnOn(tx, { id, staff }))
@@ -139,7 +139,7 @@ const checked = (payee: 'no_match') => async (payout: Awaited<ReturnType<typeof 
   await service.payoutLife.payeeChecked({ partnerId: payout.partnerId, instructionId: instructionIdOf(payout) }, payee)
 }
 
-type Seen = Explained | undefined
+type Seen = PartnerHold | undefined
 /** The order matters: lists hold what comes behind them until it is compared. */
 const walks: Readonly<Record<Hold['kind'], () => Promise<Seen>>> = {
   sending: async () => paidHold(await money(), async () => undefined),
@@ -200,7 +200,7 @@ const walks: Readonly<Record<Hold['kind'], () => Promise<Seen>>> = {
       ip,
     )
     const hold = verdicts.find(({ rule }) => rule === 'walletOwnership')?.hold
-    return hold && explain(hold)
+    return hold && explainHold(hold)
   },
   unclear: async () => {
     const { partner, session } = await sessions.open()
@@ -325,7 +325,7 @@ suite('what a partner reads about a hold', () => {
       const seen = await walk()
       assert.ok(seen, 'it waits, and says so')
       const { by, ...rest } = seen
-      const { reason, actor, evidence } = told[holds[kind].told]
+      const { reason, actor, evidence } = partnerWords[holds[kind].told]
       assert.deepEqual(rest, { kind: holds[kind].told, reason, actor, evidence })
       assert.equal(by === null, !timed.has(kind), `${by}`)
       if (by !== null) assert.ok(new Date(by) > now)
@@ -336,12 +336,12 @@ suite('what a partner reads about a hold', () => {
     assert.ok(kept.length >= 5)
     const by = new Date(now.getTime() + hourMs)
     const answers = (['names', 'texts', 'monitoring', 'decision', 'frozen'] as const).map((kind) =>
-      JSON.stringify(explain({ kind, by })),
+      JSON.stringify(explainHold({ kind, by })),
     )
     assert.equal(new Set(answers).size, 1)
-    assert.equal(explain({ kind: 'names', by }).by, null)
+    assert.equal(explainHold({ kind: 'names', by }).by, null)
     for (const kind of keptFromPartners) assert.equal(holds[holdsOfCases[kind]].told, 'OperatorCheck', kind)
-    assert.doesNotMatch(JSON.stringify(told.OperatorCheck), /sanction|list|screen|name|rule|monitor|suspic/i)
+    assert.doesNotMatch(JSON.stringify(partnerWords.OperatorCheck), /sanction|list|screen|name|rule|monitor|suspic/i)
   })
 
   test('an ended payment has no hold', async () => {

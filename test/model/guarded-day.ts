@@ -120,7 +120,7 @@ async function compareGuards(day: Day): Promise<void> {
   }
   for (const { id, transactions, alert } of await alertsOf(day)) {
     assert.equal(transactions, BigInt(alert.hits.size), 'what an alert has found')
-    assert.deepEqual(await monitoring.standingOf(db, partnerId, id), oracle.standingOf(alert))
+    assert.deepEqual(await monitoring.payoutStanding(db, partnerId, id), oracle.standingOf(alert))
     assert.equal((await service.cases.byId(db, partnerId, id))?.resolution, alert.resolution)
   }
   const checked = await db.rows<{ id: string; check: string | null }>(sql`

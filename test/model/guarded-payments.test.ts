@@ -242,7 +242,7 @@ async function rules(day: Day, given: Extract<Action, { kind: 'rule' | 'ruleOff'
   const draft = readRule(
     JSON.stringify({ name: 'A rule', currency: 'EUR', when: given.when, partners: [partnerId], ...pattern }),
   )
-  const { id } = await db.transaction((tx) => monitoring.set(tx, { draft, staff: 'Ada' }))
+  const { id } = await db.transaction((tx) => monitoring.setRule(tx, { draft, staff: 'Ada' }))
   await monitoring.backtest({ id, from: '2026-01-01', until: '2026-01-01', staff: 'Ada' })
   for (const staff of ['Ada', 'Grace']) await db.transaction((tx) => monitoring.turnOn(tx, { id, staff }))
   const { when, country } = given as { when: 'before' | 'after'; country: string }
@@ -303,7 +303,7 @@ async function run(day: Day, given: Action): Promise<void> {
       return decide(day, given)
     case 'lapse':
       pass(day, oracle.approvalMs + secondMs)
-      while ((await service.payoutLife.lapseStep()) > 0);
+      while ((await service.payoutLife.expireApprovalsStep()) > 0);
       return oracle.lapse(world)
     case 'rule':
     case 'ruleOff':

@@ -17,7 +17,7 @@ import { createSessionsInParts } from '../support/checkout.ts'
 import { balanceOf, ip, pay, stepMsDefault, type TestPartner } from '../support/composition.ts'
 import { useModules } from '../support/fixture.ts'
 import { addTrader, convert, quote } from '../support/fx.ts'
-import { findingsOf } from '../support/integrity.ts'
+import { ledgerFindings } from '../support/integrity.ts'
 import { createPaidSessions } from '../support/refunds.ts'
 import { decideAll, listedName, sampleList, screenAll, sendCredit } from '../support/screening/held.ts'
 import { checkLedger } from './ledger-audit.ts'
@@ -216,7 +216,7 @@ async function sceneOf(state: State) {
   // The name of the partner is listed where its hit is tried.
   if (state === 'partner open' || state === 'partner confirmed')
     await service.db.transaction((tx) =>
-      service.access.nameOwners(tx, partnerId, { legalName: null, owners: ['Grace Hopper', listedName] }),
+      service.access.setOwners(tx, partnerId, { legalName: null, owners: ['Grace Hopper', listedName] }),
     )
   const float = { debit: 'settlement.sandbox', currency: 'EUR', amount: 10_000_00n } as const
   await service.db.transaction((tx) => service.deposits.creditPartner(tx, partnerId, float))
@@ -393,7 +393,7 @@ suite('the money of a customer', () => {
         })
         assert.equal(outcome, expected[state])
         await checkLedger(service.db, scene.partnerId)
-        assert.deepEqual(await findingsOf(service.db, scene.partnerId), [])
+        assert.deepEqual(await ledgerFindings(service.db, scene.partnerId), [])
       })
 
   test('every operation that moves an amount has a row, or a reason', () => {

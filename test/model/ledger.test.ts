@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { Refusal } from '../../service/src/kernel/api/index.ts'
 import { AssertionFailure, newId } from '../../service/src/kernel/index.ts'
 import { sqlState, violates } from '../../service/src/postgres/index.ts'
-import { entryOf } from '../../service/src/ledger/index.ts'
+import { singleEntry } from '../../service/src/ledger/index.ts'
 import { addPartner, balanceOf } from '../support/composition.ts'
 import { drawing } from '../support/drawing.ts'
 import { checkLedger } from './ledger-audit.ts'
@@ -40,7 +40,7 @@ async function begin(partnerId: string, kind: 'in' | 'out' | 'reserve', amount: 
     partyId: partnerId,
     reference: newId(),
   } as const
-  const entry = entryOf(kind === 'reserve' ? 'waits' : 'bank', transfer)
+  const entry = singleEntry(kind === 'reserve' ? 'waits' : 'bank', transfer)
   await db.transaction((tx) => ledger.enter(tx, entry))
   return entry.id
 }
@@ -137,7 +137,9 @@ test('concurrent first movements in every currency create each account once', as
   const currencies = ['EUR', 'GBP', 'USD', 'USDC'] as const
   const common = { partnerId, debit: settlement, credit: 'balance', amount: 5n, partyId: partnerId } as const
   const credit = (currency: (typeof currencies)[number]) =>
-    service.db.transaction((tx) => service.ledger.enter(tx, entryOf('bank', { ...common, currency, reference: 'R' })))
+    service.db.transaction((tx) =>
+      service.ledger.enter(tx, singleEntry('bank', { ...common, currency, reference: 'R' })),
+    )
   await Promise.all(Array.from({ length: 24 }, (_, index) => credit(currencies[index % 4] ?? 'EUR')))
   const accounts = await checkLedger(service.db, partnerId)
   assert.equal(accounts.length, 8)

@@ -8,7 +8,7 @@ import { operatorPartnerId } from '../../service/src/cases/index.ts'
 import { newId } from '../../service/src/kernel/index.ts'
 import { commandNames, declarationOf } from '../../service/src/operator/declarations.ts'
 import { sql } from '../../service/src/postgres/index.ts'
-import { lastListedOn } from '../../service/src/rails/index.ts'
+import { lastListedDay } from '../../service/src/rails/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
 import { addPartner, balanceOf, createTestService, pay } from '../support/composition.ts'
 import { untilEnd, useOperator } from '../support/fixture.ts'
@@ -161,7 +161,7 @@ test('a credit to the wrong customer is reversed, with a case for its owner', as
 test('a credit that a corrected statement omits is cancelled by two persons, and its case is closed', async () => {
   const { partnerId, creditorAccount } = await addPayee()
   // At a weekend nothing is missing yet: banks book its entries on the next day of the calendar.
-  const today = lastListedOn(service.clock.now().toISOString().slice(0, 10), { closedDays: new Set() }, 'EUR')
+  const today = lastListedDay(service.clock.now().toISOString().slice(0, 10), { closedDays: new Set() }, 'EUR')
   const details = [{ references: { endToEndId: 'E9' }, creditorAccount, debtor: { name: 'Ada' } }]
   const entry = entryOf(5n, { bookingDate: today, details })
   const statement = { kind: 'camt.053', statementId: 'C1', on: today, opening: 6n } as const

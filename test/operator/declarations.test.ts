@@ -19,14 +19,14 @@ import {
   commandNames,
   declarationOf,
   commandExamples,
-  helpOf,
+  readHelp,
   isCommand,
   optionsOf,
   rolesOf,
 } from '../../service/src/operator/declarations.ts'
 import { formOptions, parseCommand, readOptions } from '../../service/src/operator/parse.ts'
 import { sections } from '../../service/src/pages/desk/partner-rules.ts'
-import { countryActions, countrySides, hitDispositionsOf, outcomes } from '../../service/src/screening/index.ts'
+import { countryActions, countrySides, allowedDispositions, hitOutcomes } from '../../service/src/screening/index.ts'
 import { runOperator } from '../support/operator.ts'
 
 const right: Readonly<Record<keyof OptionValues, string>> = {
@@ -217,8 +217,8 @@ suite('the options of every command', () => {
 
 suite('what follows from a declaration', () => {
   test('--help shows all commands, those of a group, or one with its options, roles and examples', () => {
-    assert.equal(helpOf(['case', 'list']), undefined)
-    const linesOf = (...args: readonly string[]) => (helpOf(args) ?? '').split('\n')
+    assert.equal(readHelp(['case', 'list']), undefined)
+    const linesOf = (...args: readonly string[]) => (readHelp(args) ?? '').split('\n')
     for (const flag of ['--help', '-h']) assert.equal(linesOf(flag).length, commandNames.length + 1)
     assert.deepEqual(linesOf('no', 'such', '--help'), linesOf('--help'))
     assert.deepEqual(
@@ -228,7 +228,7 @@ suite('what follows from a declaration', () => {
       ['  operator backup', '  operator backup'].map((line) => `${line} `.slice(0, 17)),
     )
     for (const command of commandNames) {
-      const help = helpOf([...command.split(' '), '--help']) ?? ''
+      const help = readHelp([...command.split(' '), '--help']) ?? ''
       for (const name of Object.keys(optionsOf(command)))
         assert.ok(help.includes(`\n  --${name}`), `${command} --${name}`)
       for (const role of rolesOf(command) ?? []) assert.ok(help.includes(role), `${command}: ${role}`)
@@ -266,7 +266,7 @@ suite('what follows from a declaration', () => {
       for (const name of Object.keys(optionsOf(command)))
         assert.ok(section.includes(`\`--${name}\``), `${command} ${name}`)
     }
-    assert.equal((await runOperator(['commands'], {})).stdout, `${helpOf(['--help'])}\n`)
+    assert.equal((await runOperator(['commands'], {})).stdout, `${readHelp(['--help'])}\n`)
   })
 
   test('each text is a sentence, and each example is a call of its command', () => {
@@ -286,9 +286,9 @@ suite('what follows from a declaration', () => {
       ...{ 'payment recall reason': recallReasons, 'account block reason': accounts.stateReasons },
       ...{ 'limit set scope': limitScopes, 'limit set period': limitPeriods, 'limit set state': verificationStates },
       ...{ 'gate set state': verificationStates, 'fee set rail': feeRails, 'staff invite role': staffRoles },
-      ...{ 'staff role role': staffRoles, 'screening decide outcome': outcomes },
+      ...{ 'staff role role': staffRoles, 'screening decide outcome': hitOutcomes },
       'screening decide disposition': (['un', 'countries'] as const).flatMap((source) =>
-        outcomes.flatMap((outcome) => hitDispositionsOf(source, outcome)),
+        hitOutcomes.flatMap((outcome) => allowedDispositions(source, outcome)),
       ),
       ...{ 'screening country set for': countrySides, 'screening country set action': countryActions },
     }

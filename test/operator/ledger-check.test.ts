@@ -16,7 +16,7 @@ import { auditLogs } from '../support/audit-logs.ts'
 import { useOperator } from '../support/fixture.ts'
 import { addTrader, convert, quote } from '../support/fx.ts'
 import { runOperator } from '../support/operator.ts'
-import { findingsOf } from '../support/integrity.ts'
+import { ledgerFindings } from '../support/integrity.ts'
 import { pluck } from '../support/pluck.ts'
 import { linesOf } from '../support/program.ts'
 import { elsewhere, rowChanges, tables } from './ledger-check-columns.ts'
@@ -103,7 +103,7 @@ async function afterChange(change: (tx: Tx) => Promise<unknown>): Promise<readon
   await assert.rejects(
     service.db.transaction(async (tx) => {
       await change(tx)
-      found = await findingsOf(tx, partnerId)
+      found = await ledgerFindings(tx, partnerId)
       throw undone
     }),
     undone,
@@ -127,7 +127,7 @@ async function rowsOf(table: string, where: string): Promise<readonly string[]> 
 }
 
 test('an unchanged partner has no finding while its payments continue', async () => {
-  assert.deepEqual(await findingsOf(service.db, partnerId), [])
+  assert.deepEqual(await ledgerFindings(service.db, partnerId), [])
   let isPaying = true
   const paying = (async () => {
     while (isPaying) {
@@ -135,7 +135,7 @@ test('an unchanged partner has no finding while its payments continue', async ()
       await work(1)
     }
   })()
-  for (let round = 0; round < 10; round += 1) assert.deepEqual(await findingsOf(service.db, partnerId), [])
+  for (let round = 0; round < 10; round += 1) assert.deepEqual(await ledgerFindings(service.db, partnerId), [])
   isPaying = false
   await paying
 })

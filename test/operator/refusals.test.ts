@@ -7,7 +7,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { readConfig } from '../../service/src/app/config.ts'
-import { explain } from '../../service/src/app/process.ts'
+import { explainFailure } from '../../service/src/app/process.ts'
 import { createLog } from '../../service/src/kernel/index.ts'
 import { createDatabase, sql } from '../../service/src/postgres/index.ts'
 import { fakePostgres } from '../support/fake-postgres.ts'
@@ -33,7 +33,7 @@ function refusedSettings(env: Environment, line: RegExp | string): void {
   try {
     readConfig({ exchangesFiles: true }, { ...usual, ...env })
   } catch (error) {
-    stderr = explain(error)
+    stderr = explainFailure(error)
   }
   assertRefusal({ code: 1, stdout: '', stderr }, line)
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newId } from '../../service/src/kernel/index.ts'
-import { entryOf } from '../../service/src/ledger/index.ts'
+import { singleEntry } from '../../service/src/ledger/index.ts'
 import { checkLedger } from '../model/ledger-audit.ts'
 import { addPartner, pay } from '../support/composition.ts'
 import { useOperator } from '../support/fixture.ts'
@@ -63,7 +63,7 @@ test('a partner cannot cover its customers with more than its own money', async 
   await service.db.transaction((tx) => service.ledger.settleMany(tx, [{ partnerId, entryId, kind: 'post' }], []))
   const { id } = await service.customers.create(partnerId, { email: 'joan@example.com' })
   const credit = { partnerId, partyId: id, debit: 'settlement.sandbox', credit: 'balance', currency: 'EUR' } as const
-  const saved = entryOf('bank', { ...credit, amount: 5_00n, reference: newId() })
+  const saved = singleEntry('bank', { ...credit, amount: 5_00n, reference: newId() })
   await service.db.transaction((tx) => service.ledger.enter(tx, saved))
   // Own money: 100 - 65 = 35, of which 30 covers. A second customer without money makes it too little.
   assert.partialDeepStrictEqual(await printed(partnerId, 'plan', ...euros), { own: '35.00', ownCovers: true })

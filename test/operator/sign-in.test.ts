@@ -245,7 +245,7 @@ test('a code is confirmed once, within ten minutes, in any spelling, and signs i
   const { commands } = service.staff
   const asked = await commands.request('ada@host')
   assert.equal(await commands.bearer(asked.token), 'waiting')
-  assert.equal((await commands.requested(` ${asked.userCode.toLowerCase().replace('-', ' ')}`)).origin, 'ada@host')
+  assert.equal((await commands.findRequest(` ${asked.userCode.toLowerCase().replace('-', ' ')}`)).origin, 'ada@host')
   const answers = await Promise.allSettled([ada, grace].map(({ signed }) => commands.confirm(signed, asked.userCode)))
   assert.deepEqual(answers.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
   const late = await commands.request('ada@host')

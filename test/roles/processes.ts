@@ -5,13 +5,13 @@ import { untilEnd } from '../support/fixture.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { type Environment, freePortSettings, type Program, run, start, stop } from '../support/program.ts'
 import { readCredentials } from '../support/service.ts'
-import { startWire } from '../support/tcp-proxy.ts'
+import { startTcpProxy } from '../support/tcp-proxy.ts'
 
 export type RunningRole = Program & { readonly url: string; readonly opsUrl: string }
 
 export async function createProcesses() {
   const database = await createTestDatabase()
-  const wire = await startWire(Number(new URL(database.url).port))
+  const wire = await startTcpProxy(Number(new URL(database.url).port))
   const masterKey = randomBytes(32)
   const shared = { MASTER_KEY: masterKey.toString('base64'), LOG_LEVEL: 'info', SANDBOX_BANK_DELAY_MS: '20' }
   const proxiedUrl = Object.assign(new URL(database.url), { port: String(wire.port) }).href

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
-import { type Call, Refusal } from '../../service/src/kernel/api/index.ts'
+import { type OperationCall, Refusal } from '../../service/src/kernel/api/index.ts'
 import { operatorPartnerId } from '../../service/src/cases/index.ts'
 import { dayMs, minuteMs, newId } from '../../service/src/kernel/index.ts'
 import { accountsRoutes } from '../../service/src/accounts/index.ts'
@@ -57,8 +57,8 @@ function caller({ caller: by }: TestPartner) {
   return async <K extends Keyed>(operation: K, call: Request) => {
     const defaults = { caller: by, params: {}, query: {}, ip, requestId: newId() }
     const given = { ...defaults, idempotencyKey: `key of ${operation}`, ...call }
-    const handler = handlers[operation] as (call: Call<K>) => Promise<{ readonly body: unknown }>
-    return (await handler(given as unknown as Call<K>)).body as Readonly<Record<string, string>>
+    const handler = handlers[operation] as (call: OperationCall<K>) => Promise<{ readonly body: unknown }>
+    return (await handler(given as unknown as OperationCall<K>)).body as Readonly<Record<string, string>>
   }
 }
 

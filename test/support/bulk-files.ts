@@ -14,7 +14,7 @@ export async function openBulkFiles(service: Service, caller: Caller) {
   const { clock, idempotency, uploads, bulkPayouts: bulks } = service
   const handlers = { ...beneficiariesRoutes(service.beneficiaries, idempotency), ...bulkPayoutsRoutes(bulks) }
   const inProcess = {
-    handlers: auditedHandlers(idempotency.keeping(handlers as never), service.audit),
+    handlers: auditedHandlers(idempotency.keepAnswers(handlers as never), service.audit),
     ...{ clock, sandbox: true, itemRate: { perSecond: 10_000, burst: 10_000 } },
   }
   const frame = { ...(await createOperate(inProcess)), uploads, bulks, clock }

@@ -8,11 +8,11 @@ import { sql } from '../../service/src/postgres/index.ts'
 import { checkLedger } from '../model/ledger-audit.ts'
 import { processBankNotifications } from '../../service/src/banks/settlement/index.ts'
 import { addPartner, ip, type Service, stepMsDefault, type TestPartner } from './composition.ts'
-import { findingsOf } from './integrity.ts'
+import { ledgerFindings } from './integrity.ts'
 
 type SessionCreate = BodyOf<'createCheckoutSession'>
 
-export const code = (wanted: string) => (error: unknown) => error instanceof Refusal && error.code === wanted
+export const hasCode = (wanted: string) => (error: unknown) => error instanceof Refusal && error.code === wanted
 
 export const bodyFor = (partner: TestPartner, fields: Partial<SessionCreate> = {}): SessionCreate =>
   ({
@@ -93,7 +93,7 @@ export function createSessionsInParts(service: () => Service) {
   /** Money of the session by where it is, and the sessions as the partner reads it. Nothing in the ledger disagrees. */
   async function stateOf({ partner: { partnerId }, session }: Opened) {
     await checkLedger(service().db, partnerId)
-    assert.deepEqual(await findingsOf(service().db, partnerId), [])
+    assert.deepEqual(await ledgerFindings(service().db, partnerId), [])
     const accounts = await service().db.rows<{ name: string; posted: bigint }>(sql`
       select name, posted from ledger.accounts where partner_id = ${partnerId} and posted <> 0`)
     const open = await service().db.row<{ sum: bigint }>(sql`

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { startEmbeddedPostgres } from '../../service/src/postgres/embedded/index.ts'
 import { applyMigrations } from './postgres.ts'
-import { startWire } from './tcp-proxy.ts'
+import { startTcpProxy } from './tcp-proxy.ts'
 
 const portOf = (url: string) => Number(new URL(url).port)
 
@@ -22,7 +22,7 @@ export async function startCrashingPostgres() {
       // The server has already ended.
     }
   })
-  const wire = await startWire(portOf(server.url))
+  const wire = await startTcpProxy(portOf(server.url))
   const url = Object.assign(new URL(server.url), { port: String(wire.port) }).href
   await applyMigrations(url)
   const startAgain = async () => {

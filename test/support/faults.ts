@@ -10,7 +10,7 @@ import { Webhook } from 'standardwebhooks'
 import { after as later, type Clock, newId, secondMs, systemClock } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { until } from './until.ts'
-import { type Endpoint, type Hooks, type Received, startEndpoint } from './webhooks.ts'
+import { type Endpoint, type Hooks, type ReceivedWebhook, startEndpoint } from './webhooks.ts'
 import { reconcile } from './reconcile.ts'
 
 /** `npm run test:faults` runs the long form; `npm test` runs the same code with smaller counts. */
@@ -23,7 +23,7 @@ const deliveredMsMax = scaled(120_000, 180_000)
 /** The most concurrent attempts of one endpoint: `inFlightPerEndpointMax`. */
 export const inFlightMax = 10
 
-export type Post = Received & {
+export type Post = ReceivedWebhook & {
   /** The time of arrival by the endpoint's clock. */
   readonly at: Date
   readonly accepted: boolean
@@ -33,7 +33,7 @@ export type Counter = Omit<Endpoint, 'received'> & { readonly posts: readonly Po
 
 export type CounterOptions = {
   /** Returns true if it handled the request itself, so that the event is not accepted. `nth` counts from 1. */
-  readonly fault?: (response: ServerResponse, nth: number, received: Received) => boolean
+  readonly fault?: (response: ServerResponse, nth: number, received: ReceivedWebhook) => boolean
   readonly answerMs?: (nth: number) => number
   /** How to accept an event; by default with an empty answer. */
   readonly accept?: (response: ServerResponse) => void
@@ -161,7 +161,7 @@ export function keepEmitting(t: TestContext, scene: Scene, loops: number, pauseM
 }
 
 /** Verifies with the standard library at the endpoint's time; the library refuses a timestamp older than five minutes. */
-export function verifyAt(at: Date, secret: string, post: Received): void {
+export function verifyAt(at: Date, secret: string, post: ReceivedWebhook): void {
   mock.timers.enable({ apis: ['Date'], now: at })
   try {
     new Webhook(secret).verify(post.body, post.headers as Record<string, string>)

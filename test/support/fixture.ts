@@ -21,7 +21,7 @@ import {
   type TestServiceOptions as ProgramOptions,
 } from './service.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
-import { startWire } from './tcp-proxy.ts'
+import { startTcpProxy } from './tcp-proxy.ts'
 
 /** The endings of each file, suite and test that has any. The files of a process that is no batch have none to tell them apart. */
 const endings = new Map<object | undefined, (() => unknown)[]>()
@@ -64,7 +64,7 @@ export async function useDatabase(): Promise<TestDatabase> {
 /** A database behind a proxy that can cut or stall connections. `url` leads through the proxy. */
 export async function useProxiedDatabase() {
   const database = await useDatabase()
-  const wire = untilEnd(await startWire(Number(new URL(database.url).port)))
+  const wire = untilEnd(await startTcpProxy(Number(new URL(database.url).port)))
   return { database, wire, url: Object.assign(new URL(database.url), { port: String(wire.port) }).href }
 }
 

@@ -30,7 +30,7 @@ import {
 import { changing, payeeOperations } from './hostile-payees.ts'
 import { ruleOperations } from './hostile-rules.ts'
 import { createRandom } from './screening/corpus.ts'
-import { findingOf, sampleList, screenAll } from './screening/held.ts'
+import { dispositionFor, sampleList, screenAll } from './screening/held.ts'
 
 const floatMinor = 100_000_00n
 
@@ -169,7 +169,7 @@ const operatorOperations: Readonly<Record<string, Operation>> = {
     const hit = pick(random, open)
     const { partnerId, id } = hit
     const outcome = random() < 0.6 ? 'clear' : 'confirm'
-    const found = { outcome, disposition: findingOf(hit, outcome) } as const
+    const found = { outcome, disposition: dispositionFor(hit, outcome) } as const
     await db.transaction((tx) => screening.decide(tx, { partnerId, id, ...found, staff: pick(random, staff), note }))
   },
   decideCase: async ({ random }, { db, cases, decisions }, { partner }) => {
@@ -203,7 +203,7 @@ async function settle(service: Service): Promise<void> {
   await deposits.expireDue(100)
   await monitoring.step()
   await cancellations.step()
-  await payoutLife.lapseStep()
+  await payoutLife.expireApprovalsStep()
   await personalData.erasures.step()
 }
 

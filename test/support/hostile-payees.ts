@@ -10,7 +10,7 @@ import { instructionIdOf } from '../../service/src/payouts/index.ts'
 import { type Database, sql } from '../../service/src/postgres/index.ts'
 import type { BankNotification, Connector } from '../../service/src/rails/index.ts'
 import { processBankNotifications } from '../../service/src/banks/settlement/index.ts'
-import { createVerification, schemeOf } from '../../service/src/parties/payee-check/index.ts'
+import { createVerification, payeeScheme } from '../../service/src/parties/payee-check/index.ts'
 import { setApprovalRule } from './approvals.ts'
 import { ip, type Service } from './composition.ts'
 import { pick } from './generated-requests.ts'
@@ -26,7 +26,7 @@ const names = [
   'NotPossible Hopper',
   'Unreachable Hopper',
 ]
-const sandbox = schemeOf('sandbox')
+const sandbox = payeeScheme('sandbox')
 type Ask = NonNullable<typeof sandbox>['ask']
 const answer: Ask = (question, signal) => sandbox?.ask(question, signal) ?? assert.fail('the sandbox has a scheme')
 
@@ -129,7 +129,7 @@ export async function finishPayees({ services: [service], late }: HostileDay): P
   }
   for (const { arrive } of late) arrive()
   await Promise.all(late.map(({ ended }) => ended))
-  while ((await payoutLife.lapseStep()) > 0);
+  while ((await payoutLife.expireApprovalsStep()) > 0);
   const waiting = await db.rows(sql`select id from payouts.payouts where status = 'PendingApproval'`)
   assert.deepEqual(waiting, [], 'no payout waits for ever for an approval')
   const due = await db.rows(

@@ -1,11 +1,11 @@
 /** What the operator changes on a hostile day while payments are on their way: gates of customers, and rules that hold payouts. */
 import assert from 'node:assert/strict'
 import { capabilities, verificationStates } from '@partner-payments/wire'
-import { readRule, type Rule } from '../../service/src/monitoring/index.ts'
+import { readRule, type MonitoringRule } from '../../service/src/monitoring/index.ts'
 import { type Database, sql } from '../../service/src/postgres/index.ts'
 import type { Service } from './composition.ts'
 import { pick } from './generated-requests.ts'
-import { findingOf } from './screening/held.ts'
+import { dispositionFor } from './screening/held.ts'
 import { type HostileDay, note, type Operation, staff } from './hostile-parts.ts'
 
 const rulesMax = 4
@@ -23,12 +23,18 @@ async function addRule({ random }: HostileDay, { db, monitoring }: Service, part
   const when = random() < 0.8 ? 'before' : 'after'
   const given = { name: 'A pattern', currency: 'EUR', when, ...partners, ...pick(random, patterns) }
   const by = pick(random, staff)
-  const { id } = await db.transaction((tx) => monitoring.set(tx, { draft: readRule(JSON.stringify(given)), staff: by }))
+  const { id } = await db.transaction((tx) =>
+    monitoring.setRule(tx, { draft: readRule(JSON.stringify(given)), staff: by }),
+  )
   await monitoring.backtest({ id, from: '2026-01-01', until: '2026-01-02', staff: by })
 }
 
 /** The next step of a rule: on by two persons, then off by two persons. */
-function turn({ random }: HostileDay, { db, monitoring }: Service, { id, state }: Rule): Promise<Rule> {
+function turn(
+  { random }: HostileDay,
+  { db, monitoring }: Service,
+  { id, state }: MonitoringRule,
+): Promise<MonitoringRule> {
   const given = { id, staff: pick(random, staff) }
   return db.transaction((tx) =>
     state === 'On' || state === 'OffProposed' ? monitoring.turnOff(tx, given) : monitoring.turnOn(tx, given),
@@ -46,7 +52,7 @@ export const ruleOperations: Readonly<Record<string, Operation>> = {
     )
   },
   changeRule: async (day, service, { partner }) => {
-    const last = new Map<string, Rule>()
+    const last = new Map<string, MonitoringRule>()
     for (const rule of await service.monitoring.rules(service.db)) if (!last.has(rule.id)) last.set(rule.id, rule)
     const open = [...last.values()].filter(({ state }) => state !== 'Off')
     if (open.length === 0 || (open.length < rulesMax && day.random() < 0.3))
@@ -85,14 +91,14 @@ export async function decideAll({ services: [service], random, held }: HostileDa
   for (const by of closers)
     for (const hit of await screening.openHits(undefined, casesMax)) {
       const { partnerId, id } = hit
-      const found = { outcome: 'clear', disposition: findingOf(hit, 'clear') } as const
+      const found = { outcome: 'clear', disposition: dispositionFor(hit, 'clear') } as const
       await db.transaction((tx) => screening.decide(tx, { partnerId, id, ...found, staff: by, note }))
     }
   const open = (await cases.list(undefined, casesMax)).filter(({ kind }) => kind === 'monitoring_alert')
   for (const { partnerId, id } of open) {
     await seeWaiting(db, partnerId, id, held)
     // What has left or ended is not refused.
-    const { waiting } = await monitoring.standingOf(db, partnerId, id)
+    const { waiting } = await monitoring.payoutStanding(db, partnerId, id)
     const way = waiting > 0n && random() < 0.5 ? refused : released
     const key = { partnerId, id }
     await db.transaction((tx) => decisions.propose(tx, { ...key, ...way, note, staff: proposer }))

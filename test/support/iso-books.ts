@@ -7,7 +7,7 @@ import { type Clock, createLog, type Minor, newId } from '../../service/src/kern
 import { type Database, sql, type Tx } from '../../service/src/postgres/index.ts'
 import type { Connector } from '../../service/src/rails/index.ts'
 import { createIsoBank } from '../../service/src/banks/files/banks.ts'
-import { usualProfile } from '../../service/src/iso20022/index.ts'
+import { defaultProfile } from '../../service/src/iso20022/index.ts'
 import type { BankRules, Transport } from '../../service/src/banks/files/deps.ts'
 
 export const isoConnector = 'iso20022'
@@ -44,7 +44,7 @@ const rules: BankRules = {
   fileWindowMs: 0,
   instantWindowMs: 0,
   batchBooking: false,
-  profile: usualProfile,
+  profile: defaultProfile,
   chargeBearer: 'SHAR',
   messageBytesMax: 1_000_000,
   unfinishedAfterMs: 1000,

@@ -11,17 +11,21 @@ import {
   type ReportPart,
   type StatusReport,
   statusReportXml,
-  usualProfile,
+  defaultProfile,
 } from '../../service/src/iso20022/index.ts'
 import { dayMs, hourMs, minuteMs, newId } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import type { BankDeps, BankRules, Transport } from '../../service/src/banks/files/deps.ts'
-import { createFolderTransport, createNotificationsOf, forecastOf } from '../../service/src/banks/files/banks.ts'
+import {
+  createFolderTransport,
+  createNotificationReader,
+  forecastPayment,
+} from '../../service/src/banks/files/banks.ts'
 import { createIncoming } from '../../service/src/banks/files/incoming.ts'
 import { createSubmit } from '../../service/src/banks/files/submit.ts'
 import type { Connector } from '../../service/src/rails/index.ts'
 import type { ReportLine } from '../../service/src/cases/reconciliation/index.ts'
-import { readAtOneMoment } from '../../service/src/postgres/index.ts'
+import { useSnapshot } from '../../service/src/postgres/index.ts'
 import { processBankNotifications } from '../../service/src/banks/settlement/index.ts'
 import type { Service } from './composition.ts'
 
@@ -32,7 +36,7 @@ export const connectorId = 'iso20022'
 export async function reconciliationLines({ db, reconciliation }: Service): Promise<readonly ReportLine[]> {
   const lines: ReportLine[] = []
   await db.transaction(async (tx) => {
-    await readAtOneMoment(tx)
+    await useSnapshot(tx)
     for await (const page of reconciliation.report(tx, { account: ownIban })) lines.push(...page)
   })
   return lines
@@ -85,7 +89,7 @@ export const rulesOf = (archive: string, more: Partial<BankRules> = {}): BankRul
   paymentsPerFileMax: 1000,
   fileWindowMs: 0,
   batchBooking: false,
-  profile: usualProfile,
+  profile: defaultProfile,
   chargeBearer: 'SHAR',
   messageBytesMax: 1 << 30,
   unfinishedAfterMs: 10 * minuteMs,
@@ -114,10 +118,10 @@ export function createIncomingBank(
   const connector: Connector = {
     id: rules.id,
     limits,
-    forecast: (payment, at) => forecastOf(payment, at, rules),
+    forecast: (payment, at) => forecastPayment(payment, at, rules),
     instruct: createSubmit(deps),
     find: (keys) => Promise.resolve(keys.map(() => undefined)),
-    ...createNotificationsOf(deps),
+    ...createNotificationReader(deps),
   }
   const incoming = createIncoming(deps)
   const settlement = { ...service.settlement, connectors: [connector] }

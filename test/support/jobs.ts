@@ -1,5 +1,5 @@
 /** Starts jobs of parts of the service, as a worker process does. They poll quickly, because a manual clock makes no timer fire. */
-import { type DeliveryOptions, deliveryJobs } from '../../service/src/webhooks/index.ts'
+import { type DeliveryJobsOptions, deliveryJobs } from '../../service/src/webhooks/index.ts'
 import { type Job, type RunningJobs, startJobs } from '../../service/src/postgres/jobs/index.ts'
 import { type MailWorkerDeps, mailJob } from '../../service/src/mail/index.ts'
 import { type SettlementDeps, settlementJobs } from '../../service/src/banks/settlement/index.ts'
@@ -8,7 +8,7 @@ import type { Service } from './composition.ts'
 const pollMs = 5
 
 /** Delivers, but recovers nothing: tests advance recoveries step by step. */
-export function startDelivery(options: DeliveryOptions): RunningJobs {
+export function startDelivery(options: DeliveryJobsOptions): RunningJobs {
   const { db, clock, log, idleMs = pollMs } = options
   const jobs = deliveryJobs(options).filter(({ name }) => name !== 'webhooks.recover')
   return startJobs({ db, clock, log, jobs, pollMs: idleMs })

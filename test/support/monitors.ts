@@ -1,7 +1,7 @@
 /** Partners whose balance has monitors, and what their tests do: move money, let workers judge it, read what was told. */
 import { type BodyOf, rawNumber } from '@partner-payments/wire'
-import { momentOfId, newId, present } from '../../service/src/kernel/index.ts'
-import { entryOf } from '../../service/src/ledger/index.ts'
+import { idTime, newId, present } from '../../service/src/kernel/index.ts'
+import { singleEntry } from '../../service/src/ledger/index.ts'
 import type { Monitors } from '../../service/src/accounts/index.ts'
 import { oldestTransactionStart, sql } from '../../service/src/postgres/index.ts'
 import { addPartner, type Service } from './composition.ts'
@@ -23,7 +23,7 @@ export async function addWatched(service: Service) {
 }
 export type Watched = Awaited<ReturnType<typeof addWatched>>
 
-export const watch = (
+export const addMonitor = (
   service: Service,
   { key }: Pick<Watched, 'key'>,
   fields: Partial<BodyOf<'createAccountMonitor'>> = {},
@@ -31,7 +31,7 @@ export const watch = (
 ) => service.monitors.createMonitor(key, { direction: 'Below', threshold: rawNumber(threshold), ...fields })
 
 /** Moves money in or, below zero, out. */
-export async function move(
+export async function moveMoney(
   { db, ledger }: Service,
   { partnerId }: Pick<Watched, 'partnerId'>,
   amount: bigint,
@@ -42,17 +42,20 @@ export async function move(
   const sides = amount < 0n ? (['balance', settlement] as const) : ([settlement, 'balance'] as const)
   const common = { partnerId, currency: 'EUR' as const, partyId: partnerId, reference }
   const transfer = { ...common, debit: sides[0], credit: sides[1], amount: amount < 0n ? -amount : amount }
-  await db.transaction((tx) => ledger.enter(tx, entryOf('bank', transfer, id)))
+  await db.transaction((tx) => ledger.enter(tx, singleEntry('bank', transfer, id)))
 }
 
 /** From now on all that is committed may be judged. */
 export async function untilCertain({ db }: Pick<Service, 'db'>): Promise<void> {
-  const now = momentOfId(newId())
+  const now = idTime(newId())
   await until('the clock of the database goes on', async () => (await oldestTransactionStart(db)) > now)
 }
 
 /** Workers judge at one time what is committed. */
-export async function look(service: Service, ...workers: readonly Pick<Monitors, 'monitorStep'>[]): Promise<void> {
+export async function runMonitors(
+  service: Service,
+  ...workers: readonly Pick<Monitors, 'monitorStep'>[]
+): Promise<void> {
   await untilCertain(service)
   const judge = async ({ monitorStep }: Pick<Monitors, 'monitorStep'>) => {
     while ((await monitorStep()) > 0);

@@ -1,22 +1,22 @@
 /** Signs snapshots as a passkey does, and makes the credentials that a browser sends in forms. */
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
-import { challengeOf, type SignedApproval } from '@partner-payments/wire'
+import { approvalChallenge, type SignedApproval } from '@partner-payments/wire'
 
 const origin = 'https://pay.example.com'
 const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data).digest()
-export type Pair = { readonly privateKey: KeyObject; readonly publicKey: KeyObject }
+export type KeyPair = { readonly privateKey: KeyObject; readonly publicKey: KeyObject }
 
 type Change = { readonly type?: string; readonly origin?: string; readonly flags?: number; readonly domain?: string }
 
 /** The data that an authenticator signs: Web Authentication Level 3, sections 6.1 and 6.3.3. */
 export function signedByPasskey(
   snapshot: string,
-  { privateKey, publicKey }: Pair,
+  { privateKey, publicKey }: KeyPair,
   change: Change = {},
 ): SignedApproval {
   const clientData = JSON.stringify({
     type: change.type ?? 'webauthn.get',
-    challenge: challengeOf(snapshot).toString('base64url'),
+    challenge: approvalChallenge(snapshot).toString('base64url'),
     origin: change.origin ?? origin,
     crossOrigin: false,
   })

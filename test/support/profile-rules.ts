@@ -1,6 +1,6 @@
 /** The rules of a profile of pain.001, held against a written message. */
 import sax from 'sax'
-import type { PaymentKind, Rule } from '../../service/src/iso20022/index.ts'
+import type { PaymentKind, ProfileRule } from '../../service/src/iso20022/index.ts'
 
 type Item = {
   readonly name: string
@@ -43,7 +43,7 @@ function textsAt(context: Item, path: string): readonly string[] {
 }
 
 /** A value or form is demanded of what is there. `SvcLvl` must be there if its absence would make another kind of payment. */
-function isKept({ demand }: Rule, texts: readonly string[]): boolean {
+function isKept({ demand }: ProfileRule, texts: readonly string[]): boolean {
   switch (demand.is) {
     case 'present':
       return texts.length > 0
@@ -69,7 +69,7 @@ const dayOf = (message: readonly Item[]): string =>
     .toSorted()[0] ?? ''
 
 /** Faults of the message by the rules of its execution day, each with its rule and its source, and the number of places that were judged. */
-export function judged(xml: string, rules: readonly Rule[], kind: PaymentKind) {
+export function judged(xml: string, rules: readonly ProfileRule[], kind: PaymentKind) {
   const message = below(below([parsed(xml)], 'Document'), 'CstmrCdtTrfInitn')
   const day = dayOf(message)
   let places = 0

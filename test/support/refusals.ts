@@ -20,7 +20,7 @@ export const answerOrCode = <T>(call: Promise<T>): Promise<T | string> =>
   })
 
 /** The code of the refusal by which the call ends, or `done`. */
-export const outcomeOf = (call: Promise<unknown>): Promise<string> => answerOrCode(call.then(() => 'done'))
+export const outcomeCode = (call: Promise<unknown>): Promise<string> => answerOrCode(call.then(() => 'done'))
 
 /** Checks, for `assert.rejects`, a refusal with the code, whose first field is at the pointer, or whose detail has the words. */
 export const refused =

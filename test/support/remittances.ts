@@ -1,11 +1,11 @@
 /** Payments as payers and banks write them, each with the reference that it is about: the oracle of tests. */
-import { creditorReferenceOf, type EntryDetail } from '../../service/src/iso20022/index.ts'
+import { formatCreditorReference, type EntryDetail } from '../../service/src/iso20022/index.ts'
 import type { Random } from './random.ts'
 
 const base36 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ'
 /** 16 random characters, as references of checkout sessions have; 14 in pounds. */
 export const newReference = ({ number, pick }: Random): string =>
-  creditorReferenceOf(Array.from({ length: pick([16, 16, 14]) }, () => base36[number(36)]).join(''))
+  formatCreditorReference(Array.from({ length: pick([16, 16, 14]) }, () => base36[number(36)]).join(''))
 
 const words = [
   ...['Danke', 'Rechnung', 'Ref.: RF', 'Jan', 'von A B C D E', 'für März', 'RF18', 'RF12 3', '2026-11-24', '00', '97'],

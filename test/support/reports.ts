@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import type { BodyOf } from '@partner-payments/wire'
 import { validateXML } from 'xmllint-wasm'
 import { type Currency, newId } from '../../service/src/kernel/index.ts'
-import { type AccountName, entryOf } from '../../service/src/ledger/index.ts'
+import { type AccountName, singleEntry } from '../../service/src/ledger/index.ts'
 import { createReportWork } from '../../service/src/reports/index.ts'
 import { createTestService, type Service, type TestServiceOptions } from './composition.ts'
 
@@ -48,7 +48,7 @@ export async function book(service: Service, partnerId: string, movements: reado
     await service.db.transaction(async (tx) => {
       const { partyId = partnerId, reference = `r-${newId()}` } = rest
       const transfer = { partnerId, partyId, reference, currency, amount, debit: from, credit: to }
-      await service.ledger.enter(tx, entryOf('bank', transfer))
+      await service.ledger.enter(tx, singleEntry('bank', transfer))
     })
 }
 

@@ -20,7 +20,7 @@ export type TcpProxy = {
   readonly close: () => Promise<void>
 }
 
-export async function startWire(targetPort: number, host = '127.0.0.1'): Promise<TcpProxy> {
+export async function startTcpProxy(targetPort: number, host = '127.0.0.1'): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
   let target = targetPort
   // Connections share the state of their time, so that stranded ones stay stalled.

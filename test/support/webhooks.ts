@@ -142,7 +142,7 @@ export async function reconciledCounts(
   return { owed: Number(owed), delivered: Number(delivered), pending: Number(pending), held: Number(held) }
 }
 
-export type Received = {
+export type ReceivedWebhook = {
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly body: string
@@ -153,15 +153,15 @@ export type Received = {
 
 export type Endpoint = {
   readonly url: string
-  readonly received: readonly Received[]
+  readonly received: readonly ReceivedWebhook[]
   readonly close: () => Promise<void>
 }
 
-type Respond = (response: ServerResponse, received: Received, request: IncomingMessage) => void
+type Respond = (response: ServerResponse, received: ReceivedWebhook, request: IncomingMessage) => void
 
 /** Starts an HTTP server on loopback. Calls `respond` for each request when its body is complete. */
 export async function startEndpoint(respond: Respond = (response) => response.end()): Promise<Endpoint> {
-  const received: Received[] = []
+  const received: ReceivedWebhook[] = []
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))

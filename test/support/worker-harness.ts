@@ -33,7 +33,7 @@ export function createWorkerHarness({ webhooks, clock, log }: Hooks, inFlightMax
 
 export type WorkerHarness = ReturnType<typeof createWorkerHarness>
 
-export const textOf = (attempt: Attempt, field: 'reference' | 'status') =>
+export const dataField = (attempt: Attempt, field: 'reference' | 'status') =>
   (JSON.parse(attempt.data) as Readonly<Record<typeof field, string>>)[field]
 
 export function createDeliveryFixture(hooks: Hooks) {

@@ -2,7 +2,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { afterEach } from 'node:test'
 import type { RunningJobs } from '../../service/src/postgres/jobs/index.ts'
-import type { DeliveryOptions } from '../../service/src/webhooks/index.ts'
+import type { DeliveryJobsOptions } from '../../service/src/webhooks/index.ts'
 import { killWorker, startWorker } from './crash-points.ts'
 import { type Counter, type CounterOptions, startCounter } from './faults.ts'
 import { untilEnd } from './fixture.ts'
@@ -36,7 +36,7 @@ export async function useDelivery(options?: HooksOptions) {
       killAll,
     },
     /** Starts a worker in this process. */
-    deliver: (differences: Partial<DeliveryOptions> = {}) => {
+    deliver: (differences: Partial<DeliveryJobsOptions> = {}) => {
       const { db, clock, log, webhooks } = hooks
       const parts = { db, clock, log, webhooks }
       running.push(startDelivery({ ...parts, allowLoopback: true, idleMs: 5, drainMs: 1000, ...differences }))

@@ -4,7 +4,7 @@
  * (Web Authentication Level 3, section 7.2).
  */
 import { createPublicKey, hash, verify } from 'node:crypto'
-import { isUnder, leafOf } from './merkle.ts'
+import { isInTree, leafHash } from './merkle.ts'
 
 const sha256 = (data: string | Uint8Array): Buffer => hash('sha256', data, 'buffer')
 
@@ -45,7 +45,7 @@ export type BulkApprovalSnapshot = {
 /** A payout in the tree of a bulk, with fields of `ApprovalSnapshot`. */
 export type BulkApprovalItem = Pick<ApprovalSnapshot, 'reference' | 'amount' | 'currency' | 'payee'>
 
-export const itemText = ({ reference, amount, currency, payee }: BulkApprovalItem): string =>
+export const bulkItemText = ({ reference, amount, currency, payee }: BulkApprovalItem): string =>
   JSON.stringify([reference, amount, currency, payee])
 
 /** An approval with its evidence. `code`: the person typed a one-time code on the page of the snapshot, which proves less. */
@@ -69,16 +69,16 @@ export type SignedApproval = {
   }
 }
 
-export const challengeOf = (snapshot: string): Buffer => sha256(snapshot)
+export const approvalChallenge = (snapshot: string): Buffer => sha256(snapshot)
 
 /** Computes the hexadecimal digest that commits to a payee. Its salt is stored with the payout and erased with it. */
-export const payeeDigestOf = (salt: string, name: string, account: string): string =>
+export const payeeDigest = (salt: string, name: string, account: string): string =>
   sha256(JSON.stringify([salt, name, account])).toString('hex')
 
 const flags = { userPresent: 0x01, userVerified: 0x04 } as const
 
 /** Lists faults in the evidence of an approval, as sentences. Empty: the person has signed this snapshot. */
-export function faultsOfApproval(
+export function findApprovalFaults(
   { snapshot, factor, passkey, inBulk }: SignedApproval,
   of: { readonly partnerId: string; readonly reference: string },
 ): readonly string[] {
@@ -94,7 +94,7 @@ export function faultsOfApproval(
   const data = bytes(passkey.authenticatorData)
   const client = JSON.parse(clientData.toString('utf8')) as Readonly<Record<string, unknown>>
   if (client['type'] !== 'webauthn.get') faults.push('The signature of the approval was not made by a passkey.')
-  if (client['challenge'] !== challengeOf(snapshot).toString('base64url'))
+  if (client['challenge'] !== approvalChallenge(snapshot).toString('base64url'))
     faults.push('The passkey has signed another snapshot.')
   if (client['origin'] !== passkey.origin) faults.push('The passkey was used on another site.')
   if (!data.subarray(0, 32).equals(sha256(new URL(passkey.origin).hostname)))
@@ -115,11 +115,11 @@ function isInBulk(
 ): boolean {
   if (purpose !== 'approveBulkPayout' || item?.reference !== reference) return false
   const path = item.path.map((each) => Buffer.from(each, 'hex'))
-  return isUnder(Buffer.from(payouts, 'hex'), leafOf(itemText(item)), item.index, count, path)
+  return isInTree(Buffer.from(payouts, 'hex'), leafHash(bulkItemText(item)), item.index, count, path)
 }
 
 /** Reads the payout of an approval, as it was signed. `approverId`: the person. */
-export function approvedPayoutOf({
+export function readApprovedPayout({
   snapshot,
   inBulk,
 }: SignedApproval): BulkApprovalItem & Pick<ApprovalSnapshot, 'approverId'> {

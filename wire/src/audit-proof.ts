@@ -3,8 +3,8 @@
  * Tree and paths: `merkle.ts`. Signature: Ed25519 (RFC 8032).
  */
 import { createPublicKey, hash, verify } from 'node:crypto'
-import { faultsOfApproval, type SignedApproval } from './approvals.ts'
-import { isUnder, leafOf } from './merkle.ts'
+import { findApprovalFaults, type SignedApproval } from './approvals.ts'
+import { isInTree, leafHash } from './merkle.ts'
 
 const sha256 = (...parts: readonly Uint8Array[]): Buffer => hash('sha256', Buffer.concat(parts), 'buffer')
 
@@ -13,7 +13,7 @@ const linkPrefix = Buffer.of(2)
 /** The hash before the first record of a partner. */
 export const chainStart: Buffer = Buffer.alloc(32)
 /** Chains a record to all earlier records. The sequence is hashed as 8 bytes, big-endian. */
-export function linkOf(previous: Uint8Array, sequence: bigint, leaf: Uint8Array): Buffer {
+export function chainHash(previous: Uint8Array, sequence: bigint, leaf: Uint8Array): Buffer {
   const place = Buffer.alloc(8)
   place.writeBigUInt64BE(sequence)
   return sha256(linkPrefix, previous, place, leaf)
@@ -67,7 +67,7 @@ const readKey = (publicKey: string) =>
   createPublicKey({ key: Buffer.from(publicKey, 'base64'), format: 'der', type: 'spki' })
 
 /** Reports whether the key of a head has signed its text. */
-export function isSigned({ content, signature, publicKey }: AuditHead): boolean {
+export function isHeadSigned({ content, signature, publicKey }: AuditHead): boolean {
   try {
     return verify(null, Buffer.from(content), readKey(publicKey), Buffer.from(signature, 'base64'))
   } catch {
@@ -82,10 +82,10 @@ export const headHash = (content: string): string => sha256(Buffer.from(content)
  * Lists the faults of a proof, as sentences. Empty: the proof is valid. `trustedKey`: the public key that you have kept. Without it
  * the proof is only consistent, because the author of a proof could also create a key.
  */
-export function faultsOfProof(proof: AuditProof, trustedKey?: string): readonly string[] {
+export function findProofFaults(proof: AuditProof, trustedKey?: string): readonly string[] {
   const faults = [...findStatementFaults(proof, trustedKey)]
   const heads = proof.heads.map((head, index) => {
-    if (!isSigned(head)) faults.push(`The signature of head ${index} is wrong.`)
+    if (!isHeadSigned(head)) faults.push(`The signature of head ${index} is wrong.`)
     if (trustedKey !== undefined && head.publicKey !== trustedKey)
       faults.push(`Head ${index} is signed by another key.`)
     const content = JSON.parse(head.content) as AuditHeadContent
@@ -105,15 +105,15 @@ export function faultsOfProof(proof: AuditProof, trustedKey?: string): readonly 
       faults.push(`Record ${sequence} is of another transaction.`)
     const approval = said.details?.approval
     if (approval !== undefined)
-      faults.push(...faultsOfApproval(approval, proof).map((fault) => `Record ${sequence}: ${fault}`))
+      faults.push(...findApprovalFaults(approval, proof).map((fault) => `Record ${sequence}: ${fault}`))
     if (sequence <= before) faults.push(`Record ${sequence} is out of order.`)
     before = sequence
     const hashes = path.map((hash) => Buffer.from(hash, 'hex'))
     const isProved =
       head !== undefined &&
-      isUnder(
+      isInTree(
         Buffer.from(head.root, 'hex'),
-        leafOf(content),
+        leafHash(content),
         sequence - head.firstSequence,
         head.lastSequence - head.firstSequence + 1,
         hashes,
@@ -141,7 +141,7 @@ function findStatementFaults(proof: AuditProof, trustedKey: string | undefined):
   const { statement } = proof
   // Early versions did not sign statements.
   if (!statement) return ['The proof has no statement of its records: request it again.']
-  if (!isSigned(statement)) return ['The signature of the statement is wrong.']
+  if (!isHeadSigned(statement)) return ['The signature of the statement is wrong.']
   if (statement.publicKey !== (trustedKey ?? proof.heads[0]?.publicKey))
     return ['The statement is signed by another key.']
   const stated = JSON.parse(statement.content) as AuditStatementContent

@@ -349,9 +349,9 @@ export const isEventName = (name: string): name is EventName => Object.hasOwn(ev
  * types of the document. Extensions have a separate field. In both fields "*" means all types, also later ones. The feed has every event.
  * Undefined: the event type does not exist.
  */
-export function subscribedIn(name: EventName): SubscriptionField
-export function subscribedIn(name: string): SubscriptionField | undefined
-export function subscribedIn(name: string): SubscriptionField | undefined {
+export function subscriptionField(name: EventName): SubscriptionField
+export function subscriptionField(name: string): SubscriptionField | undefined
+export function subscriptionField(name: string): SubscriptionField | undefined {
   return isEventName(name) ? subscriptionFields[events[name].source] : undefined
 }
 const subscriptionFields = { documented: 'events', extension: 'extensionEvents' } as const

@@ -6,19 +6,19 @@ const sha256 = (...parts: readonly Uint8Array[]): Buffer => hash('sha256', Buffe
 const prefixes = { leaf: Buffer.of(0), node: Buffer.of(1) } as const
 
 /** Computes the hash of a leaf's text, such as a record. */
-export const leafOf = (content: string): Buffer => sha256(prefixes.leaf, Buffer.from(content))
+export const leafHash = (content: string): Buffer => sha256(prefixes.leaf, Buffer.from(content))
 const nodeOf = (left: Uint8Array, right: Uint8Array): Buffer => sha256(prefixes.node, left, right)
 
 /** Returns the largest power of two below `count`, which is at least 2. */
 const splitOf = (count: number): number => 2 ** (31 - Math.clz32(count - 1))
 
 /** Computes the root of a tree. Throws a TypeError for an empty tree. */
-export function rootOf(hashes: readonly Uint8Array[]): Uint8Array {
+export function merkleRoot(hashes: readonly Uint8Array[]): Uint8Array {
   const [first] = hashes
   if (first === undefined) throw new TypeError('an empty tree has no root')
   if (hashes.length === 1) return first
   const split = splitOf(hashes.length)
-  return nodeOf(rootOf(hashes.slice(0, split)), rootOf(hashes.slice(split)))
+  return nodeOf(merkleRoot(hashes.slice(0, split)), merkleRoot(hashes.slice(split)))
 }
 
 /** Computes the sibling hashes on the path from a leaf to the root, lowest first. */
@@ -26,11 +26,13 @@ export function pathOf(hashes: readonly Uint8Array[], index: number): readonly U
   if (hashes.length < 2) return []
   const split = splitOf(hashes.length)
   const [left, right] = [hashes.slice(0, split), hashes.slice(split)]
-  return index < split ? [...pathOf(left, index), rootOf(right)] : [...pathOf(right, index - split), rootOf(left)]
+  return index < split
+    ? [...pathOf(left, index), merkleRoot(right)]
+    : [...pathOf(right, index - split), merkleRoot(left)]
 }
 
 /** Reports whether a leaf is in the tree with this root (RFC 9162, section 2.1.3.2). */
-export function isUnder(
+export function isInTree(
   root: Uint8Array,
   leaf: Uint8Array,
   index: number,
@@ -57,12 +59,12 @@ export type Tree = {
 }
 
 /** Computes the root and the paths of all leaves. Hashes each node once. */
-export function treeOf(hashes: readonly Uint8Array[]): Tree {
+export function merkleTree(hashes: readonly Uint8Array[]): Tree {
   const [first] = hashes
   if (first === undefined) throw new TypeError('an empty tree has no root')
   if (hashes.length === 1) return { root: first, paths: [[]] }
   const split = splitOf(hashes.length)
-  const [left, right] = [treeOf(hashes.slice(0, split)), treeOf(hashes.slice(split))]
+  const [left, right] = [merkleTree(hashes.slice(0, split)), merkleTree(hashes.slice(split))]
   const under = (tree: Tree, beside: Tree) => tree.paths.map((path) => [...path, beside.root])
   return { root: nodeOf(left.root, right.root), paths: [...under(left, right), ...under(right, left)] }
 }

@@ -7,10 +7,10 @@ import { permissions } from '@partner-payments/wire'
 import { addPartner } from '../../../test/support/composition.ts'
 import { type OpenNonce, Refusal } from '../kernel/api/index.ts'
 import { AssertionFailure, createLog, createSealer, minuteMs, newId, randomBytes, secondMs } from '../kernel/index.ts'
-import { createDatabase, type Database, sql, sqlState, stateOf, type Tx } from '../postgres/index.ts'
+import { createDatabase, type Database, sql, sqlState, sqlStateOf, type Tx } from '../postgres/index.ts'
 import { type Access, apiKeyPartner, type ConsumedNonce, createAccess, createNonceBatcher } from './index.ts'
 import { newApiKey } from './rules.ts'
-import { allowedFrom, readNetwork } from './credentials.ts'
+import { createAddressCheck, readNetwork } from './credentials.ts'
 import { createManualClock } from '../../../test/support/clock.ts'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
 import { until } from '../../../test/support/until.ts'
@@ -211,8 +211,8 @@ test('only addresses and networks are read', () => {
 })
 
 test('clients within a network are allowed, in both families, including IPv4 clients of an IPv6 socket', () => {
-  assert.equal(allowedFrom([]), undefined)
-  const allows = allowedFrom(['203.0.113.0/24', '198.51.100.7', '2001:db8::/32']) ?? assert.fail()
+  assert.equal(createAddressCheck([]), undefined)
+  const allows = createAddressCheck(['203.0.113.0/24', '198.51.100.7', '2001:db8::/32']) ?? assert.fail()
   for (const ip of [
     '203.0.113.0',
     '203.0.113.255',
@@ -346,7 +346,7 @@ suite('nonces', async () => {
         await tx.run(sql`insert into public.written values (40)`)
         await assert.rejects(
           writer(impatient).write({ n: 40, nonce }),
-          (error) => stateOf(error) === sqlState.lockNotAvailable,
+          (error) => sqlStateOf(error) === sqlState.lockNotAvailable,
         )
       })
       assert.equal(nonce.consumed, false)

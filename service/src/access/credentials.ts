@@ -150,7 +150,7 @@ export function toCredential(row: store.ServiceAccountRow, sealer: Sealer): Cred
     },
     apiSecret: sealer.open(row.apiSecretSealed, secretContext(partnerId, row.id)),
     publicKey: createPublicKey(row.publicKeyPem),
-    allows: allowedFrom(allowedAddresses),
+    allows: createAddressCheck(allowedAddresses),
   }
 }
 
@@ -197,7 +197,7 @@ export function readNetwork(text: string): Network | undefined {
 const mapped = /^::ffff:(?=\d+\.)/i
 
 /** Creates the check of client addresses. Undefined: every address is allowed, and there is nothing to check. */
-export function allowedFrom(networks: readonly string[]): ((ip: string) => boolean) | undefined {
+export function createAddressCheck(networks: readonly string[]): ((ip: string) => boolean) | undefined {
   if (networks.length === 0) return undefined
   const list = new BlockList()
   for (const text of networks) {

@@ -6,7 +6,7 @@
  * processes and restarts. An unknown key and a wrong signature get the same answer.
  */
 export {
-  allowedFrom,
+  createAddressCheck,
   isWithinNetworks,
   readNetwork,
   type Credential,

@@ -49,7 +49,7 @@ export type AccessManagement = {
     page: PageRequest & { readonly status: store.CredentialStatus | undefined },
   ) => Promise<readonly ListedCredential[]>
   /** Reads a service account. Undefined: no account has the id. */
-  readonly accountIfAny: (tx: Tx, partnerId: string, id: string) => Promise<ListedCredential | undefined>
+  readonly findServiceAccount: (tx: Tx, partnerId: string, id: string) => Promise<ListedCredential | undefined>
   /** Reads a service account. Refuses: not_found. */
   readonly serviceAccount: (tx: Tx, partnerId: string, id: string) => Promise<ListedCredential>
   /** Reads the maker of a service account. Undefined: the operator, or no account has the id. */
@@ -112,7 +112,7 @@ export function createManagement(deps: {
   return {
     serviceAccountsPage: async (tx, partnerId, page) =>
       listed(await store.credentialsPage(tx, partnerId, { ...page, now: clock.now() })),
-    accountIfAny: async (tx, partnerId, id) =>
+    findServiceAccount: async (tx, partnerId, id) =>
       listed([await store.credentialRow(tx, partnerId, id)].flatMap((row) => row ?? []))[0],
     serviceAccount: (tx, partnerId, id) => serviceAccount(store.credentialRow(tx, partnerId, id)),
     activeServiceAccounts: (tx, partnerId) => store.countActive(tx, partnerId, clock.now()),

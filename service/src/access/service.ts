@@ -30,9 +30,9 @@ export type Access = NonceRegister &
   Support & {
     readonly createPartner: (tx: Tx, name: string, id?: string) => Promise<string>
     /** Replaces the legal name and the owners of a partner, which are screened like its name. Refuses: not_found. */
-    readonly nameOwners: (tx: Tx, partnerId: string, named: PartnerOwners) => Promise<void>
+    readonly setOwners: (tx: Tx, partnerId: string, named: PartnerOwners) => Promise<void>
     /** Reads all names of a partner and its owners, by role: `name`, `legalName`, `owner1`. Empty: no such partner. */
-    readonly namesOfPartner: (tx: Tx, partnerId: string) => Promise<readonly PartnerName[]>
+    readonly partnerNamesByRole: (tx: Tx, partnerId: string) => Promise<readonly PartnerName[]>
     /** Adds the operator as the partner whose ledger holds unclaimed money, unless it exists. */
     readonly addOperator: (tx: Tx, id: string) => Promise<void>
     readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
@@ -49,7 +49,7 @@ export type Access = NonceRegister &
     /** Finds the credential of a key. Undefined: the key is unknown, revoked or expired. Caches results for two seconds. */
     readonly credential: (apiKey: string) => Promise<Credential | undefined>
     /** Reads the credential of a caller. Refuses: not_found (revoked meanwhile). */
-    readonly credentialOf: (caller: Caller) => Promise<Credential>
+    readonly callerCredential: (caller: Caller) => Promise<Credential>
     /** Records that the caller's signature was verified. Returns at once; the time is written later, at most once a minute. */
     readonly recordUse: (caller: Caller) => void
   }
@@ -91,7 +91,7 @@ export function createAccess(deps: {
       await onNamed?.(tx, id, [])
       return id
     },
-    nameOwners: async (tx, partnerId, { legalName, owners }) => {
+    setOwners: async (tx, partnerId, { legalName, owners }) => {
       await requirePartner(tx, partnerId)
       const named = [
         ...(legalName === null ? [] : [{ role: 'legalName', name: legalName }]),
@@ -108,7 +108,7 @@ export function createAccess(deps: {
       )
       await onNamed?.(tx, partnerId, before)
     },
-    namesOfPartner: async (tx, partnerId) => {
+    partnerNamesByRole: async (tx, partnerId) => {
       const partner = await store.partnerById(tx, partnerId)
       return partner === undefined ? [] : [{ role: 'name', name: partner.name }, ...(await namesOf(tx, partnerId))]
     },
@@ -127,7 +127,7 @@ export function createAccess(deps: {
       if (revoked === 0) throw new Refusal('not_found', 'No such service account.')
     },
     credential: createCredentialCache(deps),
-    credentialOf: async ({ partnerId, serviceAccountId }) => {
+    callerCredential: async ({ partnerId, serviceAccountId }) => {
       const row = await store.serviceAccountById(deps.db, partnerId, serviceAccountId)
       if (row === undefined) throw new Refusal('not_found', 'No such service account.')
       return toCredential(row, deps.sealer)

@@ -3,7 +3,7 @@ import type { Permission } from '@partner-payments/wire'
 import type { Nonce, PageRequest } from '../kernel/api/index.ts'
 import {
   acrossPartners,
-  columnOf,
+  columnValues,
   dueWork,
   insertBy,
   noSql,
@@ -451,7 +451,7 @@ export async function setReplaces(tx: Tx, partnerId: string, id: string, replace
 
 /** Records uses. Writes only if the last use is a minute old, so that several processes together write once a minute. */
 export async function recordUses(tx: Tx, uses: readonly CredentialUse[]): Promise<void> {
-  const column = columnOf(uses)
+  const column = columnValues(uses)
   const minuteBefore = uses.map(({ usedAt }) => new Date(usedAt.getTime() - minuteMs))
   await tx.run(sql`/* access.recordUses */
     update access.service_accounts account set last_used_at = input.used_at

@@ -229,8 +229,8 @@ test('the IBAN of a closed or erased account is quarantined, and never given or 
     badLines.map(({ reason }) => reason),
     ['double_in_database', 'double_in_database'],
   )
-  assert.equal(await accounts.issues(db, given[1] ?? ''), true)
-  assert.equal(await accounts.issues(db, ibansFrom(9_000, 1)[0] ?? ''), false)
+  assert.equal(await accounts.isOurs(db, given[1] ?? ''), true)
+  assert.equal(await accounts.isOurs(db, ibansFrom(9_000, 1)[0] ?? ''), false)
 })
 
 test('withdrawn IBANs are not assigned, also during concurrent openings', async () => {

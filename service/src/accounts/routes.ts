@@ -1,6 +1,6 @@
 /** Operation id -> verb -> shape. */
 import { accounts as wire } from '@partner-payments/wire'
-import { type Handlers, pageOf, writerOf } from '../kernel/api/index.ts'
+import { type Handlers, writePage, createRecordWriter } from '../kernel/api/index.ts'
 import { writeAmount } from '../kernel/index.ts'
 import type { Idempotency } from '../idempotency/index.ts'
 import type { AccountName, PartySum } from '../ledger/index.ts'
@@ -9,7 +9,7 @@ import type { ModalBalance, StatementEntry } from './statements.ts'
 import type { StateChange } from './store.ts'
 import type { BookedTransfer } from './transfers.ts'
 
-const writeAccount = writerOf(wire.CustomerAccount)
+const writeAccount = createRecordWriter(wire.CustomerAccount)
 /** Maps to the documented account: `iban` and `country` are those of the first of `ibans`. */
 const toWire = (account: CustomerAccount) => writeAccount({ ...account.ibans[0], ...account })
 
@@ -43,21 +43,21 @@ export function accountsRoutes(accounts: Accounts, idempotency: Idempotency): Ha
       return { body: { ...page, data: data.map(toItem) } }
     },
     listAccountStateChanges: async ({ caller, query }) =>
-      pageOf(await accounts.stateChanges(caller.partnerId, query), toStateChange),
+      writePage(await accounts.stateChanges(caller.partnerId, query), toStateChange),
     listCustomerBalances: async ({ caller, params, query }) => {
       const { asOf, balances } = await accounts.customerBalances(caller.partnerId, params.id, query)
       return { body: singlePage(balances.map((balance) => toBalance(balance, asOf))) }
     },
     listCustomerAccountEntries: async ({ caller, params, query }) =>
-      pageOf(await accounts.customerEntries(caller.partnerId, params.id, params.currency, query), toEntry),
+      writePage(await accounts.customerEntries(caller.partnerId, params.id, params.currency, query), toEntry),
   }
 }
 
-const writeTransfer = writerOf(wire.AccountTransfer)
+const writeTransfer = createRecordWriter(wire.AccountTransfer)
 const toTransfer = (moved: BookedTransfer) =>
   writeTransfer({ ...moved, amount: writeAmount(moved.amount, moved.currency) })
 
-const writeChange = writerOf(wire.AccountStateChange)
+const writeChange = createRecordWriter(wire.AccountStateChange)
 /** Omits the note and the name of the person, which are internal to the operator. */
 const toStateChange = ({ changedAt: at, fromState: from, toState: state, ...change }: StateChange) =>
   writeChange({ ...change, at, from, state })

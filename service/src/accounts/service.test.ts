@@ -12,10 +12,10 @@ import { createLog, createSealer, newId, randomBytes } from '../kernel/index.ts'
 import { createAudit } from '../audit/index.ts'
 import { createEventOutbox } from '../events/index.ts'
 import { createIdempotency } from '../idempotency/index.ts'
-import { createLedger, entryOf } from '../ledger/index.ts'
+import { createLedger, singleEntry } from '../ledger/index.ts'
 import { createDatabase, sql } from '../postgres/index.ts'
 import { createScreening } from '../screening/index.ts'
-import { requireDecider, twoDeciders } from '../people/staff/index.ts'
+import { requireDecider, judgeDeciders } from '../people/staff/index.ts'
 import { createCustomers } from '../parties/customers/index.ts'
 import { createTransactions } from '../transactions/index.ts'
 import { accountsRoutes, createAccounts, type Issuer } from './index.ts'
@@ -31,7 +31,7 @@ const db = untilEnd(createDatabase({ url: database.url, connectionsMax: 12, log:
 const keys = { sealer: createSealer([randomBytes(32)]), cursors }
 const screening = createScreening({
   requireDecider: (tx, by) => requireDecider(tx, 'screening_hit', by),
-  judgeTwo: (tx, author, approver) => twoDeciders(tx, 'screening_hit', author, approver),
+  judgeTwo: (tx, author, approver) => judgeDeciders(tx, 'screening_hit', author, approver),
   ...{ db, clock, facts: createFactQueue({ clock }), ...keys },
 })
 const customers = createCustomers({
@@ -208,9 +208,9 @@ test('balances are exact, one per currency, and none before the first movement',
       { ...movement, debit: settlement, credit: 'balance' },
       { ...movement, debit: 'balance', credit: settlement },
     ] as const
-    await ledger.enter(tx, entryOf('bank', { ...incoming, currency: 'EUR', amount: 100_001n }))
-    await ledger.enter(tx, entryOf('bank', { ...incoming, currency: 'USDC', amount: 1n }))
-    await ledger.enter(tx, entryOf('waits', { ...outgoing, currency: 'EUR', amount: 5n }))
+    await ledger.enter(tx, singleEntry('bank', { ...incoming, currency: 'EUR', amount: 100_001n }))
+    await ledger.enter(tx, singleEntry('bank', { ...incoming, currency: 'USDC', amount: 1n }))
+    await ledger.enter(tx, singleEntry('waits', { ...outgoing, currency: 'EUR', amount: 5n }))
   })
   const { body } = await routes.listAccounts(call)
   const shown = body.data.map(({ currency, posted, reserved, available, asOf }) => [

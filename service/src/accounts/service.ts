@@ -56,7 +56,7 @@ export type Accounts = Statements &
     /** Reads the oldest open IBAN of each of these customers, who are on one shard. */
     readonly firstIbansOf: typeof store.readFirstIbans
     /** Reports whether an IBAN has a bank code of ours or is in a pool, issued or not. */
-    readonly issues: (tx: Tx, iban: string) => Promise<boolean>
+    readonly isOurs: (tx: Tx, iban: string) => Promise<boolean>
     /**
      * Finds the IBANs that this database has issued, including closed ones. `mayHave` needs no statement: it compares
      * bank codes and the countries of pools.
@@ -189,7 +189,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
       await quarantineIbans(tx, partnerId, ibans, now)
     },
     erase: store.eraseIbans,
-    issues: async (tx, iban) =>
+    isOurs: async (tx, iban) =>
       findIssuer(issuers, iban) !== undefined ||
       (poolCountries.some((country) => iban.startsWith(country)) && (await isImported(tx, iban))),
     ownIbans: {

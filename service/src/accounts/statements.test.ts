@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type BodyOf, decimalText, rawNumber, type ResponseOf } from '@partner-payments/wire'
 import { addPartner, pay, type TestPartner } from '../../../test/support/composition.ts'
-import { dayMs, firstIdOf, momentOfId, newId } from '../kernel/index.ts'
-import { type AccountName, createCheckpoints, entryOf } from '../ledger/index.ts'
+import { dayMs, firstIdOf, idTime, newId } from '../kernel/index.ts'
+import { type AccountName, createCheckpoints, singleEntry } from '../ledger/index.ts'
 import { type EntryPage, readEntries } from '../../../test/support/entries.ts'
 import { accountsRoutes } from './index.ts'
 import { checkLedger } from '../../../test/model/ledger-audit.ts'
-import { findingsOf } from '../../../test/support/integrity.ts'
+import { ledgerFindings } from '../../../test/support/integrity.ts'
 import { useModules } from '../../../test/support/fixture.ts'
 import { refused } from '../../../test/support/refusals.ts'
 const service = await useModules({ connectionsMax: 12 })
@@ -25,7 +25,7 @@ const settlement = 'settlement.sandbox'
 /** One direct transfer; into the balance, unless it says otherwise. */
 async function move(partnerId: string, { amount, partyId, from = settlement, to = 'balance', currency = 'EUR' }: Move) {
   const transfer = { partnerId, debit: from, credit: to, currency, amount, partyId, reference: `r-${amount}` }
-  await service.db.transaction((tx) => service.ledger.enter(tx, entryOf('bank', transfer)))
+  await service.db.transaction((tx) => service.ledger.enter(tx, singleEntry('bank', transfer)))
 }
 
 function callsOf({ caller }: Pick<TestPartner, 'caller'>) {
@@ -49,9 +49,9 @@ const sums = ({ currency, posted, reserved, available }: ResponseOf<'listCustome
 
 /** The next millisecond: what moves from now on has a later id. */
 async function nextMoment(): Promise<Date> {
-  const start = momentOfId(newId()).getTime()
+  const start = idTime(newId()).getTime()
   for (;;) {
-    const now = momentOfId(newId())
+    const now = idTime(newId())
     if (now.getTime() > start) return now
     await new Promise((resolve) => setImmediate(resolve))
   }
@@ -206,7 +206,7 @@ async function moveAt(partnerId: string, at: Date, amount: bigint, kind: 'direct
 
 test('the balances of 30 days are those of the ledger before each midnight, and today the balance of now', async () => {
   const { partnerId } = await addPartner(service)
-  const midnight = Math.floor(momentOfId(newId()).getTime() / dayMs) * dayMs
+  const midnight = Math.floor(idTime(newId()).getTime() / dayMs) * dayMs
   const daysAgo = (days: number, ms = 0) => new Date(midnight - days * dayMs + ms)
   await moveAt(partnerId, daysAgo(60), 500_000n)
   for (let days = 40; days > 0; days -= 3) await moveAt(partnerId, daysAgo(days, 3_600_000 * (days % 24)), 1_000n)
@@ -284,7 +284,7 @@ const segregate = (partnerId: string) =>
 /** Runs both audits: of the ledger, and of everything that knows of money. */
 async function checkAll({ partnerId }: TestPartner): Promise<void> {
   await checkLedger(service.db, partnerId)
-  assert.deepEqual(await findingsOf(service.db, partnerId), [])
+  assert.deepEqual(await ledgerFindings(service.db, partnerId), [])
 }
 
 test('money moves between the partner and its customers, as two linked transactions', async () => {

@@ -9,7 +9,7 @@ import {
   firstIdOf,
   isCurrency,
   type Minor,
-  momentOfId,
+  idTime,
   newId,
   present,
 } from '../kernel/index.ts'
@@ -22,7 +22,7 @@ import type {
   StatementLine,
   StatementRequest,
 } from '../ledger/index.ts'
-import { type Database, readAtOneMoment } from '../postgres/index.ts'
+import { type Database, useSnapshot } from '../postgres/index.ts'
 import type { Customers } from '../parties/customers/index.ts'
 
 /** `partyId`: the party whose money moved, a customer's guid or the partner's id. */
@@ -70,7 +70,7 @@ export type StatementsDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly cursors: Cursors
-  readonly customers: Pick<Customers, 'idOf'>
+  readonly customers: Pick<Customers, 'resolveId'>
   readonly ledger: Pick<Ledger, 'balances' | 'balancesAt' | 'closingBalances' | 'modes' | 'statement' | 'partySumsAt'>
 }
 
@@ -82,14 +82,14 @@ type PeriodQuery = QueryOf<'listAccountEntries'>
  */
 function readMoment({ at }: QueryOf<'listAccounts'>): Date | undefined {
   const moment = at === undefined ? undefined : readTime(at)
-  return moment !== undefined && moment > momentOfId(newId()) ? undefined : moment
+  return moment !== undefined && moment > idTime(newId()) ? undefined : moment
 }
 
 export function createStatements(deps: StatementsDeps): Statements {
   const { db, clock, customers, ledger } = deps
   const readPage = createPages(deps)
   const customerIdOf = async (partnerId: string, ref: string) => {
-    const id = await customers.idOf(db, partnerId, ref)
+    const id = await customers.resolveId(db, partnerId, ref)
     if (id === undefined) throw notFound('customer')
     return id
   }
@@ -122,7 +122,7 @@ export function createStatements(deps: StatementsDeps): Statements {
       const starts = lastDays(days)
       // The end of a day is the start of the next one. Today has not ended: its sums are those of the account row.
       const closings = await db.transaction(async (tx) => {
-        await readAtOneMoment(tx)
+        await useSnapshot(tx)
         return ledger.closingBalances(tx, partnerId, starts.slice(1))
       })
       return closings.map(({ currency, sums, now }) => ({
@@ -154,7 +154,7 @@ export function createStatements(deps: StatementsDeps): Statements {
 
 /** Lists the starts of the last days in UTC, today last. */
 function lastDays(days: number): readonly Date[] {
-  const today = Math.floor(momentOfId(newId()).getTime() / dayMs) * dayMs
+  const today = Math.floor(idTime(newId()).getTime() / dayMs) * dayMs
   return Array.from({ length: days }, (_day, index) => new Date(today - (days - 1 - index) * dayMs))
 }
 
@@ -170,7 +170,7 @@ function createPages({ db, cursors, ledger }: StatementsDeps) {
     const { limit, afterId } = cursors.read(list, query)
     const cursor = afterId === null ? undefined : readCursor(afterId)
     const page = await db.transaction(async (tx) => {
-      await readAtOneMoment(tx)
+      await useSnapshot(tx)
       return ledger.statement(tx, { ...subject, from, until, direction: 'descending', linesMax: limit, cursor })
     })
     if (page === undefined) return { data: [], nextCursor: null, hasMore: false }

@@ -6,7 +6,7 @@ import { type Cursors, type Page, Refusal } from '../kernel/api/index.ts'
 import { after, type Clock, type Currency, type Log, newId, secondMs } from '../kernel/index.ts'
 import { type AccountState, blocksOutbound, type Ledger } from '../ledger/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
-import type { Frozen } from '../screening/index.ts'
+import type { FrozenSubject } from '../screening/index.ts'
 import type { Customers } from '../parties/customers/index.ts'
 import { readIbans } from './store.ts'
 import * as cancellations from './store.ts'
@@ -47,7 +47,7 @@ export type StatesDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly cursors: Cursors
-  readonly customers: Pick<Customers, 'find' | 'idOf' | 'setAccountState'>
+  readonly customers: Pick<Customers, 'find' | 'resolveId' | 'setAccountState'>
   readonly ledger: Pick<Ledger, 'setState' | 'countBlock' | 'partySumsAt'>
 }
 
@@ -102,7 +102,7 @@ export function createStates({ db, clock, cursors, customers, ledger, closeIbans
       const { customerId: ref, currency = null } = query
       const list = `state-changes:${partnerId}`
       const request = cursors.read(list, query)
-      const customerId = ref === undefined ? null : await customers.idOf(db, partnerId, ref)
+      const customerId = ref === undefined ? null : await customers.resolveId(db, partnerId, ref)
       if (customerId === undefined) return cursors.page(list, request, [])
       const of = { customerId, currency }
       const rows = await cancellations.stateChanges(db, partnerId, of, request.afterId, request.limit + 1)
@@ -138,7 +138,7 @@ async function cancelOrRefuse(
 export async function recordFreeze(
   { clock, ledger }: { readonly clock: Clock; readonly ledger: Pick<Ledger, 'balances'> },
   tx: Tx,
-  { partnerId, kind, id, isFrozen, staff }: Frozen,
+  { partnerId, kind, id, isFrozen, staff }: FrozenSubject,
 ): Promise<void> {
   const of =
     kind === 'customer'

@@ -3,7 +3,7 @@ import {
   acrossPartners,
   dueWork,
   insertBy,
-  namesOf,
+  columnList,
   noSql,
   ofPartners,
   type RowOf,
@@ -381,7 +381,7 @@ const newIbans = insertBy<ImportedIban>(ibanColumns, [['partnerId', 'pool', 'cou
 
 export async function insertImported(tx: Tx, rows: readonly ImportedIban[]): Promise<void> {
   await tx.run(sql`/* accounts.insertImported */
-    insert into accounts.imported_ibans (${namesOf(ibanColumns)}) ${newIbans(tx, rows)}`)
+    insert into accounts.imported_ibans (${columnList(ibanColumns)}) ${newIbans(tx, rows)}`)
 }
 
 /**

@@ -14,7 +14,7 @@ import {
   refuseBlocked,
 } from '../ledger/index.ts'
 import { type Database, inTransaction, type Tx } from '../postgres/index.ts'
-import { type Customers, hasLargestBalance } from '../parties/customers/index.ts'
+import { type Customers, hasMaximumBalance } from '../parties/customers/index.ts'
 import { type NewTransaction, toRequester, type Transactions } from '../transactions/index.ts'
 
 /** A booked transfer. Null: the partner itself. */
@@ -127,7 +127,7 @@ async function requireOpen(
   if (blocksOutbound(stateOf(from) ?? 'Active')) throw refuseBlocked()
   if (blocksInbound(stateOf(to) ?? 'Active')) throw refuseBlocked()
   const target = payers.get(partnerKey(partnerId, to ?? ''))
-  if (target === undefined || !hasLargestBalance(target, currency)) return
+  if (target === undefined || !hasMaximumBalance(target, currency)) return
   await customers.lockHolders(tx, [{ partnerId, id: target.id }])
   const refusal = await customers.refusalAbove(tx, partnerId, target, { currency, amount, pointer: '/toCustomerId' })
   if (refusal !== undefined) throw refusal

@@ -1,7 +1,7 @@
 /** Lists the background jobs that the folders declare, and the ages of their queues. */
 import { createChainStep } from '../audit/index.ts'
 import type { Config } from './config.ts'
-import { publicUrlOf, siteNameOf } from './derived-settings.ts'
+import { publicUrlOf, installationName } from './derived-settings.ts'
 import { deliveryJobs, endpointStatistics, renderEndpointAlert, statisticsJob } from '../webhooks/index.ts'
 import { defineJob, type Job } from '../postgres/jobs/index.ts'
 import { type Clock, dayMs, hourMs, type Log, minuteMs, present, secondMs, type Tracing } from '../kernel/index.ts'
@@ -290,7 +290,7 @@ function mailParts({ config, mailboxFolder }: { readonly config: Config; readonl
   return {
     transport: config.SMTP_URL === undefined ? folderTransport(mailboxFolder) : smtpTransport(config.SMTP_URL),
     // A name in MAIL_FROM has precedence.
-    from: { ...sender, name: sender.name === '' ? siteNameOf(config) : sender.name },
+    from: { ...sender, name: sender.name === '' ? installationName(config) : sender.name },
     senders: config.MAIL_SENDERS,
   }
 }

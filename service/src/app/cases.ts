@@ -16,7 +16,7 @@ import type { Clock, Log } from '../kernel/index.ts'
 import type { Ledger } from '../ledger/index.ts'
 import type { Deposits } from '../deposits/index.ts'
 import type { Monitoring } from '../monitoring/index.ts'
-import { requireDecider, twoDeciders } from '../people/staff/index.ts'
+import { requireDecider, judgeDeciders } from '../people/staff/index.ts'
 import type { Database } from '../postgres/index.ts'
 import type { BooksAccount } from '../rails/index.ts'
 import { createReconciliation, type Reconciliation } from '../cases/reconciliation/index.ts'
@@ -27,14 +27,14 @@ import {
   createCancelEntry,
   createCandidateSources,
   createCaseEffects,
-  createRefusal,
-  createInLedger,
+  createCaseRefusal,
+  createLedgerLookup,
   createUndoPayment,
   type UndoPayment,
 } from '../banks/settlement/index.ts'
 
 type Deps = Pick<CaseEffectsDeps, 'access' | 'payoutLife'> &
-  Pick<CandidatesDeps, 'ownersOf'> & {
+  Pick<CandidatesDeps, 'findOwners'> & {
     readonly db: Database
     readonly clock: Clock
     readonly log: Log
@@ -43,7 +43,7 @@ type Deps = Pick<CaseEffectsDeps, 'access' | 'payoutLife'> &
     readonly ledger: Ledger
     readonly deposits: Deposits
     readonly checkout: Pick<Checkout, 'returnEnded'>
-    readonly monitoring: Pick<Monitoring, 'standingOf'>
+    readonly monitoring: Pick<Monitoring, 'payoutStanding'>
     /** The accounts at the configured file-based banks. */
     readonly bankAccounts: readonly BooksAccount[]
     readonly banks: Parameters<typeof createIsoBooks>[0]['banks']
@@ -62,10 +62,10 @@ export function composeDecisions(deps: Deps): CaseDecisions {
   const { db, clock, ledger, cases, facts, banks, bankAccounts: accounts } = deps
   const books = createIsoBooks({ operatorId: operatorPartnerId, clock, banks })
   const returns = createReturns({ db, clock, ledger, record: cases.record, ended: deps.checkout.returnEnded })
-  const refusal = createRefusal(deps.monitoring)
+  const refusal = createCaseRefusal(deps.monitoring)
   const effects = { ...createCaseEffects({ ...deps, books }), refusal, sendBack: returns.start }
-  const decisions = createDecisions({ clock, ledger, facts, effects, requireDecider, judgeTwo: twoDeciders })
-  const inLedger = createInLedger({ ...deps, returns })
+  const decisions = createDecisions({ clock, ledger, facts, effects, requireDecider, judgeTwo: judgeDeciders })
+  const inLedger = createLedgerLookup({ ...deps, returns })
   const candidates = createCandidateSources(deps)
   const reconciliation = createReconciliation({ ...deps, accounts, books, decisions, inLedger, candidates })
   return {

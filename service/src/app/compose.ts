@@ -34,7 +34,7 @@ import type { BulkPayouts } from '../payouts/bulk/index.ts'
 import type { PayoutControls } from '../payouts/controls/index.ts'
 import type { PayoutLife, Payouts } from '../payouts/index.ts'
 import type { Recalls } from '../payouts/recalls/index.ts'
-import type { HoldOf } from '../transactions/index.ts'
+import type { FindHold } from '../transactions/index.ts'
 import type { Monitoring } from '../monitoring/index.ts'
 import type { Safeguarding } from '../reports/safeguarding/index.ts'
 import type { StandingOrders } from '../payouts/standing-orders/index.ts'
@@ -66,7 +66,7 @@ export type Service = {
   readonly customers: Customers
   readonly deposits: Deposits
   /** Explains why a transaction waits. Used by the operator's commands. */
-  readonly holdOf: HoldOf
+  readonly holdOf: FindHold
   /** Bank-file connectors, for the operator's commands. */
   readonly isoBanks: IsoBanks
   /** Creates the link by which the first member of a partner joins, for the start of the sandbox. */

@@ -13,17 +13,17 @@ import { deliverySettings } from '../webhooks/settings.ts'
 import { checkoutSettings } from '../checkout/settings.ts'
 import { gatewaySettings } from '../edge/gateway/settings.ts'
 import {
-  booleanOf,
+  readBooleanField,
   coresMax,
-  fieldsOf,
+  readFields,
   integer,
-  listOf,
+  readListField,
   masterKeyBytes,
   type Mode,
-  nested,
+  readNestedFields,
   oneOf,
   onOff,
-  optionalText,
+  readOptionalText,
   present,
   randomBytes,
   refuseSetting,
@@ -32,7 +32,7 @@ import {
   type Settings,
   type SettingValues,
   slipsBetween,
-  textOf,
+  readTextField,
   url,
 } from '../kernel/index.ts'
 import { inboxSettings } from '../inbox/settings.ts'
@@ -57,32 +57,34 @@ const urlCharsMax = 2000
 /** Reads the identity provider of staff, if any. The client secret is in a file, so that the setting can be printed. */
 function readProvider(value: string | undefined, mode: string) {
   if (value === undefined || value.trim() === '') return undefined
-  const fields = fieldsOf(readJsonOrFile(value.trim(), '{'), 'the provider', providerFields)
-  const issuer = textOf(fields, 'issuer', urlCharsMax)
+  const fields = readFields(readJsonOrFile(value.trim(), '{'), 'the provider', providerFields)
+  const issuer = readTextField(fields, 'issuer', urlCharsMax)
   const schemes = mode === 'sandbox' ? ['https', 'http'] : ['https']
   if (!URL.canParse(issuer) || url(schemes)(issuer) === undefined)
     return refuseSettingField(fields, 'issuer', `a URL that begins with ${schemes.join(':// or ')}://`)
-  const secretFile = textOf(fields, 'clientSecretFile', urlCharsMax)
+  const secretFile = readTextField(fields, 'clientSecretFile', urlCharsMax)
   const clientSecret = readSettingFile(secretFile, (reason) =>
     refuseSettingField(fields, 'clientSecretFile', reason),
   ).trim()
   if (clientSecret === '') return refuseSettingField(fields, 'clientSecretFile', 'a file with the secret of the client')
-  const roleClaim = optionalText(fields, 'roleClaim') ?? null
-  const given = fields.given['roles'] === undefined ? undefined : nested(fields, 'roles', staffRoles)
+  const roleClaim = readOptionalText(fields, 'roleClaim') ?? null
+  const given = fields.given['roles'] === undefined ? undefined : readNestedFields(fields, 'roles', staffRoles)
   if ((roleClaim === null) !== (given === undefined))
     return refuseSettingField(fields, 'roles', 'the values of roleClaim for each role, required with roleClaim')
   const valuesOf = (role: string) =>
     given === undefined
       ? []
-      : listOf(given, role, []).map(([item, path]) => textOf(fieldsOf({ item }, path, ['item']), 'item'))
+      : readListField(given, role, []).map(([item, path]) =>
+          readTextField(readFields({ item }, path, ['item']), 'item'),
+        )
   const roles = Object.fromEntries(staffRoles.map((role) => [role, valuesOf(role)]))
   return {
     issuer,
-    clientId: textOf(fields, 'clientId', urlCharsMax),
+    clientId: readTextField(fields, 'clientId', urlCharsMax),
     clientSecret,
     roleClaim,
     roles,
-    required: booleanOf(fields, 'required', false),
+    required: readBooleanField(fields, 'required', false),
   }
 }
 

@@ -38,7 +38,7 @@ export const consoleUrlOf = (config: Config): string => consoleUrlAt(publicUrlOf
 
 export const signInSettings = (config: Config) => ({
   masterKey: config.MASTER_KEY[0],
-  site: { name: siteNameOf(config), origin: new URL(consoleUrlOf(config)).origin },
+  site: { name: installationName(config), origin: new URL(consoleUrlOf(config)).origin },
   signInUrl: `${consoleUrlOf(config)}/sign-in`,
   guestUrl: `${consoleUrlOf(config)}/guest`,
 })
@@ -52,10 +52,10 @@ export function hstsAt({ HSTS_SECONDS }: Pick<Config, 'HSTS_SECONDS'>, url: stri
 }
 
 /** Returns the name for authenticator apps, passkeys and mails of staff. */
-export const siteNameOf = ({ BRAND_NAME }: Pick<Config, 'BRAND_NAME'>): string => BRAND_NAME ?? 'Partner Payments'
+export const installationName = ({ BRAND_NAME }: Pick<Config, 'BRAND_NAME'>): string => BRAND_NAME ?? 'Partner Payments'
 
 /** Returns the brand of the installation for its pages. */
-export const brandOf = ({
+export const installationBrand = ({
   BRAND_NAME: name,
   BRAND_LOGO: logo,
   BRAND_COLOUR: light,
@@ -71,7 +71,7 @@ export const deskUrlOf = ({ DESK_URL, OPS_PORT }: Config): URL => new URL(DESK_U
 
 export const deskSettings = (config: Config) => ({
   masterKey: config.MASTER_KEY[0],
-  site: { name: `${siteNameOf(config)} desk`, origin: deskUrlOf(config).origin },
+  site: { name: `${installationName(config)} desk`, origin: deskUrlOf(config).origin },
 })
 
 export const webhookSettings = ({ WEBHOOK_HTTP, WEBHOOK_LIMITS, WEBHOOK_RETRY_DELAYS_MS }: Config) => ({

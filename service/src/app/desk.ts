@@ -2,7 +2,7 @@
 import type { RequestListener } from 'node:http'
 import { partnerRow, partnersPage } from '../access/index.ts'
 import type { BackgroundDeps } from './background.ts'
-import { brandOf, deskUrlOf, hstsAt, pageRate } from './derived-settings.ts'
+import { installationBrand, deskUrlOf, hstsAt, pageRate } from './derived-settings.ts'
 import { createSiteListener, findRunbook } from '../edge/gateway/index.ts'
 import type { Modules } from './modules.ts'
 import { createDeskSite, type DeskChanges } from '../pages/index.ts'
@@ -25,7 +25,7 @@ export async function composeDesk(
       bankFiles,
       runbooks: { find: findRunbook },
       sandbox: config.MODE === 'sandbox',
-      brand: brandOf(config),
+      brand: installationBrand(config),
     }),
     clock,
     log,

@@ -3,7 +3,7 @@ import { auditedHandlers } from '../audit/index.ts'
 import { type AllHandlers } from '../kernel/api/index.ts'
 import type { BackgroundDeps } from './background.ts'
 import {
-  brandOf,
+  installationBrand,
   differingDefaults,
   gatewayLimits,
   hstsAt,
@@ -71,10 +71,10 @@ export async function composeGateway(deps: BackgroundDeps, modules: Modules, for
   if (form !== 'gateway') await modules.rates.prepare()
   const { members, firstAdmin, factors, signIn } = modules
   const sandbox = config.MODE === 'sandbox'
-  const brand = brandOf(config)
+  const brand = installationBrand(config)
   const hosts = createPageHosts({ pageUrls: config.CHECKOUT_URLS, publicUrl: config.PUBLIC_URL })
   const inProcess = {
-    handlers: auditedHandlers(modules.idempotency.keeping(createHandlers(modules)), modules.audit),
+    handlers: auditedHandlers(modules.idempotency.keepAnswers(createHandlers(modules)), modules.audit),
     clock,
     sandbox: config.SIMULATIONS,
     itemRate: itemRate(config),

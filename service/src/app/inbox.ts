@@ -4,7 +4,7 @@ import type { Audit } from '../audit/index.ts'
 import { caseKindNames, type Cases, operatorPartnerId } from '../cases/index.ts'
 import type { Config } from './config.ts'
 import { consoleUrlOf, deskUrlOf } from './derived-settings.ts'
-import { type Asked, createInbox, type Details, type Inbox } from '../inbox/index.ts'
+import { type FactKey, createInbox, type FactDetails, type Inbox } from '../inbox/index.ts'
 import { after, amountText, type Clock, dayMs, isUuid } from '../kernel/index.ts'
 import type { MailQueue } from '../mail/index.ts'
 import type { Payouts, PayoutRow, WaitingApproval } from '../payouts/index.ts'
@@ -19,7 +19,7 @@ type Deps = {
   readonly config: Config
   readonly db: Database
   readonly clock: Clock
-  readonly access: Pick<Access, 'accountIfAny' | 'addOperator' | 'isClosed' | 'issuerOf'>
+  readonly access: Pick<Access, 'findServiceAccount' | 'addOperator' | 'isClosed' | 'issuerOf'>
   readonly audit: Pick<Audit, 'append'>
   readonly mail: Pick<MailQueue, 'enqueue' | 'endPending'>
   readonly cases: Pick<Cases, 'byIds'>
@@ -27,7 +27,7 @@ type Deps = {
   readonly payouts: Pick<Payouts, 'byIds' | 'waitingAmong'>
   readonly recalls: Pick<Recalls, 'byIds'>
   readonly standingOrders: Pick<StandingOrders, 'byIds'>
-  readonly screening: Pick<Screening, 'isConfirmed' | 'openOf'>
+  readonly screening: Pick<Screening, 'isConfirmed' | 'filterOpen'>
 }
 
 /** Far above the size of a team. */
@@ -56,7 +56,7 @@ type ReadDetails = (
   tx: Tx,
   partnerId: string,
   subjects: readonly string[],
-) => Promise<ReadonlyMap<string, Details>>
+) => Promise<ReadonlyMap<string, FactDetails>>
 
 /** The reader of each family of types, by the text before the point. */
 const readers: Readonly<Record<string, ReadDetails>> = {
@@ -79,8 +79,8 @@ const typeFamily = (type: string): string => type.split('.')[0] ?? type
 /** Reads details by family of types: one or two statements each, whatever the number of facts. */
 const createDetails =
   (deps: Deps) =>
-  async (tx: Tx, partnerId: string, asked: readonly Asked[]): Promise<readonly (Details | undefined)[]> => {
-    const found = new Map<string, ReadonlyMap<string, Details>>()
+  async (tx: Tx, partnerId: string, asked: readonly FactKey[]): Promise<readonly (FactDetails | undefined)[]> => {
+    const found = new Map<string, ReadonlyMap<string, FactDetails>>()
     for (const [family, group] of Map.groupBy(asked, ({ type }) => typeFamily(type))) {
       const subjects = [...new Set(group.map(({ subject }) => subject))].filter(isUuid)
       const read = readers[family]
@@ -100,7 +100,7 @@ const createDetails =
   }
 
 /** Marks details as current until the time in the fact. */
-const currentUntil = (details: Details, until: Date, now: Date): Details => ({
+const currentUntil = (details: FactDetails, until: Date, now: Date): FactDetails => ({
   ...details,
   until,
   isCurrent: details.isCurrent && now < until,
@@ -111,7 +111,7 @@ const moneyFields = ({ amount, currency }: Pick<PayoutRow, 'amount' | 'currency'
   currency,
 })
 
-const payoutDetails = (payout: PayoutRow): Details => ({
+const payoutDetails = (payout: PayoutRow): FactDetails => ({
   isCurrent: false,
   amounts: [moneyFields(payout)],
   payee: payout.creditorName,
@@ -130,7 +130,7 @@ async function readIssuers({ access }: Deps, tx: Tx, partnerId: string, waiting:
 }
 
 /** Describes a waiting approval. Excludes those who requested it and the issuers of their keys, because they may not approve it. */
-function waitingDetails(waiting: WaitingApproval, issuers: Issuers): Details {
+function waitingDetails(waiting: WaitingApproval, issuers: Issuers): FactDetails {
   const { expiresAt: until, requestedBy, requestedNames } = waiting
   const known = requestedBy.flatMap((id) => issuers.get(id) ?? [])
   const common = {
@@ -170,7 +170,7 @@ async function readPayouts(deps: Deps, tx: Tx, partnerId: string, ids: readonly 
 async function readOrders({ standingOrders }: Deps, tx: Tx, partnerId: string, ids: readonly string[]) {
   const rows = await standingOrders.byIds(tx, partnerId, ids)
   return new Map(
-    rows.map(({ id, payee, reference, ...order }): [string, Details] => [
+    rows.map(({ id, payee, reference, ...order }): [string, FactDetails] => [
       id,
       { isCurrent: false, amounts: [moneyFields(order)], payee, reference: reference ?? undefined },
     ]),
@@ -187,7 +187,7 @@ async function readRefunds(deps: Deps, tx: Tx, partnerId: string, ids: readonly 
 async function readLate({ cases }: Deps, tx: Tx, partnerId: string, ids: readonly string[]) {
   const rows = await cases.byIds(tx, partnerId, ids)
   return new Map(
-    rows.map(({ id, currency, booked, resolution, returningSince }): [string, Details] => [
+    rows.map(({ id, currency, booked, resolution, returningSince }): [string, FactDetails] => [
       id,
       {
         isCurrent: resolution === null && returningSince === null,
@@ -202,7 +202,7 @@ async function readRecalls({ recalls, payouts }: Deps, tx: Tx, partnerId: string
   const paid = await payouts.byIds(tx, partnerId, [...new Set(rows.map(({ payoutId }) => payoutId))])
   const byId = new Map(paid.map((payout) => [payout.id, payout]))
   return new Map(
-    rows.map(({ id, payoutId, ...recall }): [string, Details] => {
+    rows.map(({ id, payoutId, ...recall }): [string, FactDetails] => {
       const payout = byId.get(payoutId)
       return [
         id,
@@ -220,9 +220,9 @@ async function readRecalls({ recalls, payouts }: Deps, tx: Tx, partnerId: string
 const keySoonMs = 15 * dayMs
 
 async function readKeys({ access, clock }: Deps, tx: Tx, partnerId: string, ids: readonly string[]) {
-  const details = new Map<string, Details>()
+  const details = new Map<string, FactDetails>()
   for (const id of ids) {
-    const account = await access.accountIfAny(tx, partnerId, id)
+    const account = await access.findServiceAccount(tx, partnerId, id)
     if (account === undefined) continue
     const { status, expiresAt, name } = account
     const isCurrent = status === 'valid' && expiresAt !== null && expiresAt < after(clock.now(), keySoonMs)
@@ -233,9 +233,9 @@ async function readKeys({ access, clock }: Deps, tx: Tx, partnerId: string, ids:
 
 async function readSignOn({ members }: Deps, _tx: Tx, partnerId: string, ids: readonly string[]) {
   const waiting = ids.length === 0 ? undefined : await members.singleSignOn.waiting(partnerId)
-  if (waiting === undefined) return new Map<string, Details>()
+  if (waiting === undefined) return new Map<string, FactDetails>()
   const { id, proposedBy, proposedByName: askedBy, expiresAt: until } = waiting
-  return new Map<string, Details>([
+  return new Map<string, FactDetails>([
     [id, { isCurrent: true, askedBy, until, notFor: [proposedBy], notForNames: [askedBy] }],
   ])
 }
@@ -245,7 +245,7 @@ async function readSignOn({ members }: Deps, _tx: Tx, partnerId: string, ids: re
 async function readCases({ cases }: Deps, tx: Tx, partnerId: string, ids: readonly string[]) {
   const rows = await cases.byIds(tx, partnerId, ids)
   return new Map(
-    rows.map(({ id, kind, currency, booked, resolution }): [string, Details] => {
+    rows.map(({ id, kind, currency, booked, resolution }): [string, FactDetails] => {
       const amount = booked === null || booked >= 0n ? booked : -booked
       const amounts = currency === null || amount === null ? [] : [moneyFields({ currency, amount })]
       const names = { en: caseKindNames.en[kind], de: caseKindNames.de[kind] }
@@ -255,8 +255,8 @@ async function readCases({ cases }: Deps, tx: Tx, partnerId: string, ids: readon
 }
 
 async function readHits({ screening }: Deps, _tx: Tx, partnerId: string, ids: readonly string[]) {
-  const open = ids.length === 0 ? [] : await screening.openOf(partnerId, ids)
-  return new Map(open.map(({ id }): [string, Details] => [id, { isCurrent: true }]))
+  const open = ids.length === 0 ? [] : await screening.filterOpen(partnerId, ids)
+  return new Map(open.map(({ id }): [string, FactDetails] => [id, { isCurrent: true }]))
 }
 
 async function readChanges({ clock }: Deps, tx: Tx, _partnerId: string, ids: readonly string[]) {
@@ -265,7 +265,7 @@ async function readChanges({ clock }: Deps, tx: Tx, _partnerId: string, ids: rea
   return new Map(
     waiting
       .filter(({ id }) => asked.has(id))
-      .map(({ id, proposedBy, proposedByName: askedBy, expiresAt: until }): [string, Details] => [
+      .map(({ id, proposedBy, proposedByName: askedBy, expiresAt: until }): [string, FactDetails] => [
         id,
         { isCurrent: true, askedBy, until, notFor: [proposedBy], notForNames: [askedBy] },
       ]),

@@ -17,7 +17,7 @@ import { createCursors } from '../kernel/api/index.ts'
 import { after, type Clock, createSealer, dayMs, deriveKey, type Log, partnerKey, secondMs } from '../kernel/index.ts'
 import { createIdempotency } from '../idempotency/index.ts'
 import { createCases, operatorPartnerId } from '../cases/index.ts'
-import { createLedger, type MoneyHolds, type PartyOfMoney } from '../ledger/index.ts'
+import { createLedger, type MoneyHolds, type MoneyOwner } from '../ledger/index.ts'
 import { createFactQueue, type FactQueue, type Inbox } from '../inbox/index.ts'
 import { createMailQueue } from '../mail/index.ts'
 import { composeInbox } from './inbox.ts'
@@ -26,11 +26,11 @@ import {
   createScreener,
   createScreening,
   type HeldParty,
-  partnerOf,
+  partnerParty,
   type Subject,
   type SubjectName,
 } from '../screening/index.ts'
-import { createEventOutbox, payloadOf, sampleOf } from '../events/index.ts'
+import { createEventOutbox, formatPayload, sampleEvent } from '../events/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import type { IdentityProvider } from '../parties/identity-port/index.ts'
 import { createIsoBanks, type PayerKey } from '../banks/files/index.ts'
@@ -42,14 +42,14 @@ import {
   type Connector,
   createConnectorHealth,
   internalConnectorId,
-  lastListedOn,
+  lastListedDay,
   type PayerData,
 } from '../rails/index.ts'
 import { createConfiguredRates } from '../rates/index.ts'
-import { createVerification, type OwnNames, schemeOf } from '../parties/payee-check/index.ts'
+import { createVerification, type ReadOwnNames, payeeScheme } from '../parties/payee-check/index.ts'
 import { type Accounts, createAccounts, createCancellations, createMonitors, recordFreeze } from '../accounts/index.ts'
 import { type Beneficiaries, createBeneficiaries, createRenewals } from '../parties/beneficiaries/index.ts'
-import { createCheckout, createEndedRefunds, createLateOffers, createPaymentRefunds } from '../checkout/index.ts'
+import { createCheckout, createRefundEvents, createLateOffers, createPaymentRefunds } from '../checkout/index.ts'
 import { createCustomers, type Customers } from '../parties/customers/index.ts'
 import { createDeposits, type Deposits, depositsOfHit } from '../deposits/index.ts'
 import { createMonitoring, type Monitoring } from '../monitoring/index.ts'
@@ -65,10 +65,16 @@ import {
   payoutsOfHit,
   subjectOfPayout,
 } from '../payouts/index.ts'
-import { createRecalls, createReturnedByRecall } from '../payouts/recalls/index.ts'
+import { createRecalls, createRecallReturns } from '../payouts/recalls/index.ts'
 import { createReports } from '../reports/index.ts'
 import { createDecisionNumbers } from '../reports/decisions/index.ts'
-import { createStaffChanges, requireDecider, turnsRules, twoDeciders, twoOfStaff } from '../people/staff/index.ts'
+import {
+  createStaffChanges,
+  requireDecider,
+  canTurnRules,
+  judgeDeciders,
+  createStaffJudge,
+} from '../people/staff/index.ts'
 import { createScheduledPayouts, createStandingOrders } from '../payouts/standing-orders/index.ts'
 import { createSimulations } from '../simulations/index.ts'
 import { createTransactions } from '../transactions/index.ts'
@@ -87,7 +93,12 @@ import {
 } from '../people/users/index.ts'
 import { createRequests } from '../requests/index.ts'
 import { createSignIn } from '../people/sign-in/index.ts'
-import { createTestDeliveries, createDeliveryEngine, createEndpointAlerts, type Sample } from '../webhooks/index.ts'
+import {
+  createTestDeliveries,
+  createDeliveryEngine,
+  createEndpointAlerts,
+  type CreateSampleData,
+} from '../webhooks/index.ts'
 import { composeIdentity, composeMembers, composeProofs, composeStaff } from './people.ts'
 import { composePersonalData } from './personal-data.ts'
 import { createSafeguarding, type Safeguarding, type SafeguardingDeps } from '../reports/safeguarding/index.ts'
@@ -147,8 +158,8 @@ function composeCore(deps: ModulesDeps) {
   const facts = createFactQueue({ clock })
   const access = createAccess({ db, clock, sealer, onNamed, onExpiring: expiringFact(facts) })
   const holds: MoneyHolds = async (tx, parties) => {
-    const keysOf = ({ partnerId, partyId: id }: PartyOfMoney): readonly HeldParty[] => [
-      partnerOf(partnerId, id),
+    const keysOf = ({ partnerId, partyId: id }: MoneyOwner): readonly HeldParty[] => [
+      partnerParty(partnerId, id),
       ...(id === partnerId ? [] : [{ partnerId, kind: 'customer' as const, id }]),
     ]
     const holdOf = await screening.holdsOf(parties.flatMap(keysOf), tx)
@@ -159,7 +170,7 @@ function composeCore(deps: ModulesDeps) {
   const screening = createScreening({
     ...{ db, clock, sealer, facts, textNames: config.SCREENED_TEXTS === 'names' },
     requireDecider: (tx, by) => requireDecider(tx, 'screening_hit', by),
-    judgeTwo: (tx, author, approver) => twoDeciders(tx, 'screening_hit', author, approver),
+    judgeTwo: (tx, author, approver) => judgeDeciders(tx, 'screening_hit', author, approver),
     onFrozen: (tx, frozen) => recordFreeze({ clock, ledger }, tx, frozen),
     peps: {
       hits: config.PEP_HITS,
@@ -266,7 +277,8 @@ const composeMonitors = (
 function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<typeof composeDelivery>) {
   const { config, db, clock, log, payoutsPerBatchMax } = deps
   const bank = deps.bank ?? createSandboxBank({ db, clock, stepMs: config.SANDBOX_BANK_DELAY_MS })
-  const partyOf: Beneficiaries['partyOf'] = (tx, partnerId, id) => beneficiaries.partyOf(tx, partnerId, id)
+  const partyOf: Beneficiaries['travelRuleParty'] = (tx, partnerId, id) =>
+    beneficiaries.travelRuleParty(tx, partnerId, id)
   const { converter } = core.rates
   const chosen = { partyOf, converter, chooseConnector: deps.chooseConnector }
   const tokens = composeTokens({ ...core, config, db, clock, log, ...chosen })
@@ -287,7 +299,7 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const shared = { ...core, db, clock }
   const accounts = createAccounts({ ...shared, log, ...issuingSettings(config) })
   const ownNames = createOwnNames(db, core.access, accounts, core.customers)
-  const verification = createVerification({ log, scheme: schemeOf(config.PAYEE_SCHEME), ownNames })
+  const verification = createVerification({ log, scheme: payeeScheme(config.PAYEE_SCHEME), ownNames })
   const beneficiaries = createBeneficiaries({ ...shared, refusedAddress, verification })
   const verificationDaysMax = config.PAYEE_VERIFICATION_DAYS_MAX
   const renewals = createRenewals({ ...shared, log, verification, verificationDaysMax })
@@ -296,13 +308,13 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
     connectors.find(({ id }) => id === connector)?.forecast(payment, at)
   const canRecall = (connector: string) => connectors.find(({ id }) => id === connector)?.recall !== undefined
   const waitMsOf: PayoutsDeps['waitMsOf'] = (connector, payment) =>
-    connectors.find(({ id }) => id === connector)?.waitMsOf?.(payment) ?? 0
+    connectors.find(({ id }) => id === connector)?.initialWaitMs?.(payment) ?? 0
   const modeOf = (connector: string) => connectors.find(({ id }) => id === connector)?.payerData
   const banks = { chooseConnector, forecastOf, waitMsOf, canRecall, payers: { modeOf, read: readPayers } }
   const { ownIbans } = accounts
   const monitoring = createMonitoring({
     ...shared,
-    judgeTwo: twoOfStaff(turnsRules),
+    judgeTwo: createStaffJudge(canTurnRules),
     partnerIds: core.access.partnerIds,
     clockDifferenceMsMax: config.REPORT_CLOCK_DIFFERENCE_MS,
   })
@@ -312,7 +324,7 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
       log,
       monitoring,
       mayPay: createMayPay(core.access, core.screening),
-      proofsMissing: wallets.ownership.areMissing,
+      proofsMissing: wallets.ownership.findMissing,
       beneficiaries,
       quotes: fx,
       ...banks,
@@ -328,7 +340,7 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const cancellations = createCancellations({ db, clock, log, waitingPayouts, cancelPayout })
   const ownersOf = ownersOfAccounts(accounts, wallets)
   const refunds = createPaymentRefunds({ ...shared, ...outgoing })
-  const proofsMissing = wallets.ownership.areMissing
+  const proofsMissing = wallets.ownership.findMissing
   const late = createLateOffers({ ...shared, choiceDays: config.CHECKOUT_CHOICE_DAYS })
   const deposits = createDeposits({ ...shared, ownersOf, proofsMissing, refunds, late })
   const screener = composeScreener({ ...shared, log, beneficiaries, deposits, secondDatum: config.SECOND_DATUM })
@@ -340,7 +352,16 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const simulations = createSimulations({ ...opening, ...simulated, ...signing(config) })
   const bankAccounts = deps.bankAccounts ?? accountsOfBanks(config)
   const books = { bankAccounts, banks: config.ISO20022_BANKS }
-  const decided = composeDecisions({ ...shared, log, monitoring, payoutLife, deposits, checkout, ownersOf, ...books })
+  const decided = composeDecisions({
+    ...shared,
+    log,
+    monitoring,
+    payoutLife,
+    deposits,
+    checkout,
+    findOwners: ownersOf,
+    ...books,
+  })
   const numbers = createDecisionNumbers({ ...shared, monitoring })
   const safeguarding = composeSafeguarding({ ...shared, config, bankAccounts, reconciliation: decided.reconciliation })
   const movements = { monitoring, numbers, safeguarding, renewals, ...outgoing, deposits, fx, checkout, ...decided }
@@ -362,7 +383,7 @@ const composeInternal = (
   createInternalConnector({
     db,
     clock,
-    problemsOf: async (payees) => {
+    findProblems: async (payees) => {
       const owners = await accountsOf().ownersOf(
         db,
         payees.map(({ account }) => account),
@@ -377,7 +398,7 @@ const composeInternal = (
         }),
       )
     },
-    debtorsOf: (payers) =>
+    readDebtors: (payers) =>
       Promise.all(
         payers.map(async ({ partnerId, customerId: id }) => {
           const names = id === null ? undefined : await customers.accountNamesOf(db, [{ partnerId, id }])
@@ -412,8 +433,8 @@ function composePayouts(
   deps: OutgoingDeps,
   { PAYOUT_ATTEMPTS_MAX: attemptsMax, STANDING_ORDERS_MAX: ordersMax }: Config,
 ) {
-  const recalls = createReturnedByRecall(deps)
-  const payoutLife = createPayoutLife({ ...deps, recalls, checkoutRefunds: createEndedRefunds(deps), attemptsMax })
+  const recalls = createRecallReturns(deps)
+  const payoutLife = createPayoutLife({ ...deps, recalls, checkoutRefunds: createRefundEvents(deps), attemptsMax })
   const payouts = createPayouts({ ...deps, life: payoutLife })
   return {
     payoutLife,
@@ -450,7 +471,7 @@ const composeScreener = ({
   const people = { subjectOf: subjectOfMember, idsAfter: memberIdsAfter }
   const partner = {
     subjectOf: async (tx: Tx, partnerId: string): Promise<Subject> => ({
-      ...{ names: await access.namesOfPartner(tx, partnerId), account: null, countries: [] },
+      ...{ names: await access.partnerNamesByRole(tx, partnerId), account: null, countries: [] },
     }),
     idsAfter: async (_tx: Tx, partnerId: string, afterId: string) => (afterId < partnerId ? [partnerId] : []),
   }
@@ -514,10 +535,10 @@ const partnerAsPayer = (partnerId: string, name: string): PayerData => ({
 })
 
 /** Reads the names of the customer that holds one of our IBANs. None for an IBAN that is not assigned. */
-function createOwnNames(db: Database, access: Access, accounts: Accounts, customers: Customers): OwnNames {
+function createOwnNames(db: Database, access: Access, accounts: Accounts, customers: Customers): ReadOwnNames {
   return async (iban) => {
     const owner = (await accounts.ownersOf(db, [iban])).get(iban)
-    if (owner === undefined) return (await accounts.issues(db, iban)) ? [] : undefined
+    if (owner === undefined) return (await accounts.isOurs(db, iban)) ? [] : undefined
     const { partnerId, customerId: id } = owner
     const names = (await customers.accountNamesOf(db, [{ partnerId, id }])).get(partnerKey(partnerId, id))
     // The payment page names the partner for a customer without a name.
@@ -527,10 +548,10 @@ function createOwnNames(db: Database, access: Access, accounts: Accounts, custom
 
 /** Builds the payload of a sample event as the event outbox would store it. */
 const createSample =
-  (access: Access, db: Database): Sample =>
+  (access: Access, db: Database): CreateSampleData =>
   async (partnerId, type, now) => {
     const partnerName = await access.partnerName(db, partnerId)
-    return payloadOf(type, now, sampleOf(type, { partnerId, partnerName, now }))
+    return formatPayload(type, now, sampleEvent(type, { partnerId, partnerName, now }))
   }
 
 /** Safeguarding uses the calendars of the configured banks. */
@@ -553,7 +574,7 @@ function composeSafeguarding(deps: SafeguardingParts): Safeguarding {
     partnerIds: access.partnerIds,
     addOperator: access.addOperator,
     dueOn: ({ connector, currency }, day) =>
-      lastListedOn(day, { closedDays: closedDays.get(connector) ?? new Set() }, currency),
+      lastListedDay(day, { closedDays: closedDays.get(connector) ?? new Set() }, currency),
     internalConnector: internalConnectorId,
     // Until noon of the next day.
     waitMs: dayMs / 2,

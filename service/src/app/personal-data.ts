@@ -3,13 +3,13 @@ import { ownJsonExactly } from '@partner-payments/wire'
 import type { Access } from '../access/index.ts'
 import type { Audit } from '../audit/index.ts'
 import { keptCases } from '../cases/index.ts'
-import type { Idempotency, Made } from '../idempotency/index.ts'
+import type { Idempotency, CreatedResource } from '../idempotency/index.ts'
 import { type Clock, isUuid, nilId, type Sealer } from '../kernel/index.ts'
 import type { Ledger } from '../ledger/index.ts'
 import type { Accounts } from '../accounts/index.ts'
 import { type Beneficiaries, keptVerifications, toBeneficiary } from '../parties/beneficiaries/index.ts'
 import { keptBulks } from '../payouts/bulk/index.ts'
-import { type Checkout, sessionOf } from '../checkout/index.ts'
+import { type Checkout, toSession } from '../checkout/index.ts'
 import {
   createCustomerExports,
   createErasures,
@@ -19,7 +19,7 @@ import {
   type Customers,
   type ExportLine,
   type ExportSection,
-  type HeldByModules,
+  type ModuleErasures,
   type KeptRecords,
   pagesBehind,
   pagesOfList,
@@ -38,7 +38,7 @@ import { eraseUploads } from '../people/users/index.ts'
 import { keptOrders, type StandingOrders } from '../payouts/standing-orders/index.ts'
 import { toTransaction, type Transactions } from '../transactions/index.ts'
 import { toOwnershipProof, toWallet, type Wallets } from '../chains/wallets/index.ts'
-import type { Database, KeptTable, Tx } from '../postgres/index.ts'
+import type { Database, RetainedTable, Tx } from '../postgres/index.ts'
 import { eraseTransfers } from '../chains/evm/index.ts'
 import { eraseInternalTransfers } from '../banks/internal/index.ts'
 import { eraseInstructions, keptIsoEntries } from '../banks/files/index.ts'
@@ -64,7 +64,7 @@ type Deps = {
   readonly retentionYears: number
   readonly screening: Pick<Screening, 'forget' | 'holdsOf' | 'screenedAt'>
   readonly sealer: Sealer
-  readonly standingOrders: Pick<StandingOrders, 'eraseOf'>
+  readonly standingOrders: Pick<StandingOrders, 'eraseOrders'>
   readonly transactions: Pick<Transactions, 'erasure' | 'list' | 'withUsers'>
   readonly wallets: Pick<Wallets, 'close' | 'list' | 'ownership'>
 }
@@ -156,7 +156,7 @@ const payments = ({ db, checkout, deposits, fx, payouts, transactions }: Deps): 
       pagesOfList((query) => checkout.list(partnerId, { ...query, customerId })),
       (session) => {
         // The URL of the page is a credential.
-        const { url: _url, ...shown } = sessionOf(session)
+        const { url: _url, ...shown } = toSession(session)
         const { residenceCountry: residenceCountryCode, returnUrl } = session
         return { type: 'checkoutSession', data: { ...shown, ...given({ residenceCountryCode, returnUrl }) } }
       },
@@ -206,7 +206,7 @@ const handling = ({ db, audit, screening }: Deps): readonly ExportSection[] => [
 /** Rows erased in one transaction. */
 const erasedPerPageMax = 500
 
-function heldByModules(deps: Deps): HeldByModules {
+function heldByModules(deps: Deps): ModuleErasures {
   const { accounts, beneficiaries, checkout, reports, screening, transactions, wallets } = deps
   const verifications = createIdentityErasure(deps)
   return {
@@ -215,7 +215,7 @@ function heldByModules(deps: Deps): HeldByModules {
     holdsOf: (tx, partnerId, customerId) => readHolds(deps, tx, partnerId, customerId),
     forgetEmail: checkout.forgetEmail,
     endOpen: async (tx, partnerId, customerId, now) => {
-      await deps.standingOrders.eraseOf(tx, partnerId, await readPayeeIds(deps, tx, partnerId, customerId), now)
+      await deps.standingOrders.eraseOrders(tx, partnerId, await readPayeeIds(deps, tx, partnerId, customerId), now)
       await deps.fx.deleteOpenQuotesOf(tx, partnerId, customerId)
     },
     eraseLinked: async (tx, partnerId, { id, serviceId }, now) => {
@@ -268,14 +268,18 @@ function heldByModules(deps: Deps): HeldByModules {
       const asked = recalls.map(({ id, requestedAt: createdAt }) =>
         made('createPayoutRecall', { createdAt }, `the recall ${id}`),
       )
-      await deps.idempotency.forget(tx, page.partnerId, page.customerId, asked)
+      await deps.idempotency.eraseAnswers(tx, page.partnerId, page.customerId, asked)
       return erased.length < erasedPerPageMax ? undefined : erased.at(-1)?.id
     },
   }
 }
 
 /** Describes a created resource by its name in the operation's answer. */
-const made = (operation: Made['operation'], { createdAt }: { readonly createdAt: Date }, created: string): Made => ({
+const made = (
+  operation: CreatedResource['operation'],
+  { createdAt }: { readonly createdAt: Date },
+  created: string,
+): CreatedResource => ({
   operation,
   createdAt,
   created,
@@ -300,7 +304,7 @@ async function readHolds(deps: Deps, tx: Tx, partnerId: string, customerId: stri
   return keys.map(await deps.screening.holdsOf(keys))
 }
 
-const keptTables: readonly KeptTable[] = [
+const keptTables: readonly RetainedTable[] = [
   keptVerifications,
   keptCases,
   keptAlerts,
@@ -317,7 +321,7 @@ const keptTables: readonly KeptTable[] = [
 async function erasePayments(
   { checkout, deposits, screening, transactions }: Deps,
   tx: Tx,
-  { partnerId, customerId, afterId, scope }: Parameters<HeldByModules['erasePayments']>[1],
+  { partnerId, customerId, afterId, scope }: Parameters<ModuleErasures['erasePayments']>[1],
 ): Promise<string | undefined> {
   const { erasure } = transactions
   const rows = await erasure.transactionsOf(tx, partnerId, customerId, afterId, erasedPerPageMax)

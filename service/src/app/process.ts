@@ -16,7 +16,7 @@ import {
 } from '../postgres/index.ts'
 
 /** A started part of the process. Parts are stopped in the reverse order of their start. */
-export type Started = {
+export type StartedPart = {
   readonly name: string
   readonly stop: () => Promise<void>
   /** Asks clients to send their next request elsewhere, while the part still answers. */
@@ -31,7 +31,7 @@ export const answersRequests = (role: string): role is keyof typeof gatewayForms
 const stopTimeoutMs = 45_000
 
 /** Creates a function that stops every part once, in the reverse order of the start, within `stopTimeoutMs`. */
-export function stopper(started: Started[], log: Log): () => Promise<void> {
+export function createStop(started: StartedPart[], log: Log): () => Promise<void> {
   let stopping: Promise<void> | undefined
   return () => {
     stopping ??= (async () => {
@@ -52,7 +52,7 @@ export function stopper(started: Started[], log: Log): () => Promise<void> {
  * Drains the parts that answer requests, and waits for `delayMs`: a load balancer reads `/readyz` before the part closes
  * its port. Resolves at once if no part answers requests.
  */
-export async function drainParts(started: readonly Started[], delayMs: number): Promise<void> {
+export async function drainParts(started: readonly StartedPart[], delayMs: number): Promise<void> {
   const draining = started.filter(({ drain }) => drain !== undefined)
   for (const { drain } of draining) drain?.()
   if (draining.length > 0) await pause(delayMs)
@@ -80,7 +80,7 @@ const serverLimits = {
  */
 export async function connectDatabase(
   url: string,
-  { config, log, started }: { readonly config: Config; readonly log: Log; readonly started: Started[] },
+  { config, log, started }: { readonly config: Config; readonly log: Log; readonly started: StartedPart[] },
   processes = 1,
 ): Promise<Database> {
   const db = createDatabase({
@@ -104,7 +104,7 @@ export async function connectDatabase(
 
 /** Starts the embedded database of the data folder and pushes it to `started`. */
 export async function startDatabase(
-  { config, log, started }: { readonly config: Config; readonly log: Log; readonly started: Started[] },
+  { config, log, started }: { readonly config: Config; readonly log: Log; readonly started: StartedPart[] },
   processes = 1,
 ): Promise<EmbeddedPostgres> {
   const { DATA_DIR: dataDir, BACKUP_DIR: backupDir } = config
@@ -117,7 +117,7 @@ export async function startDatabase(
 }
 
 /** Starts tracing if a collector is configured, and pushes it to `started`. */
-export async function tracingOf(config: Config, role: string, started: Started[]): Promise<Tracing | undefined> {
+export async function startTracing(config: Config, role: string, started: StartedPart[]): Promise<Tracing | undefined> {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_TRACES_SAMPLER_ARG: ratio } = config
   if (endpoint === undefined) return undefined
   const tracing = await createTracing(endpoint, role, ratio)
@@ -159,7 +159,7 @@ export async function listenForOperations(
   listen: (host: string, port: number) => Promise<number>,
 ): Promise<number> {
   try {
-    return await listening('OPS_PORT', OPS_HOST, OPS_PORT, listen)
+    return await listenOrExplain('OPS_PORT', OPS_HOST, OPS_PORT, listen)
   } catch (error) {
     if (!opensApi || !(await isTaken(OPS_HOST, OPS_PORT)) || !(await isTaken(HOST, PORT))) throw error
     throw new ConfigError(
@@ -176,7 +176,7 @@ function isTaken(host: string, port: number): Promise<boolean> {
   })
 }
 
-export async function listening(
+export async function listenOrExplain(
   variable: 'PORT' | 'OPS_PORT',
   host: string,
   port: number,
@@ -197,7 +197,7 @@ export async function listening(
 }
 
 /** Explains a failure in one line if an operator can correct it. Any other failure is a bug and has its stack. */
-export function explain(error: unknown): string {
+export function explainFailure(error: unknown): string {
   if (error instanceof ConfigError || error instanceof EmbeddedPostgresError || error instanceof MigrationError)
     return error.message
   if (error instanceof Refusal) return error.detail

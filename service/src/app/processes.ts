@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { type Config, ConfigError } from './config.ts'
 import { type Log, minuteMs, secondMs } from '../kernel/index.ts'
 import type { MetricsSnapshot } from '../edge/observability/index.ts'
-import { type gatewayForms, listening } from './process.ts'
+import { type gatewayForms, listenOrExplain } from './process.ts'
 
 /** The roles that answer requests, and so can run as several processes. */
 export type RequestRole = keyof typeof gatewayForms
@@ -195,7 +195,7 @@ function createForks(role: RequestRole, log: Log, onWritesRefused: Options['onWr
 /** Finds a free port before the processes start, so that a restarted process uses the same port. */
 function freePort(host: string): Promise<number> {
   const server = createServer()
-  return listening('PORT', host, 0, () => {
+  return listenOrExplain('PORT', host, 0, () => {
     return new Promise((resolve, reject) => {
       server.once('error', reject)
       server.listen(0, host, () => {

@@ -4,9 +4,9 @@ import { requestLimits } from './derived-settings.ts'
 import { createRouter } from '../edge/gateway/index.ts'
 import { type Log, systemClock } from '../kernel/index.ts'
 import { createRouterObservability } from '../edge/observability/index.ts'
-import { drainParts, listenForOperations, listening, type Started } from './process.ts'
+import { drainParts, listenForOperations, listenOrExplain, type StartedPart } from './process.ts'
 
-type RouterParts = { readonly log: Log; readonly started: Started[]; readonly stop: () => Promise<void> }
+type RouterParts = { readonly log: Log; readonly started: StartedPart[]; readonly stop: () => Promise<void> }
 
 /** Starts the router. Returns the function that drains and stops it. */
 export async function startRouter(config: RouterConfig, { log, started, stop }: RouterParts) {
@@ -22,7 +22,7 @@ export async function startRouter(config: RouterConfig, { log, started, stop }: 
   const observability = await createRouterObservability(router.answering)
   const opsPort = await listenForOperations(config, true, observability.listen)
   started.push({ name: 'operations', stop: observability.close })
-  const port = await listening('PORT', config.HOST, config.PORT, router.listen)
+  const port = await listenOrExplain('PORT', config.HOST, config.PORT, router.listen)
   started.push({ name: 'router', drain: router.drain, stop: router.close })
   observability.ready()
   log.info({ role: 'router', port, opsPort }, 'listening')

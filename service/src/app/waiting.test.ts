@@ -9,7 +9,7 @@ import { operatorPartnerId } from '../cases/index.ts'
 import { dayMs, hourMs, minuteMs, newId, secondMs } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
 import { processBankNotifications, sendDueRecalls, submitDuePayouts } from '../banks/settlement/index.ts'
-import type { ThingKey } from '../people/staff/index.ts'
+import type { QueueItemKey } from '../people/staff/index.ts'
 let isSilent = false
 const lost = () => Promise.reject(new Unreachable('downstream_timeout', 'the bank does not answer'))
 const service = await useModules({
@@ -24,7 +24,7 @@ const partner = await addPartner(service, 100_000_00n)
 await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
 
 /** Returns why an entry waits, by the list and by the query for this entry, which must agree. */
-async function whyOf(subject: string, partnerId = partner.partnerId, kind: ThingKey['kind'] = 'payout') {
+async function whyOf(subject: string, partnerId = partner.partnerId, kind: QueueItemKey['kind'] = 'payout') {
   const looked = (await service.waiting.look()).filter((thing) => thing.subject === subject)
   const asked = await service.waiting.of([{ partnerId, kind, subject }])
   assert.deepEqual(

@@ -7,20 +7,20 @@ import { type Clock, minuteMs } from '../kernel/index.ts'
 import type { Access } from '../access/index.ts'
 import type { Accounts } from '../accounts/index.ts'
 import type { Monitoring } from '../monitoring/index.ts'
-import type { Customers, Review } from '../parties/customers/index.ts'
+import type { Customers, CustomerReview } from '../parties/customers/index.ts'
 import { type Deposits, holdOfDeposit, lacksOwnership } from '../deposits/index.ts'
 import { instructionIdOf, type PayoutAges, payoutsDue } from '../payouts/index.ts'
 import type { Recalls } from '../payouts/recalls/index.ts'
 import {
-  type AskWaiting,
+  type WaitingChecks,
   type StaffChange,
   type StaffChanges,
-  type ThingKey,
-  thingName,
+  type QueueItemKey,
+  queueItemName,
   type WaitingThing,
 } from '../people/staff/index.ts'
-import { type Hold, type HoldOf, holds, holdsOfCases } from '../transactions/index.ts'
-import type { ConnectorFacts } from '../pages/index.ts'
+import { type Hold, type FindHold, holds, holdsOfCases } from '../transactions/index.ts'
+import type { ConnectorStatus } from '../pages/index.ts'
 import type { Database } from '../postgres/index.ts'
 import type { BankFiles, Connector, ConnectorHealth } from '../rails/index.ts'
 import type { Screening } from '../screening/index.ts'
@@ -33,8 +33,8 @@ type Deps = {
   readonly deposits: Pick<Deposits, 'waiting' | 'waitingOf'>
   readonly payoutAges: Pick<PayoutAges, 'waiting' | 'waitingOf'>
   readonly recalls: Pick<Recalls, 'waiting' | 'waitingOf' | 'oldestUnsent'>
-  readonly screening: Pick<Screening, 'oldestOpenHits' | 'openOf'>
-  readonly monitoring: Pick<Monitoring, 'holding'>
+  readonly screening: Pick<Screening, 'oldestOpenHits' | 'filterOpen'>
+  readonly monitoring: Pick<Monitoring, 'holdingAlerts'>
   readonly cases: Pick<Cases, 'resolutionsOf'>
   readonly changes: Pick<StaffChanges, 'waiting'>
   readonly customers: { readonly reviews: Pick<Customers['reviews'], 'overdueOf' | 'overduePage'> }
@@ -43,12 +43,12 @@ type Deps = {
   readonly isoBanks: { readonly shown: BankFiles }
 }
 
-export type Waiting = AskWaiting & {
+export type Waiting = WaitingChecks & {
   /** Lists the oldest of each kind, at most 100. */
   readonly look: () => Promise<readonly WaitingThing[]>
   /** Explains why these entries wait now. Omits entries that no longer wait. */
-  readonly of: (keys: readonly ThingKey[]) => Promise<readonly WaitingThing[]>
-  readonly connectors: () => Promise<readonly ConnectorFacts[]>
+  readonly of: (keys: readonly QueueItemKey[]) => Promise<readonly WaitingThing[]>
+  readonly connectors: () => Promise<readonly ConnectorStatus[]>
 }
 
 const rowsMax = 100
@@ -76,7 +76,7 @@ export function createWaiting(deps: Deps): Waiting {
     stillWaiting: async (keys) => namesOf(await of(keys)),
     over: async (keys) => {
       const waiting = namesOf(await of(keys))
-      return namesOf(keys.filter((key) => !waiting.has(thingName(key)) && isCertain(deps, key)))
+      return namesOf(keys.filter((key) => !waiting.has(queueItemName(key)) && isCertain(deps, key)))
     },
     connectors: () => readConnectors(deps),
   }
@@ -85,14 +85,14 @@ export function createWaiting(deps: Deps): Waiting {
 type HoldDeps = Pick<Deps, 'db'> & {
   readonly cases: Pick<Cases, 'openAbout'>
   readonly deposits: Pick<Deposits, 'byReferences' | 'payers'>
-  readonly payoutAges: Pick<PayoutAges, 'ofTransaction'>
+  readonly payoutAges: Pick<PayoutAges, 'holdOfTransaction'>
   readonly recalls: Pick<Recalls, 'list'>
 }
 
 const openRecalls: ReadonlySet<string> = new Set(['Requested', 'Sent', 'Accepted'])
 
 /** Reads why a payment is held. A completed payment may wait for the answer to a recall, or for a decision about its money. */
-export function createHoldReader({ db, cases, deposits, payoutAges, recalls }: HoldDeps): HoldOf {
+export function createHoldReader({ db, cases, deposits, payoutAges, recalls }: HoldDeps): FindHold {
   const ofCases = async (partnerId: string, subjects: readonly string[]): Promise<Hold | undefined> => {
     const kinds = (await cases.openAbout(db, partnerId, subjects)).map(({ kind }) => holdsOfCases[kind])
     const kind = kinds.find((each) => holds[each].told === 'OperatorCheck') ?? kinds[0]
@@ -108,7 +108,7 @@ export function createHoldReader({ db, cases, deposits, payoutAges, recalls }: H
       const [check] = await deposits.payers.checksOf(db, [{ partnerId, id: deposit.id }])
       return { kind: lacksOwnership(check) ? 'walletOwnership' : 'payerData', by: check?.answerBy ?? null }
     }
-    const found = category === 'Withdrawal' ? await payoutAges.ofTransaction(transaction) : undefined
+    const found = category === 'Withdrawal' ? await payoutAges.holdOfTransaction(transaction) : undefined
     if (found === undefined || found.hold !== undefined) return found?.hold
     const { id, endToEndId, status } = found.payout
     const sent = status === 'Completed' ? await recalls.list(partnerId, id) : []
@@ -118,12 +118,12 @@ export function createHoldReader({ db, cases, deposits, payoutAges, recalls }: H
   }
 }
 
-const namesOf = (keys: readonly ThingKey[]): ReadonlySet<string> => new Set(keys.map(thingName))
+const namesOf = (keys: readonly QueueItemKey[]): ReadonlySet<string> => new Set(keys.map(queueItemName))
 
 /** Reports whether the end of a failure is certain: another process may have seen it, so the bank must have answered this process recently. */
-function isCertain({ clock, connectors, connectorHealth }: Deps, { kind, subject }: ThingKey): boolean {
+function isCertain({ clock, connectors, connectorHealth }: Deps, { kind, subject }: QueueItemKey): boolean {
   if (kind !== 'connector' || !connectors.some(({ id }) => id === subject)) return true
-  const { answeredAt } = connectorHealth.stateOf(subject)
+  const { answeredAt } = connectorHealth.connectorState(subject)
   return answeredAt !== null && clock.now().getTime() - answeredAt.getTime() < sureMs
 }
 const sureMs = 10 * minuteMs
@@ -154,7 +154,7 @@ async function withRules(
   const byRule = new Set<string>()
   const held = found.filter(({ why }) => why === 'held')
   for (const [partnerId, own] of Map.groupBy(held, (payout) => payout.partnerId)) {
-    const rows = await monitoring.holding(
+    const rows = await monitoring.holdingAlerts(
       db,
       partnerId,
       own.map(({ transactionId }) => transactionId),
@@ -194,7 +194,7 @@ const recallEntry = ({
 const changeEntry = ({ id: subject, proposedAt: since, command: detail }: StaffChange) =>
   ({ partnerId: operatorPartnerId, kind: 'change', subject, why: 'changeWaits', since, detail }) satisfies WaitingThing
 
-const reviewEntry = ({ partnerId, customerId: subject, dueOn, risk: detail }: Review) => {
+const reviewEntry = ({ partnerId, customerId: subject, dueOn, risk: detail }: CustomerReview) => {
   const since = new Date(`${dueOn}T00:00:00Z`)
   return { partnerId, kind: 'review', subject, why: 'reviewOverdue', since, detail } satisfies WaitingThing
 }
@@ -207,10 +207,10 @@ function createReasonReader(deps: Deps): Waiting['of'] {
   const { db, changes, customers, deposits, payoutAges, recalls, screening } = deps
   const ofPartner = async (
     partnerId: string,
-    kind: ThingKey['kind'],
+    kind: QueueItemKey['kind'],
     ids: readonly string[],
   ): Promise<readonly WaitingThing[]> => {
-    if (kind === 'hit') return (await screening.openOf(partnerId, ids)).map(hitEntry)
+    if (kind === 'hit') return (await screening.filterOpen(partnerId, ids)).map(hitEntry)
     if (kind === 'deposit') return (await deposits.waitingOf(partnerId, ids)).map(depositEntry)
     if (kind === 'payout')
       return [
@@ -257,7 +257,7 @@ async function failingConnectors(deps: Deps): Promise<readonly WaitingThing[]> {
   const found: WaitingThing[] = []
   for (const connector of deps.connectors) {
     const { trouble: detail, troubleSince: since } = firstTrouble(
-      deps.connectorHealth.stateOf(connector.id),
+      deps.connectorHealth.connectorState(connector.id),
       await readWaits(deps, connector),
       deps.clock.now(),
     )
@@ -273,7 +273,7 @@ async function failingConnectors(deps: Deps): Promise<readonly WaitingThing[]> {
   return found
 }
 
-type Waits = Omit<ConnectorFacts['waits'], 'recall'>
+type Waits = Omit<ConnectorStatus['waits'], 'recall'>
 
 async function readWaits(
   { db, clock, isoBanks: { shown } }: Deps,
@@ -287,16 +287,16 @@ async function readWaits(
   }
 }
 
-async function readConnectors(deps: Deps): Promise<readonly ConnectorFacts[]> {
+async function readConnectors(deps: Deps): Promise<readonly ConnectorStatus[]> {
   const { db, clock, connectors, connectorHealth, recalls } = deps
   const { shown } = deps.isoBanks
-  const found: ConnectorFacts[] = []
+  const found: ConnectorStatus[] = []
   for (const connector of connectors) {
     const { id } = connector
     const byFiles = shown.connectorIds.includes(id)
     const newest = async (show: 'received' | 'sent' | 'aside') =>
       byFiles ? ((await shown.page(db, { connector: id, show, after: undefined, rowsMax: 1 }))[0] ?? null) : null
-    const state = connectorHealth.stateOf(id)
+    const state = connectorHealth.connectorState(id)
     const waits = { ...(await readWaits(deps, connector)), recall: await recalls.oldestUnsent(id) }
     const files = { received: await newest('received'), sent: await newest('sent'), aside: await newest('aside') }
     found.push({ id, byFiles, state, waits, files, ...firstTrouble(state, waits, clock.now()) })
@@ -312,10 +312,10 @@ async function oldestDue(db: Database, connector: string, now: Date): Promise<Da
 
 /** Returns the most urgent trouble of a connector. */
 function firstTrouble(
-  { heldBack, failures, failedAt }: ConnectorFacts['state'],
+  { heldBack, failures, failedAt }: ConnectorStatus['state'],
   waits: Waits,
   now: Date,
-): Pick<ConnectorFacts, 'trouble' | 'troubleSince'> {
+): Pick<ConnectorStatus, 'trouble' | 'troubleSince'> {
   const isOld = (since: Date | null) => since !== null && now.getTime() - since.getTime() > waitsMsMax
   if (heldBack) return { trouble: 'heldBack', troubleSince: failedAt }
   if (failures >= failuresMin) return { trouble: 'failing', troubleSince: failedAt }

@@ -20,8 +20,8 @@ import {
   deniedAddresses,
   deriveWalletAddress,
   messageSigner,
-  proofAboveOf,
-  receivedOn,
+  parseProofAbove,
+  sumReceived,
   type TravelParties,
 } from '../chains/evm/index.ts'
 import { type ChooseConnector, createChooseConnector, type Instruction } from '../rails/index.ts'
@@ -47,7 +47,7 @@ type Deps = {
   readonly chooseConnector: ChooseConnector | undefined
   readonly converter: Rates['converter']
   /** Composed later. */
-  readonly partyOf: Beneficiaries['partyOf']
+  readonly partyOf: Beneficiaries['travelRuleParty']
 }
 
 export function composeTokens(deps: Deps): Tokens {
@@ -68,11 +68,11 @@ export function composeTokens(deps: Deps): Tokens {
     networks,
     chooseConnector,
     addressKey: chainKeys.addresses,
-    addressAt: deriveWalletAddress,
-    receivedOn,
+    deriveAddress: deriveWalletAddress,
+    sumReceived,
     partnerName: deps.access.partnerName,
-    signerOf: messageSigner,
-    proofAbove: proofAboveOf(config.WALLET_PROOF_ABOVE),
+    recoverSigner: messageSigner,
+    proofAbove: parseProofAbove(config.WALLET_PROOF_ABOVE),
     converter: deps.converter,
   })
   const chains = createChains({
@@ -83,7 +83,7 @@ export function composeTokens(deps: Deps): Tokens {
     denied,
     signer: chainKeys.signer,
     ownersOf: async (tx: Tx, addresses: readonly string[]) =>
-      new Map([...(await wallets.ownersOf(tx, addresses))].map(([address, { partnerId }]) => [address, partnerId])),
+      new Map([...(await wallets.findOwners(tx, addresses))].map(([address, { partnerId }]) => [address, partnerId])),
     operatorId: operatorPartnerId,
     sealer,
     partiesOf: createPartiesOf(deps),
@@ -114,12 +114,12 @@ const createPartiesOf =
 
 /** Reads the owners of accounts, which are IBANs or wallet addresses. */
 export const ownersOfAccounts =
-  (accounts: Pick<Accounts, 'ownersOf'>, wallets: Pick<Wallets, 'ownersOf'>) =>
+  (accounts: Pick<Accounts, 'ownersOf'>, wallets: Pick<Wallets, 'findOwners'>) =>
   async (tx: Tx, given: readonly string[]) => {
     const isAddress = (account: string) => account.startsWith('0x')
     const ibans = given.filter((account) => !isAddress(account))
     return new Map([
       ...(ibans.length === 0 ? [] : await accounts.ownersOf(tx, ibans)),
-      ...(await wallets.ownersOf(tx, given.filter(isAddress))),
+      ...(await wallets.findOwners(tx, given.filter(isAddress))),
     ])
   }

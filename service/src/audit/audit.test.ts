@@ -9,22 +9,22 @@ import { generateKeyPairSync } from 'node:crypto'
 import {
   type ApprovalSnapshot,
   type AuditProof,
-  faultsOfApproval,
-  faultsOfProof,
-  leafOf,
+  findApprovalFaults,
+  findProofFaults,
+  leafHash,
   pathOf,
-  payeeDigestOf,
-  rootOf,
+  payeeDigest,
+  merkleRoot,
   type SignedApproval,
 } from '@partner-payments/wire'
 import { auditLogs, day, idAt, recordAt } from '../../../test/support/audit-logs.ts'
 import { addPartner, pay } from '../../../test/support/composition.ts'
 import { until } from '../../../test/support/until.ts'
-import { type AllHandlers, type Call, Refusal } from '../kernel/api/index.ts'
+import { type AllHandlers, type OperationCall, Refusal } from '../kernel/api/index.ts'
 import { dayMs, newId, present } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
 import { auditedHandlers, verifyLog } from './index.ts'
-import { type Pair, signedByPasskey } from '../../../test/support/passkey.ts'
+import { type KeyPair, signedByPasskey } from '../../../test/support/passkey.ts'
 import { useModules } from '../../../test/support/fixture.ts'
 
 suite('log', async () => {
@@ -35,7 +35,7 @@ suite('log', async () => {
     const { partnerId, ids } = await logs.addLogged(2_500)
     for (const at of [0, 1, 1_023, 1_024, 2_047, 2_048, 2_499]) {
       const proof = await service.audit.proof(partnerId, `r${at}`, [ids[at] ?? ''])
-      assert.deepEqual([proof.records.length, proof.pending, faultsOfProof(proof)], [1, 0, []], `record ${at}`)
+      assert.deepEqual([proof.records.length, proof.pending, findProofFaults(proof)], [1, 0, []], `record ${at}`)
       assert.equal(proof.records[0]?.sequence, at + 1)
     }
     const { partnerId: other } = await addPartner(service)
@@ -49,7 +49,7 @@ suite('log', async () => {
     const [head] = proof.heads
     assert.ok(record && head)
     const { publicKey } = head
-    assert.deepEqual(faultsOfProof(proof, publicKey), [])
+    assert.deepEqual(findProofFaults(proof, publicKey), [])
     const stranger = await logs.addLogged()
     const foreign = await service.audit.proof(stranger.partnerId, 'r3', [stranger.ids[3] ?? ''])
     const cases: readonly AuditProof[] = [
@@ -70,14 +70,14 @@ suite('log', async () => {
       { ...proof, pending: 1 },
     ]
     for (const [index, each] of cases.entries())
-      assert.notDeepEqual(faultsOfProof(each, publicKey), [], `case ${index} is found`)
-    assert.match(faultsOfProof(foreign, publicKey).join(), /another key/)
+      assert.notDeepEqual(findProofFaults(each, publicKey), [], `case ${index} is found`)
+    assert.match(findProofFaults(foreign, publicKey).join(), /another key/)
   })
 
   test('a path leads to the root for every leaf of every small tree', () => {
     for (let size = 1; size <= 17; size += 1) {
-      const leaves = Array.from({ length: size }, (_, at) => leafOf(String(at)))
-      const root = Buffer.from(rootOf(leaves)).toString('hex')
+      const leaves = Array.from({ length: size }, (_, at) => leafHash(String(at)))
+      const root = Buffer.from(merkleRoot(leaves)).toString('hex')
       assert.equal(
         new Set(
           leaves.map((_, at) =>
@@ -197,7 +197,7 @@ suite('log', async () => {
     for (const id of ids) {
       const call = { caller, params: { id: 'c-1' }, requestId: newId(), ip: '203.0.113.9' }
       await assert.rejects(
-        (handlers[id] as (given: unknown) => Promise<unknown>)(call as unknown as Call<'getCustomer'>),
+        (handlers[id] as (given: unknown) => Promise<unknown>)(call as unknown as OperationCall<'getCustomer'>),
         Refusal,
       )
     }
@@ -431,7 +431,7 @@ suite('chain', async () => {
       const reference =
         index < 2 ? `r${index * 19}` : `r${100 + ([0, 1, 998, 999, 1_000, 1_198, 1_199][index - 2] ?? 0)}`
       const proof = await service.audit.proof(partnerId, reference, [id ?? ''])
-      assert.deepEqual([proof.records.length, faultsOfProof(proof)], [1, []], reference)
+      assert.deepEqual([proof.records.length, findProofFaults(proof)], [1, []], reference)
     }
     // After its day was signed: it lies in a stretch's range of ids and is not in it.
     await logs.append(late)
@@ -451,10 +451,10 @@ suite('chain', async () => {
     assert.deepEqual([records, heads, faults], [32, 1, []])
     for (const [at, { id }] of late.entries()) {
       const proof = await service.audit.proof(partnerId, `r${90 + at}`, [id])
-      assert.deepEqual([proof.records[0]?.sequence, faultsOfProof(proof)], [31 + at, []])
+      assert.deepEqual([proof.records[0]?.sequence, findProofFaults(proof)], [31 + at, []])
     }
     const amid = await service.audit.proof(partnerId, 'r5', [idAt(5_000, 5)])
-    assert.deepEqual([amid.records[0]?.sequence, faultsOfProof(amid)], [6, []])
+    assert.deepEqual([amid.records[0]?.sequence, findProofFaults(amid)], [6, []])
   })
 
   test('PostgreSQL computes the leaf of any text as the verification does', async () => {
@@ -477,15 +477,15 @@ const snapshotOf = (change: Partial<ApprovalSnapshot> = {}): string =>
     payoutId: '0190aaaa-0000-7000-8000-000000000002',
     amount: '1000.00',
     currency: 'EUR',
-    payee: payeeDigestOf('salt', 'Grace Hopper', 'NL91ABNA0417164300'),
+    payee: payeeDigest('salt', 'Grace Hopper', 'NL91ABNA0417164300'),
     approverId: '0190aaaa-0000-7000-8000-000000000003',
     expiresAt: '2026-11-24T08:02:00.000Z',
     nonce: 'nonce',
     ...change,
   } satisfies ApprovalSnapshot)
 
-const ec: Pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-const keys: Readonly<Record<string, Pair>> = {
+const ec: KeyPair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const keys: Readonly<Record<string, KeyPair>> = {
   'EC P-256': ec,
   Ed25519: generateKeyPairSync('ed25519'),
   RSA: generateKeyPairSync('rsa', { modulusLength: 2048 }),
@@ -494,9 +494,9 @@ const keys: Readonly<Record<string, Pair>> = {
 for (const [name, pair] of Object.entries(keys))
   test(`the signature of a passkey with a key of the form ${name} proves the snapshot, and no other`, () => {
     const approval = signedByPasskey(snapshotOf(), pair)
-    assert.deepEqual(faultsOfApproval(approval, of), [])
+    assert.deepEqual(findApprovalFaults(approval, of), [])
     for (const change of [{ amount: '9000.00' }, { currency: 'USD' }, { payee: '0'.repeat(64) }, { nonce: 'other' }])
-      assert.deepEqual(faultsOfApproval({ ...approval, snapshot: snapshotOf(change) }, of), [
+      assert.deepEqual(findApprovalFaults({ ...approval, snapshot: snapshotOf(change) }, of), [
         'The passkey has signed another snapshot.',
       ])
   })
@@ -523,17 +523,17 @@ test('each part of the evidence is verified', () => {
     [{ ...whole, passkey: { ...evidence, publicKey: 'AAAA' } }, /signature of the approval is wrong/],
     [{ snapshot: whole.snapshot, factor: 'passkey' }, /no signature/],
   ]
-  for (const [approval, fault] of cases) assert.match(faultsOfApproval(approval, of).join(' '), fault)
-  assert.deepEqual(faultsOfApproval({ snapshot: whole.snapshot, factor: 'code' }, of), [])
+  for (const [approval, fault] of cases) assert.match(findApprovalFaults(approval, of).join(' '), fault)
+  assert.deepEqual(findApprovalFaults({ snapshot: whole.snapshot, factor: 'code' }, of), [])
 })
 
 test('a digest opens for its payee and account alone', () => {
-  const digest = payeeDigestOf('salt', 'Grace Hopper', 'NL91ABNA0417164300')
+  const digest = payeeDigest('salt', 'Grace Hopper', 'NL91ABNA0417164300')
   assert.match(digest, /^[0-9a-f]{64}$/)
   for (const other of [
-    payeeDigestOf('salt', 'Grace Hopper', 'NL91ABNA0417164301'),
-    payeeDigestOf('salt', 'Grace', ' HopperNL91ABNA0417164300'),
-    payeeDigestOf('other', 'Grace Hopper', 'NL91ABNA0417164300'),
+    payeeDigest('salt', 'Grace Hopper', 'NL91ABNA0417164301'),
+    payeeDigest('salt', 'Grace', ' HopperNL91ABNA0417164300'),
+    payeeDigest('other', 'Grace Hopper', 'NL91ABNA0417164300'),
   ])
     assert.notEqual(other, digest)
 })

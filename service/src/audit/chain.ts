@@ -3,8 +3,8 @@
  * may hold an earlier one has ended. Guarantees and limits: README.md.
  */
 import { createPrivateKey, generateKeyPairSync, sign } from 'node:crypto'
-import { type AuditHeadContent, chainStart, headHash, leafOf, linkOf, rootOf } from '@partner-payments/wire'
-import { after, assert, type Clock, firstIdOf, type Log, momentOfId, newId, type Sealer } from '../kernel/index.ts'
+import { type AuditHeadContent, chainStart, headHash, leafHash, chainHash, merkleRoot } from '@partner-payments/wire'
+import { after, assert, type Clock, firstIdOf, type Log, idTime, newId, type Sealer } from '../kernel/index.ts'
 import { type Database, oldestTransactionStart, type SealedColumn, type Tx } from '../postgres/index.ts'
 import * as store from './store.ts'
 
@@ -25,7 +25,7 @@ export const subtreeRecords = 1_024
 /** A period begins at a multiple of its length since 1970: a day at midnight UTC. */
 type SignedPeriod = { readonly from: Date; readonly to: Date }
 function findPeriod(id: string, periodMs: number): SignedPeriod {
-  const from = Math.floor(momentOfId(id).getTime() / periodMs) * periodMs
+  const from = Math.floor(idTime(id).getTime() / periodMs) * periodMs
   return { from: new Date(from), to: new Date(from + periodMs) }
 }
 
@@ -110,7 +110,7 @@ function addLink(
   let { sequence, hash, recordId } = chain
   for (const [index, id] of ids.entries()) {
     sequence += 1n
-    hash = linkOf(hash, sequence, store.leafAt(leaves, index))
+    hash = chainHash(hash, sequence, store.leafAt(leaves, index))
     if (id > recordId) recordId = id
   }
   store.insertLink(tx, partnerId, { sequence, hash, ids, leaves: leaves.subarray(0, ids.length * store.leafBytes) })
@@ -134,7 +134,10 @@ async function closePeriod(
     deps.log.warn({ partnerId, from: start, records: late.length }, 'late audit records: check the clocks')
     // Each late record has a link of its own, by which it is found: its id lies within a stretch that was chained
     // before.
-    const chained = late.reduce((soFar, { id, content }) => addLink(tx, partnerId, soFar, [id], leafOf(content)), chain)
+    const chained = late.reduce(
+      (soFar, { id, content }) => addLink(tx, partnerId, soFar, [id], leafHash(content)),
+      chain,
+    )
     return store.saveChain(tx, partnerId, chained)
   }
   const firstSequence = chain.headSequence + 1n
@@ -143,7 +146,7 @@ async function closePeriod(
   for (let from = firstSequence; from <= lastSequence; from += BigInt(subtreeRecords)) {
     const until = from + BigInt(subtreeRecords) - 1n
     const leaves = await store.leavesBetween(tx, partnerId, from, until < lastSequence ? until : lastSequence)
-    subtrees.push(rootOf(leaves))
+    subtrees.push(merkleRoot(leaves))
   }
   const [previous] = await store.listHeads(tx, partnerId, null, 1)
   const content: AuditHeadContent = {
@@ -153,7 +156,7 @@ async function closePeriod(
     to: end.toISOString(),
     firstSequence: Number(firstSequence),
     lastSequence: Number(lastSequence),
-    root: Buffer.from(rootOf(subtrees)).toString('hex'),
+    root: Buffer.from(merkleRoot(subtrees)).toString('hex'),
     chain: chain.hash.toString('hex'),
     previous: previous === undefined ? null : headHash(previous.content),
   }

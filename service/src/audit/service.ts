@@ -10,7 +10,7 @@ import {
   operationIds,
   operations,
   type Operation,
-  requestAuditOf,
+  operationAudit,
 } from '@partner-payments/wire'
 import {
   type Caller,
@@ -18,8 +18,8 @@ import {
   type Page,
   readTime,
   type AllHandlers,
-  type Answer,
-  type Call,
+  type OperationAnswer,
+  type OperationCall,
 } from '../kernel/api/index.ts'
 import { type Clock, firstIdOf, newId, nilId, type Sealer } from '../kernel/index.ts'
 import { toAct, type RecordedAction, normalizeId } from './rules.ts'
@@ -298,19 +298,19 @@ const customerParameter = ({ params = {} }: Operation): string | undefined =>
   Object.keys(params).find((name) => params[name] === CustomerRef)
 
 /** Reads the ids in the path. An update without ids in its path has `id` in the body. */
-function requestSubject({ params, body }: Call<OperationId>): Readonly<Record<string, string>> {
+function requestSubject({ params, body }: OperationCall<OperationId>): Readonly<Record<string, string>> {
   const named = params as Record<string, string>
   const id = typeof body === 'object' && 'id' in body ? body.id : undefined
   return Object.keys(named).length === 0 && typeof id === 'string' ? { id } : named
 }
 
-type AnyHandler = (call: Call<OperationId>) => Promise<Answer<unknown>>
+type AnyHandler = (call: OperationCall<OperationId>) => Promise<OperationAnswer<unknown>>
 
 export function auditedHandlers(handlers: AllHandlers, { record }: Pick<Audit, 'record'>): AllHandlers {
   const audited = operationIds.map((id): readonly [OperationId, AnyHandler] => {
     const operation: Operation = operations[id]
     const handler = handlers[id] as unknown as AnyHandler
-    const audit = requestAuditOf(operation)
+    const audit = operationAudit(operation)
     if (audit === 'none' || audit === 'handler') return [id, handler]
     const parameter = customerParameter(operation)
     return [

@@ -3,11 +3,11 @@ import {
   type AuditHeadContent,
   chainStart,
   headHash,
-  isSigned,
-  leafOf,
-  linkOf,
+  isHeadSigned,
+  leafHash,
+  chainHash,
   ownJson,
-  rootOf,
+  merkleRoot,
 } from '@partner-payments/wire'
 import { idAfter, nilId } from '../kernel/index.ts'
 import type { Database } from '../postgres/index.ts'
@@ -94,11 +94,11 @@ async function verifyLink(
     const content = contents.get(id)
     const kept = store.leafAt(leaves, index)
     if (content === undefined) report(`The record ${id} of link ${sequence} is missing.`)
-    const leaf = content === undefined ? kept : leafOf(content)
+    const leaf = content === undefined ? kept : leafHash(content)
     if (!leaf.equals(kept)) report(`The record ${id} of link ${sequence} was changed.`)
     const named = content === undefined ? id : ownJson<{ readonly id?: unknown }>(content).id
     if (named !== id) report(`The record of link ${sequence} replaces another one.`)
-    hash = linkOf(hash, sequence, leaf)
+    hash = chainHash(hash, sequence, leaf)
   }
   return hash
 }
@@ -123,7 +123,7 @@ async function verifyHeads(
   for (const { content, signature, publicKey, firstSequence, lastSequence } of heads) {
     const head = ownJson<AuditHeadContent>(content)
     const name = `The head from ${head.from}`
-    if (!isSigned({ content, signature: signature.toString('base64'), publicKey })) report(`${name} is not signed.`)
+    if (!isHeadSigned({ content, signature: signature.toString('base64'), publicKey })) report(`${name} is not signed.`)
     if (head.previous !== previous) report(`${name} does not follow the head before it.`)
     if (
       firstSequence !== covered + 1n ||
@@ -150,7 +150,7 @@ async function computeRoot(db: Database, partnerId: string, first: bigint, last:
     const until = from + BigInt(subtreeRecords) - 1n
     const leaves = await store.leavesBetween(db, partnerId, from, until < last ? until : last)
     if (leaves.length === 0) return undefined
-    roots.push(rootOf(leaves))
+    roots.push(merkleRoot(leaves))
   }
-  return Buffer.from(rootOf(roots)).toString('hex')
+  return Buffer.from(merkleRoot(roots)).toString('hex')
 }

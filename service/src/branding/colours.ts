@@ -84,11 +84,11 @@ function softAccent(accent: Colour, theme: Theme): Colour {
 export type Accent = { readonly light?: Colour | undefined; readonly dark?: Colour | undefined }
 
 /** Returns the accent of each theme, derived if it is not set. */
-export const accentsOf = ({ light = builtIn, dark = darkAccent(light) }: Accent) => ({ light, dark })
+export const themeAccents = ({ light = builtIn, dark = darkAccent(light) }: Accent) => ({ light, dark })
 
 /** Returns CSS that sets the accent in both themes. */
 export function accentCss(accent: Accent): string {
-  const { light, dark } = accentsOf(accent)
+  const { light, dark } = themeAccents(accent)
   const pair = (name: string, of: (accent: Colour, theme: Theme) => Colour) =>
     `  --${name}: light-dark(${of(light, 'light')}, ${of(dark, 'dark')});\n`
   const strong = (accent: Colour, theme: Theme) => mix(accent, backgrounds[theme].towards, 0.2)

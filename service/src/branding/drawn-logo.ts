@@ -17,7 +17,7 @@ const rowsAtOnce = 64
 const white = 255
 
 /** Returns the digest that identifies the original logo. */
-export const digestOfLogo = (logo: Uint8Array): Buffer => createHash('sha256').update(logo).digest()
+export const logoDigest = (logo: Uint8Array): Buffer => createHash('sha256').update(logo).digest()
 
 type Picture = {
   readonly width: number
@@ -31,7 +31,7 @@ type Picture = {
 }
 
 /** Converts a PNG logo. Undefined: an SVG, or a PNG that is interlaced, damaged or of another depth. Documents then show the name. */
-export async function drawnLogo(logo: Uint8Array): Promise<Buffer | undefined> {
+export async function rasterizeLogo(logo: Uint8Array): Promise<Buffer | undefined> {
   const picture = await decode(Buffer.from(logo))
   return picture && encode(await scale(picture))
 }

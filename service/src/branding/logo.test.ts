@@ -5,7 +5,7 @@ import { crc32, deflateSync, inflateSync } from 'node:zlib'
 import { readFileSync } from 'node:fs'
 import { png } from '../../../test/support/png.ts'
 import { chunksOf, logoBytesMax, readLogo } from './logo.ts'
-import { drawnLogo } from './drawn-logo.ts'
+import { rasterizeLogo } from './drawn-logo.ts'
 import {
   accentCss,
   contrastRatio,
@@ -113,7 +113,7 @@ function pngOf({ width, type, rows }: Made, more: readonly Buffer[] = [], [depth
 
 /** Decodes the size and the rows of pixels of a converted logo. */
 async function drawn(logo: Buffer) {
-  const bytes = await drawnLogo(logo)
+  const bytes = await rasterizeLogo(logo)
   assert.ok(bytes, 'it can be drawn')
   const chunks = [...chunksOf(bytes)]
   assert.deepEqual([chunks.every(({ isWhole }) => isWhole), chunks.at(-1)?.end], [true, bytes.length])
@@ -213,7 +213,7 @@ describe('a drawn logo', () => {
       png(4, 4, { pixels: Buffer.from('no pixels') }),
       pngOf(made).subarray(0, 30),
     ])
-      assert.equal(await drawnLogo(bytes), undefined)
+      assert.equal(await rasterizeLogo(bytes), undefined)
   })
 })
 

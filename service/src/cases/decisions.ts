@@ -9,10 +9,10 @@ import {
   type Clock,
   type Decider,
   decidersText,
-  isNoName,
+  isEmptyName,
   isSamePerson,
   newId,
-  type NotTwo,
+  type DecidersProblem,
   present,
 } from '../kernel/index.ts'
 import type { FactQueue } from '../inbox/index.ts'
@@ -33,7 +33,7 @@ import {
   reversingTransfer,
 } from './rules.ts'
 import { appendDecision, type CaseRow, type DecisionKind, type DecisionRow, decisionsOf } from './store.ts'
-import { type CaseReport, reportOf } from './report.ts'
+import { type CaseReport, readCaseReport } from './report.ts'
 import * as store from './store.ts'
 
 export type CaseKey = { readonly partnerId: string; readonly id: string }
@@ -111,7 +111,12 @@ export type DecisionsDeps = {
   /** Refuses (permission_denied) a person whose role does not decide the kind. */
   readonly requireDecider: (tx: Tx, kind: CaseKind, by: Decider) => Promise<void>
   /** Judges whether the author and the approver may decide together, by their current roles. */
-  readonly judgeTwo: (tx: Tx, kind: CaseKind, author: Decider, approver: Decider) => Promise<NotTwo | undefined>
+  readonly judgeTwo: (
+    tx: Tx,
+    kind: CaseKind,
+    author: Decider,
+    approver: Decider,
+  ) => Promise<DecidersProblem | undefined>
 }
 
 export function createDecisions(deps: DecisionsDeps): Decisions {
@@ -229,9 +234,9 @@ const readProposal = ({ proposal }: Pick<store.CaseRow, 'proposal'>): Proposal |
 
 async function propose(deps: DecisionsDeps, tx: Tx, proposing: ProposalRequest): Promise<store.CaseRow> {
   const { partnerId, id, staff, staffId, note, action, toPartnerId, customerId, payoutId, disposition } = proposing
-  if (isNoName(staff)) throw refuse('State who proposes it.')
+  if (isEmptyName(staff)) throw refuse('State who proposes it.')
   const row = await lockOpen(deps, tx, partnerId, id, { id: staffId, name: staff })
-  const misfit = explainMisfit(action, row, reportOf(row).debtor?.account, proposing)
+  const misfit = explainMisfit(action, row, readCaseReport(row).debtor?.account, proposing)
   if (misfit !== undefined) throw refuse(misfit)
   if (action === 'refuse') await deps.effects.refusal(tx, row)
   const now = deps.clock.now()
@@ -266,7 +271,7 @@ async function approve(
   tx: Tx,
   { partnerId, id, staff, staffId, proposalId }: Parameters<Decisions['approve']>[1],
 ): Promise<store.CaseRow> {
-  if (isNoName(staff)) throw refuse('State who approves it.')
+  if (isEmptyName(staff)) throw refuse('State who approves it.')
   const row = await lockOpen(deps, tx, partnerId, id, { id: staffId, name: staff })
   const { proposedBy, proposedAt } = row
   const proposal = readProposal(row)
@@ -313,7 +318,7 @@ async function carryOut(
     return ledger.enter(tx, entryOfCase(row, currency, feesTransfer(amount)))
   await ledger.enter(tx, entryOfCase(row, currency, reversingTransfer(row.connector, amount)))
   if (action === 'announced') return effects.announced(tx, row)
-  const moving = { case: row, partnerId: toPartnerId, money, report: reportOf(row) }
+  const moving = { case: row, partnerId: toPartnerId, money, report: readCaseReport(row) }
   if (action === 'credit') await effects.credit(tx, moving)
   else if (action === 'charge') await effects.charge(tx, moving)
   else if (action === 'match' && payoutId !== undefined) await effects.payout(tx, moving, payoutId)
@@ -325,7 +330,7 @@ async function reject(
   tx: Tx,
   { partnerId, id, staff, staffId, note }: Parameters<Decisions['reject']>[1],
 ): Promise<store.CaseRow> {
-  if (isNoName(staff)) throw refuse('State who rejects it.')
+  if (isEmptyName(staff)) throw refuse('State who rejects it.')
   const row = await lockOpen(deps, tx, partnerId, id, { id: staffId, name: staff })
   if (row.proposedBy === null) throw refuse('The case has no proposal.')
   const kind: DecisionKind = isProposer(row.proposedBy, readProposal(row), { staff, staffId })
@@ -389,7 +394,7 @@ export type CaseOwners = {
 export const createCaseOwners = (deps: { readonly clock: Clock }): CaseOwners => ({
   assign: async (tx, { partnerId, id, by, owner, seen }) => {
     const row = await lockUndecided(tx, partnerId, id)
-    if (row.ownerId !== seen) throw ownedMeanwhile('the case', row)
+    if (row.ownerId !== seen) throw ownerChanged('the case', row)
     if (row.ownerId === (owner?.id ?? null)) return row
     const ownedSince = owner && deps.clock.now()
     const changed = { ...row, ownerId: owner?.id ?? null, ownerName: owner?.fullName ?? null, ownedSince }
@@ -404,7 +409,7 @@ export const createCaseOwners = (deps: { readonly clock: Clock }): CaseOwners =>
 })
 
 /** The refusal of an owner change after a concurrent one. `what`: `the case`, or `it`. */
-export const ownedMeanwhile = (
+export const ownerChanged = (
   what: string,
   { ownerName: who, ownedSince: at }: Pick<CaseRow, 'ownerName' | 'ownedSince'>,
 ): ConflictingStep =>

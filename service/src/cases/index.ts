@@ -28,9 +28,9 @@ export {
   type ConflictReason,
   type CaseOwners,
   createCaseOwners,
-  ownedMeanwhile,
+  ownerChanged,
 } from './decisions.ts'
-export { type CaseReport, type ReportedMoney, reportOf } from './report.ts'
+export { type CaseReport, type ReportedMoney, readCaseReport } from './report.ts'
 
 export { createReturns, type ReturnClaim, type Returns } from './returns.ts'
 export { type Cases, createCases, type NewCase } from './service.ts'

@@ -53,7 +53,7 @@ export type CaseReport = {
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
-export function reportOf({ report }: Pick<CaseRow, 'report'>): CaseReport {
+export function readCaseReport({ report }: Pick<CaseRow, 'report'>): CaseReport {
   const read = ownJson<Omit<CaseReport, 'debtor'> & { readonly debtor?: Record<string, unknown> | null }>(report)
   const { debtor, ...rest } = read
   const account = textOf(debtor?.['account'])
@@ -77,7 +77,7 @@ export function reportOf({ report }: Pick<CaseRow, 'report'>): CaseReport {
 
 /** Builds the return of a credit to its sender's account. */
 export function toReturn(row: CaseRow, { currency, amount }: BookedMoney, id: string, now: Date): ReturnRow {
-  const { debtor, endToEndId = null, remittance = null } = reportOf(row)
+  const { debtor, endToEndId = null, remittance = null } = readCaseReport(row)
   const { account, bic, name } = present(debtor, `case ${row.id} has no debtor to return money to`)
   return {
     partnerId: row.partnerId,

@@ -1,5 +1,5 @@
 /** Pure: the bookings of cases, the actions that fit them, and who may decide. */
-import { type AccountName, type Entry, entryOf } from '../ledger/index.ts'
+import { type AccountName, type Entry, singleEntry } from '../ledger/index.ts'
 import { type Currency, dayMs, type Minor } from '../kernel/index.ts'
 
 /** The operator's own partner, whose ledger holds money of unknown partners (RFC 9562, version 8). */
@@ -191,4 +191,4 @@ export const entryOfCase = (
   { partnerId, id }: { readonly partnerId: string; readonly id: string },
   currency: Currency,
   moved: ReturnType<typeof openingTransfer>,
-): Entry => entryOf('decision', { partnerId, currency, partyId: partnerId, reference: `case ${id}`, ...moved })
+): Entry => singleEntry('decision', { partnerId, currency, partyId: partnerId, reference: `case ${id}`, ...moved })

@@ -12,7 +12,7 @@ import {
   operatorPartnerId,
   reversingTransfer,
 } from './rules.ts'
-import { reportOf, toReturn } from './report.ts'
+import { readCaseReport, toReturn } from './report.ts'
 import { insertReturn, lastRemarks } from './store.ts'
 import * as store from './store.ts'
 import * as numbers from './store-numbers.ts'
@@ -218,7 +218,7 @@ async function sendBack(deps: CasesDeps, tx: Tx, { partnerId, id }: CaseKey, not
   const row = present(await store.lockCase(tx, partnerId, id), `no case ${id} for the money that waits`)
   const { currency, booked, resolution, returningSince } = row
   const isHere = currency !== null && booked !== null && booked > 0n && resolution === null && returningSince === null
-  if (!isHere || reportOf(row).debtor === undefined) return
+  if (!isHere || readCaseReport(row).debtor === undefined) return
   const now = deps.clock.now()
   const proposal = JSON.stringify({ action: 'return', note })
   const proposed = { proposalId: newId(), proposal, proposedBy: 'service', proposedAt: now }

@@ -1,6 +1,6 @@
 /** All SQL of cases themselves. */
 import { type Currency, type Minor, nilId } from '../kernel/index.ts'
-import { acrossPartners, dueWork, type KeptTable, sql, type Sql, type Tx } from '../postgres/index.ts'
+import { acrossPartners, dueWork, type RetainedTable, sql, type Sql, type Tx } from '../postgres/index.ts'
 import type { CaseKind, Disposition, Resolution } from './rules.ts'
 
 export type CaseRow = {
@@ -380,7 +380,7 @@ export function lastRemarks(
 
 // Personal columns of cases: the bank's report, notes, and the party of a return. Bookings, decisions and their times stay.
 
-export const keptCases: KeptTable = {
+export const keptCases: RetainedTable = {
   table: 'cases.cases',
   isOver: ({ endedBefore }) => sql`resolved_at < ${endedBefore}`,
   personal: [

@@ -3,11 +3,11 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
 import { addPartner } from '../../../test/support/composition.ts'
-import { bodyFor, code, createSessions } from '../../../test/support/checkout.ts'
+import { bodyFor, hasCode, createSessions } from '../../../test/support/checkout.ts'
 import { png } from '../../../test/support/png.ts'
 import { useModules } from '../../../test/support/fixture.ts'
 import { Refusal } from '../kernel/api/index.ts'
-import { drawnLogo } from '../branding/index.ts'
+import { rasterizeLogo } from '../branding/index.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import { newId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
@@ -22,7 +22,7 @@ test('a partner that has set nothing has no branding, and its pages show its own
   const { partner, token } = await open()
   assert.equal((await service.checkout.branding(partner.partnerId)).name, null)
   assert.equal((await service.checkout.payment(token)).branding, undefined)
-  await assert.rejects(service.checkout.logo(token), code('not_found'))
+  await assert.rejects(service.checkout.logo(token), hasCode('not_found'))
 })
 
 test('a given field is set, null clears it, an absent one stays, and no other partner sees it', async () => {
@@ -91,13 +91,13 @@ test('a repetition with other items or another description is another request', 
   const repeat = async (description: string | null) =>
     service.checkout.create(partner.caller, bodyFor(partner, { idempotencyKey: 'once', description }))
   assert.equal((await repeat('Order 42')).session.id, session.id)
-  await assert.rejects(async () => repeat('Order 43'), code('idempotency_key_reused'))
-  await assert.rejects(async () => repeat(null), code('idempotency_key_reused'))
+  await assert.rejects(async () => repeat('Order 43'), hasCode('idempotency_key_reused'))
+  await assert.rejects(async () => repeat(null), hasCode('idempotency_key_reused'))
 })
 
 test('a payment has a receipt once it has arrived', async () => {
   const opened = await open()
-  await assert.rejects(service.checkout.receipt(opened.token), code('not_found'))
+  await assert.rejects(service.checkout.receipt(opened.token), hasCode('not_found'))
   await pay(opened)
   await settle()
   const { payment, paidAt } = await service.checkout.receipt(opened.token)
@@ -125,7 +125,7 @@ test('a payment that the bank takes back has no receipt any longer', async () =>
   const reversal = { money, details: 'The bank cancelled it.' }
   await service.db.transaction(async (tx) => service.bank.reverseCredit(tx, operatorPartnerId, creditId, reversal))
   await settle()
-  await assert.rejects(service.checkout.receipt(opened.token), code('not_found'))
+  await assert.rejects(service.checkout.receipt(opened.token), hasCode('not_found'))
 })
 
 test('an erasure removes what was bought', async () => {
@@ -148,7 +148,7 @@ test('a logo is drawn once, when it is set, and documents embed these bytes', as
   const logo = png(1000, 500, { alpha: true })
   await service.checkout.setBranding(partnerId, { name: 'Grace', logo: logo.toString('base64') })
   const { drawn, from } = await rowOf(partnerId)
-  assert.deepEqual(drawn, await drawnLogo(logo))
+  assert.deepEqual(drawn, await rasterizeLogo(logo))
   assert.equal(from, createHash('sha256').update(logo).digest('hex'))
   assert.deepEqual((await service.checkout.documentBrand(partnerId))?.logo, drawn)
   await service.checkout.setBranding(partnerId, { name: 'Hopper' })
@@ -180,7 +180,7 @@ test('a logo of an earlier version is drawn once for its first documents, and st
     [svg, 'image/svg+xml'],
   ] as const) {
     await storedBefore(logo, type)
-    const expected = (await drawnLogo(logo)) ?? null
+    const expected = (await rasterizeLogo(logo)) ?? null
     const brands = await Promise.all(Array.from({ length: 4 }, () => service.checkout.documentBrand(partnerId)))
     for (const brand of brands) assert.deepEqual(brand?.logo ?? null, expected)
     assert.deepEqual((await rowOf(partnerId)).drawn, expected)

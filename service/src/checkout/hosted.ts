@@ -15,7 +15,7 @@ import * as store from './store.ts'
 import { lateOfSessions } from './store-late.ts'
 
 /** Payment for the pages. */
-export type Payment = {
+export type PaymentPage = {
   readonly key: store.SessionKey
   readonly depositId: string
   readonly status: CheckoutStatus
@@ -69,8 +69,8 @@ export type PayerRefund = {
   readonly at: Date
 }
 
-export type Receipt = {
-  readonly payment: Payment
+export type PaymentReceipt = {
+  readonly payment: PaymentPage
   readonly paidAt: Date
   /** Newest first. */
   readonly refunds: readonly PayerRefund[]
@@ -78,12 +78,12 @@ export type Receipt = {
 
 export type PaymentPages = {
   /** Reads the payment of a page. Concurrent reads share statements. Refuses: not_found. */
-  readonly payment: (token: string) => Promise<Payment>
+  readonly payment: (token: string) => Promise<PaymentPage>
   /**
    * Reads a payment that has arrived, with its time and its refunds. Refuses: not_found, also before the payment
    * arrives and after the bank reverses it.
    */
-  readonly receipt: (token: string) => Promise<Receipt>
+  readonly receipt: (token: string) => Promise<PaymentReceipt>
   /** Reads the logo of the partner. Refuses: not_found. */
   readonly logo: (token: string) => Promise<Logo>
   /** Records that the payer goes to the bank; only the first time counts. False: the session has ended. Refuses: not_found. */
@@ -184,7 +184,7 @@ const stepsAfter: Readonly<Record<store.VisitDecision, readonly BankStep[]>> = {
 function conclude(
   deps: CheckoutDeps,
   tx: Tx,
-  payment: Payment,
+  payment: PaymentPage,
   visit: Pick<store.VisitRow, 'payerName' | 'ipAddress' | 'bankCountry'>,
   decision: store.VisitDecision,
 ): void {
@@ -205,7 +205,7 @@ function conclude(
 function schedule(
   { bank }: CheckoutDeps,
   tx: Tx,
-  { key: { partnerId }, depositId, currency, amount }: Payment,
+  { key: { partnerId }, depositId, currency, amount }: PaymentPage,
   { payerName, ipAddress, bankCountry }: Pick<store.VisitRow, 'payerName' | 'ipAddress' | 'bankCountry'>,
   steps: readonly BankStep[],
 ): void {
@@ -239,7 +239,7 @@ async function readPayments(
   { bank, clock, customers, deposits }: CheckoutDeps,
   tx: Tx,
   keys: readonly store.PageToken[],
-): Promise<readonly (Payment | Refusal)[]> {
+): Promise<readonly (PaymentPage | Refusal)[]> {
   const sessions = await store.sessionsByTokens(tx, keys)
   const keysOfDeposits = sessions.map(({ partnerId, depositId }) => ({ partnerId, id: depositId }))
   const rows = await deposits.withParts(tx, await deposits.byIds(tx, keysOfDeposits))
@@ -300,7 +300,7 @@ function toPaymentPage(
     readonly isStopped: boolean
     readonly late: readonly PayerLatePayment[]
   },
-): Payment {
+): PaymentPage {
   const { partnerId, id, depositId, payee, iban, bic, paymentCountry, residenceCountry } = session
   const proposed = [visit?.bankCountry, paymentCountry, residenceCountry, iban.slice(0, 2)]
   const [fallback = ''] = bankCountries

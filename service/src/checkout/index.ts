@@ -12,12 +12,12 @@
  * of the operator. A link never has more payments, completed and under way, than it allows. Refunds that did not fail
  * never exceed the payment, or the part that they name: the lock of the deposit serialises them.
  */
-export type { Payment, Receipt } from './hosted.ts'
+export type { PaymentPage, PaymentReceipt } from './hosted.ts'
 export { createLateOffers } from './late.ts'
-export { createEndedRefunds, createPaymentRefunds } from './refunds.ts'
+export { createRefundEvents, createPaymentRefunds } from './refunds.ts'
 
-export { checkoutRoutes, sessionOf } from './routes.ts'
+export { checkoutRoutes, toSession } from './routes.ts'
 export { epcText, type LineItem } from './rules.ts'
 export { type Checkout, createCheckout } from './service.ts'
 export { type Session, sealedLinkTokens } from './session.ts'
-export { amountLeast, amountMost, type Closed, sealedPaymentLinkTokens, type ShownLink } from './links.ts'
+export { amountLeast, amountMost, type LinkClosedReason, sealedPaymentLinkTokens, type ShownLink } from './links.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
-import { code, createSessionsInParts, type Opened } from '../../../test/support/checkout.ts'
+import { hasCode, createSessionsInParts, type Opened } from '../../../test/support/checkout.ts'
 import { addPartner, balanceOf, ip, type Service, stepMsDefault } from '../../../test/support/composition.ts'
 import { useModules } from '../../../test/support/fixture.ts'
 import { decideAll, listedName, sampleList, screenAll } from '../../../test/support/screening/held.ts'
@@ -68,7 +68,7 @@ suite('late payments', async () => {
       ['Completed', opened.session.id, 'order 7', 4990n],
     )
     assert.deepEqual(await accept(opened, late), accepted)
-    await assert.rejects(giveBack(opened, late), code('late_payment_decided'))
+    await assert.rejects(giveBack(opened, late), hasCode('late_payment_decided'))
     assert.deepEqual(await eventsOf(opened), ['Waiting', 'Accepted'])
     assert.equal((await stateOf(opened)).balance, 4990n)
   })
@@ -78,7 +78,7 @@ suite('late payments', async () => {
     const late = await lateOf(opened)
     assert.equal((await giveBack(opened, late)).status, 'Returning')
     assert.equal((await giveBack(opened, late)).status, 'Returning')
-    await assert.rejects(accept(opened, late), code('late_payment_decided'))
+    await assert.rejects(accept(opened, late), hasCode('late_payment_decided'))
     for (const connector of service.connectors) await sendDueReturns(service.settlement, connector)
     await settle()
     assert.equal((await lateOf(opened)).status, 'Returned')
@@ -93,7 +93,7 @@ suite('late payments', async () => {
       const late = await lateOf(opened)
       const outcomes = await Promise.allSettled([accept(opened, late), giveBack(opened, late), accept(opened, late)])
       const refused = outcomes.filter((each) => each.status === 'rejected')
-      assert.ok(refused.every(({ reason }) => code('late_payment_decided')(reason)))
+      assert.ok(refused.every(({ reason }) => hasCode('late_payment_decided')(reason)))
       assert.ok(refused.length === 1 || refused.length === 2)
       const { balance, suspense } = await stateOf(opened)
       const chosen = (await lateOf(opened)).status
@@ -106,7 +106,7 @@ suite('late payments', async () => {
     const late = await lateOf(opened)
     service.clock.advance(7 * dayMs)
     assert.equal((await lateOf(opened)).status, 'WithOperator')
-    await assert.rejects(accept(opened, late), code('late_payment_decided'))
+    await assert.rejects(accept(opened, late), hasCode('late_payment_decided'))
     const other = await lateMoney()
     const found = await lateOf(other)
     const key = { partnerId: other.partner.partnerId, id: found.id }
@@ -117,7 +117,7 @@ suite('late payments', async () => {
     assert.equal((await lateOf(other)).status, 'Waiting')
     await service.db.transaction((tx) => service.decisions.approve(tx, { ...key, staff: 'Grace' }))
     assert.equal((await lateOf(other)).status, 'Decided')
-    await assert.rejects(giveBack(other, found), code('late_payment_decided'))
+    await assert.rejects(giveBack(other, found), hasCode('late_payment_decided'))
   })
 
   test('another amount, a second payment, a surplus and the part of an ended session are offered', async () => {
@@ -156,7 +156,7 @@ suite('late payments', async () => {
     await send(opened, '49.90', 'Grace Hopper', 'USD')
     await settle()
     const late = await lateOf(opened)
-    await assert.rejects(accept(opened, late), code('currency_not_supported'))
+    await assert.rejects(accept(opened, late), hasCode('currency_not_supported'))
     assert.equal((await giveBack(opened, late)).status, 'Returning')
   })
 
@@ -164,9 +164,9 @@ suite('late payments', async () => {
     const opened = await lateMoney()
     const late = await lateOf(opened)
     const stranger = await addPartner(service)
-    await assert.rejects(checkout.acceptLate(stranger.partnerId, opened.session.id, late.id), code('not_found'))
+    await assert.rejects(checkout.acceptLate(stranger.partnerId, opened.session.id, late.id), hasCode('not_found'))
     const other = await open({}, opened.partner)
-    await assert.rejects(checkout.acceptLate(opened.partner.partnerId, other.session.id, late.id), code('not_found'))
+    await assert.rejects(checkout.acceptLate(opened.partner.partnerId, other.session.id, late.id), hasCode('not_found'))
   })
 
   test('the partner of a blocked customer cannot choose: the operator decides', async () => {
@@ -174,8 +174,8 @@ suite('late payments', async () => {
     const late = await lateOf(opened)
     const { partnerId, customer } = opened.partner
     await service.db.transaction((tx) => service.customers.setAccountState(tx, partnerId, customer.id, 'Blocked'))
-    await assert.rejects(accept(opened, late), code('account_blocked'))
-    await assert.rejects(giveBack(opened, late), code('account_blocked'))
+    await assert.rejects(accept(opened, late), hasCode('account_blocked'))
+    await assert.rejects(giveBack(opened, late), hasCode('account_blocked'))
     assert.equal((await stateOf(opened)).suspense, 4990n)
     assert.equal((await balanceOf(service, partnerId)).posted, 0n)
   })
@@ -219,8 +219,8 @@ suite('refunds of accepted late payments', async () => {
     const own = await refund(opened, '49.90')
     const made = await refund(opened, '40.00', { latePaymentId: latePaymentId.toUpperCase() })
     assert.deepEqual([made.row.latePaymentId, made.row.partId, own.row.latePaymentId], [latePaymentId, null, null])
-    await assert.rejects(refund(opened, '9.91', { latePaymentId }), code('refund_exceeds_payment'))
-    await assert.rejects(refund(opened, '0.01'), code('refund_exceeds_payment'))
+    await assert.rejects(refund(opened, '9.91', { latePaymentId }), hasCode('refund_exceeds_payment'))
+    await assert.rejects(refund(opened, '0.01'), hasCode('refund_exceeds_payment'))
     const shown = await read(opened)
     assert.deepEqual([shown.refundedAmount, shown.latePayments[0]?.refundedAmount], [4990n, 4000n])
     assert.deepEqual(
@@ -252,13 +252,13 @@ suite('refunds of accepted late payments', async () => {
     )
     const refused = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason as unknown] : []))
     assert.equal(refused.length, 6)
-    for (const reason of refused) assert.ok(code('refund_exceeds_payment')(reason), String(reason))
+    for (const reason of refused) assert.ok(hasCode('refund_exceeds_payment')(reason), String(reason))
     const fields = { latePaymentId, idempotencyKey: newId() }
     const made = await Promise.all([1, 2, 3].map(() => refund(opened, '9.90', fields)))
     assert.equal(new Set(made.map(({ row }) => row.id)).size, 1)
     await assert.rejects(
       refund(opened, '9.90', { idempotencyKey: fields.idempotencyKey }),
-      code('idempotency_key_reused'),
+      hasCode('idempotency_key_reused'),
     )
     await work()
     assert.equal((await balanceOf(service, partnerId)).posted, 1000_00n)
@@ -268,18 +268,18 @@ suite('refunds of accepted late payments', async () => {
   test('money that was not accepted, of another session, or together with a part is refused', async () => {
     const opened = await lateMoney()
     const { id: latePaymentId } = await lateOf(opened)
-    await assert.rejects(refund(opened, '1.00', { latePaymentId }), code('checkout_session_not_paid'))
-    await assert.rejects(refund(opened, '1.00'), code('checkout_session_not_paid'))
+    await assert.rejects(refund(opened, '1.00', { latePaymentId }), hasCode('checkout_session_not_paid'))
+    await assert.rejects(refund(opened, '1.00'), hasCode('checkout_session_not_paid'))
     const other = await open({}, opened.partner)
     for (const id of [latePaymentId, newId()])
-      await assert.rejects(refund(other, '1.00', { latePaymentId: id }), code('validation_failed'))
+      await assert.rejects(refund(other, '1.00', { latePaymentId: id }), hasCode('validation_failed'))
     await accept(opened, await lateOf(opened))
-    await assert.rejects(refund(opened, '1.00', { latePaymentId, partId: newId() }), code('validation_failed'))
+    await assert.rejects(refund(opened, '1.00', { latePaymentId, partId: newId() }), hasCode('validation_failed'))
     const stranger = await addPartner(service)
-    await assert.rejects(refund({ ...opened, partner: stranger }, '1.00', { latePaymentId }), code('not_found'))
+    await assert.rejects(refund({ ...opened, partner: stranger }, '1.00', { latePaymentId }), hasCode('not_found'))
     const returned = await lateMoney()
     const late = await giveBack(returned, await lateOf(returned))
-    await assert.rejects(refund(returned, '1.00', { latePaymentId: late.id }), code('checkout_session_not_paid'))
+    await assert.rejects(refund(returned, '1.00', { latePaymentId: late.id }), hasCode('checkout_session_not_paid'))
   })
 
   test('if a refund races a reversal of accepted money, the money leaves the balance once', async () => {
@@ -292,12 +292,12 @@ suite('refunds of accepted late payments', async () => {
       const [answer] = isRefundFirst
         ? await Promise.all([ask(), take()])
         : (await Promise.all([take(), ask()])).reverse()
-      const isRefused = code('checkout_session_not_paid')(answer) || code('insufficient_funds')(answer)
+      const isRefused = hasCode('checkout_session_not_paid')(answer) || hasCode('insufficient_funds')(answer)
       assert.deepEqual(await statusesOf(opened), isRefused ? [] : ['Cancelled'])
       await work()
       assert.equal((await balanceOf(service, partnerId)).posted, 0n)
       assert.equal((await lateOf(opened)).refundedAmount, 0n)
-      await assert.rejects(refund(opened, '0.01', { latePaymentId }), code('checkout_session_not_paid'))
+      await assert.rejects(refund(opened, '0.01', { latePaymentId }), hasCode('checkout_session_not_paid'))
       const found = (await service.cases.list(undefined, 1000)).filter((one) => one.partnerId === partnerId)
       assert.deepEqual(
         found.map(({ kind, booked }) => [kind, booked]),
@@ -377,7 +377,7 @@ suite('late payments of listed payers', async () => {
     const opened = await lateMoney('49.90', listedName)
     await screenAll(service)
     const late = await lateOf(opened)
-    await assert.rejects(giveBack(opened, late), code('account_blocked'))
+    await assert.rejects(giveBack(opened, late), hasCode('account_blocked'))
     const accepted = await accept(opened, late)
     const { balance, suspense } = await stateOf(opened)
     assert.deepEqual([balance, suspense], [0n, 4990n])

@@ -4,7 +4,7 @@
  * return it to the account that paid. The lock of the case serialises choices and decisions.
  */
 import type { LatePaymentReason, LatePaymentStatus } from '@partner-payments/wire'
-import { type CaseRow, reportOf } from '../cases/index.ts'
+import { type CaseRow, readCaseReport } from '../cases/index.ts'
 import type { Deposit, DepositStatus, LatePaymentOffers } from '../deposits/index.ts'
 import type { EventOutbox, EventPayload } from '../events/index.ts'
 import type { FactQueue } from '../inbox/index.ts'
@@ -154,7 +154,7 @@ export async function readLatePayments(
 
 function toLate(row: store.LateRow, found: CaseRow, acceptedReference: string | null, now: Date): LatePayment {
   const { id, sessionId, amount, currency, reason, receivedAt, chooseBy, chosenAt } = row
-  const name = reportOf(found).debtor?.name.trim() ?? ''
+  const name = readCaseReport(found).debtor?.name.trim() ?? ''
   return {
     ...{ id, sessionId, amount, currency, reason, receivedAt, chooseBy, chosenAt, acceptedReference },
     status: latePaymentStatus(row, found, now),
@@ -237,7 +237,7 @@ async function readLatePayment(deps: CheckoutDeps, tx: Tx, { partnerId, sessionI
 
 /** Returns the payer, as the bank reported it. Refuses: payer_account_unknown. */
 function requireDebtor(found: CaseRow) {
-  const report = reportOf(found)
+  const report = readCaseReport(found)
   if (report.debtor !== undefined) return { report, debtor: report.debtor }
   throw new Refusal('payer_account_unknown', 'The bank named no account with the money. The operator decides about it.')
 }

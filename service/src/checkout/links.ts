@@ -45,14 +45,14 @@ export type ShownLink = {
   readonly lineItems: readonly LineItem[] | null
   readonly branding: PageBranding | undefined
   /** Undefined: the link takes payments. */
-  readonly closed: Closed | undefined
+  readonly closed: LinkClosedReason | undefined
 }
 
 /**
  * Reason why a link opens no session. `busy`: too many sessions are open, in total or from this address. `stopped`: the
  * account cannot receive money.
  */
-export type Closed = 'inactive' | 'ended' | 'full' | 'busy' | 'stopped'
+export type LinkClosedReason = 'inactive' | 'ended' | 'full' | 'busy' | 'stopped'
 
 /** Input of the payer on the page of a link. */
 export type LinkPayer = {
@@ -85,7 +85,7 @@ export type Links = {
   readonly openByLink: (
     token: string,
     payer: LinkPayer,
-  ) => Promise<{ readonly token: string } | { readonly closed: Closed }>
+  ) => Promise<{ readonly token: string } | { readonly closed: LinkClosedReason }>
 }
 
 /** Opens a session in the caller's transaction. Refuses what the account of the customer refuses. */
@@ -290,7 +290,7 @@ function closedReason(
   paid: number,
   open: number,
   now: Date,
-): Closed | undefined {
+): LinkClosedReason | undefined {
   if (!isActive) return 'inactive'
   if (endsAt !== null && endsAt <= now) return 'ended'
   if (paymentsMax !== null && paid + open >= paymentsMax) return 'full'

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
-import { code, createSessionsInParts, paidInParts as done, type Opened } from '../../../test/support/checkout.ts'
+import { hasCode, createSessionsInParts, paidInParts as done, type Opened } from '../../../test/support/checkout.ts'
 import { addPartner, ip, pay, type Service } from '../../../test/support/composition.ts'
 import { decideAll, listedName, sampleList, screenAll } from '../../../test/support/screening/held.ts'
 import { hourMs, minuteMs, newId, present, secondMs } from '../kernel/index.ts'
-import { readAtOneMoment, sql } from '../postgres/index.ts'
-import { sessionOf } from './routes.ts'
+import { useSnapshot, sql } from '../postgres/index.ts'
+import { toSession } from './routes.ts'
 import { entryOf, reportXml } from '../../../test/support/iso-incoming.ts'
 import { createSafeguarded } from '../../../test/support/safeguarding.ts'
 import { useModules } from '../../../test/support/fixture.ts'
@@ -25,7 +25,7 @@ suite('parts', () => {
 
   test('parts wait apart from the balance, and the one that completes the sum releases all', async () => {
     const opened = await inParts()
-    assert.deepEqual(sessionOf(opened.session).parts, [])
+    assert.deepEqual(toSession(opened.session).parts, [])
     await sendAll(opened, '20.00')
     const first = { status: 'Open', paid: 2000n, remaining: 2990n, balance: 0n, suspense: 0n }
     assert.deepEqual(await stateOf(opened), { ...first, parts: ['2000 Held'], waits: 2000n })
@@ -214,7 +214,7 @@ suite('parts', () => {
     const parts = ['2000 Credited', '2990 Reversed']
     const state = { status: 'Completed', paid: 2000n, remaining: 0n, waits: 0n, balance: 2000n, suspense: 0n }
     assert.deepEqual(await stateOf(opened), { ...state, parts })
-    await assert.rejects(service.checkout.receipt(opened.token), code('not_found'))
+    await assert.rejects(service.checkout.receipt(opened.token), hasCode('not_found'))
   })
 
   test('a part that comes to a blocked account ends the session, with a case for each part', async () => {
@@ -248,19 +248,19 @@ suite('parts', () => {
         { amount: rawNumber(amount), idempotencyKey: newId(), ...fields },
         ip,
       )
-    await assert.rejects(refund('5.00'), code('checkout_session_not_paid'))
+    await assert.rejects(refund('5.00'), hasCode('checkout_session_not_paid'))
     await send(opened, '29.90', 'Ada Lovelace')
     await settle()
-    await assert.rejects(refund('5.00'), code('validation_failed'))
-    await assert.rejects(refund('5.00', { partId: newId() }), code('validation_failed'))
+    await assert.rejects(refund('5.00'), hasCode('validation_failed'))
+    await assert.rejects(refund('5.00', { partId: newId() }), hasCode('validation_failed'))
     const { parts } = await service.checkout.get(partner.partnerId, session.id)
     const [ofGrace = '', ofAda = ''] = parts.map(({ id }) => id)
-    await assert.rejects(refund('20.01', { partId: ofGrace }), code('refund_exceeds_payment'))
+    await assert.rejects(refund('20.01', { partId: ofGrace }), hasCode('refund_exceeds_payment'))
     const both = await Promise.allSettled([refund('15.00', { partId: ofGrace }), refund('15.00', { partId: ofGrace })])
     assert.equal(both.filter(({ status }) => status === 'fulfilled').length, 1)
     const ada = await refund('29.90', { partId: ofAda })
     assert.deepEqual([ada.payout.creditorName, ada.row.partId], ['Ada Lovelace', ofAda])
-    await assert.rejects(refund('5.01', { partId: ofGrace }), code('refund_exceeds_payment'))
+    await assert.rejects(refund('5.01', { partId: ofGrace }), hasCode('refund_exceeds_payment'))
     await refund('5.00', { partId: ofGrace })
     const single = await inParts()
     await sendAll(single, '49.90')
@@ -279,7 +279,7 @@ suite('parts', () => {
     const named = { amount: rawNumber('1.00'), idempotencyKey: newId(), partId: newId() }
     await assert.rejects(
       service.checkout.refund(exact.partner.caller, exact.session.id, named, ip),
-      code('validation_failed'),
+      hasCode('validation_failed'),
     )
   })
 
@@ -516,7 +516,7 @@ suite('parts in the ledger', async () => {
     const state = { ...done, paid: 2990n, balance: 2990n, suspense: 2000n, parts: ['2000 Reversed', '2990 Credited'] }
     assert.deepEqual(await stateOf(opened), state)
     await pay(service, opened.partner, '1.00')
-    await assert.rejects(undo(opened, second), code('validation_failed'))
+    await assert.rejects(undo(opened, second), hasCode('validation_failed'))
     const refund = { amount: rawNumber('1.00'), idempotencyKey: newId(), partId: second ?? '' }
     const sent = await service.checkout.refund(caller, opened.session.id, refund, ip)
     await submitDuePayouts(service.settlement)
@@ -564,7 +564,7 @@ suite('parts in the ledger', async () => {
       const agreed = async (wanted: Readonly<Record<string, string>>) => {
         const lines: ReportLine[] = []
         await bank.db.transaction(async (tx) => {
-          await readAtOneMoment(tx)
+          await useSnapshot(tx)
           for await (const page of bank.reconciliation.report(tx, {})) lines.push(...page)
         })
         const head = lines.find(({ record, connector }) => record === 'account' && connector === 'iso20022')

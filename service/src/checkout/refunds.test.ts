@@ -3,14 +3,14 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
 import { checkLedger } from '../../../test/model/ledger-audit.ts'
-import { bodyFor, code, createSessions, type Opened } from '../../../test/support/checkout.ts'
+import { bodyFor, hasCode, createSessions, type Opened } from '../../../test/support/checkout.ts'
 import { addPartner, balanceOf, ip, type Service, stepMsDefault } from '../../../test/support/composition.ts'
 import { useModules } from '../../../test/support/fixture.ts'
 import { setApprovalRule } from '../../../test/support/approvals.ts'
 import { Refusal } from '../kernel/api/index.ts'
 import { newId, present } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
-import { operatorOf } from '../payouts/recalls/index.ts'
+import { operatorRequester } from '../payouts/recalls/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../banks/settlement/index.ts'
 const service = await useModules()
 
@@ -124,7 +124,7 @@ suite('refunds', () => {
     const answers = await Promise.allSettled(Array.from({ length: 10 }, () => refund(opened, '10.00')))
     const refused = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason as unknown] : []))
     assert.equal(refused.length, 6)
-    for (const reason of refused) assert.ok(code('refund_exceeds_payment')(reason), String(reason))
+    for (const reason of refused) assert.ok(hasCode('refund_exceeds_payment')(reason), String(reason))
     assert.equal(await refundedOf(opened), 4000n)
     await work()
     assert.equal((await balanceOf(service, partner.partnerId)).posted, 1009_90n)
@@ -138,10 +138,10 @@ suite('refunds', () => {
     assert.equal(new Set(made.map(({ row }) => row.id)).size, 1)
     assert.equal(made.filter(({ replayed }) => !replayed).length, 1)
     assert.equal((await refund(opened, '5', fields)).replayed, true)
-    await assert.rejects(refund(opened, '5.01', fields), code('idempotency_key_reused'))
-    await assert.rejects(refund(opened, '5.00', { ...fields, reason: 'Another.' }), code('idempotency_key_reused'))
+    await assert.rejects(refund(opened, '5.01', fields), hasCode('idempotency_key_reused'))
+    await assert.rejects(refund(opened, '5.00', { ...fields, reason: 'Another.' }), hasCode('idempotency_key_reused'))
     const other = await open({}, opened.partner)
-    await assert.rejects(refund(other, '5.00', fields), code('idempotency_key_reused'))
+    await assert.rejects(refund(other, '5.00', fields), hasCode('idempotency_key_reused'))
     assert.equal(await refundedOf(opened), 500n)
   })
 
@@ -149,7 +149,7 @@ suite('refunds', () => {
     const opened = await paid('Sandbox Rejected')
     const { partnerId } = opened.partner
     const { row: rejected } = await refund(opened, '49.90')
-    await assert.rejects(refund(opened, '0.01'), code('refund_exceeds_payment'))
+    await assert.rejects(refund(opened, '0.01'), hasCode('refund_exceeds_payment'))
     await work()
     assert.equal((await service.checkout.getRefund(partnerId, opened.session.id, rejected.id)).payout.status, 'Failed')
     assert.equal(await refundedOf(opened), 0n)
@@ -211,7 +211,7 @@ suite('refunds', () => {
       const [answer] = isRefundFirst
         ? await Promise.all([ask(), take()])
         : (await Promise.all([take(), ask()])).reverse()
-      const isRefused = code('checkout_session_not_paid')(answer) || code('insufficient_funds')(answer)
+      const isRefused = hasCode('checkout_session_not_paid')(answer) || hasCode('insufficient_funds')(answer)
       const { data } = await service.checkout.listRefunds(partner.partnerId, session.id, {})
       assert.deepEqual(
         data.map(({ payout }) => payout.status),
@@ -221,7 +221,7 @@ suite('refunds', () => {
       await work()
       assert.equal((await balanceOf(service, partner.partnerId)).posted, 0n)
       assert.equal((await casesOf(partner.partnerId)).length, 1)
-      await assert.rejects(refund(opened, '0.01'), code('checkout_session_not_paid'))
+      await assert.rejects(refund(opened, '0.01'), hasCode('checkout_session_not_paid'))
       await checkLedger(service.db, partner.partnerId)
     }
   })
@@ -263,7 +263,7 @@ suite('refunds', () => {
     assert.deepEqual(timeline.map(({ step, actor }) => [step, actor]).at(-1), ['Cancelled', 'bank'])
     // The other payment covers the claim: nothing is owed.
     assert.deepEqual([booked, (await balanceOf(service, partnerId)).posted], [null, 4000n])
-    const recall = await service.recalls.create(operatorOf(partnerId), sent.row.id, { reason: 'DUPL' })
+    const recall = await service.recalls.create(operatorRequester(partnerId), sent.row.id, { reason: 'DUPL' })
     assert.deepEqual([recall.status, recall.requestedName], ['Requested', 'operator'])
     const { data } = await service.checkout.listRefunds(partnerId, opened.session.id, {})
     assert.deepEqual(
@@ -316,7 +316,7 @@ suite('refunds', () => {
       note: 'Paid twice',
     } as const
     await db.transaction((tx) => decisions.propose(tx, proposed))
-    await assert.rejects(charge(), code('validation_failed'))
+    await assert.rejects(charge(), hasCode('validation_failed'))
     await paid('Grace Hopper', {}, opened.partner)
     await charge()
     assert.equal((await balanceOf(service, partnerId)).posted, 4000n)
@@ -344,21 +344,22 @@ suite('refunds', () => {
 
   test('a session that is not paid, of another partner, or whose payer cannot be paid is refused', async () => {
     const unpaid = await open()
-    await assert.rejects(refund(unpaid, '1.00'), code('checkout_session_not_paid'))
+    await assert.rejects(refund(unpaid, '1.00'), hasCode('checkout_session_not_paid'))
     const opened = await paid()
     const { partner, session } = opened
     const other = await addPartner(service)
-    await assert.rejects(refund({ ...opened, partner: other }, '1.00'), code('not_found'))
-    await assert.rejects(service.checkout.listRefunds(other.partnerId, session.id, {}), code('not_found'))
+    await assert.rejects(refund({ ...opened, partner: other }, '1.00'), hasCode('not_found'))
+    await assert.rejects(service.checkout.listRefunds(other.partnerId, session.id, {}), hasCode('not_found'))
     const { row } = await refund(opened, '1.00')
-    await assert.rejects(service.checkout.getRefund(other.partnerId, session.id, row.id), code('not_found'))
-    await assert.rejects(service.checkout.getRefund(partner.partnerId, unpaid.session.id, row.id), code('not_found'))
-    for (const amount of ['0', '-1', '1.001']) await assert.rejects(refund(opened, amount), code('validation_failed'))
+    await assert.rejects(service.checkout.getRefund(other.partnerId, session.id, row.id), hasCode('not_found'))
+    await assert.rejects(service.checkout.getRefund(partner.partnerId, unpaid.session.id, row.id), hasCode('not_found'))
+    for (const amount of ['0', '-1', '1.001'])
+      await assert.rejects(refund(opened, amount), hasCode('validation_failed'))
     for (const account of ['', 'not an account']) {
       await service.db.run(sql`
       update deposits.deposits set debtor = (debtor::jsonb || jsonb_build_object('account', ${account}::text))::text
       where partner_id = ${partner.partnerId}`)
-      await assert.rejects(refund(opened, '1.00'), code('payer_account_unknown'))
+      await assert.rejects(refund(opened, '1.00'), hasCode('payer_account_unknown'))
     }
   })
 
@@ -368,7 +369,7 @@ suite('refunds', () => {
     const { row } = await refund(opened, '1.00', { reason: 'Grace Hopper called.' })
     await work()
     await service.personalData.erasures.erase(partner.partnerId, session.customerId, true)
-    await assert.rejects(refund(opened, '1.00'), code('payer_account_unknown'))
+    await assert.rejects(refund(opened, '1.00'), hasCode('payer_account_unknown'))
     while ((await service.personalData.erasures.step()) > 0);
     assert.equal((await service.checkout.getRefund(partner.partnerId, session.id, row.id)).row.reason, null)
   })
@@ -512,7 +513,7 @@ suite('races', () => {
       all.flatMap(({ token, session }) => [
         service.checkout.decide(token, 'approved'),
         service.checkout.expire(partner.partnerId, session.id).catch((error: unknown) => {
-          if (!code('checkout_session_not_open')(error)) throw error
+          if (!hasCode('checkout_session_not_open')(error)) throw error
         }),
         processBankNotifications(service.settlement),
       ]),

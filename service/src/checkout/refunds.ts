@@ -2,7 +2,7 @@
 import { type BodyOf, ownJson, type payouts, type QueryOf } from '@partner-payments/wire'
 import { type Caller, notFound, type Page, readAmount, Refusal, refuseField } from '../kernel/api/index.ts'
 import { amountText, type Currency, type Minor, partnerKey, present, writeAmount } from '../kernel/index.ts'
-import { asInProgress, replayOf, sqlState, stateOf, type Tx } from '../postgres/index.ts'
+import { toRequestInProgress, replayRow, sqlState, sqlStateOf, type Tx } from '../postgres/index.ts'
 import { type DepositWithParts, type Part, type PaymentRefunds, parsePartReport } from '../deposits/index.ts'
 import type { Creditor, RefundEvents, PayoutCall, PayoutLife, PayoutRow, Payouts } from '../payouts/index.ts'
 import type { CheckoutDeps } from './session.ts'
@@ -159,7 +159,7 @@ function createRefund(deps: CheckoutDeps): Refunds['refund'] {
       const amount = readAmount(body.amount, deposit.currency)
       const fingerprint = refundFingerprint({ sessionId, partId, latePaymentId, amount, reference, reason })
       const known = await payouts.byKey(tx, { partnerId, operation, idempotencyKey })
-      if (known !== undefined) return replay(tx, replayOf(known, fingerprint))
+      if (known !== undefined) return replay(tx, replayRow(known, fingerprint))
       const part = refundedPart(deposit, partId)
       return make(tx, { caller, session, deposit, part, latePaymentId, body, ip }, fingerprint, amount)
     })
@@ -172,7 +172,7 @@ function createRefund(deps: CheckoutDeps): Refunds['refund'] {
         if (attempts === attemptsMax) throw new Refusal('request_in_progress')
       } catch (error) {
         // Read again what another transaction has changed since the read: a balance, a counter or a customer.
-        if (stateOf(error) !== sqlState.checkViolation || attempts === attemptsMax) throw asInProgress(error)
+        if (sqlStateOf(error) !== sqlState.checkViolation || attempts === attemptsMax) throw toRequestInProgress(error)
       }
   }
 }
@@ -269,7 +269,7 @@ function appendRefunds(eventOutbox: EventOutbox, tx: Tx, refunds: readonly Refun
 type RefundEventDeps = { readonly eventOutbox: EventOutbox; readonly facts: FactQueue }
 
 /** Writes the event of a refund when its payout ends, in the transaction that moves the payout. */
-export const createEndedRefunds = ({ eventOutbox, facts }: RefundEventDeps): RefundEvents => ({
+export const createRefundEvents = ({ eventOutbox, facts }: RefundEventDeps): RefundEvents => ({
   appendEnded: async (tx, ended, now) => {
     for (const [partnerId, payouts] of Map.groupBy(ended, (payout) => payout.partnerId)) {
       const rows = await store.refundsByIds(

@@ -1,9 +1,9 @@
 /** Operation id -> verb -> shape. */
 import { checkout as wire, type ResponseOf } from '@partner-payments/wire'
-import { type Handlers, pageOf, writerOf, writeSums } from '../kernel/api/index.ts'
+import { type Handlers, writePage, createRecordWriter, writeSums } from '../kernel/api/index.ts'
 import type { Idempotency } from '../idempotency/index.ts'
 import { type Currency, type Minor, writeAmount } from '../kernel/index.ts'
-import { britishAccountOf } from '../rails/index.ts'
+import { readBritishAccount } from '../rails/index.ts'
 import type { PaymentLink } from './links.ts'
 import type { RefundResult, Refund } from './refunds.ts'
 import type { Checkout } from './service.ts'
@@ -15,7 +15,7 @@ export function checkoutRoutes(checkout: Checkout, idempotency: Idempotency): Ha
     createCheckoutSession: async ({ caller, body }) => {
       const { session, replayed } = await checkout.create(caller, body)
       return {
-        body: sessionOf(session),
+        body: toSession(session),
         headers: {
           location: `/v1/checkout/sessions/${session.id}`,
           ...(replayed ? { 'idempotent-replayed': 'true' } : {}),
@@ -23,14 +23,14 @@ export function checkoutRoutes(checkout: Checkout, idempotency: Idempotency): Ha
       }
     },
     getCheckoutSession: async ({ caller, params }) => ({
-      body: sessionOf(await checkout.get(caller.partnerId, params.sessionId)),
+      body: toSession(await checkout.get(caller.partnerId, params.sessionId)),
     }),
     createCheckoutRefund: async ({ caller, params, body, ip }) => {
       const made = await checkout.refund(caller, params.sessionId, body, ip)
       return { body: toFirstAnswer(made), headers: refundHeaders(made) }
     },
     listCheckoutRefunds: async ({ caller, params, query }) =>
-      pageOf(await checkout.listRefunds(caller.partnerId, params.sessionId, query), toRefund),
+      writePage(await checkout.listRefunds(caller.partnerId, params.sessionId, query), toRefund),
     getCheckoutRefund: async ({ caller, params }) => ({
       body: toRefund(await checkout.getRefund(caller.partnerId, params.sessionId, params.refundId)),
     }),
@@ -59,7 +59,7 @@ export function checkoutRoutes(checkout: Checkout, idempotency: Idempotency): Ha
       const headers = { location: `/v1/checkout/links/${link.id}` }
       return { body: toLink(link), headers, created: `the payment link ${link.id}`, customerId: link.customerId }
     }),
-    listPaymentLinks: async ({ caller, query }) => pageOf(await checkout.listLinks(caller.partnerId, query), toLink),
+    listPaymentLinks: async ({ caller, query }) => writePage(await checkout.listLinks(caller.partnerId, query), toLink),
     getPaymentLink: async ({ caller, params }) => ({
       body: toLink(await checkout.getLink(caller.partnerId, params.linkId)),
     }),
@@ -69,16 +69,17 @@ export function checkoutRoutes(checkout: Checkout, idempotency: Idempotency): Ha
     sumCheckoutSessions: async ({ caller, query }) => ({
       body: writeSums(await checkout.sums(caller.partnerId, query)),
     }),
-    listCheckoutSessions: async ({ caller, query }) => pageOf(await checkout.list(caller.partnerId, query), sessionOf),
+    listCheckoutSessions: async ({ caller, query }) =>
+      writePage(await checkout.list(caller.partnerId, query), toSession),
     expireCheckoutSession: idempotency.handler('expireCheckoutSession', async ({ caller, params }, tx) => {
       const session = await checkout.expire(caller.partnerId, params.sessionId, tx)
       const { id, customerId } = session
-      return { body: sessionOf(session), created: `the end of the checkout session ${id}`, customerId }
+      return { body: toSession(session), created: `the end of the checkout session ${id}`, customerId }
     }),
   }
 }
 
-export function sessionOf({
+export function toSession({
   id,
   bic,
   amount,
@@ -108,7 +109,7 @@ export function sessionOf({
     remainingAmount: writeAmount(remainingAmount, session.currency),
     ...(session.partialPayments ? { parts: parts.map((part) => toPart(part, session.currency)) } : {}),
     ...(bic === null ? {} : { bic }),
-    ...(session.currency === 'GBP' ? britishAccountOf(session.iban) : {}),
+    ...(session.currency === 'GBP' ? readBritishAccount(session.iban) : {}),
     ...(description === null ? {} : { description }),
     ...(lineItems === null
       ? {}
@@ -123,7 +124,7 @@ export function sessionOf({
   }
 }
 
-const writeLate = writerOf(wire.LatePayment)
+const writeLate = createRecordWriter(wire.LatePayment)
 const toLatePayment = ({ id, amount, refundedAmount, currency, ...late }: LatePayment) =>
   writeLate({
     ...late,
@@ -133,7 +134,7 @@ const toLatePayment = ({ id, amount, refundedAmount, currency, ...late }: LatePa
     refundedAmount: refundedAmount === null ? null : writeAmount(refundedAmount, currency),
   })
 
-const writeLink = writerOf(wire.PaymentLink)
+const writeLink = createRecordWriter(wire.PaymentLink)
 function toLink(link: PaymentLink): ResponseOf<'getPaymentLink'> {
   const { id, currency, lineItems, isActive, sessionSeconds } = link
   const money = (amount: Minor | null) => (amount === null ? null : writeAmount(amount, currency))
@@ -153,7 +154,7 @@ const toPart = ({ id, amount, status, debtorName, receivedAt }: SessionPart, cur
   receivedAt: receivedAt.toISOString(),
 })
 
-const writeRefund = writerOf(wire.CheckoutRefund)
+const writeRefund = createRecordWriter(wire.CheckoutRefund)
 const toRefund = ({ row, payout }: Refund) =>
   writeRefund({
     ...payout,
@@ -183,7 +184,7 @@ const refundHeaders = ({ row: { sessionId, id }, replayed }: RefundResult) => ({
   ...(replayed ? { 'idempotent-replayed': 'true' } : {}),
 })
 
-const writeBranding = writerOf(wire.CheckoutBranding)
+const writeBranding = createRecordWriter(wire.CheckoutBranding)
 const toBranding = ({ name, colour, colourDark, logo, logoType }: Branding) =>
   writeBranding({
     name,

@@ -5,8 +5,8 @@ import fc from 'fast-check'
 import { isValidBIC, isValidIBAN } from 'ibantools'
 import { Refusal } from '../kernel/api/index.ts'
 import { defaultIssuers } from '../accounts/settings.ts'
-import { creditorReferenceOf } from '../iso20022/index.ts'
-import { payerSteps, sandboxBankCountries } from '../banks/sandbox/script.ts'
+import { formatCreditorReference } from '../iso20022/index.ts'
+import { planPayerSteps, sandboxBankCountries } from '../banks/sandbox/script.ts'
 import { epcText, sessionFingerprint, msUntil, readSession, type SessionCreate } from './rules.ts'
 
 /** Fields as in JSON: an undefined field is absent. */
@@ -124,7 +124,7 @@ test('for any name the code has ten lines, at most 70 characters of name and 331
             ...transfer,
             accountHolder,
             amount,
-            creditorReference: creditorReferenceOf('A'.repeat(21)),
+            creditorReference: formatCreditorReference('A'.repeat(21)),
           })?.split('\n') ?? []
         assert.equal(lines.length, 10)
         assert.ok(Array.from(lines[5] ?? '').length <= 70)
@@ -139,7 +139,7 @@ test('the accounts and BICs that the sandbox invents have the form of real ones'
   for (const { bic } of defaultIssuers) assert.ok(isValidBIC(bic ?? ''), bic ?? 'none')
   for (const countryCode of sandboxBankCountries) {
     const payer = { name: 'Ada', ipAddress: '', countryCode, money: { currency: 'EUR', amount: 1n } } as const
-    const [planned] = payerSteps(['accept'], payer)
+    const [planned] = planPayerSteps(['accept'], payer)
     assert.ok(planned)
     const { debtor } = planned.payload as { debtor: { account: string; bic: string; countryCode: string } }
     assert.ok(isValidIBAN(debtor.account), debtor.account)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { type BodyOf, rawNumber } from '@partner-payments/wire'
-import { bodyFor, code, createSessions } from '../../../test/support/checkout.ts'
+import { bodyFor, hasCode, createSessions } from '../../../test/support/checkout.ts'
 import {
   addPartner,
   balanceOf,
@@ -14,7 +14,7 @@ import {
 import { linkTokenPartner } from '../access/index.ts'
 import { hourMs, newId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
-import { sessionOf } from './routes.ts'
+import { toSession } from './routes.ts'
 import { createCheckout } from './service.ts'
 import type { AccountRef } from '../accounts/index.ts'
 import type { AccountState } from '../ledger/index.ts'
@@ -49,9 +49,9 @@ suite('sessions', async () => {
     const pounds = (await open({ currency: 'GBP' })).session
     assert.match(pounds.iban, /^GB\d{2}[A-Z]{4}\d{14}$/)
     assert.match(pounds.creditorReference, /^RF\d{2}[0-9A-Z]{14}$/)
-    const shown = sessionOf(pounds)
+    const shown = toSession(pounds)
     assert.equal(`${shown.sortCode}${shown.accountNumber}`, pounds.iban.slice(8))
-    const dollars = sessionOf((await open({ currency: 'USD' })).session)
+    const dollars = toSession((await open({ currency: 'USD' })).session)
     assert.deepEqual([dollars.bic, dollars.sortCode, dollars.accountNumber], ['PPSXDEFFXXX', undefined, undefined])
   })
 
@@ -70,7 +70,7 @@ suite('sessions', async () => {
     })
     await assert.rejects(
       checkout.create(partner.caller, bodyFor(partner, { currency: 'USD' })),
-      code('currency_not_supported'),
+      hasCode('currency_not_supported'),
     )
     const { session } = await checkout.create(partner.caller, bodyFor(partner, { currency: 'GBP' }))
     assert.match(session.iban, /^GB/)
@@ -91,8 +91,8 @@ suite('sessions', async () => {
     const rows = await service.db.rows(sql`select * from checkout.sessions where id = ${session.id}`)
     assert.ok(!JSON.stringify(rows).includes(token))
     const other = await addPartner(service)
-    await assert.rejects(service.checkout.get(other.partnerId, session.id), code('not_found'))
-    await assert.rejects(service.checkout.expire(other.partnerId, session.id), code('not_found'))
+    await assert.rejects(service.checkout.get(other.partnerId, session.id), hasCode('not_found'))
+    await assert.rejects(service.checkout.expire(other.partnerId, session.id), hasCode('not_found'))
   })
 
   test('the request is stored as a hash; a replay also matches a row of an earlier version, which has the text', async () => {
@@ -106,14 +106,14 @@ suite('sessions', async () => {
     assert.equal((await service.checkout.create(partner.caller, body)).session.id, session.id)
     await assert.rejects(
       service.checkout.create(partner.caller, { ...body, customFields: { note: 'other' } }),
-      code('idempotency_key_reused'),
+      hasCode('idempotency_key_reused'),
     )
   })
 
   test('an unknown or malformed link is not found', async () => {
     const { token } = await open()
     for (const wrong of [`${token.slice(0, -2)}AA`, token.slice(1), '', 'x'.repeat(64), `${token}A`])
-      await assert.rejects(service.checkout.payment(wrong), code('not_found'), wrong)
+      await assert.rejects(service.checkout.payment(wrong), hasCode('not_found'), wrong)
   })
 
   test('a payer who approves at the bank completes the session, with the address and the country of that payer', async () => {
@@ -223,18 +223,21 @@ suite('sessions', async () => {
     for (const { session } of [created, initiated])
       assert.equal((await service.checkout.expire(partner.partnerId, session.id)).status, 'Expired')
     for (const { session } of [created, submitted])
-      await assert.rejects(service.checkout.expire(partner.partnerId, session.id), code('checkout_session_not_open'))
+      await assert.rejects(service.checkout.expire(partner.partnerId, session.id), hasCode('checkout_session_not_open'))
     assert.equal(await statusOf(submitted), 'Processing')
   })
 
   test('a key with another body is refused, and a refused request leaves its key free', async () => {
     const partner = await addPartner(service)
     const body = bodyFor(partner)
-    await assert.rejects(service.checkout.create(partner.caller, { ...body, customerId: newId() }), code('not_found'))
+    await assert.rejects(
+      service.checkout.create(partner.caller, { ...body, customerId: newId() }),
+      hasCode('not_found'),
+    )
     await service.checkout.create(partner.caller, body)
     await assert.rejects(
       service.checkout.create(partner.caller, { ...body, amount: rawNumber('50') }),
-      code('idempotency_key_reused'),
+      hasCode('idempotency_key_reused'),
     )
   })
 
@@ -253,16 +256,16 @@ suite('sessions', async () => {
       if (status !== 'Processing')
         await assert.rejects(
           service.checkout.simulate(partnerId, opened.session.id, { outcome }, ip),
-          code('checkout_session_not_open'),
+          hasCode('checkout_session_not_open'),
         )
     }
     const { partner, session } = await open()
     const simulate = (body: Parameters<typeof service.checkout.simulate>[2]) =>
       service.checkout.simulate(partner.partnerId, session.id, body, ip)
-    await assert.rejects(simulate({}), code('validation_failed'))
-    await assert.rejects(simulate({ outcome: 'failed', step: 'fail' }), code('validation_failed'))
-    await assert.rejects(simulate({ step: 'reverse' }), code('validation_failed'))
-    await assert.rejects(simulate({ step: 'credit', currency: 'USDC' }), code('currency_not_supported'))
+    await assert.rejects(simulate({}), hasCode('validation_failed'))
+    await assert.rejects(simulate({ outcome: 'failed', step: 'fail' }), hasCode('validation_failed'))
+    await assert.rejects(simulate({ step: 'reverse' }), hasCode('validation_failed'))
+    await assert.rejects(simulate({ step: 'credit', currency: 'USDC' }), hasCode('currency_not_supported'))
   })
 
   test('a credit that the bank takes back is taken from the balance, with a case', async () => {
@@ -337,7 +340,10 @@ suite('sessions of stopped partners', async () => {
       assert.equal((await service.checkout.payment(opened.token)).mayPay, true)
       await stop(partner)
       for (const fields of [{}, { customer: { email: 'ADA@example.com' } }])
-        await assert.rejects(service.checkout.create(partner.caller, bodyFor(partner, fields)), code('account_blocked'))
+        await assert.rejects(
+          service.checkout.create(partner.caller, bodyFor(partner, fields)),
+          hasCode('account_blocked'),
+        )
       assert.equal((await service.checkout.payment(opened.token)).mayPay, false)
       assert.equal(await service.checkout.begin(opened.token, '198.51.100.7', 'FR'), false)
       await service.checkout.decide(opened.token, 'approved')
@@ -350,7 +356,7 @@ suite('sessions of stopped partners', async () => {
     const { caller, customer } = partner
     await screenAll(service)
     await service.personalData.erasures.erase(partner.partnerId, customer.id, false)
-    await assert.rejects(service.checkout.create(caller, bodyFor(partner)), code('not_found'))
+    await assert.rejects(service.checkout.create(caller, bodyFor(partner)), hasCode('not_found'))
   })
 
   test('an account that takes money gets a session: blocked for outgoing payments, or unblocked again', async () => {
@@ -360,7 +366,7 @@ suite('sessions of stopped partners', async () => {
     await setState(partner, account, 'BlockedOutbound')
     await open({}, partner)
     await setState(partner, account, 'Blocked')
-    await assert.rejects(open({}, partner), code('account_blocked'))
+    await assert.rejects(open({}, partner), hasCode('account_blocked'))
     await service.cancellations.finish(partner.partnerId, { currency: null, customerId: partner.customer.id })
     await setState(partner, account, 'Active')
     assert.equal((await service.checkout.payment(opened.token)).mayPay, true)

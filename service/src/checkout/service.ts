@@ -12,11 +12,11 @@ import {
   refuseField,
   type Sums,
   sumRowsRead,
-  sumsOf,
+  capSums,
 } from '../kernel/api/index.ts'
-import { creditorReferenceOf } from '../iso20022/index.ts'
+import { formatCreditorReference } from '../iso20022/index.ts'
 import { type Currency, isFiat, newId, partnerKey, present, randomText, writeAmount } from '../kernel/index.ts'
-import { inTransaction, once, type Tx } from '../postgres/index.ts'
+import { inTransaction, oncePerKey, type Tx } from '../postgres/index.ts'
 import type { Customer } from '../parties/customers/index.ts'
 import { type DepositRow, hashFingerprint, type DepositWithParts, type Part } from '../deposits/index.ts'
 import {
@@ -44,7 +44,7 @@ import * as store from './store.ts'
 import type { BankStep } from '../rails/index.ts'
 import type { OpenLinkSession, SessionRow } from './store.ts'
 import { lateOfSessions } from './store-late.ts'
-import { contrastProblem, digestOfLogo, drawnLogo, drawnPixelsMax, readColour, readLogo } from '../branding/index.ts'
+import { contrastProblem, logoDigest, rasterizeLogo, drawnPixelsMax, readColour, readLogo } from '../branding/index.ts'
 import type { DocumentBrand } from '../typesetting/index.ts'
 
 export type Checkout = PaymentPages &
@@ -123,7 +123,7 @@ export function createCheckout(deps: CheckoutDeps): Checkout {
     list: createList(deps, toSession, besideOf),
     sums: async (partnerId, query) => {
       const filter = await readFilter(deps, partnerId, query)
-      return sumsOf(filter === undefined ? [] : await store.sumSessions(db, partnerId, filter, sumRowsRead))
+      return capSums(filter === undefined ? [] : await store.sumSessions(db, partnerId, filter, sumRowsRead))
     },
     forgetEmail: store.forgetEmail,
     eraseSessions: store.eraseSessions,
@@ -164,7 +164,7 @@ function createCreate(deps: CheckoutDeps, toSession: ToSession, besideOf: ReadEx
     const { partnerId } = caller
     const request = readSession(body, sandbox)
     const requestFingerprint = hashFingerprint(sessionFingerprint(body, request))
-    const { row: deposit, replayed } = await once({
+    const { row: deposit, replayed } = await oncePerKey({
       requestFingerprint,
       find: () => deposits.byKey(partnerId, 'createCheckoutSession', body.idempotencyKey),
       make: () =>
@@ -235,7 +235,7 @@ async function openWithToken(
   if (above !== undefined) throw above
   const payee = await access.partnerName(tx, partnerId)
   const chars = creditorReferenceChars[currency === 'GBP' ? 'british' : 'other']
-  const creditorReference = creditorReferenceOf(randomText(chars).toUpperCase())
+  const creditorReference = formatCreditorReference(randomText(chars).toUpperCase())
   const deposit = await deposits.await(
     tx,
     {
@@ -373,7 +373,7 @@ async function readFilter(
   query: QueryOf<'sumCheckoutSessions'>,
 ): Promise<store.SessionFilter | undefined> {
   const { creditorReference = null, linkId = null, status, hasLatePayments, createdFrom, createdTo } = query
-  const customerId = query.customerId === undefined ? null : await customers.idOf(db, partnerId, query.customerId)
+  const customerId = query.customerId === undefined ? null : await customers.resolveId(db, partnerId, query.customerId)
   if (customerId === undefined) return undefined
   return {
     ...{ customerId, creditorReference, linkId },
@@ -581,6 +581,6 @@ async function readLogoText(text: string) {
 }
 
 const drawLogo = async (logo: Uint8Array): Promise<store.DrawnLogo> => ({
-  drawn: (await drawnLogo(logo)) ?? null,
-  from: digestOfLogo(logo),
+  drawn: (await rasterizeLogo(logo)) ?? null,
+  from: logoDigest(logo),
 })

@@ -186,7 +186,14 @@ export type CheckoutDeps = {
   readonly audit: Pick<Audit, 'made'>
   readonly customers: Pick<
     Customers,
-    'accountNamesOf' | 'byEmail' | 'create' | 'hold' | 'idOf' | 'payersByIds' | 'refusalAbove' | 'requireCapability'
+    | 'accountNamesOf'
+    | 'byEmail'
+    | 'create'
+    | 'hold'
+    | 'resolveId'
+    | 'payersByIds'
+    | 'refusalAbove'
+    | 'requireCapability'
   >
   readonly cases: Pick<Cases, 'accept' | 'byIds' | 'hold' | 'sendBack'>
   readonly deposits: Deposits

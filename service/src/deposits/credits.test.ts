@@ -5,7 +5,7 @@ import { type Currency, newId } from '../kernel/index.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import { sql } from '../postgres/index.ts'
 import { processBankNotifications } from '../banks/settlement/index.ts'
-import { creditorReferenceOf } from '../iso20022/index.ts'
+import { formatCreditorReference } from '../iso20022/index.ts'
 import { addPartner, balanceOf, ip, stepMsDefault, type TestPartner } from '../../../test/support/composition.ts'
 import { useModules } from '../../../test/support/fixture.ts'
 const service = await useModules()
@@ -72,7 +72,7 @@ const casesOf = (partnerId: string) =>
   service.db.rows<{ kind: string; subject: string; booked: bigint | null }>(sql`
     select kind, subject, booked from cases.cases where partner_id = ${partnerId} order by opened_at, id`)
 
-const reference = () => creditorReferenceOf(newId().replaceAll('-', '').slice(-20).toUpperCase())
+const reference = () => formatCreditorReference(newId().replaceAll('-', '').slice(-20).toUpperCase())
 
 async function awaiting(partner: TestPartner, amount = 500n) {
   const creditorReference = reference()

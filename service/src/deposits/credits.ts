@@ -4,9 +4,9 @@
  */
 import type { PaymentMethod, Rail } from '@partner-payments/wire'
 import { notFound, Refusal } from '../kernel/api/index.ts'
-import { namedInTexts } from '../iso20022/index.ts'
+import { referencesInTexts } from '../iso20022/index.ts'
 import { firstIdOf, isFiat, newId, partnerKey, present } from '../kernel/index.ts'
-import type { Advanced, Applied } from '../lifecycle/index.ts'
+import type { TriggerOutcome, AppliedOutcome } from '../lifecycle/index.ts'
 import { createBatcher, type Tx, withoutTransaction } from '../postgres/index.ts'
 import type { BankNotification, Money } from '../rails/index.ts'
 import type { NewEvent } from '../events/index.ts'
@@ -86,8 +86,8 @@ const batchesUnderWayMax = 2
 
 /** Applies credits in a shared transaction, or in the caller's. */
 type ApplyCredits = {
-  readonly inBatches: (trigger: CreditOfDeposit) => Promise<Applied>
-  readonly inTransaction: (tx: Tx, triggers: readonly CreditOfDeposit[]) => Promise<readonly Advanced[]>
+  readonly inBatches: (trigger: CreditOfDeposit) => Promise<AppliedOutcome>
+  readonly inTransaction: (tx: Tx, triggers: readonly CreditOfDeposit[]) => Promise<readonly TriggerOutcome[]>
   readonly withdraw: WithdrawSuspended
 }
 
@@ -107,7 +107,7 @@ export function createCredits(deps: DepositsDeps, apply: ApplyCredits): Credits 
       const ids = await bookDeposits(deps, tx, bookings)
       const triggers = bookings.map((booking, index) => ids[index] && toTrigger(booking, ids[index]))
       const open = triggers.filter((trigger) => typeof trigger === 'object')
-      const advanced = new Map<unknown, Advanced>()
+      const advanced = new Map<unknown, TriggerOutcome>()
       for (const [index, outcome] of (await apply.inTransaction(tx, open)).entries()) advanced.set(open[index], outcome)
       return triggers.map((trigger) =>
         typeof trigger === 'object'
@@ -169,7 +169,7 @@ export function createCredits(deps: DepositsDeps, apply: ApplyCredits): Credits 
     waitingOfAmount: (tx, partnerId, money, since) =>
       matchingStore.unpaidOfAmount(tx, partnerId, { ...money, after: firstIdOf(since), rowsMax: waitingMax }),
     namedIn: async (tx, partnerId, texts) => {
-      const references = namedInTexts(...texts).flat()
+      const references = referencesInTexts(...texts).flat()
       const found = references.length === 0 ? [] : await matchingStore.depositsByReference(tx, references)
       return found.filter((deposit) => partnerId === undefined || deposit.partnerId === partnerId)
     },
@@ -381,7 +381,7 @@ async function locateAll(
   credits: readonly ReportedCredit[],
 ): Promise<readonly LocatedCredit[]> {
   const named = credits.map(({ notification: { creditorReferences, remittance, endToEndId } }) =>
-    creditorReferences === undefined ? namedInTexts(remittance, endToEndId) : creditorReferences,
+    creditorReferences === undefined ? referencesInTexts(remittance, endToEndId) : creditorReferences,
   )
   const [owners, deposits] = await Promise.all([
     ownersOf(tx, [...new Set(credits.map(({ notification: { account } }) => account))]),

@@ -6,7 +6,7 @@ import { type Clock, type Currency, isFiat, type Minor } from '../kernel/index.t
 import type { Cases } from '../cases/index.ts'
 import type { Ledger } from '../ledger/index.ts'
 import type { EventOutbox } from '../events/index.ts'
-import type { Applied } from '../lifecycle/index.ts'
+import type { AppliedOutcome } from '../lifecycle/index.ts'
 import type { Rates } from '../rates/index.ts'
 import type { Screening } from '../screening/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
@@ -29,7 +29,7 @@ export type DepositsDeps = {
   readonly screening: Pick<Screening, 'holdsOfCredits' | 'lists' | 'request' | 'textOf'>
   readonly rates: Pick<Rates, 'converter'>
   /** Reports for each payment from a wallet whether it needs a proof of ownership that is missing. */
-  readonly proofsMissing: Wallets['ownership']['areMissing']
+  readonly proofsMissing: Wallets['ownership']['findMissing']
   readonly refunds: PaymentRefunds
   readonly late: LatePaymentOffers
   /** Finds the owners of accounts: IBANs of customers and addresses of wallets. Unknown accounts are absent. */
@@ -97,4 +97,8 @@ export const payerParty = (
  * Result of a bank credit. `partnerId`: the partner whose ledger has a case about it. `depositId`: the deposit that the
  * credit named.
  */
-export type CreditOutcome = { readonly applied: Applied; readonly partnerId: string; readonly depositId?: string }
+export type CreditOutcome = {
+  readonly applied: AppliedOutcome
+  readonly partnerId: string
+  readonly depositId?: string
+}

@@ -3,7 +3,13 @@ import { Refusal } from '../kernel/api/index.ts'
 import { type Currency, type Minor, partnerKey } from '../kernel/index.ts'
 import { type AccountSnapshots, balanceStateIn, blocksInbound, type Movement } from '../ledger/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { exceedsBalance, exceedsSum, hasLargestBalance, lackingFor, type Payer } from '../parties/customers/index.ts'
+import {
+  exceedsBalance,
+  exceedsSum,
+  hasMaximumBalance,
+  findLackingCapability,
+  type Payer,
+} from '../parties/customers/index.ts'
 import { type AccountOwner, credit, type DepositsDeps } from './deps.ts'
 import type { Deposit } from './store.ts'
 
@@ -71,7 +77,7 @@ async function findAboveLargestBalance(
 ): Promise<(deposit: Deposit) => boolean> {
   const limited = deposits.filter(({ partnerId, customerId, currency }) => {
     const owner = owners.get(partnerKey(partnerId, customerId ?? ''))
-    return owner !== undefined && hasLargestBalance(owner, currency)
+    return owner !== undefined && hasMaximumBalance(owner, currency)
   })
   if (limited.length === 0) return () => false
   const keys = new Map(
@@ -104,7 +110,7 @@ async function findAboveLargestBalance(
 function ownerBlock(owner: Payer | undefined, currency: Currency): BlockReason | undefined {
   if (owner === undefined) return undefined
   if (blocksInbound(owner.accountState)) return 'account_blocked'
-  return lackingFor(owner.gate, 'Receive', currency) === undefined ? undefined : 'customer_not_verified'
+  return findLackingCapability(owner.gate, 'Receive', currency) === undefined ? undefined : 'customer_not_verified'
 }
 
 /** A request for money: the customer to be asked, and the currency. */

@@ -1,6 +1,6 @@
 /** The table of transitions of a deposit. The documentation page of lifecycles shows it. */
 import { dayMs } from '../kernel/index.ts'
-import { createLifecycle, type EventOf, transitionOn } from '../lifecycle/index.ts'
+import { createLifecycle, type EventOf, findTransition } from '../lifecycle/index.ts'
 import type { BankNotification, Credit } from '../rails/index.ts'
 
 export const depositStatuses = [
@@ -249,7 +249,7 @@ export type DepositEvent = EventOf<typeof depositLifecycle>
 export const heldMsMax = 5 * dayMs
 
 export const mayExpire = (status: DepositStatus): boolean =>
-  transitionOn(depositLifecycle, status, 'expired') !== undefined
+  findTransition(depositLifecycle, status, 'expired') !== undefined
 
 export type DepositNotification = Extract<BankNotification, { readonly kind: `deposit.${string}` }>
 /** Triggers that change the status of a deposit. Connectors do not report expiries and decisions. */

@@ -5,7 +5,7 @@
  */
 import type { CaseReport, NewCase } from '../cases/index.ts'
 import { assert, type Minor, newId, partnerKey, present } from '../kernel/index.ts'
-import { type AccountName, type Entry, entryOf } from '../ledger/index.ts'
+import { type AccountName, type Entry, singleEntry } from '../ledger/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import type { IncomingDebtor, Money } from '../rails/index.ts'
 import { checkout, ownJson } from '@partner-payments/wire'
@@ -258,5 +258,7 @@ export function partEntry(
   amount: Minor,
 ): readonly Entry[] {
   if (amount === 0n) return []
-  return [entryOf('bank', { partnerId, currency, amount, partyId: customerId ?? partnerId, reference, debit, credit })]
+  return [
+    singleEntry('bank', { partnerId, currency, amount, partyId: customerId ?? partnerId, reference, debit, credit }),
+  ]
 }

@@ -8,12 +8,12 @@ import { notFound, Refusal } from '../kernel/api/index.ts'
 import { after, dayMs, isFiat, partnerKey } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import {
-  bankKeyOf,
-  debtorLacks,
+  bankKey,
+  missingDebtorFields,
   type IncomingDebtor,
   internalConnectorId,
   type Money,
-  payerRegionOf,
+  payerRegion,
 } from '../rails/index.ts'
 import type { SubjectName } from '../screening/index.ts'
 import type { DepositsDeps } from './deps.ts'
@@ -52,15 +52,15 @@ export async function checkPayers(
   const lacking = arrivals.flatMap((arrival) => {
     const { connector, debtor, money } = arrival
     if (!isFiat(money.currency) || connector === internalConnectorId) return []
-    const lacks = debtorLacks(debtor, money)
+    const lacks = missingDebtorFields(debtor, money)
     return lacks.length === 0 ? [] : [{ ...arrival, lacks: lacks.join(' ') }]
   })
   if (lacking.length === 0) return new Map()
   const rules = await store.payerRules(tx)
   return new Map(
     lacking.map(({ partnerId, id, debtor: { account, bic }, money, lacks }) => {
-      const region = payerRegionOf(account, bic === '' ? null : bic)
-      const found = { partnerId, id, bank: bankKeyOf(account, bic), region, ...money, lacks }
+      const region = payerRegion(account, bic === '' ? null : bic)
+      const found = { partnerId, id, bank: bankKey(account, bic), region, ...money, lacks }
       const { measure = 'accept', answerDays = 0 } = findRule(rules, found) ?? {}
       const answerBy = measure === 'ask' ? after(now, answerDays * dayMs) : null
       return [partnerKey(partnerId, id), { ...found, measure, answerBy, decision: null, foundAt: now }] as const
@@ -190,7 +190,7 @@ export function createPayerChecks({ clock, screening }: Pick<DepositsDeps, 'cloc
 const partsLackingData = (parts: readonly Part[], { currency }: Pick<PayerCheck, 'currency'>) =>
   parts.flatMap(({ id, amount, status, ...part }) => {
     const report = status === 'Screening' ? parsePartReport(part) : undefined
-    const lacks = report !== undefined && debtorLacks(report.debtor, { currency, amount }).length > 0
+    const lacks = report !== undefined && missingDebtorFields(report.debtor, { currency, amount }).length > 0
     return lacks ? [{ id, amount, report }] : []
   })
 /** Reports whether a waiting part still lacks data: the bank may have reversed the part that the check was about. */
@@ -223,7 +223,7 @@ async function addAnswer(
 ): Promise<void> {
   const completed = (debtor: IncomingDebtor, money: Pick<PayerCheck, 'currency' | 'amount'>): IncomingDebtor => {
     const whole = { ...debtor, ...answer }
-    const lacks = lacksOwnership(check) ? [] : debtorLacks(whole, money)
+    const lacks = lacksOwnership(check) ? [] : missingDebtorFields(whole, money)
     if (lacks.length > 0)
       throw new Refusal(
         'validation_failed',

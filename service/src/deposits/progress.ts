@@ -4,10 +4,10 @@
  */
 import { ownJson } from '@partner-payments/wire'
 import { assert, newId, partnerKey, present } from '../kernel/index.ts'
-import { type Entry, entryOf } from '../ledger/index.ts'
+import { type Entry, singleEntry } from '../ledger/index.ts'
 import { type InboundAccounts, withoutBlocks, readInbound } from './inbound.ts'
 import type { NewEvent } from '../events/index.ts'
-import { type Advanced, createEngine, type Move, transitionOn } from '../lifecycle/index.ts'
+import { type TriggerOutcome, createEngine, type LifecycleMove, findTransition } from '../lifecycle/index.ts'
 import type { NewCase } from '../cases/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import type { IncomingDebtor, Money } from '../rails/index.ts'
@@ -31,11 +31,11 @@ import { partEvents } from './events.ts'
 import { decidePayerCheck, insertParts, insertPayerChecks, updatePartStatuses } from './store-parts.ts'
 import * as store from './store.ts'
 
-type DepositMove = Move<ScreenedDeposit, DepositTrigger, DepositEvent>
+type DepositMove = LifecycleMove<ScreenedDeposit, DepositTrigger, DepositEvent>
 
 /** Creates the function that applies a batch of triggers. It returns for each trigger whether the deposit changed. */
 export function createApplyBatch(deps: DepositsDeps) {
-  return async (tx: Tx, triggers: readonly DepositTrigger[]): Promise<readonly Advanced[]> => {
+  return async (tx: Tx, triggers: readonly DepositTrigger[]): Promise<readonly TriggerOutcome[]> => {
     const apply = createApply(deps, connectorsOf(triggers), arrivingMoney(deps, triggers))
     return apply(
       tx,
@@ -165,7 +165,7 @@ const isKnownReport = ({ settledBy }: store.Deposit, trigger: DepositTrigger): b
 const isKnownCredit = ({ creditId, status }: store.Deposit, trigger: DepositTrigger): boolean =>
   trigger.kind === 'credit' &&
   trigger.creditId === creditId &&
-  transitionOn(depositLifecycle, status, 'credit') === undefined
+  findTransition(depositLifecycle, status, 'credit') === undefined
 
 /** Reports whether the money differs from what a deposit of one payment expects. */
 function isWrongAmount({ currency, amount, inParts }: store.Deposit, trigger: DepositTrigger): boolean {
@@ -387,14 +387,14 @@ const toMonitored = ({ partnerId, currency, amount, customerId, reference }: sto
 
 /** Credits the deposit from the settlement account of the connector, or from suspense if the money waited there. */
 function creditEntry({ name, row, trigger }: DepositMove): Entry {
-  if (name === 'release') return entryOf('decision', { ...toMonitored(row), debit: 'suspense', credit: 'balance' })
+  if (name === 'release') return singleEntry('decision', { ...toMonitored(row), debit: 'suspense', credit: 'balance' })
   assert('connector' in trigger, `credit of deposit ${row.id} has no connector`)
-  return entryOf('bank', { ...toMonitored(row), ...credit(trigger.connector, row.partnerId) })
+  return singleEntry('bank', { ...toMonitored(row), ...credit(trigger.connector, row.partnerId) })
 }
 
 function returnEntry({ row, trigger }: DepositMove): Entry {
   assert('connector' in trigger, `reversal of deposit ${row.id} has no connector`)
-  return entryOf('bank', { ...toMonitored(row), debit: 'suspense', credit: `settlement.${trigger.connector}` })
+  return singleEntry('bank', { ...toMonitored(row), debit: 'suspense', credit: `settlement.${trigger.connector}` })
 }
 
 function transactionMove({ row, transition, trigger, actor, implied }: DepositMove): TransactionMove {

@@ -5,7 +5,7 @@
  * and recalls the other refunds.
  */
 import { amountText, assert, type Currency, isFiat, type Minor, partnerKey, present } from '../kernel/index.ts'
-import { type Entry, entryOf, type EntryRequest, type Ledger } from '../ledger/index.ts'
+import { type Entry, singleEntry, type EntryRequest, type Ledger } from '../ledger/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import type { BankNotification } from '../rails/index.ts'
 import type { NewTransaction } from '../transactions/index.ts'
@@ -243,7 +243,8 @@ async function hasMoney({ ledger }: { readonly ledger: Ledger }, tx: Tx, taken: 
 }
 
 /** Creates the entry that moves the money from the balance to the settlement account. */
-const debitEntry = (taken: DebitedMoney, reference: string): Entry => entryOf('bank', { ...debitOf(taken), reference })
+const debitEntry = (taken: DebitedMoney, reference: string): Entry =>
+  singleEntry('bank', { ...debitOf(taken), reference })
 
 export type Debits = {
   /**

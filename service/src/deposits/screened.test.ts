@@ -12,12 +12,12 @@ import {
   addHolder,
   amount,
   decideAll,
-  findingOf,
+  dispositionFor,
   listedName,
   sampleList,
   screenAll,
   sendCredit,
-  stateOf,
+  depositState,
 } from '../../../test/support/screening/held.ts'
 import { checkLedger } from '../../../test/model/ledger-audit.ts'
 import { createSessions } from '../../../test/support/checkout.ts'
@@ -55,7 +55,7 @@ suite('deposits', async () => {
   const credited = { statuses: ['Completed'], balance: amount, suspense: 0n, settlement: -amount, openCases: [] }
   const frozen = { ...waiting, statuses: ['Failed'] }
   const moneyOf = async (partnerId: string) => {
-    const { references: _references, ...rest } = await stateOf(service, partnerId)
+    const { references: _references, ...rest } = await depositState(service, partnerId)
     await checkLedger(service.db, partnerId)
     return rest
   }
@@ -65,7 +65,7 @@ suite('deposits', async () => {
     const holder = await addHolder(service, name)
     const creditId = await sendCredit(service, holder.iban, payer)
     await arrived()
-    const { references } = await stateOf(service, holder.partnerId)
+    const { references } = await depositState(service, holder.partnerId)
     return { ...holder, creditId, reference: references[0] ?? '' }
   }
 
@@ -464,7 +464,7 @@ suite('sources', async () => {
     const hits = (await service.screening.openHits(undefined, 1000)).filter((hit) => hit.partnerId === partnerId)
     assert.ok(hits.length > 0)
     for (const hit of hits) {
-      const disposition = findingOf(hit, outcome)
+      const disposition = dispositionFor(hit, outcome)
       const deciding = { partnerId, id: hit.id, outcome, disposition, staff, note: 'Compared with the passport.' }
       await service.db.transaction((tx) => service.screening.decide(tx, deciding))
     }

@@ -1,7 +1,7 @@
 /** Screens the names of the customer and of the payer before money is credited. */
 import { ownJson } from '@partner-payments/wire'
 import { after, minuteMs, partnerKey, secondMs } from '../kernel/index.ts'
-import type { Applied } from '../lifecycle/index.ts'
+import type { AppliedOutcome } from '../lifecycle/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import type { IncomingDebtor, Money } from '../rails/index.ts'
 import {
@@ -10,7 +10,7 @@ import {
   type ScreenedCredit,
   type Subject,
   type SubjectKey,
-  worst,
+  strictestHold,
 } from '../screening/index.ts'
 import type { DepositsDeps } from './deps.ts'
 import { type DepositWithParts, parsePartReport, withParts } from './parts.ts'
@@ -89,7 +89,7 @@ export const createScreenedLock =
     const credits = asked.flatMap((row) => screenedCredits(row, debtorOf(row) ?? parsePayer(row.debtor)))
     const holds = credits.length === 0 ? [] : await screening.holdsOfCredits(tx, credits)
     const holdsBy = Map.groupBy(credits.keys(), (index) => credits[index]?.row)
-    const holdOf = (row: DepositWithParts) => worst((holdsBy.get(row) ?? []).map((index) => holds[index]))
+    const holdOf = (row: DepositWithParts) => strictestHold((holdsBy.get(row) ?? []).map((index) => holds[index]))
     const arrivals = asked.flatMap((row) => {
       const [arriving, connector] = [arrivingOf(row), connectorOf(row)]
       const debtor = arriving?.debtor ?? (row.debtor === null ? undefined : ownJson<IncomingDebtor>(row.debtor))
@@ -145,7 +145,7 @@ function toScreenedCredit(row: store.Deposit, found: ScreenedPayer): ScreenedCre
 
 export const createDepositScreening = (
   { db, clock }: Pick<DepositsDeps, 'db' | 'clock'>,
-  apply: (trigger: DecisionTrigger) => Promise<Applied>,
+  apply: (trigger: DecisionTrigger) => Promise<AppliedOutcome>,
 ): DepositScreening => ({
   screenDue: async (depositsMax) => {
     const due = await store.depositsInScreening(db, clock.now(), depositsMax)

@@ -15,7 +15,7 @@ import {
   listedName,
   sampleList,
   screenAll,
-  stateOf,
+  depositState,
 } from '../../../test/support/screening/held.ts'
 import { useModules } from '../../../test/support/fixture.ts'
 import { checkLedger } from '../../../test/model/ledger-audit.ts'
@@ -205,7 +205,7 @@ suite('payers', async () => {
   const decide = (partnerId: string, id: string, answer: Parameters<Service['deposits']['payers']['decide']>[2]) =>
     service.db.transaction((tx) => service.deposits.payers.decide(tx, { partnerId, id }, answer))
   const shown = async (partnerId: string) => {
-    const { statuses, balance, suspense, openCases } = await stateOf(service, partnerId)
+    const { statuses, balance, suspense, openCases } = await depositState(service, partnerId)
     await checkLedger(service.db, partnerId)
     return [statuses.join(), balance, suspense, openCases.join()]
   }

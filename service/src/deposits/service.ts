@@ -2,9 +2,14 @@
 import { ownJson, type PaymentMethod, type TransactionType } from '@partner-payments/wire'
 import { notFound, Refusal, Unreachable } from '../kernel/api/index.ts'
 import { after, amountText, type Clock, type Currency, type Minor, newId, present } from '../kernel/index.ts'
-import { type AccountName, type Entry, entryOf } from '../ledger/index.ts'
-import { type Applied, applyInBatches, oldestByStatus, type OldestUnfinished } from '../lifecycle/index.ts'
-import { type Database, KeyTaken, once, type Tx } from '../postgres/index.ts'
+import { type AccountName, type Entry, singleEntry } from '../ledger/index.ts'
+import {
+  type AppliedOutcome,
+  applyInBatches,
+  oldestByStatus,
+  type OldestUnfinishedPayment,
+} from '../lifecycle/index.ts'
+import { type Database, KeyTaken, oncePerKey, type Tx } from '../postgres/index.ts'
 import type { Customer } from '../parties/customers/index.ts'
 import type { Hold, Party } from '../transactions/index.ts'
 import { createCredits, type Credits } from './credits.ts'
@@ -116,7 +121,7 @@ export type Deposits = Credits &
     /** Reads the deposits of transactions for the export of a customer, in no order. */
     readonly byReferences: typeof store.depositsByReferences
     /** Offers unmatched money of a credit that named this deposit to the partner. */
-    readonly offerLate: (
+    readonly offerUnmatched: (
       tx: Tx,
       key: store.DepositKey,
       offered: { readonly caseId: string; readonly money: Money },
@@ -124,14 +129,14 @@ export type Deposits = Credits &
     /** Expires a deposit before its time, in the caller's transaction. Returns false if its status does not permit it. */
     readonly end: (tx: Tx, partnerId: string, id: string) => Promise<boolean>
     /** Applies a bank notification. Concurrent calls share a transaction. See `AppliedOutcome`. */
-    readonly processNotification: (connector: string, notification: DepositNotification) => Promise<Applied>
+    readonly processNotification: (connector: string, notification: DepositNotification) => Promise<AppliedOutcome>
     /**
      * Expires deposits that were not funded in time, and returns their number. If one fails, throws after the others
      * are done.
      */
     readonly expireDue: (depositsMax: number) => Promise<number>
     /** Finds the oldest deposit in each status that is not final and cannot expire. */
-    readonly oldestUnfinished: () => Promise<readonly OldestUnfinished[]>
+    readonly oldestUnfinished: () => Promise<readonly OldestUnfinishedPayment[]>
     /**
      * Lists the deposits that wait for an operator, oldest first: up to `rowsMax` held by screening, and as many stuck
      * at the bank.
@@ -179,7 +184,7 @@ export function createDeposits(deps: DepositsDeps): Deposits {
       const { partnerId, operation, idempotencyKey } = deposit
       const customer = await customers.find(db, partnerId, deposit.customerRef, '/customerId')
       const requestFingerprint = depositFingerprint(deposit, customer)
-      return once({
+      return oncePerKey({
         requestFingerprint,
         find: async () =>
           idempotencyKey === null ? undefined : store.depositByKey(db, partnerId, operation, idempotencyKey),
@@ -203,7 +208,7 @@ export function createDeposits(deps: DepositsDeps): Deposits {
     creditedAt: store.creditedAt,
     eraseFields,
     byReferences: store.depositsByReferences,
-    offerLate: async (tx, key, offered) => {
+    offerUnmatched: async (tx, key, offered) => {
       const [deposit] = await store.depositsByIds(tx, [key])
       if (deposit !== undefined) await deps.late.offer(tx, [{ ...offered, deposit }])
     },
@@ -244,7 +249,7 @@ function createCreditPartner(deps: DepositsDeps): Deposits['creditPartner'] {
     })
     const { reference } = opened
     const moved = { partnerId, currency, amount, partyId: partnerId, reference }
-    await ledger.enter(tx, entryOf('decision', { ...moved, debit, credit: 'balance' }))
+    await ledger.enter(tx, singleEntry('decision', { ...moved, debit, credit: 'balance' }))
     await transactions.conclude(tx, partnerId, opened.id, { ...credited, ...byOperator })
     return reference
   }
@@ -252,7 +257,7 @@ function createCreditPartner(deps: DepositsDeps): Deposits['creditPartner'] {
 
 function createExpireDue(
   { db, clock }: DepositsDeps,
-  apply: (trigger: DepositTrigger) => Promise<Applied>,
+  apply: (trigger: DepositTrigger) => Promise<AppliedOutcome>,
 ): Deposits['expireDue'] {
   return async (depositsMax) => {
     const due = await store.expiredDeposits(db, clock.now(), depositsMax)

@@ -1,7 +1,7 @@
 /** All SQL of parts: the bank credits of a deposit that is paid in parts. */
 import {
   acrossPartners,
-  columnOf,
+  columnValues,
   erasePersonal,
   insertBy,
   ofPartners,
@@ -237,7 +237,7 @@ export async function insertPayerChecks(tx: Tx, rows: readonly PayerCheck[]): Pr
 }
 
 export function readPayerChecks(tx: Tx, keys: readonly DepositKey[]): Promise<readonly PayerCheck[]> {
-  const column = columnOf(keys)
+  const column = columnValues(keys)
   return tx.rows<PayerCheck>(sql`/* deposits.readPayerChecks */
     select ${payerColumns} from deposits.payer_checks
     where ${ofPartners(column('partnerId'))} and id = any(${column('id')}::uuid[])`)

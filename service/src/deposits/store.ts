@@ -4,7 +4,7 @@ import type { Currency, Minor } from '../kernel/index.ts'
 import {
   acrossPartners,
   dueWork,
-  givenBy,
+  unnestSource,
   insertBy,
   noSql,
   ofPartners,
@@ -287,7 +287,7 @@ const changeTypes = {
 export type DepositChange = RowOf<typeof changeTypes, { fromStatus: DepositStatus; status: DepositStatus }>
 
 /** Most changes of a batch have the same values in these columns. */
-const givenChanges = givenBy<DepositChange>(changeTypes, [
+const givenChanges = unnestSource<DepositChange>(changeTypes, [
   ['partnerId'],
   ['fromStatus', 'status', 'errorDetails'],
   ['debtor'],

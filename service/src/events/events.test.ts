@@ -4,7 +4,7 @@ import { after, test } from 'node:test'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
 import { createLog, newId, nilId } from '../kernel/index.ts'
 import { createDatabase, sql, type Tx } from '../postgres/index.ts'
-import { createEventOutbox, type EventOutbox, sampleOf } from './index.ts'
+import { createEventOutbox, type EventOutbox, sampleEvent } from './index.ts'
 
 const database = await createTestDatabase()
 const db = createDatabase({ url: database.url, connectionsMax: 2, log: createLog('silent') })
@@ -21,7 +21,7 @@ const addPartner = async () => {
   return partnerId
 }
 const append = (eventOutbox: EventOutbox, tx: Tx, partnerId: string) =>
-  eventOutbox.append(tx, partnerId, type, now, sampleOf(type, { partnerId, partnerName: 'Test', now }))
+  eventOutbox.append(tx, partnerId, type, now, sampleEvent(type, { partnerId, partnerName: 'Test', now }))
 
 test('the fan-out is woken once after a commit with events, and not after other transactions', async () => {
   let woken = 0
@@ -54,7 +54,7 @@ test('take returns the events of each partner oldest first, removes them, and le
   for (let count = 0; count < 3; count += 1)
     for (const partnerId of partners) await db.transaction(async (tx) => append(eventOutbox, tx, partnerId))
   const take = (partnerIds: readonly string[], eventsMax: number) =>
-    db.transaction((tx) => eventOutbox.take(tx, partnerIds, eventsMax))
+    db.transaction((tx) => eventOutbox.takePending(tx, partnerIds, eventsMax))
   const both = await take(partners, 2)
   assert.deepEqual(both.map(({ partnerId }) => partnerId).toSorted(), [...partners, ...partners].toSorted())
   assert.deepEqual(

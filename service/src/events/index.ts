@@ -8,7 +8,7 @@ import type { EventName } from '@partner-payments/wire'
 import { newId } from '../kernel/index.ts'
 import {
   acrossPartners,
-  columnOf,
+  columnValues,
   dueWork,
   firstPartners,
   insertBy,
@@ -22,7 +22,7 @@ import {
 
 import type { EventPayload } from './samples.ts'
 
-export { type EventPayload, type SampleContext, sampleOf } from './samples.ts'
+export { type EventPayload, type SampleContext, sampleEvent } from './samples.ts'
 
 export type StoredEvent = {
   readonly id: string
@@ -57,23 +57,23 @@ export type EventOutbox = {
    * Removes up to `eventsMax` events of each partner from the queue and returns them, oldest first. The caller's lock
    * keeps other processes from taking events of these partners.
    */
-  readonly take: (tx: Tx, partnerIds: readonly string[], eventsMax: number) => Promise<readonly OwnedEvent[]>
+  readonly takePending: (tx: Tx, partnerIds: readonly string[], eventsMax: number) => Promise<readonly PartnerEvent[]>
   /** Finds the oldest event that is not fanned out, over all partners. */
   readonly oldestPending: (tx: Tx) => Promise<string | undefined>
   /** Reads the events that exist, in no particular order. */
-  readonly byIds: (tx: Tx, keys: readonly EventKey[]) => Promise<readonly OwnedEvent[]>
+  readonly byIds: (tx: Tx, keys: readonly EventKey[]) => Promise<readonly PartnerEvent[]>
   /** Reports whether the partner has an event with a smaller id that is not fanned out. */
   readonly hasPendingBefore: (tx: Tx, partnerId: string, eventId: string) => Promise<boolean>
 }
 
 export type EventKey = { readonly partnerId: string; readonly eventId: string }
-export type OwnedEvent = StoredEvent & { readonly partnerId: string }
+export type PartnerEvent = StoredEvent & { readonly partnerId: string }
 
 /** Formats the payload of an event as JSON text. */
-export const payloadOf = <N extends EventName>(type: N, occurredAt: Date, data: EventPayload<N>): string =>
+export const formatPayload = <N extends EventName>(type: N, occurredAt: Date, data: EventPayload<N>): string =>
   JSON.stringify({ eventType: type, timestamp: occurredAt.toISOString(), ...data })
 
-const newEvents = insertBy<OwnedEvent>(
+const newEvents = insertBy<PartnerEvent>(
   { partnerId: 'uuid', id: 'uuid', type: 'text', reference: 'text', data: 'json', occurredAt: 'timestamptz' },
   [['partnerId'], ['type', 'occurredAt']],
 )
@@ -85,7 +85,7 @@ function insertEvents<N extends EventName>(tx: Tx, events: readonly NewEvent<N>[
     id: newId(),
     type,
     reference: (data as { readonly reference: string }).reference,
-    data: payloadOf(type, occurredAt, data),
+    data: formatPayload(type, occurredAt, data),
     occurredAt,
   }))
   tx.later(sql`/* events.reference */
@@ -94,11 +94,11 @@ function insertEvents<N extends EventName>(tx: Tx, events: readonly NewEvent<N>[
   tx.later(sql`/* events.reference */ insert into events.pending (partner_id, event_id) ${newPending(tx, pending)}`)
 }
 
-async function byIds(tx: Tx, keys: readonly EventKey[]): Promise<readonly OwnedEvent[]> {
+async function byIds(tx: Tx, keys: readonly EventKey[]): Promise<readonly PartnerEvent[]> {
   if (keys.length === 0) return []
-  const column = columnOf(keys)
+  const column = columnValues(keys)
   const partnerIds = column('partnerId')
-  return tx.rows<OwnedEvent>(
+  return tx.rows<PartnerEvent>(
     unprepared(sql`/* events.byIds */
       select event.* from unnest(${partnerIds}::uuid[], ${column('eventId')}::uuid[]) as input (partner_id, event_id)
       cross join lateral (
@@ -121,7 +121,7 @@ const nextPending = (tx: Tx, partnerIds: readonly string[], eventsMax: number): 
 
 /** Removes events from the queue. */
 function deletePending(tx: Tx, keys: readonly EventKey[]): void {
-  const column = columnOf(keys)
+  const column = columnValues(keys)
   const partnerIds = column('partnerId')
   tx.later(
     unprepared(sql`/* events.deletePending */
@@ -156,7 +156,7 @@ export function createEventOutbox(): EventOutbox {
             order by partner_id limit ${rowsMax}`),
         ),
       ),
-    take: async (tx, partnerIds, eventsMax) => {
+    takePending: async (tx, partnerIds, eventsMax) => {
       const taken = await nextPending(tx, partnerIds, eventsMax)
       if (taken.length === 0) return []
       deletePending(tx, taken)

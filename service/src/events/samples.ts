@@ -228,5 +228,5 @@ const samples: { readonly [N in EventName]: (context: SampleContext) => EventPay
 }
 
 /** Returns the sample of an event type, without `eventType` and `timestamp`. */
-export const sampleOf = <N extends EventName>(type: N, context: SampleContext): EventPayload<N> =>
+export const sampleEvent = <N extends EventName>(type: N, context: SampleContext): EventPayload<N> =>
   samples[type](context)

@@ -19,12 +19,25 @@ import {
   type Permit,
   refuseBlocked,
 } from '../ledger/index.ts'
-import { asInProgress, type BatchPosition, type Database, type Keyed, replayOf, type Tx } from '../postgres/index.ts'
+import {
+  toRequestInProgress,
+  type BatchPosition,
+  type Database,
+  type KeyedRow,
+  replayRow,
+  type Tx,
+} from '../postgres/index.ts'
 import { type NewTransaction, toRequester, type TakenReferences, type Transactions } from '../transactions/index.ts'
 import { type QuoteAcceptances, createAcceptances, type OpenQuote } from './acceptance.ts'
 import { exchangeTransfers } from './rules.ts'
 import * as store from './store.ts'
-import { type Customers, hasLargestBalance, lackingFor, notVerified, type Payer } from '../parties/customers/index.ts'
+import {
+  type Customers,
+  hasMaximumBalance,
+  findLackingCapability,
+  notVerified,
+  type Payer,
+} from '../parties/customers/index.ts'
 import type { BuyerRow, QuoteRow } from './store.ts'
 import type { FxTerms, Rates } from '../rates/index.ts'
 
@@ -296,7 +309,7 @@ export function createLargestBalances({ db, customers }: Pick<FxDeps, 'db' | 'cu
   ): Promise<Refusal | undefined> => {
     const payer = buyers.get(partnerKey(partnerId, customerId ?? ''))
     if (payer === undefined) return undefined
-    if (lackingFor(payer.gate, 'Convert') !== undefined)
+    if (findLackingCapability(payer.gate, 'Convert') !== undefined)
       return notVerified(payer.verificationState, 'Convert', '/quoteId')
     return customers.refusalAbove(tx, partnerId, payer, { currency, amount, pointer: '/quoteId', isBought: true })
   }
@@ -306,7 +319,7 @@ export function createLargestBalances({ db, customers }: Pick<FxDeps, 'db' | 'cu
       const buyers = await customers.payersByIds(tx, rows)
       const limited = rows.filter(({ partnerId, id, currency }) => {
         const payer = buyers.get(partnerKey(partnerId, id))
-        return payer !== undefined && hasLargestBalance(payer, currency)
+        return payer !== undefined && hasMaximumBalance(payer, currency)
       })
       if (limited.length > 0) await customers.lockHolders(tx, limited)
       return buyers
@@ -325,7 +338,7 @@ export function createLargestBalances({ db, customers }: Pick<FxDeps, 'db' | 'cu
       for (const quote of quotes) {
         const key = partnerKey(quote.partnerId, quote.customerId ?? '')
         const payer = buyers.get(key)
-        const isLimited = payer !== undefined && hasLargestBalance(payer, quote.buyCurrency)
+        const isLimited = payer !== undefined && hasMaximumBalance(payer, quote.buyCurrency)
         answers.push(isLimited && judged.has(key) ? 'resubmit' : await refusalOf(tx, quote, buyers))
         if (isLimited) judged.add(key)
       }
@@ -363,7 +376,7 @@ type Batch<Call, Row> = {
   readonly calls: readonly Call[]
   /** The rows of the batch's keys, and possibly others. */
   readonly found: readonly Row[]
-  readonly keyed: (row: Row) => WithKey & Keyed
+  readonly keyed: (row: Row) => WithKey & KeyedRow
   /** Pointer to the key in the request. */
   readonly pointer: string
   /** Answers the first call of each free key, and every call without a key. */
@@ -390,7 +403,7 @@ export async function answerOnce<Call extends KeyedCall, Row>({
   const outcomes = firstCalls.length > 0 ? await work(firstCalls) : new Map<Call, CallOutcome<Row>>()
   const replay = (row: Row, { requestFingerprint }: Call): CallOutcome<Row> => {
     try {
-      replayOf(keyed(row), requestFingerprint, pointer)
+      replayRow(keyed(row), requestFingerprint, pointer)
       return { row, replayed: true }
     } catch (error) {
       if (error instanceof Refusal) return error
@@ -416,7 +429,7 @@ export async function submitUntilAnswered<Call, Row>(
 ): Promise<CallResult<Row>> {
   for (;;) {
     const outcome = await batched(call).catch((error: unknown) => {
-      throw asInProgress(error)
+      throw toRequestInProgress(error)
     })
     if (outcome instanceof Refusal) throw outcome
     if (outcome !== 'resubmit') return outcome
@@ -428,7 +441,7 @@ export type FxDeps = {
   readonly clock: Clock
   readonly customers: Pick<
     Customers,
-    'heldPayersByIds' | 'lockHolders' | 'payersByIds' | 'presentIdOf' | 'refusalAbove'
+    'heldPayersByIds' | 'lockHolders' | 'payersByIds' | 'resolvePresentId' | 'refusalAbove'
   >
   readonly ledger: Ledger
   readonly rates: Rates

@@ -2,7 +2,7 @@
 import { type RawNumber, rawNumber, type ResponseOf } from '@partner-payments/wire'
 import type { Handlers } from '../kernel/api/index.ts'
 import { writeAmount } from '../kernel/index.ts'
-import { valueDateOf } from '../rails/index.ts'
+import { firstSettlementDay } from '../rails/index.ts'
 import { type Rate, rateText } from '../rates/index.ts'
 import type { Fx, QuoteView } from './service.ts'
 import type { Conversion, QuoteRow } from './store.ts'
@@ -57,7 +57,7 @@ const toExchanged = ({
   rate: rawNumber(rate),
   fee: { amount: writeAmount(feeAmount, sellCurrency), currency: sellCurrency },
   createdAt: createdAt.toISOString(),
-  valueDate: valueDateOf([sellCurrency, buyCurrency], createdAt.toISOString().slice(0, 10)),
+  valueDate: firstSettlementDay([sellCurrency, buyCurrency], createdAt.toISOString().slice(0, 10)),
 })
 
 export function toQuote({ row, status, refusal }: QuoteView): ResponseOf<'getFxQuote'> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { type Currency, currencies } from '../kernel/index.ts'
-import { midRateOf, type Rate, rateOf } from '../rates/index.ts'
+import { findMidRate, type Rate, parseStoredRate } from '../rates/index.ts'
 import {
   exchangeTransfers,
   type CurrencyPair,
@@ -81,7 +81,7 @@ suite('rounding', () => {
   test('exchanging there and back never gains, for any terms', () => {
     fc.assert(
       fc.property(pair, amount, rate, rate, terms, (there, sellAmount, one, two, agreed) => {
-        const quotes = { USD: one, GBP: two, USDC: one, EURC: rateOf('1.0001') }
+        const quotes = { USD: one, GBP: two, USDC: one, EURC: parseStoredRate('1.0001') }
         const [mid, backMid] = [midOf(quotes, there), midOf(quotes, reversed(there))]
         const out = computePrice(there, { sellAmount }, mid, agreed)
         fc.pre(isPrice(out))
@@ -97,12 +97,12 @@ suite('rounding', () => {
   test('an amount that buys nothing, or too much, has no price', () => {
     const free = { marginBasisPoints: 0, fee: { fixed: 0n, basisPoints: 0 } }
     const usdToEur: CurrencyPair = { sellCurrency: 'USD', buyCurrency: 'EUR' }
-    assert.equal(computePrice(usdToEur, { sellAmount: 1n }, rateOf('0.9'), free), 'too_small')
+    assert.equal(computePrice(usdToEur, { sellAmount: 1n }, parseStoredRate('0.9'), free), 'too_small')
     const dear = { ...free, fee: { fixed: 100n, basisPoints: 0 } }
-    assert.equal(computePrice(usdToEur, { sellAmount: 100n }, rateOf('0.9'), dear), 'too_small')
-    assert.equal(computePrice(usdToEur, { sellAmount: 1_000_000_000n }, rateOf('1.1'), free), 'too_large')
-    assert.equal(computePrice(usdToEur, { buyAmount: 1_000_000_000n }, rateOf('0.9'), free), 'too_large')
-    const price = computePrice(usdToEur, { sellAmount: 1_000_000_000n }, rateOf('1'), free)
+    assert.equal(computePrice(usdToEur, { sellAmount: 100n }, parseStoredRate('0.9'), dear), 'too_small')
+    assert.equal(computePrice(usdToEur, { sellAmount: 1_000_000_000n }, parseStoredRate('1.1'), free), 'too_large')
+    assert.equal(computePrice(usdToEur, { buyAmount: 1_000_000_000n }, parseStoredRate('0.9'), free), 'too_large')
+    const price = computePrice(usdToEur, { sellAmount: 1_000_000_000n }, parseStoredRate('1'), free)
     assert.ok(isPrice(price) && price.buyAmount === 1_000_000_000n)
   })
 })
@@ -116,8 +116,8 @@ const reversed = ({ sellCurrency, buyCurrency }: CurrencyPair): CurrencyPair => 
   sellCurrency: buyCurrency,
   buyCurrency: sellCurrency,
 })
-const midOf = (quotes: Parameters<typeof midRateOf>[0], { sellCurrency, buyCurrency }: CurrencyPair): Rate =>
-  midRateOf(quotes, sellCurrency, buyCurrency) ?? rateOf('1')
+const midOf = (quotes: Parameters<typeof findMidRate>[0], { sellCurrency, buyCurrency }: CurrencyPair): Rate =>
+  findMidRate(quotes, sellCurrency, buyCurrency) ?? parseStoredRate('1')
 const text = (_key: string, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)
 
 suite('the state of a quote', () => {

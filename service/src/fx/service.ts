@@ -11,7 +11,7 @@ import {
 } from '../kernel/api/index.ts'
 import { after, amountMajorMax, amountText, type Currency, newId, partnerKey } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { currenciesOf, type FxTerms, midRateOf, type Rate, rateText, type Sheet } from '../rates/index.ts'
+import { currenciesOf, type FxTerms, findMidRate, type Rate, rateText, type StoredSheet } from '../rates/index.ts'
 import { type QuoteAcceptances, createAcceptances } from './acceptance.ts'
 import {
   answerOnce,
@@ -58,7 +58,7 @@ export type Fx = QuoteAcceptances & {
    */
   readonly rates: (base?: string) => Promise<{
     readonly base: Currency
-    readonly sheet: Sheet
+    readonly sheet: StoredSheet
     readonly rates: readonly CurrencyRate[]
   }>
   /**
@@ -108,7 +108,7 @@ export function createFx(deps: FxDeps): Fx {
       const sheet = await rates.current(db)
       const others = currenciesOf(sheet.quotes).filter((currency) => currency !== base)
       const found = others.flatMap((currency) => {
-        const midRate = midRateOf(sheet.quotes, base, currency)
+        const midRate = findMidRate(sheet.quotes, base, currency)
         if (midRate === undefined) return []
         const { marginBasisPoints } = quoteTerms(terms, { sellCurrency: base, buyCurrency: currency }, 'firm')
         return [{ currency, midRate, rate: rateWithMargin(midRate, marginBasisPoints), marginBasisPoints }]
@@ -220,7 +220,8 @@ async function readRequest(
   const buyCurrency = readCurrency(body.buyCurrency, '/buyCurrency')
   if (sellCurrency === buyCurrency) throw refuseInvalid('/buyCurrency', 'must differ from sellCurrency')
   const given = readGiven(body, { sellCurrency, buyCurrency })
-  const customerId = body.customerId === undefined ? null : await customers.presentIdOf(db, partnerId, body.customerId)
+  const customerId =
+    body.customerId === undefined ? null : await customers.resolvePresentId(db, partnerId, body.customerId)
   if (customerId === undefined) throw notFound('customer', '/customerId')
   return { partnerId, sellCurrency, buyCurrency, given, kind: body.kind ?? 'firm', customerId }
 }
@@ -242,7 +243,7 @@ async function makeQuotes(
   deps: FxDeps,
   tx: Tx,
   calls: readonly QuoteCall[],
-  sheet: Sheet | Refusal,
+  sheet: StoredSheet | Refusal,
 ): Promise<ReadonlyMap<QuoteCall, CallOutcome<store.QuoteRow>>> {
   // The customer's erasure waits, and then deletes the quote. A customer that was erased after the read gets no quote.
   const customers = await deps.customers.heldPayersByIds(
@@ -252,7 +253,7 @@ async function makeQuotes(
   const isErased = ({ partnerId, customerId }: QuoteCall) =>
     customerId !== null && customers.get(partnerKey(partnerId, customerId))?.isErased !== false
   const now = deps.clock.now()
-  const judge = (call: QuoteCall, found: Sheet) =>
+  const judge = (call: QuoteCall, found: StoredSheet) =>
     isErased(call) ? notFound('customer', '/customerId') : toQuoteRow(deps, call, found, now)
   const made = calls.map((call) => [call, sheet instanceof Refusal ? sheet : judge(call, sheet)] as const)
   const rows = made.flatMap(([, row]) => (row instanceof Refusal ? [] : [row]))
@@ -261,9 +262,9 @@ async function makeQuotes(
 }
 
 /** Creates the quote of a call, or its refusal: currency_not_supported, validation_failed. */
-function toQuoteRow({ terms }: FxDeps, call: QuoteCall, sheet: Sheet, now: Date): store.QuoteRow | Refusal {
+function toQuoteRow({ terms }: FxDeps, call: QuoteCall, sheet: StoredSheet, now: Date): store.QuoteRow | Refusal {
   const { partnerId, sellCurrency, buyCurrency, given, kind, customerId } = call
-  const mid = midRateOf(sheet.quotes, sellCurrency, buyCurrency)
+  const mid = findMidRate(sheet.quotes, sellCurrency, buyCurrency)
   if (mid === undefined) return refuseNoRate(sheet, call)
   const agreed = quoteTerms(terms, call, kind)
   const price = computePrice(call, given, mid, agreed)
@@ -290,8 +291,8 @@ function toQuoteRow({ terms }: FxDeps, call: QuoteCall, sheet: Sheet, now: Date)
   }
 }
 
-function refuseNoRate({ quotes }: Sheet, { sellCurrency }: CurrencyPair): Refusal {
-  const pointer = midRateOf(quotes, sellCurrency, 'EUR') === undefined ? '/sellCurrency' : '/buyCurrency'
+function refuseNoRate({ quotes }: StoredSheet, { sellCurrency }: CurrencyPair): Refusal {
+  const pointer = findMidRate(quotes, sellCurrency, 'EUR') === undefined ? '/sellCurrency' : '/buyCurrency'
   return refuseField(
     { pointer, code: 'invalid_value', message: 'has no rate in this service' },
     'currency_not_supported',

@@ -1,6 +1,15 @@
 /** All SQL of fx. */
 import type { Currency } from '../kernel/index.ts'
-import { givenBy, insertBy, namesOf, ofOnePartner, ofPartners, type RowOf, sql, type Tx } from '../postgres/index.ts'
+import {
+  unnestSource,
+  insertBy,
+  columnList,
+  ofOnePartner,
+  ofPartners,
+  type RowOf,
+  sql,
+  type Tx,
+} from '../postgres/index.ts'
 import type { QuoteKind } from './rules.ts'
 
 const quoteTypes = {
@@ -29,7 +38,7 @@ const quoteTypes = {
   acceptedBy: 'text?',
 } as const
 export type QuoteRow = RowOf<typeof quoteTypes, { kind: QuoteKind; sellCurrency: Currency; buyCurrency: Currency }>
-const quoteColumns = namesOf(quoteTypes)
+const quoteColumns = columnList(quoteTypes)
 const newQuotes = insertBy<QuoteRow>(quoteTypes, [
   ['partnerId', 'sheetId', 'createdAt', 'acceptedAt', 'acceptedBy'],
   ['kind', 'sellCurrency', 'buyCurrency', 'midRate', 'rate', 'marginBasisPoints', 'expiresAt'],
@@ -95,7 +104,7 @@ export function lockQuotes(tx: Tx, keys: readonly QuoteKey[]): Promise<readonly 
 }
 
 export type Acceptance = QuoteKey & { readonly acceptedBy: string; readonly acceptedAt: Date }
-const givenAcceptances = givenBy<Acceptance>(
+const givenAcceptances = unnestSource<Acceptance>(
   { partnerId: 'uuid', id: 'uuid', acceptedBy: 'text', acceptedAt: 'timestamptz' },
   [['partnerId', 'acceptedAt']],
 )
@@ -125,7 +134,7 @@ const conversionTypes = {
   createdAt: 'timestamptz',
 } as const
 export type ConversionRow = RowOf<typeof conversionTypes>
-const conversionColumns = namesOf(conversionTypes)
+const conversionColumns = columnList(conversionTypes)
 const newConversions = insertBy<ConversionRow>(
   conversionTypes,
   [['partnerId', 'createdAt']],

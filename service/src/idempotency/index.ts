@@ -12,8 +12,8 @@ import { createHash } from 'node:crypto'
 import {
   CustomerRef,
   isRawNumber,
-  keepsAnswer,
-  madeIn,
+  storesAnswer,
+  createdIds,
   type Operation,
   type OperationId,
   operationIds,
@@ -23,9 +23,15 @@ import {
   type ResponseOf,
 } from '@partner-payments/wire'
 import type { Audit } from '../audit/index.ts'
-import { type AllHandlers, type Answer, type Call, type Handler, Refusal } from '../kernel/api/index.ts'
+import {
+  type AllHandlers,
+  type OperationAnswer,
+  type OperationCall,
+  type Handler,
+  Refusal,
+} from '../kernel/api/index.ts'
 import { after, type Clock, minuteMs, type Sealer, secondMs } from '../kernel/index.ts'
-import { type Database, KeyTaken, once, requestInProgress, type Tx } from '../postgres/index.ts'
+import { type Database, KeyTaken, oncePerKey, requestInProgress, type Tx } from '../postgres/index.ts'
 import * as store from './store.ts'
 import { answerContext } from './store.ts'
 
@@ -43,20 +49,29 @@ export type Idempotency = {
    */
   readonly handler: <K extends HeaderOperationId>(
     operation: K,
-    work: (call: Call<K>, tx: Tx | undefined) => Promise<CreationResult<K>>,
+    work: (call: OperationCall<K>, tx: Tx | undefined) => Promise<CreationResult<K>>,
   ) => Handler<K>
   /** Wraps the handlers of operations that store their answers after the effect. */
-  readonly keeping: (handlers: AllHandlers) => AllHandlers
+  readonly keepAnswers: (handlers: AllHandlers) => AllHandlers
   /**
    * Erases the answers that contain data of a customer. Versions before 0.1.0 stored answers without a customer:
    * `created` names the resources of those. The keys stay taken: a repeated request is refused
    * (idempotency_key_reused).
    */
-  readonly forget: (tx: Tx, partnerId: string, customerId: string, made: readonly Made[]) => Promise<void>
+  readonly eraseAnswers: (
+    tx: Tx,
+    partnerId: string,
+    customerId: string,
+    made: readonly CreatedResource[],
+  ) => Promise<void>
 }
 
 /** Resource that a request created. `createdAt` is in the transaction of the key. */
-export type Made = { readonly operation: HeaderOperationId; readonly createdAt: Date; readonly created: string }
+export type CreatedResource = {
+  readonly operation: HeaderOperationId
+  readonly createdAt: Date
+  readonly created: string
+}
 
 type CreationResult<K extends OperationId> = {
   readonly body: ResponseOf<K>
@@ -74,8 +89,8 @@ type KeptAnswer<K extends OperationId> = {
   readonly body: ResponseOf<K>
 }
 
-type AnyCall = Call<OperationId>
-type AnyHandler = (call: AnyCall) => Promise<Answer<unknown>>
+type AnyCall = OperationCall<OperationId>
+type AnyHandler = (call: AnyCall) => Promise<OperationAnswer<unknown>>
 
 /** A duplicate waits no longer than a statement waits for a lock (`lock_timeout`). */
 const waitMsMax = 5 * secondMs
@@ -145,7 +160,7 @@ export function createIdempotency(deps: {
       const { caller, idempotencyKey } = call
       if (idempotencyKey === undefined) return work(call)
       const key = { partnerId: caller.partnerId, operation, idempotencyKey }
-      const { row, replayed } = await once<KeptAnswer<OperationId>>({
+      const { row, replayed } = await oncePerKey<KeptAnswer<OperationId>>({
         requestFingerprint: fingerprintOf(call),
         pointer,
         find: () => find(key),
@@ -164,19 +179,19 @@ export function createIdempotency(deps: {
     }
 
   return {
-    forget: createEraseAnswers(sealer),
-    keeping: (handlers) =>
+    eraseAnswers: createEraseAnswers(sealer),
+    keepAnswers: (handlers) =>
       Object.fromEntries(
         operationIds.map((id) => {
           const handler = handlers[id] as unknown as AnyHandler
-          return [id, keepsAnswer(operations[id]) ? keep(id, handler) : handler]
+          return [id, storesAnswer(operations[id]) ? keep(id, handler) : handler]
         }),
       ) as unknown as AllHandlers,
     handler: (operation, work) => async (call) => {
       const { caller, idempotencyKey } = call
       const make = async (tx: Tx) => {
         const made = await work(call, tx)
-        const ids = made.isNew === false ? [] : madeIn(operations[operation], made.body)
+        const ids = made.isNew === false ? [] : createdIds(operations[operation], made.body)
         audit.made(tx, { ...call, operation, ids })
         return made
       }
@@ -187,7 +202,7 @@ export function createIdempotency(deps: {
       }
       const key = { partnerId: caller.partnerId, operation, idempotencyKey }
       const requestFingerprint = fingerprintOf(call)
-      const { row, replayed } = await once<KeptAnswer<typeof operation>>({
+      const { row, replayed } = await oncePerKey<KeptAnswer<typeof operation>>({
         requestFingerprint,
         pointer,
         find: () => find(key),
@@ -220,14 +235,14 @@ const erasedAnswer = (reference: string) =>
     { errors: [{ pointer, code: 'exists', message: `was used for ${reference}` }] },
   )
 
-function createEraseAnswers(sealer: Sealer): Idempotency['forget'] {
+function createEraseAnswers(sealer: Sealer): Idempotency['eraseAnswers'] {
   const openReference = (key: store.IdempotencyKey, answerSealed: Uint8Array): string =>
     ownJsonExactly<{ reference: string }>(sealer.open(answerSealed, answerContext(key))).reference
   const erase = (tx: Tx, key: store.IdempotencyKey, reference: string) => {
     const erased = { requestFingerprint: noFingerprint, reference, body: null }
     return store.replaceAnswer(tx, key, sealer.seal(JSON.stringify(erased), answerContext(key)))
   }
-  const eraseCreated = async (tx: Tx, partnerId: string, { operation, createdAt, created }: Made) => {
+  const eraseCreated = async (tx: Tx, partnerId: string, { operation, createdAt, created }: CreatedResource) => {
     const range = { from: after(createdAt, -requestMsMax), until: createdAt }
     for (let idempotencyKey = ''; ;) {
       const page = await store.answersBetween(tx, { partnerId, operation, idempotencyKey }, range, answersPerPageMax)

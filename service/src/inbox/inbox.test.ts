@@ -201,7 +201,7 @@ test('a payout that no one approves in time is told as cancelled', async () => {
   clock.advance(19 * hourMs)
   await spread(service)
   clock.advance(6 * hourMs)
-  while ((await service.payoutLife.lapseStep()) > 0);
+  while ((await service.payoutLife.expireApprovalsStep()) > 0);
   await spread(service)
   assert.deepEqual(await titlesOf(operator), [
     'Payout of 70.00 EUR to Grace Hopper was cancelled: it was not approved in time',

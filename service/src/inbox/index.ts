@@ -15,11 +15,11 @@ import * as store from './store.ts'
 
 export { createFactQueue, type FactQueue } from './facts.ts'
 export { zoneNames } from './hours.ts'
-export { whens } from './kinds.ts'
+export { mailFrequencies } from './kinds.ts'
 export { renderInboxMail } from './mails.ts'
-export type { ChoicesShown, InboxEntry, Reader } from './readers.ts'
-export type { Asked } from './spread.ts'
-export type { Details } from './words.ts'
+export type { MailChoices, InboxEntry, Reader } from './readers.ts'
+export type { FactKey } from './spread.ts'
+export type { FactDetails } from './words.ts'
 
 const keptMs = 90 * dayMs
 const partnersPerStepMax = 100

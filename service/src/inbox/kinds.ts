@@ -1,8 +1,8 @@
 /** The types of facts: their kinds, the persons who may know them, and their pages. */
 import { type Permission, roleAllows, type users as wire } from '@partner-payments/wire'
 
-export const whens = ['now', 'daily', 'no'] as const
-export type MailFrequency = (typeof whens)[number]
+export const mailFrequencies = ['now', 'daily', 'no'] as const
+export type MailFrequency = (typeof mailFrequencies)[number]
 
 /** Kinds that a member of a team can choose. */
 const teamKinds = ['approvals', 'payments', 'refunds', 'recalls', 'webhooks', 'keys', 'team', 'rules'] as const

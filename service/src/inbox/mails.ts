@@ -10,7 +10,7 @@ import { isStaffType, isTeamType, entryPath, type FactType, waits } from './kind
 import { cannotAct, mayBeTold, type Person, mailTime } from './people.ts'
 import type { InboxDeps } from './spread.ts'
 import * as store from './store.ts'
-import { type Details, describeFact } from './words.ts'
+import { type FactDetails, describeFact } from './words.ts'
 
 export type InboxMailDeps = InboxDeps & {
   readonly mail: Pick<MailQueue, 'enqueue' | 'endPending'>
@@ -103,10 +103,10 @@ export async function readEntryDetails(
   tx: Tx,
   partnerId: string,
   entries: readonly Pick<MailEntry, 'type' | 'subject' | 'facts'>[],
-): Promise<readonly (Details | undefined)[]> {
+): Promise<readonly (FactDetails | undefined)[]> {
   const ownerOf = ({ facts }: Pick<MailEntry, 'facts'>) =>
     partnerId === operatorId ? (facts['partnerId'] ?? partnerId) : partnerId
-  const found = new Map<Pick<MailEntry, 'facts'>, Details | undefined>()
+  const found = new Map<Pick<MailEntry, 'facts'>, FactDetails | undefined>()
   for (const [owner, group] of Map.groupBy(entries, ownerOf)) {
     const details = await detailsOf(tx, owner, group)
     group.forEach((entry, index) => found.set(entry, details[index]))
@@ -118,7 +118,7 @@ function toItem(
   deps: InboxMailDeps,
   reader: store.ReaderRow,
   entry: MailEntry,
-  details: Details | undefined,
+  details: FactDetails | undefined,
 ): MailItem {
   const { clock } = deps
   const { partnerId, zone } = reader

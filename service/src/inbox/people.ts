@@ -2,7 +2,7 @@
 import type { users as wire } from '@partner-payments/wire'
 import { isSamePerson } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import type { Details } from './words.ts'
+import type { FactDetails } from './words.ts'
 import {
   type FactType,
   isTeamType,
@@ -26,7 +26,10 @@ export type Person = {
 
 /** Reads the persons of a realm with their current roles. */
 /** Reports whether a person cannot act on the thing, such as its maker. */
-export const cannotAct = ({ id, fullName }: Pick<Person, 'id' | 'fullName'>, details: Details | undefined): boolean =>
+export const cannotAct = (
+  { id, fullName }: Pick<Person, 'id' | 'fullName'>,
+  details: FactDetails | undefined,
+): boolean =>
   details?.notFor?.includes(id) === true || details?.notForNames?.some((name) => isSamePerson(name, fullName)) === true
 
 export type ReadPeople = (tx: Tx, partnerId: string) => Promise<readonly Person[]>

@@ -18,7 +18,7 @@ import {
   type TeamKind,
   waits,
   type MailFrequency,
-  whens,
+  mailFrequencies,
 } from './kinds.ts'
 import { readEntryDetails, forgetReader, type InboxMailDeps } from './mails.ts'
 import { mayBeTold, type Person } from './people.ts'
@@ -37,7 +37,7 @@ export type InboxEntry = FactText & {
   readonly isOver: boolean
 }
 
-export type ChoicesShown = {
+export type MailChoices = {
   readonly language: store.Language | null
   readonly zone: string
   readonly dailyHour: number
@@ -70,7 +70,7 @@ export type Inbox = {
   /** Refuses: not_found. */
   readonly markUnread: (reader: Reader, id: string) => Promise<void>
   readonly markAllRead: (reader: Reader, upToId: string) => Promise<void>
-  readonly choices: (reader: Reader) => Promise<ChoicesShown>
+  readonly choices: (reader: Reader) => Promise<MailChoices>
   /** Refuses: validation_failed (/language, /zone, /dailyHour, /choices). */
   readonly choose: (reader: Reader, given: NewChoices, ip: string) => Promise<void>
   /** Stops the mails of a person who was removed or has another role. */
@@ -154,7 +154,7 @@ function readKinds(
   { operatorId }: Pick<ReadersDeps, 'operatorId'>,
   { partnerId, role }: Reader,
   choices: store.Choices,
-): ChoicesShown['kinds'] {
+): MailChoices['kinds'] {
   if (partnerId === operatorId)
     return staffKinds.map((kind) => ({ kind, when: choices[kind] ?? staffDefault(role, kind), isFixed: false }))
   const team = role as wire.Role
@@ -178,7 +178,7 @@ function createChoose(deps: ReadersDeps): Inbox['choose'] {
     if (!(dailyHour <= 23)) throw refuse('/dailyHour', 'must be an hour from 0 to 23')
     const kinds = readKinds(deps, reader, {}).filter(({ isFixed }) => !isFixed)
     const chosen = kinds.map(({ kind }): [string, MailFrequency] => {
-      const when = whens.find((each) => each === given.choices[kind])
+      const when = mailFrequencies.find((each) => each === given.choices[kind])
       if (when === undefined) throw refuse(`/choices/${kind}`, 'must be now, daily or no')
       return [kind, when]
     })

@@ -9,9 +9,9 @@ import { isGathered, isStaffType, isTeamType, type FactType, waits } from './kin
 import { cannotAct, mayBeTold, type ReadPeople, type Person, mailTime } from './people.ts'
 import { nextDaily } from './hours.ts'
 import * as store from './store.ts'
-import type { Details } from './words.ts'
+import type { FactDetails } from './words.ts'
 
-export type Asked = { readonly type: FactType; readonly subject: string; readonly facts: store.StoredFacts }
+export type FactKey = { readonly type: FactType; readonly subject: string; readonly facts: store.StoredFacts }
 
 export type InboxDeps = {
   readonly db: Database
@@ -22,7 +22,11 @@ export type InboxDeps = {
   readonly operatorId: string
   readonly addOperator: (tx: Tx, id: string) => Promise<void>
   /** Reads the current details of things from the modules. Undefined for unknown things. */
-  readonly detailsOf: (tx: Tx, partnerId: string, asked: readonly Asked[]) => Promise<readonly (Details | undefined)[]>
+  readonly detailsOf: (
+    tx: Tx,
+    partnerId: string,
+    asked: readonly FactKey[],
+  ) => Promise<readonly (FactDetails | undefined)[]>
   readonly gatherSeconds: number
 }
 
@@ -46,7 +50,7 @@ export function createSpreadStep(deps: InboxDeps): () => Promise<number> {
 
 type FactToSpread = {
   readonly fact: store.FactRow & { readonly type: FactType }
-  readonly details: Details | undefined
+  readonly details: FactDetails | undefined
   /** True if one entry counts the fact with others of its type. */
   readonly isCounted: boolean
 }

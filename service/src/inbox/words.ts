@@ -5,7 +5,7 @@ import type { StoredFacts, Language } from './store.ts'
 type Money = { readonly amount: string; readonly currency: string }
 
 /** Details of a thing, which the modules read when a person opens the entry. */
-export type Details = {
+export type FactDetails = {
   /** False if the thing no longer waits. */
   readonly isCurrent: boolean
   readonly amounts?: readonly Money[] | undefined
@@ -220,7 +220,7 @@ const sumsText = (language: Language, amounts: readonly Money[]): string =>
   new Intl.ListFormat(language).format(amounts.map((each) => sumText(language, each)))
 
 /** Reads the amounts of a fact, in major units. */
-function factAmounts(facts: StoredFacts, details: Details | undefined): readonly Money[] {
+function factAmounts(facts: StoredFacts, details: FactDetails | undefined): readonly Money[] {
   const { amount, currency } = facts
   if (details?.amounts !== undefined) return details.amounts
   return amount && currency ? [{ amount, currency }] : []
@@ -238,7 +238,7 @@ const deadlineFields: Readonly<Partial<Record<FactType, 'chooseBy' | 'expiresAt'
 export function describeFact(
   language: Language,
   { type, facts }: { readonly type: FactType; readonly facts: StoredFacts },
-  details?: Details,
+  details?: FactDetails,
 ): FactText {
   const w = words[language]
   const amounts = factAmounts(facts, details)

@@ -4,7 +4,7 @@ import { suite, test } from 'node:test'
 import { chunks, reportParts } from '../../../scripts/iso-documents.ts'
 import {
   type BankEntry,
-  type Limits,
+  type MessageLimits,
   MessageProblem,
   type ProblemCode,
   readAccountReport,
@@ -12,7 +12,7 @@ import {
   readRecall,
   readRecallAnswer,
   readStatusReport,
-  recognise,
+  recogniseMessage,
 } from './index.ts'
 
 const namespace = 'urn:iso:std:iso:20022:tech:xsd:camt.053.001.08'
@@ -159,9 +159,9 @@ suite('encodings', () => {
 })
 
 suite('sizes', () => {
-  const limited = (text: string, limits: Partial<Limits>) =>
+  const limited = (text: string, limits: Partial<MessageLimits>) =>
     problemOf(Array.fromAsync(readAccountReport(chunks(Buffer.from(text), 1000), limits)))
-  const cases: Readonly<Record<string, readonly [string, Partial<Limits>]>> = {
+  const cases: Readonly<Record<string, readonly [string, Partial<MessageLimits>]>> = {
     'bytes of the file': [whole, { bytesMax: 100 }],
     depth: [document('<a>'.repeat(100)), {}],
     'a text': [whole.replace('S1', 'S'.repeat(100_000)), {}],
@@ -232,7 +232,7 @@ suite('documents that are not statements', () => {
     await refused('unknown_message', '<html><body/></html>')
     assert.equal((await problemOf(readPain001(chunks(Buffer.from(whole))))).code, 'unknown_message')
     const renamed = Buffer.from(whole.replaceAll('BkToCstmrStmt', 'BkToCstmrAcctRpt'))
-    assert.equal(await recognise(chunks(renamed)), undefined)
+    assert.equal(await recogniseMessage(chunks(renamed)), undefined)
   })
 })
 

@@ -1,7 +1,7 @@
 /** Writes bank statements (camt.053.001.08 or .02) of one account and one period. */
 import { amountText, type Currency, type Minor } from '../kernel/index.ts'
 import { messageNamespace } from './messages.ts'
-import { element, shortened, xmlText } from './xml/text.ts'
+import { element, shorten, xmlText } from './xml/text.ts'
 
 /** Domain, family and sub-family of the external code set "Bank transaction code". */
 export type TransactionCode = readonly [domain: string, family: string, subFamily: string]
@@ -100,7 +100,7 @@ function referencesText(version: Camt053Version, reference: string, payment: Ent
 }
 
 const remittanceText = (text: string | null | undefined): string =>
-  text ? element('Ustrd', xmlText(shortened(text, chars.remittance))) : ''
+  text ? element('Ustrd', xmlText(shorten(text, chars.remittance))) : ''
 
 const ibanForm = /^[A-Z]{2}\d{2}[A-Za-z0-9]{1,30}$/
 
@@ -112,10 +112,8 @@ function partiesText(
 ): string {
   const side = amount < 0n ? 'Cdtr' : 'Dbtr'
   const id = (text: string) =>
-    ibanForm.test(text)
-      ? element('IBAN', text)
-      : element('Othr', element('Id', xmlText(shortened(text, chars.account))))
-  const named = name ? element('Nm', xmlText(shortened(name, chars.name))) : ''
+    ibanForm.test(text) ? element('IBAN', text) : element('Othr', element('Id', xmlText(shorten(text, chars.account))))
+  const named = name ? element('Nm', xmlText(shorten(name, chars.name))) : ''
   const party = named && element(side, version === '02' ? named : element('Pty', named))
   const held = account ? element(`${side}Acct`, element('Id', id(account))) : ''
   return party || held ? element('RltdPties', party + held) : ''
@@ -162,7 +160,7 @@ export async function* camt053Xml(statement: BankStatement): AsyncGenerator<stri
     'Acct',
     element('Id', element('Othr', element('Id', account.id))) +
       element('Ccy', currency) +
-      element('Ownr', element('Nm', xmlText(shortened(account.ownerName, chars.name)))),
+      element('Ownr', element('Nm', xmlText(shorten(account.ownerName, chars.name)))),
   )
   yield balance('OPBD', opening, currency, period.from)
   yield balance('CLBD', closing, currency, period.to)

@@ -18,7 +18,7 @@ export const isCreditorReference = (text: string): boolean =>
   /^RF\d{2}[0-9A-Z]{1,21}$/.test(text) && mod97(`${text.slice(headChars)}${text.slice(0, headChars)}`) === 1
 
 /** Makes a creditor reference of 1 to 21 capital letters and digits. */
-export function creditorReferenceOf(text: string): string {
+export function formatCreditorReference(text: string): string {
   const check = 98 - mod97(`${text}RF00`)
   return `RF${check.toString().padStart(2, '0')}${text}`
 }
@@ -69,7 +69,7 @@ function* partsWithCheckDigits(text: string): Generator<string> {
 const tiers = (...lists: ReferenceCandidates): ReferenceCandidates => lists.filter((list) => list.length > 0)
 
 /** Finds the references in texts of a payment. */
-export const namedInTexts = (...texts: readonly (string | null)[]): ReferenceCandidates =>
+export const referencesInTexts = (...texts: readonly (string | null)[]): ReferenceCandidates =>
   tiers(findReferences(texts.map((text) => [text ?? ''])))
 
 /**

@@ -11,27 +11,33 @@ export {
   type TransactionCode,
 } from './camt053.ts'
 export {
-  creditorReferenceOf,
+  formatCreditorReference,
   isCreditorReference,
   referencesInPayment,
-  namedInTexts,
+  referencesInTexts,
   type ReferenceCandidates,
 } from './creditor-reference.ts'
-export { type MessageKind, type MessageName, recognise } from './messages.ts'
+export { type MessageKind, type MessageName, recogniseMessage } from './messages.ts'
 export type * from './model.ts'
-export { MessageProblem, type ProblemCode, type Limits, limitsDefault, type Source } from './source.ts'
-export { type KindForm, type Pain001Profile, pain001Xml, type PaymentKind, type Rule } from './profiles/profile.ts'
-export { profileIds, profileOf, usualProfile } from './profiles/profiles.ts'
+export { MessageProblem, type ProblemCode, type MessageLimits, limitsDefault, type MessageSource } from './source.ts'
+export {
+  type PaymentKindForm,
+  type Pain001Profile,
+  pain001Xml,
+  type PaymentKind,
+  type ProfileRule,
+} from './profiles/profile.ts'
+export { profileIds, profileById, defaultProfile } from './profiles/profiles.ts'
 export { readAccountReport } from './readers/account-report.ts'
 export { readPain001, readRecall, readRecallAnswer } from './readers/recall.ts'
 export { readStatusReport } from './readers/status-report.ts'
 export {
   type BankReason,
-  reasonOf,
-  reasons,
+  explainReason,
+  bankReasons,
   type PayeeResult,
   type StatusMeaning,
-  statuses,
+  bankStatuses,
   findStatus,
 } from './reasons.ts'
 export { toSepaCharacters, isSepaReference, sepaText } from './sepa-message.ts'
@@ -41,5 +47,5 @@ export { recallAnswerXml, recallXml } from './writers/recall.ts'
 export { statusReportXml } from './writers/status-report.ts'
 export { decoded } from './xml/decode.ts'
 export { createScanner } from './xml/scanner.ts'
-export type { Tag } from './xml/tags.ts'
-export { declaration as xmlDeclaration, element as xmlElement, shortened, xmlText } from './xml/text.ts'
+export type { XmlTag } from './xml/tags.ts'
+export { declaration as xmlDeclaration, element as xmlElement, shorten, xmlText } from './xml/text.ts'

@@ -1,6 +1,6 @@
 /** The known messages, with the element within the document of each. */
 import type { ReportKind } from './model.ts'
-import { type Limits, limitsDefault, MessageProblem, type Source } from './source.ts'
+import { type MessageLimits, limitsDefault, MessageProblem, type MessageSource } from './source.ts'
 import { type XmlNode, nodePath, readTree } from './xml/tree.ts'
 
 export const messageElements = {
@@ -60,7 +60,10 @@ export const reportKinds = Object.keys(reportElements) as ReportKind[]
  * Recognises the message of a file; undefined if it is unknown. `version`: such as `08`, empty without a namespace. Throws
  * a `MessageProblem` for a file that is not a message. Reads the source until the message begins.
  */
-export async function recognise(source: Source, limits?: Partial<Limits>): Promise<MessageName | undefined> {
+export async function recogniseMessage(
+  source: MessageSource,
+  limits?: Partial<MessageLimits>,
+): Promise<MessageName | undefined> {
   let begun: { readonly name: MessageName | undefined } | undefined
   const reader = {
     began: (namespace: string, { name }: { readonly name: string }) => {

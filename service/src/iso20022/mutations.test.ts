@@ -7,7 +7,14 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import sax from 'sax'
 import { chunks, reportParts } from '../../../scripts/iso-documents.ts'
-import { MessageProblem, readPain001, readRecall, readRecallAnswer, readStatusReport, recognise } from './index.ts'
+import {
+  MessageProblem,
+  readPain001,
+  readRecall,
+  readRecallAnswer,
+  readStatusReport,
+  recogniseMessage,
+} from './index.ts'
 
 const folder = new URL('samples/', import.meta.url)
 const samples = readdirSync(folder)
@@ -115,7 +122,7 @@ type AmountRead = string | undefined
 
 const readers = [readPain001, readStatusReport, readRecall, readRecallAnswer]
 async function readAny(bytes: Buffer): Promise<readonly AmountRead[] | undefined> {
-  const kind = (await recognise(chunks(bytes)).catch(() => undefined))?.kind
+  const kind = (await recogniseMessage(chunks(bytes)).catch(() => undefined))?.kind
   if (!kind?.startsWith('camt.05') || kind === 'camt.055' || kind === 'camt.056') {
     for (const read of readers)
       await read(chunks(bytes)).catch((error: unknown) => assert.ok(error instanceof MessageProblem, String(error)))

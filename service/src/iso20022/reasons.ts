@@ -278,12 +278,12 @@ export type BankReason = {
   readonly isDuplicate: boolean
 }
 
-export const reasons: Readonly<Record<string, ReasonRow>> = { ...paymentReasons, ...messageReasons }
+export const bankReasons: Readonly<Record<string, ReasonRow>> = { ...paymentReasons, ...messageReasons }
 const unlistedReason: ReasonRow = ['BankRejection', 'The bank refused the payment.']
 
 /** Explains a reason code. An unlisted or proprietary code is a rejection by the bank. */
-export function reasonOf(code: string): BankReason {
-  const [errorKey, details, more] = (Object.hasOwn(reasons, code) ? reasons[code] : undefined) ?? unlistedReason
+export function explainReason(code: string): BankReason {
+  const [errorKey, details, more] = (Object.hasOwn(bankReasons, code) ? bankReasons[code] : undefined) ?? unlistedReason
   return { errorKey, details, retryAsCreditTransfer: more === 'retry', isDuplicate: more === 'duplicate' }
 }
 
@@ -312,7 +312,7 @@ const ended = (meaning: 'settled' | 'rejected', text: string): BankStatus => ({ 
 const part = (text: string): BankStatus => ({ meaning: 'part', isFinal: false, text })
 const checked = (payee: PayeeResult, text: string): BankStatus => ({ meaning: 'checked', isFinal: false, payee, text })
 
-export const statuses: Readonly<Record<string, BankStatus>> = {
+export const bankStatuses: Readonly<Record<string, BankStatus>> = {
   RCVD: accepted('The bank has received it.'),
   PDNG: accepted('The bank is still checking it.'),
   PATC: accepted('The bank waits for further signatures.'),
@@ -342,4 +342,4 @@ export const statuses: Readonly<Record<string, BankStatus>> = {
 
 /** Finds a status; undefined if the code is unknown. */
 export const findStatus = (code: string): BankStatus | undefined =>
-  Object.hasOwn(statuses, code) ? statuses[code] : undefined
+  Object.hasOwn(bankStatuses, code) ? bankStatuses[code] : undefined

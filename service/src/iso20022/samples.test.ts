@@ -11,7 +11,7 @@ import {
   readRecallAnswer,
   readStatusReport,
   recallAnswerXml,
-  recognise,
+  recogniseMessage,
   type ReportPart,
   type StatementHead,
   statusReportXml,
@@ -41,7 +41,10 @@ suite('every sample', () => {
       assert.deepEqual(withoutVersion(again), withoutVersion(parts))
       assert.deepEqual(await schemaErrors(`${headOf(parts)?.kind}.001.08`, [xml]), [])
       const [, kind, version] = /(camt05\d)-(\d\d)/.exec(name) ?? []
-      assert.deepEqual(await recognise(chunks(bytesOf(name), 777)), { kind: kind?.replace('camt', 'camt.'), version })
+      assert.deepEqual(await recogniseMessage(chunks(bytesOf(name), 777)), {
+        kind: kind?.replace('camt', 'camt.'),
+        version,
+      })
     })
   const withoutVersion = (parts: readonly ReportPart[]) =>
     parts.map((part) => (part.kind === 'head' ? { ...part.head, version: '' } : part))
@@ -311,7 +314,7 @@ for (const [encoding, name] of Object.entries(names))
       ),
     )
     for (const length of [undefined, 7]) assert.deepEqual(await reportParts(chunks(bytes, length)), expected)
-    assert.equal((await recognise(chunks(bytes)))?.kind, 'camt.053')
+    assert.equal((await recogniseMessage(chunks(bytes)))?.kind, 'camt.053')
   })
 
 test('bytes of windows-1250 that are declared as ISO-8859-2 are refused where they differ, not guessed', async () => {
@@ -364,8 +367,8 @@ for (const [title, change] of Object.entries(forms))
       )
       const plain = Buffer.from(text.replace(/encoding=(["'])[^"']*\1/, ''))
       const changed = Buffer.from(change(plain.toString()))
-      const kind = await recognise(chunks(plain))
-      assert.deepEqual(await recognise(chunks(changed, 1000)), kind, name)
+      const kind = await recogniseMessage(chunks(plain))
+      assert.deepEqual(await recogniseMessage(chunks(changed, 1000)), kind, name)
       const read = readerOf(kind?.kind)
       assert.ok(read, name)
       assert.deepEqual(await read(chunks(changed, 1000)), await read(chunks(plain)), name)
@@ -382,7 +385,10 @@ for (const [title, arbitrary] of Object.entries(messages)) {
         const bytes = Buffer.from(xml)
         assert.deepEqual(await read(chunks(bytes)), value)
         assert.deepEqual(await read(chunks(bytes, length)), value)
-        assert.deepEqual(await recognise(chunks(bytes, length)), { kind: name.slice(0, 8), version: name.slice(-2) })
+        assert.deepEqual(await recogniseMessage(chunks(bytes, length)), {
+          kind: name.slice(0, 8),
+          version: name.slice(-2),
+        })
       }),
       { numRuns, seed },
     )

@@ -1,10 +1,10 @@
 /** The bytes of a message, the limits for reading them, and the problems of files that are not messages. */
 
 /** The bytes in order, in chunks of any length. */
-export type Source = AsyncIterable<Uint8Array>
+export type MessageSource = AsyncIterable<Uint8Array>
 
 /** The limits for reading a message. Larger input is refused as `too_large` before it is kept in memory. */
-export type Limits = {
+export type MessageLimits = {
   readonly bytesMax: number
   readonly depthMax: number
   /** Characters of one text. */
@@ -21,7 +21,7 @@ export type Limits = {
 
 const kibi = 1024
 /** Texts of the guideline have at most 500 characters. An entry of 100,000 payments with long texts is accepted. */
-export const limitsDefault: Limits = {
+export const limitsDefault: MessageLimits = {
   bytesMax: 16 * kibi * kibi * kibi,
   depthMax: 64,
   textMax: 64 * kibi,
@@ -32,7 +32,7 @@ export const limitsDefault: Limits = {
   recordCharsMax: 64 * kibi * kibi,
 }
 /** A message that is read as one value is kept in memory: 100,000 payments of pain.001 have 70 MiB. */
-export const wholeLimitsDefault: Limits = { ...limitsDefault, bytesMax: kibi * kibi * kibi }
+export const wholeLimitsDefault: MessageLimits = { ...limitsDefault, bytesMax: kibi * kibi * kibi }
 
 /**
  * `not_whole`: the bytes end before the document: the file is still being written, or truncated. `not_xml`: not

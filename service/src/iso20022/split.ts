@@ -2,10 +2,10 @@
  * Splits an envelope with several messages, such as the XML container of German banks, into one document for each. Writes
  * names without prefixes and drops attributes with a prefix, which messages do not have.
  */
-import { type Limits, limitsDefault, type Source } from './source.ts'
+import { type MessageLimits, limitsDefault, type MessageSource } from './source.ts'
 import { decoded } from './xml/decode.ts'
 import { createScanner } from './xml/scanner.ts'
-import type { Tag } from './xml/tags.ts'
+import type { XmlTag } from './xml/tags.ts'
 import { declaration, xmlText } from './xml/text.ts'
 
 /** A part of the text of a document. `number` counts the documents from 0. */
@@ -13,7 +13,7 @@ export type DocumentPart = { readonly number: number; readonly text: string }
 
 const root = 'Document'
 
-function startTag(tag: Tag, outside: string | undefined): string {
+function startTag(tag: XmlTag, outside: string | undefined): string {
   const attributes = [...(tag.attributes ?? [])].filter(([name]) => !name.includes(':') && name !== 'xmlns')
   const namespace = tag.namespace === outside ? '' : ` xmlns="${xmlText(tag.namespace)}"`
   const written = attributes.map(([name, value]) => ` ${name}="${xmlText(value).replaceAll('"', '&quot;')}"`)
@@ -24,9 +24,12 @@ function startTag(tag: Tag, outside: string | undefined): string {
  * Yields the documents within the root element, in parts. Yields nothing, and stops reading, if the root is a document
  * itself. Throws a `MessageProblem` for malformed XML.
  */
-export async function* splitDocuments(source: Source, limits?: Partial<Limits>): AsyncGenerator<DocumentPart> {
+export async function* splitDocuments(
+  source: MessageSource,
+  limits?: Partial<MessageLimits>,
+): AsyncGenerator<DocumentPart> {
   const all = { ...limitsDefault, ...limits }
-  const open: Tag[] = []
+  const open: XmlTag[] = []
   /** The depth of the open document; 0: none. */
   let [depth, number, isPlain] = [0, -1, false]
   let parts: { number: number; text: string }[] = []

@@ -5,18 +5,23 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { transactions } from '@partner-payments/wire'
 import fc from 'fast-check'
-import { reasonOf, reasons, statuses, findStatus } from './index.ts'
+import { explainReason, bankReasons, bankStatuses, findStatus } from './index.ts'
 import { samplesFolder } from '../../../test/support/samples.ts'
 import { sepaReference, sepaText } from './sepa-message.ts'
 import { createRandom } from '../../../test/support/random.ts'
 import { newReference, remitted } from '../../../test/support/remittances.ts'
-import { creditorReferenceOf, isCreditorReference, referencesInPayment, namedInTexts } from './creditor-reference.ts'
+import {
+  formatCreditorReference,
+  isCreditorReference,
+  referencesInPayment,
+  referencesInTexts,
+} from './creditor-reference.ts'
 
 test('every code has an error key of the contract and a sentence', () => {
-  const codes = Object.keys(reasons)
+  const codes = Object.keys(bankReasons)
   assert.ok(codes.length > 180, `${codes.length} codes`)
   for (const code of codes) {
-    const { errorKey, details } = reasonOf(code)
+    const { errorKey, details } = explainReason(code)
     assert.match(code, /^[A-Z0-9]{4}$/)
     assert.ok((transactions.errorKeys as readonly string[]).includes(errorKey), code)
     assert.match(details, /^[A-Z][^\n]*[a-z][^\n]* [^\n]*\.$/)
@@ -31,12 +36,12 @@ const sepa =
   NOAS NOOR RC01 RC07 RF01 RR01 RR02 RR03 RR04 SL01 SL02 SL03 TECH TM01 UPAY`.split(/\s+/)
 test('it contains the codes of SEPA', () =>
   assert.deepEqual(
-    sepa.filter((code) => !Object.hasOwn(reasons, code)),
+    sepa.filter((code) => !Object.hasOwn(bankReasons, code)),
     [],
   ))
 
 test('a payment is sent again if only the instant scheme refused it, not if the payment is wrong', () => {
-  const again = (code: string) => reasonOf(code).retryAsCreditTransfer
+  const again = (code: string) => explainReason(code).retryAsCreditTransfer
   assert.deepEqual(
     ['AB05', 'AB08', 'AG03', 'AG10', 'AG11', 'AM02', 'AM23', 'CNOR', 'ED05', 'TM01'].filter((code) => !again(code)),
     [],
@@ -49,7 +54,7 @@ test('a payment is sent again if only the instant scheme refused it, not if the 
 
 test('an unlisted code is a rejection by the bank', () => {
   for (const code of ['XX99', '', 'toString', '__proto__', 'ac01'])
-    assert.deepEqual(reasonOf(code), {
+    assert.deepEqual(explainReason(code), {
       errorKey: 'BankRejection',
       details: 'The bank refused the payment.',
       retryAsCreditTransfer: false,
@@ -58,7 +63,7 @@ test('an unlisted code is a rejection by the bank', () => {
 })
 
 test('final statuses are final, and only payee verification statuses have a result', () => {
-  for (const [code, { meaning, isFinal, text, payee }] of Object.entries(statuses)) {
+  for (const [code, { meaning, isFinal, text, payee }] of Object.entries(bankStatuses)) {
     assert.equal(isFinal, ['settled', 'rejected', 'blocked'].includes(meaning), code)
     assert.equal(payee !== undefined, meaning === 'checked', code)
     assert.match(text, /^[A-Z].*\.$/, code)
@@ -141,10 +146,10 @@ test('any text becomes non-empty SEPA text within the length, and converting aga
 })
 
 const seed = 20_261_124
-const referencesOf = (text: string) => namedInTexts(text).flat()
+const referencesOf = (text: string) => referencesInTexts(text).flat()
 
 test('a reference is built with its check digits, and other check digits are refused', () => {
-  assert.equal(creditorReferenceOf('539007547034'), 'RF18539007547034')
+  assert.equal(formatCreditorReference('539007547034'), 'RF18539007547034')
   assert.equal(isCreditorReference('RF18539007547034'), true)
   for (const wrong of ['RF19539007547034', 'RF18', 'rf18539007547034', 'RF18 539007547034', `RF18${'1'.repeat(22)}`])
     assert.equal(isCreditorReference(wrong), false, wrong)
@@ -161,7 +166,7 @@ test('every part of a text with correct check digits may be the reference', () =
   assert.deepEqual(referencesOf('RechnungRF18 5390-0754  7034'), ['RF18539007547034'])
   assert.deepEqual(referencesOf('rf18\u00a05390\u200b07\u20115470 34, danke'), ['RF18539007547034'])
   assert.deepEqual(referencesOf('RF19 5390 0754 7034'), [])
-  assert.deepEqual(namedInTexts(null, '', 'RF RF18 nothing'), [])
+  assert.deepEqual(referencesInTexts(null, '', 'RF RF18 nothing'), [])
 })
 
 test('the structured reference comes first, and texts of a shared booking are not used', () => {

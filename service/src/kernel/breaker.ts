@@ -38,7 +38,7 @@ export function createBreaker(now: () => number = () => performance.now()): Brea
 }
 
 /** Error of work that exceeded its time limit. */
-export class Late extends Error {
+export class TimeLimitExceeded extends Error {
   override readonly name = 'Late'
   constructor(timeoutMs: number) {
     super(`no answer within ${timeoutMs} ms`)
@@ -50,7 +50,7 @@ export async function inTime<T>(timeoutMs: number, work: (signal: AbortSignal) =
   const limit = new AbortController()
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => {
-    const error = new Late(timeoutMs)
+    const error = new TimeLimitExceeded(timeoutMs)
     late.reject(error)
     limit.abort(error)
   }, timeoutMs)

@@ -17,8 +17,8 @@ import { AssertionFailure, createSealer, deriveKey } from './seal.ts'
 import { createLog } from './log.ts'
 import { createBreaker } from './breaker.ts'
 import { csvCell, csvCellOrAmount } from './table-text.ts'
-import { once } from './once.ts'
-import { isNoName, isSamePerson, tidyName } from './persons.ts'
+import { loadOnce } from './once.ts'
+import { isEmptyName, isSamePerson, tidyName } from './persons.ts'
 
 const v7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
@@ -267,7 +267,7 @@ test('a cell is quoted where a comma, a semicolon, a tab, a quote or a line end 
 
 test('calls share one value, and a failure is tried again', async () => {
   let calls = 0
-  const read = once(async () => {
+  const read = loadOnce(async () => {
     calls += 1
     if (calls === 1) throw new Error('too many open files')
     return { calls }
@@ -301,6 +301,6 @@ test('a blank, another case, an invisible character, an accent and a look-alike 
 })
 
 test('a name of blanks and invisible characters is none, and a stored name has single blanks', () => {
-  for (const blank of ['', ' ', '\t\n', '\u200b\u2060', '\u00a0']) assert.equal(isNoName(blank), true)
+  for (const blank of ['', ' ', '\t\n', '\u200b\u2060', '\u00a0']) assert.equal(isEmptyName(blank), true)
   assert.equal(tidyName('  Sam\u00a0\u200b Staff\n'), 'Sam Staff')
 })

@@ -41,7 +41,7 @@ export const personKey = (name: string): string => {
   return Array.from(plain, (letter) => lookAlikes.get(letter) ?? letter).join('')
 }
 
-export const isNoName = (name: string): boolean => personKey(name) === ''
+export const isEmptyName = (name: string): boolean => personKey(name) === ''
 export const isSamePerson = (one: string, other: string): boolean => personKey(one) === personKey(other)
 
 /** Formats who decided, in English. `second`: null if one person decided alone. */
@@ -59,13 +59,13 @@ export const tidyName = (name: string): string =>
 export type Decider = { readonly id?: string | undefined; readonly name: string }
 
 /** A decider at the time when the decision takes effect. `may`: false if the account was removed or its role no longer allows it. */
-export type Standing = Decider & { readonly may: boolean }
+export type DeciderStanding = Decider & { readonly may: boolean }
 
 /** The reason why a decision of two persons is invalid. `author`: the proposer has lost the right, and another person must propose again. */
-export type NotTwo = { readonly who: 'same' | 'author' | 'approver'; readonly why: string }
+export type DecidersProblem = { readonly who: 'same' | 'author' | 'approver'; readonly why: string }
 
 /** Checks at the time of effect that two different persons decide and both still may. Undefined: the decision is valid. */
-export function judgeTwo(author: Standing, approver: Standing): NotTwo | undefined {
+export function checkDeciders(author: DeciderStanding, approver: DeciderStanding): DecidersProblem | undefined {
   if ((author.id !== undefined && author.id === approver.id) || isSamePerson(author.name, approver.name))
     return { who: 'same', why: `${author.name} proposed it: another person approves it.` }
   if (!approver.may)

@@ -65,7 +65,7 @@ export const refuseSettingField = (fields: Fields, key: string, what: string): n
   refuseSetting(`must give ${nameOf(fields, key)}: ${what}`)
 
 /** Reads an object with these fields. Refuses other fields, because a misspelt field would leave its default in force. */
-export function fieldsOf(value: unknown, path: string, names: readonly string[]): Fields {
+export function readFields(value: unknown, path: string, names: readonly string[]): Fields {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return refuseSetting(`must give ${path} as an object`)
   const given = value as Readonly<Record<string, unknown>>
@@ -75,28 +75,28 @@ export function fieldsOf(value: unknown, path: string, names: readonly string[])
   return { path, given }
 }
 
-export const nested = (fields: Fields, key: string, names: readonly string[]): Fields =>
-  fieldsOf(fields.given[key], nameOf(fields, key), names)
+export const readNestedFields = (fields: Fields, key: string, names: readonly string[]): Fields =>
+  readFields(fields.given[key], nameOf(fields, key), names)
 
 /** Reads the items of a list, each with its path. */
-export function listOf(fields: Fields, key: string, missing?: readonly unknown[]): readonly [unknown, string][] {
+export function readListField(fields: Fields, key: string, missing?: readonly unknown[]): readonly [unknown, string][] {
   const value = fields.given[key] ?? missing
   if (!Array.isArray(value)) return refuseSettingField(fields, key, 'a list')
   return (value as readonly unknown[]).map((item, index) => [item, `${nameOf(fields, key)}[${index}]`])
 }
 
-export function optionalText(fields: Fields, key: string, charsMax = 140): string | undefined {
-  return fields.given[key] === undefined ? undefined : textOf(fields, key, charsMax)
+export function readOptionalText(fields: Fields, key: string, charsMax = 140): string | undefined {
+  return fields.given[key] === undefined ? undefined : readTextField(fields, key, charsMax)
 }
 
-export function textOf(fields: Fields, key: string, charsMax = 140): string {
+export function readTextField(fields: Fields, key: string, charsMax = 140): string {
   const value = fields.given[key]
   return typeof value === 'string' && value.trim() !== '' && value.length <= charsMax
     ? value.trim()
     : refuseSettingField(fields, key, `a text of 1 to ${charsMax} characters`)
 }
 
-export function integerOf(
+export function readIntegerField(
   fields: Fields,
   key: string,
   [min, max]: readonly [number, number],
@@ -108,18 +108,18 @@ export function integerOf(
     : refuseSettingField(fields, key, `a whole number from ${min} to ${max}`)
 }
 
-export function booleanOf(fields: Fields, key: string, missing: boolean): boolean {
+export function readBooleanField(fields: Fields, key: string, missing: boolean): boolean {
   const value = fields.given[key] ?? missing
   return typeof value === 'boolean' ? value : refuseSettingField(fields, key, 'true or false')
 }
 
-export function choiceOf<T extends string>(fields: Fields, key: string, choices: readonly T[], missing?: T): T {
+export function readChoiceField<T extends string>(fields: Fields, key: string, choices: readonly T[], missing?: T): T {
   const value = fields.given[key] ?? missing
   return choices.find((choice) => choice === value) ?? refuseSettingField(fields, key, `one of ${choices.join(', ')}`)
 }
 
 /** Reads `HH:MM` as minutes after midnight. `24:00` is the end of the day. */
-export function timeOfDay(fields: Fields, key: string, missing: string): number {
+export function readTimeOfDay(fields: Fields, key: string, missing: string): number {
   const value = fields.given[key] ?? missing
   const [, hours, minutes] = (typeof value === 'string' ? /^([01]\d|2[0-4]):([0-5]\d)$/.exec(value) : null) ?? []
   const total = Number(hours) * 60 + Number(minutes)

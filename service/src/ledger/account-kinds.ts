@@ -31,7 +31,7 @@ export type AccountName = SingleName | `settlement.${string}`
 
 const isSingle = (name: AccountName): name is SingleName => Object.hasOwn(accountKinds, name)
 
-export const kindOf = (name: AccountName): AccountKind =>
+export const accountKind = (name: AccountName): AccountKind =>
   isSingle(name) ? accountKinds[name] : accountKinds.settlement
 
 /** Reports whether an account may have this name. */

@@ -8,8 +8,8 @@ import { Refusal } from '../kernel/api/index.ts'
 import { AssertionFailure, type Currency, idAfter, newId } from '../kernel/index.ts'
 import { sql, sqlState, violates } from '../postgres/index.ts'
 import type { EntryEnd } from './entries.ts'
-import { type Entry, entryOf, type EntryTransfer, entryTransfersMax } from './rules.ts'
-import { accountKinds, type AccountName, isAccountName, kindOf } from './account-kinds.ts'
+import { type Entry, singleEntry, type EntryTransfer, entryTransfersMax } from './rules.ts'
+import { accountKinds, type AccountName, isAccountName, accountKind } from './account-kinds.ts'
 
 suite('entries', async () => {
   const service = await useModules({ connectionsMax: 12 })
@@ -82,7 +82,7 @@ suite('entries', async () => {
     await enter(mixed)
     await end({ partnerId, entryId: mixed.id, kind: 'post' })
     assert.deepEqual((await stored(partnerId)).slice(0, 3), ['balance EUR 699 0', 'balance USD 500 0', 'fees EUR 1 0'])
-    const direct = entryOf('bank', { ...mixed.transfers[0], kind: 'direct' } as EntryTransfer)
+    const direct = singleEntry('bank', { ...mixed.transfers[0], kind: 'direct' } as EntryTransfer)
     await enter(direct)
     await assert.rejects(end({ partnerId, entryId: direct.id, kind: 'post' }), AssertionFailure)
     await checkLedger(service.db, partnerId)
@@ -227,7 +227,7 @@ suite('kinds of accounts', async () => {
           },
         )
     for (const kind of Object.keys(accountKinds)) {
-      const { mayFallBelowZero } = kindOf(nameOf(kind))
+      const { mayFallBelowZero } = accountKind(nameOf(kind))
       assert.equal(await mayStore(nameOf(kind), -1n, 0n), mayFallBelowZero, `${kind} below zero`)
       assert.equal(await mayStore(nameOf(kind), 5n, 6n), mayFallBelowZero, `${kind} below its reserved part`)
     }
@@ -237,6 +237,6 @@ suite('kinds of accounts', async () => {
     for (const name of ['balance', 'suspense', 'transfers', 'parts', 'fees', 'fx', 'settlement.sandbox'])
       assert.ok(isAccountName(name), name)
     for (const name of ['', 'settlement', 'settlement.', 'Balance', 'toString']) assert.ok(!isAccountName(name), name)
-    assert.equal(kindOf('settlement.sandbox'), accountKinds.settlement)
+    assert.equal(accountKind('settlement.sandbox'), accountKinds.settlement)
   })
 })

@@ -16,7 +16,7 @@ import {
   partyMapKey,
   findShortage,
 } from './rules.ts'
-import { type AccountKey, kindOf } from './account-kinds.ts'
+import { type AccountKey, accountKind } from './account-kinds.ts'
 import type { Entries } from './entries.ts'
 
 /**
@@ -103,7 +103,7 @@ type LimitedSum = { readonly key: string; readonly account: AccountKey; readonly
 
 /** Lists the sums that a transfer takes from and that never fall below zero: first the party's part, which is smaller. */
 function limitedSums(transfer: EntryRequest['transfers'][number], accounts: AccountSnapshots): readonly LimitedSum[] {
-  if (kindOf(transfer.debit).mayFallBelowZero) return []
+  if (accountKind(transfer.debit).mayFallBelowZero) return []
   const account = debitAccount(transfer)
   const key = accountMapKey(account)
   if (accounts.get(key)?.segregated !== true) return [{ key, account }]

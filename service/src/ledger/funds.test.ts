@@ -10,7 +10,7 @@ import { useModules } from '../../../test/support/fixture.ts'
 import { Refusal } from '../kernel/api/index.ts'
 import { type Currency, newId } from '../kernel/index.ts'
 import { createBatcher, createDatabase, type Database, isConflict, sql, sqlState, violates } from '../postgres/index.ts'
-import { type BalancesRead, createFundsCheck, entryOf, type EntryRequest, insufficientFunds } from './index.ts'
+import { type BalancesRead, createFundsCheck, singleEntry, type EntryRequest, insufficientFunds } from './index.ts'
 import type { Transfer } from './rules.ts'
 import { createCheckpoints } from './checkpoints.ts'
 
@@ -54,7 +54,7 @@ suite('funds', async () => {
         const fits = await funds.check(tx, transfers.map(requestOf), balances, position)
         await beforeWrite(counts.locks === locksBefore)
         const fitting = transfers.filter((_transfer, index) => fits[index] === true)
-        const reserves = fitting.map((transfer) => entryOf('waits', transfer))
+        const reserves = fitting.map((transfer) => singleEntry('waits', transfer))
         await ledger.enterMany(tx, reserves, balances.accounts)
         return fits.map((fit) => (fit === true ? 'reserved' : insufficientFunds(fit, undefined)))
       },
@@ -184,12 +184,12 @@ suite('segregation', async () => {
     reference: newId(),
   })
   const credit = (partnerId: string, partyId: string, amount: bigint, by: Service = service) =>
-    by.db.transaction((tx) => by.ledger.enter(tx, entryOf('bank', movement(partnerId, partyId, amount))))
+    by.db.transaction((tx) => by.ledger.enter(tx, singleEntry('bank', movement(partnerId, partyId, amount))))
   /** An entry that takes money without a check of the funds, as a payout of a time without parts did. */
   const takeUnchecked = (partnerId: string, partyId: string, amount: bigint) =>
     service.db.transaction(async (tx) => {
       const taken = { ...movement(partnerId, partyId, amount), debit: 'balance', credit: 'settlement.sandbox' } as const
-      await service.ledger.enterMany(tx, [entryOf('bank', taken)], await service.ledger.accountsOf(tx, [taken]))
+      await service.ledger.enterMany(tx, [singleEntry('bank', taken)], await service.ledger.accountsOf(tx, [taken]))
     })
   const segregate = (partnerId: string, currency: Currency = 'EUR') =>
     service.db.transaction((tx) => service.ledger.segregate(tx, partnerId, currency))
@@ -259,12 +259,12 @@ suite('segregation', async () => {
     const { reserveId: paid } = (await pay(service, partner, '4.00')).payout
     const { reserveId: failed } = (await pay(service, partner, '5.00')).payout
     assert.equal((await parts(partnerId)).get(customer.id), '1000 900')
-    const end = (entryId: string, kind: 'post' | 'release', entries: Parameters<typeof entryOf>[1][] = []) =>
+    const end = (entryId: string, kind: 'post' | 'release', entries: Parameters<typeof singleEntry>[1][] = []) =>
       service.db.transaction((tx) =>
         service.ledger.settleMany(
           tx,
           [{ partnerId, entryId, kind }],
-          entries.map((moved) => entryOf('bank', moved)),
+          entries.map((moved) => singleEntry('bank', moved)),
         ),
       )
     await end(paid, 'post')
@@ -429,7 +429,7 @@ suite('segregation', async () => {
     await service.db.transaction(async (tx) =>
       service.ledger.enterMany(
         tx,
-        amounts.map((moved) => entryOf('bank', moved)),
+        amounts.map((moved) => singleEntry('bank', moved)),
         await service.ledger.accountsOf(tx, amounts),
       ),
     )

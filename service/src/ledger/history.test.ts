@@ -6,7 +6,7 @@ import { checkLedger } from '../../../test/model/ledger-audit.ts'
 import { addPartner } from '../../../test/support/composition.ts'
 import { drawing } from '../../../test/support/drawing.ts'
 import { useModules } from '../../../test/support/fixture.ts'
-import { type Currency, firstIdOf, momentOfId, newId } from '../kernel/index.ts'
+import { type Currency, firstIdOf, idTime, newId } from '../kernel/index.ts'
 import { sql, type Tx } from '../postgres/index.ts'
 import type { AccountName } from './account-kinds.ts'
 import { createCheckpoints } from './checkpoints.ts'
@@ -15,7 +15,7 @@ import { effects, type Entry, type EntryTransfer, type TransferKind } from './ru
 const service = await useModules({ connectionsMax: 12 })
 
 const settlement = 'settlement.sandbox'
-const startedMs = momentOfId(newId()).getTime() - 3_600_000
+const startedMs = idTime(newId()).getTime() - 3_600_000
 /** An id of that millisecond: the order of the history is the order of the ids. */
 const idAt = (ms: number) => firstIdOf(new Date(startedMs + ms)).slice(0, 14) + `7${newId().slice(15)}`
 const stepOf = (partnerId: string, transfersPerStretch: number) =>

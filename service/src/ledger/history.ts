@@ -1,5 +1,5 @@
 /** Past balances and statements, read from checkpoints and the transfers between them (README.md). */
-import { firstIdOf, type Currency, idAfter, type Minor, momentOfId, nilId, present } from '../kernel/index.ts'
+import { firstIdOf, type Currency, idAfter, type Minor, idTime, nilId, present } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import type { AccountName } from './account-kinds.ts'
 import { effects, type TransferKind } from './rules.ts'
@@ -130,7 +130,7 @@ function toLine(
   return {
     id,
     entryId,
-    at: momentOfId(id),
+    at: idTime(id),
     kind,
     amount: (isDebit ? debit : credit).posted,
     counterAccount,

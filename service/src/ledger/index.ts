@@ -15,7 +15,7 @@ export {
   type Movement,
   type PartyKey,
   type Entry,
-  entryOf,
+  singleEntry,
   type EntryRequest,
   type FundsResult,
   insufficientFunds,
@@ -26,7 +26,7 @@ export {
   accountKinds,
   type AccountName,
   isAccountName,
-  kindOf,
+  accountKind,
   type AccountState,
   blocksInbound,
   blocksOutbound,
@@ -35,8 +35,8 @@ export { createCheckpoints } from './checkpoints.ts'
 export type { EntryEnd } from './entries.ts'
 export type { PartySum, StatementCursor, StatementLine, StatementPage, StatementRequest } from './history.ts'
 export { type BalancesRead, fitsRead, isSegregated, createFundsCheck, type FundsCheck } from './funds-check.ts'
-export type { AccountMovement, AccountPosition, MovementPage, Standing, Position } from './movements.ts'
+export type { AccountMovement, AccountPosition, MovementPage, AccountStanding, ComparedAccount } from './movements.ts'
 export type { BalanceMode, ShortParty } from './segregation.ts'
 export type { AccountSums, LineFilter, Period, PeriodLine, Sums } from './period.ts'
 export { type Balance, type Ledger, createLedger } from './service.ts'
-export { type MoneyHolds, type PartyOfMoney, refuseBlocked } from './permits.ts'
+export { type MoneyHolds, type MoneyOwner, refuseBlocked } from './permits.ts'

@@ -11,7 +11,7 @@ import type { AccountRow } from './store.ts'
 export type AccountPosition = store.AccountPosition
 
 /** State of an account at one moment. */
-export type Standing = {
+export type AccountStanding = {
   readonly posted: Minor
   readonly reserved: Minor
   readonly isClosed: boolean
@@ -46,7 +46,7 @@ export type Movements = {
     tx: Tx,
     positions: readonly AccountPosition[],
     end: string,
-  ) => Promise<ReadonlyMap<string, Standing>>
+  ) => Promise<ReadonlyMap<string, AccountStanding>>
   /**
    * Reads at most `transfersMax` transfers of each account's partner, by account id, for each position. The result is
    * complete if the transactions that began before `end` have ended (README.md).
@@ -88,7 +88,7 @@ function toMovement({ id, kind, amount, isDebit, reference, entryId }: store.Mov
   return { id, ...(isDebit ? debit : credit), reference, together: entryId === null ? undefined : `${entryId} ${step}` }
 }
 
-export type Position = Pick<AccountRow, 'name' | 'currency' | 'posted' | 'reserved'> & {
+export type ComparedAccount = Pick<AccountRow, 'name' | 'currency' | 'posted' | 'reserved'> & {
   /** The account row minus the sum of its transfers. Zero: they agree. */
   readonly rowDiffers: Minor
 }
@@ -98,7 +98,7 @@ export type Positions = {
    * Sums the transfers of each account before a moment, by default all. Also compares each account row with the last
    * checkpoint and the transfers after it.
    */
-  readonly positionsAt: (tx: Tx, partnerId: string, moment: Date | undefined) => Promise<readonly Position[]>
+  readonly positionsAt: (tx: Tx, partnerId: string, moment: Date | undefined) => Promise<readonly ComparedAccount[]>
 }
 
 export const positions: Positions = {

@@ -19,8 +19,8 @@ export type PeriodLine = {
   readonly reference: string
 }
 export type LineFilter = store.LineFilter
-export type Sums = store.Sums
-export type AccountSums = store.AccountSums
+export type Sums = store.PeriodSums
+export type AccountSums = store.AccountPeriodSums
 export type Period = { readonly from: Date; readonly to: Date }
 
 /** Page of a period. `end`: the moment up to which the period is read. */

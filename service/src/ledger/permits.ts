@@ -7,9 +7,9 @@ import { assert, partnerKey } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { creditAccount, debitAccount, type Entry, type EntryRequest, type Movement, type Permit } from './rules.ts'
 
-export type PartyOfMoney = { readonly partnerId: string; readonly partyId: string }
+export type MoneyOwner = { readonly partnerId: string; readonly partyId: string }
 /** Reads in the transaction which parties are held, in order. */
-export type MoneyHolds = (tx: Tx, parties: readonly PartyOfMoney[]) => Promise<readonly boolean[]>
+export type MoneyHolds = (tx: Tx, parties: readonly MoneyOwner[]) => Promise<readonly boolean[]>
 
 export type MoneyGate = {
   /** Checks whether the parties of these requests are held. Each request gets the permit of its entry, or account_blocked. */
@@ -29,10 +29,10 @@ export const refuseBlocked = (): Refusal =>
 /** Permits that `clear` created. */
 const cleared = new WeakSet<object>()
 
-const partyKey = ({ partnerId, partyId }: PartyOfMoney): string => partnerKey(partnerId, partyId)
+const partyKey = ({ partnerId, partyId }: MoneyOwner): string => partnerKey(partnerId, partyId)
 
 /** Lists the parties whose balance a request changes. A partner is a party under its own id. */
-function partiesOf({ transfers }: Pick<EntryRequest, 'transfers'>): readonly PartyOfMoney[] {
+function partiesOf({ transfers }: Pick<EntryRequest, 'transfers'>): readonly MoneyOwner[] {
   const isOfBalance = (movement: Movement) =>
     [debitAccount(movement), creditAccount(movement)].some(({ name }) => name === 'balance')
   return transfers.filter(isOfBalance)

@@ -1,7 +1,7 @@
 /** Pure: the effects of a transfer on its two accounts, the limit of an account, and accounts as keys of maps. */
 import { type Caller, Refusal } from '../kernel/api/index.ts'
 import { amountText, assert, type Currency, idAfter, type Minor, newId, partnerKey } from '../kernel/index.ts'
-import { type AccountKey, type AccountName, type AccountState, kindOf } from './account-kinds.ts'
+import { type AccountKey, type AccountName, type AccountState, accountKind } from './account-kinds.ts'
 
 export type TransferKind = 'direct' | 'reserve' | 'post' | 'release'
 
@@ -48,7 +48,7 @@ export type BalanceChange = { readonly posted: Minor; readonly reserved: Minor }
 export const entryTransfersMax = 100
 
 /** Creates an entry of one transfer: it reserves if it waits, and moves money at once otherwise. */
-export const entryOf = (permit: Permit, transfer: Transfer, id = newId()): Entry => ({
+export const singleEntry = (permit: Permit, transfer: Transfer, id = newId()): Entry => ({
   id,
   permit,
   transfers: [{ ...transfer, kind: permit === 'waits' ? 'reserve' : 'direct' }],
@@ -101,7 +101,7 @@ export const addChanges = (a: BalanceChange, b: BalanceChange): BalanceChange =>
 /** Reports whether an account permits a change: no reserved part falls below zero, and no limited account below that part. */
 export function fitsLimits(name: AccountName, balance: BalanceChange, change: BalanceChange): boolean {
   const { posted, reserved } = addChanges(balance, change)
-  return reserved >= 0n && (kindOf(name).mayFallBelowZero || posted >= reserved)
+  return reserved >= 0n && (accountKind(name).mayFallBelowZero || posted >= reserved)
 }
 
 /** True, or the balance that the entry exceeds. */

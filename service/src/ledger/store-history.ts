@@ -1,7 +1,7 @@
 /** SQL of checkpoints, past balances and statements. A range does not include its ids `after` and `end`. */
 import { type Minor, nilId } from '../kernel/index.ts'
 import {
-  columnOf,
+  columnValues,
   insertBy,
   noSql,
   ofOnePartner,
@@ -359,7 +359,7 @@ export async function packedLines(tx: Tx, filter: LineFilter, { after, end }: Id
   return row?.lines ?? ''
 }
 
-export type Sums = {
+export type PeriodSums = {
   readonly lines: bigint
   readonly creditLines: bigint
   readonly credits: Minor
@@ -367,9 +367,9 @@ export type Sums = {
 }
 
 /** Sums the lines of a page. */
-export async function sumLines(tx: Tx, filter: LineFilter, { after, end }: IdRange): Promise<Sums> {
+export async function sumLines(tx: Tx, filter: LineFilter, { after, end }: IdRange): Promise<PeriodSums> {
   const { partnerId, accountId } = filter
-  const row = await tx.row<Sums>(
+  const row = await tx.row<PeriodSums>(
     unprepared(sql`/* ledger.sumLines */
       select count(*) as lines, count(*) filter (where credit_account_id = ${accountId}) as credit_lines,
         coalesce(sum(amount) filter (where credit_account_id = ${accountId}), 0)::bigint as credits,
@@ -380,11 +380,15 @@ export async function sumLines(tx: Tx, filter: LineFilter, { after, end }: IdRan
   return row ?? { lines: 0n, creditLines: 0n, credits: 0n, debits: 0n }
 }
 
-export type AccountSums = Sums & { readonly accountId: string }
+export type AccountPeriodSums = PeriodSums & { readonly accountId: string }
 
 /** Sums the debits and credits of each account by the transfers of a page. */
-export function sumsByAccount(tx: Tx, partnerId: string, { after, end }: IdRange): Promise<readonly AccountSums[]> {
-  return tx.rows<AccountSums>(
+export function sumsByAccount(
+  tx: Tx,
+  partnerId: string,
+  { after, end }: IdRange,
+): Promise<readonly AccountPeriodSums[]> {
+  return tx.rows<AccountPeriodSums>(
     unprepared(sql`/* ledger.sumsByAccount */
       select side.account_id, count(*) as lines, count(*) filter (where side.credit > 0) as credit_lines,
         sum(side.credit)::bigint as credits, sum(side.debit)::bigint as debits
@@ -415,7 +419,7 @@ export function readStandings(
   positions: readonly AccountPosition[],
   end: string,
 ): Promise<readonly StandingRow[]> {
-  const column = columnOf(positions)
+  const column = columnValues(positions)
   const partnerIds = column('partnerId')
   return tx.rows<StandingRow>(
     unprepared(sql`/* ledger.readStandings */
@@ -450,7 +454,7 @@ export function movementsBehind(
   end: string,
   transfersMax: number,
 ): Promise<readonly MovementRow[]> {
-  const column = columnOf(positions)
+  const column = columnValues(positions)
   const partnerIds = column('partnerId')
   return tx.rows<MovementRow>(
     unprepared(sql`/* ledger.movementsBehind */

@@ -2,7 +2,7 @@
  * SQL of the checkpoints of parties: what moved on a partner's balances for each customer and for the partner itself.
  */
 import { type Currency, type Minor, nilId } from '../kernel/index.ts'
-import { columnOf, insertBy, ofOnePartner, sql, type Tx, unprepared } from '../postgres/index.ts'
+import { columnValues, insertBy, ofOnePartner, sql, type Tx, unprepared } from '../postgres/index.ts'
 import { type SortDirection, type IdRange, orderBy, lastId, sidesOfTransfers, type Stretch } from './store-history.ts'
 import type { BalanceChange } from './rules.ts'
 
@@ -169,7 +169,7 @@ export function ensureParties(tx: Tx, parties: readonly PartyAccountKey[]): void
 
 /** Changes each account of a party once. The transaction has locked the balance. */
 export function changeParties(tx: Tx, changes: readonly PartyChange[]): void {
-  const column = columnOf(changes)
+  const column = columnValues(changes)
   tx.later(sql`/* ledger.changeParties */
     update ledger.party_accounts as party set posted = party.posted + change.posted_by,
       reserved = party.reserved + change.reserved_by
@@ -183,7 +183,7 @@ export function changeParties(tx: Tx, changes: readonly PartyChange[]): void {
 export async function readParties(tx: Tx, keys: readonly PartyAccountKey[]): Promise<readonly PartyChange[]> {
   // Without a key no partner is named, and a sharded database would ask all shards.
   if (keys.length === 0) return []
-  const column = columnOf(keys)
+  const column = columnValues(keys)
   return tx.rows(sql`/* ledger.readParties */
     select party.partner_id, party.account_id, party.party_id, party.posted, party.reserved
     from unnest(${column('partnerId')}::uuid[], ${column('accountId')}::uuid[], ${column('partyId')}::uuid[])

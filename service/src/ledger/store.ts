@@ -1,6 +1,6 @@
 /** All SQL of the ledger. */
 import { type Currency, idAfter, type Minor } from '../kernel/index.ts'
-import { acrossPartners, columnOf, insertBy, ofOnePartner, ofPartners, sql, type Tx } from '../postgres/index.ts'
+import { acrossPartners, columnValues, insertBy, ofOnePartner, ofPartners, sql, type Tx } from '../postgres/index.ts'
 import type { AccountKey, AccountName, AccountState } from './account-kinds.ts'
 import type { BalanceChange, TransferKind } from './rules.ts'
 
@@ -86,7 +86,7 @@ export function transfersOfEntries(
   entries: readonly TransferKey[],
   transfersMax: number,
 ): Promise<readonly WrittenTransfer[]> {
-  const column = columnOf(entries)
+  const column = columnValues(entries)
   return tx.rows(sql`/* ledger.transfersOfEntries */
     select ${writtenColumns}
     from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[],
@@ -172,7 +172,7 @@ export type AccountChange = BalanceChange & {
  * violates `accounts_judged_by_state`, so that the batch runs again.
  */
 export function changeAccounts(tx: Tx, changes: readonly AccountChange[]): void {
-  const column = columnOf(changes)
+  const column = columnValues(changes)
   tx.later(sql`/* ledger.changeAccounts */
     update ledger.accounts set posted = posted + change.posted_by, reserved = reserved + change.reserved_by,
       blocks = case when change.judged_at <> coalesce(accounts.blocks, 0) or is_segregated <> coalesce(segregated, false)

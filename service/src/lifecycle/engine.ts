@@ -10,13 +10,16 @@ type Key = { readonly partnerId: string; readonly id: string }
  * holds. `deferred`: the caller must repeat the trigger after the commit. Bank reports can also be `early` or a
  * `contradiction` (`ReportMeaning`), or `unknown`: no such payment.
  */
-export type Advanced = boolean | 'deferred' | 'early' | 'contradiction' | 'unknown'
+export type TriggerOutcome = boolean | 'deferred' | 'early' | 'contradiction' | 'unknown'
 
 type Payment = Key & { readonly status: string }
 type WithKind<Kind extends string> = { readonly kind: Kind }
 
 /** Transition of one payment, for the module to write. */
-export type Move<Row extends Payment, Trigger, Event extends EventName> = FoundTransition<Row['status'], Event> & {
+export type LifecycleMove<Row extends Payment, Trigger, Event extends EventName> = FoundTransition<
+  Row['status'],
+  Event
+> & {
   readonly row: Row
   readonly trigger: Trigger
   /** Actor that caused the transition. */
@@ -41,11 +44,11 @@ type EngineDeps<Row extends Payment, Trigger, Kind extends string, Event extends
   /** Locks and reads further rows, and returns the answer for each refused move. Refused moves are not written. */
   readonly findRefused?: (
     tx: Tx,
-    moves: readonly Move<Row, Trigger, Event>[],
+    moves: readonly LifecycleMove<Row, Trigger, Event>[],
     now: Date,
-  ) => Promise<ReadonlyMap<Move<Row, Trigger, Event>, Refused>>
+  ) => Promise<ReadonlyMap<LifecycleMove<Row, Trigger, Event>, Refused>>
   /** Writes with one statement for each table. The statement on payments compares the previous status of each row. */
-  readonly write: (tx: Tx, moves: readonly Move<Row, Trigger, Event>[], now: Date) => Promise<void>
+  readonly write: (tx: Tx, moves: readonly LifecycleMove<Row, Trigger, Event>[], now: Date) => Promise<void>
 }
 
 export function createEngine<
@@ -59,7 +62,7 @@ export function createEngine<
   return async (
     tx: Tx,
     batch: readonly { readonly key: Key; readonly trigger: Trigger }[],
-  ): Promise<readonly (Advanced | Refused)[]> => {
+  ): Promise<readonly (TriggerOutcome | Refused)[]> => {
     if (batch.length === 0) return []
     const rows = await lock(
       tx,
@@ -69,8 +72,8 @@ export function createEngine<
     // Read after the locks: a transition that waited for another one must not have an earlier time.
     const now = clock.now()
     const seen = new Set<string>()
-    const moves = new Map<Trigger, Move<Row, Trigger, Event>>()
-    const answers = batch.map(({ key: { partnerId, id }, trigger }): Advanced => {
+    const moves = new Map<Trigger, LifecycleMove<Row, Trigger, Event>>()
+    const answers = batch.map(({ key: { partnerId, id }, trigger }): TriggerOutcome => {
       const key = partnerKey(partnerId, id)
       if (seen.has(key)) return 'deferred'
       seen.add(key)
@@ -98,13 +101,13 @@ function judge<Row extends Payment, Trigger extends WithKind<Kind>, Kind extends
   { lifecycle, actorOf, kindOf, isForeign, isEarly }: Omit<EngineDeps<Row, Trigger, Kind, Event>, 'findRefused'>,
   row: Row,
   trigger: Trigger,
-): Move<Row, Trigger, Event> | ReportMeaning {
+): LifecycleMove<Row, Trigger, Event> | ReportMeaning {
   const { subject } = lifecycle
   const actor = actorOf(trigger)
   const kind = kindOf?.(row, trigger) ?? trigger.kind
   if (isForeign?.(row, trigger)) return 'contradiction'
   if (isEarly?.(row, trigger)) return 'early'
-  const found = transitionOn(lifecycle, row.status, kind)
+  const found = findTransition(lifecycle, row.status, kind)
   if (found === undefined) {
     // Other actors may report late or twice. The worker that holds the lease has written the status itself.
     assert(actor !== 'worker', `${subject} ${row.id} is ${row.status}: its worker reports ${kind}`)
@@ -218,7 +221,7 @@ export function createLifecycle<const Status extends string, const T extends Tra
 export type EventOf<L extends Lifecycle> = L extends Lifecycle<string, string, infer Event> ? Event : never
 
 /** Finds the transition that a trigger causes in a status. Undefined: none. */
-export const transitionOn = <Status extends string, Trigger extends string, Event extends EventName>(
+export const findTransition = <Status extends string, Trigger extends string, Event extends EventName>(
   { found }: Lifecycle<Status, Trigger, Event>,
   status: NoInfer<Status>,
   trigger: NoInfer<Trigger>,
@@ -245,7 +248,7 @@ export type UnfinishedPayment = {
 }
 
 /** The oldest payment in a status, over all partners. Null: no payment has the status. `limitMs`: the permitted age. */
-export type OldestUnfinished = {
+export type OldestUnfinishedPayment = {
   readonly subject: string
   readonly status: string
   readonly limitMs: number
@@ -259,8 +262,8 @@ export function oldestByStatus<Status extends string>(
   limitsMs: Readonly<Record<Status, number>>,
   rows: readonly UnfinishedPayment[],
   now: Date,
-): readonly OldestUnfinished[] {
-  return (Object.keys(limitsMs) as Status[]).map((status): OldestUnfinished => {
+): readonly OldestUnfinishedPayment[] {
+  return (Object.keys(limitsMs) as Status[]).map((status): OldestUnfinishedPayment => {
     const [oldest = null] = rows
       .filter((row) => row.status === status)
       .toSorted((a, b) => a.since.getTime() - b.since.getTime())
@@ -276,12 +279,12 @@ const triggersPerBatchMax = 512
 /** A batch locks the balances last: a second batch can run until then. */
 const batchesUnderWayMax = 2
 
-export type Applied = Exclude<Advanced, 'deferred'>
+export type AppliedOutcome = Exclude<TriggerOutcome, 'deferred'>
 
 /** Creates a function that applies a trigger in a shared transaction. Repeats a deferred trigger in a later batch. */
 export function applyInBatches<Trigger extends { readonly partnerId: string }, Read = undefined>(
-  options: Pick<BatcherOptions<Trigger, Advanced, Read>, 'db' | 'read' | 'work'>,
-): (trigger: Trigger) => Promise<Applied> {
+  options: Pick<BatcherOptions<Trigger, TriggerOutcome, Read>, 'db' | 'read' | 'work'>,
+): (trigger: Trigger) => Promise<AppliedOutcome> {
   const inBatch = createBatcher({
     ...options,
     callsMax: triggersPerBatchMax,

@@ -7,17 +7,17 @@
  */
 export {
   oldestByStatus,
-  type OldestUnfinished,
+  type OldestUnfinishedPayment,
   type UnfinishedPayment,
-  type Advanced,
+  type TriggerOutcome,
   createEngine,
-  type Move,
+  type LifecycleMove,
   type Actor,
   createLifecycle,
   type EventOf,
   type Lifecycle,
   type Transition,
-  transitionOn,
-  type Applied,
+  findTransition,
+  type AppliedOutcome,
   applyInBatches,
 } from './engine.ts'

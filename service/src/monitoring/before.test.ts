@@ -41,7 +41,7 @@ const day = '2026-01-01'
 async function on({ partnerId }: TestPartner, fields: object, { db, monitoring }: Service = service): Promise<string> {
   const given = { name: 'A rule', currency: 'EUR', when: 'before', partners: [partnerId], ...velocity, ...fields }
   const draft = readRule(JSON.stringify(given))
-  const { id } = await db.transaction((tx) => monitoring.set(tx, { draft, ...ada }))
+  const { id } = await db.transaction((tx) => monitoring.setRule(tx, { draft, ...ada }))
   await monitoring.backtest({ id, from: day, until: day, ...ada })
   for (const by of [ada, joan]) await db.transaction((tx) => monitoring.turnOn(tx, { id, ...by }))
   return id
@@ -158,7 +158,7 @@ test('a process that dies before or after the alert sends nothing and opens one 
   await claim()
   advanceClocks()
   const claims = await claim()
-  const holdOf = await service.monitoring.holdsOf(claims)
+  const holdOf = await service.monitoring.findHolds(claims)
   assert.deepEqual(claims.map(holdOf), ['open', 'open'])
   // The process dies here: its leases expire, and the rule is turned off meanwhile.
   await turnOff(id)
@@ -231,7 +231,11 @@ test('without a rule before payment, all payouts cost one SQL statement in five 
     assert.deepEqual(new Set(data.map(({ status }) => status)), new Set(['Sent']))
     await pay(alone, concerned, '1.00')
     await submitDuePayouts(alone.settlement)
-    assert.deepEqual(names.toSorted(), ['monitoring.holdingAlerts', 'transactions.byIds', 'transactions.selectFirstEnds'])
+    assert.deepEqual(names.toSorted(), [
+      'monitoring.holdingAlerts',
+      'transactions.byIds',
+      'transactions.selectFirstEnds',
+    ])
   } finally {
     await alone.close()
   }
@@ -260,7 +264,7 @@ test('a new rule does not hold sent payouts: two persons cannot refuse them, and
   // The second payout was not evaluated yet: the worker that begins it decides whether it waits.
   while ((await service.monitoring.step()) > 0);
   const { id } = await soleAlert(partner)
-  const standing = () => service.monitoring.standingOf(service.db, partnerId, id)
+  const standing = () => service.monitoring.payoutStanding(service.db, partnerId, id)
   assert.deepEqual(await standing(), { waiting: 0n, left: 1n, ended: 0n })
   await assert.rejects(
     propose(partner, id, 'refuse'),

@@ -9,8 +9,8 @@ import {
   type Decider,
   firstIdOf,
   type Minor,
-  momentOfId,
-  type NotTwo,
+  idTime,
+  type DecidersProblem,
   present,
   secondMs,
 } from '../kernel/index.ts'
@@ -19,7 +19,7 @@ import { type Rates, readRate } from '../rates/index.ts'
 import { withSameAccounts } from '../parties/beneficiaries/index.ts'
 import { partMovements, partReads as parts } from '../deposits/index.ts'
 import { type Measure, type Movement, patterns } from '../transactions/index.ts'
-import { countryOf, type Direction, type RuleSettings } from './rules.ts'
+import { accountCountry, type Direction, type RuleSettings } from './rules.ts'
 import type { Cases } from '../cases/index.ts'
 import type { RuleRow } from './store.ts'
 
@@ -196,16 +196,16 @@ const allMovements = ({ measure }: EvaluationContext, direction: Direction) => (
 const idRange = ({ id, customerId }: MeasuredMovement, ms: number) => ({
   id,
   customerId,
-  from: firstIdOf(after(momentOfId(id), -ms - clockDifferenceMs)),
-  to: firstIdOf(after(momentOfId(id), ms + clockDifferenceMs)),
-  sessionsFrom: firstIdOf(after(momentOfId(id), -ms - sessionMsMax)),
+  from: firstIdOf(after(idTime(id), -ms - clockDifferenceMs)),
+  to: firstIdOf(after(idTime(id), ms + clockDifferenceMs)),
+  sessionsFrom: firstIdOf(after(idTime(id), -ms - sessionMsMax)),
 })
 /** Parts of a session may arrive until it ends, and then wait for the bank or a screening: twice the longest session is enough. */
 const sessionMsMax = 2 * checkout.checkoutExpiry.secondsMax * secondMs
 /** The clock is read for the id and, a moment later, for the row. */
 const clockDifferenceMs = 60_000
 
-const toEvidence = ({ count, sum, references }: Omit<patterns.Window, 'id'>): HitEvidence => ({
+const toEvidence = ({ count, sum, references }: Omit<patterns.MovementWindow, 'id'>): HitEvidence => ({
   count: Number(count),
   sum,
   references,
@@ -377,7 +377,7 @@ function findCountries(
   page: readonly MeasuredMovement[],
 ): KindHits {
   return inDirection(page, direction).flatMap(({ id, account, bic, amount, reference }) => {
-    const country = countryOf(account, bic)
+    const country = accountCountry(account, bic)
     if (country === null || !listed.includes(country) || amount < sum) return []
     return [[id, { count: 1, sum: amount, references: [reference], fact: country }]]
   })
@@ -391,7 +391,7 @@ export type MonitoringDeps = {
   readonly rates: Pick<Rates, 'converter'>
   readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
   /** Checks the persons who propose and confirm turning a rule on or off, as of now. */
-  readonly judgeTwo: (tx: Tx, author: Decider, approver: Decider) => Promise<NotTwo | undefined>
+  readonly judgeTwo: (tx: Tx, author: Decider, approver: Decider) => Promise<DecidersProblem | undefined>
   /** How far the clocks of the processes and of the database may differ. */
   readonly clockDifferenceMsMax: number
 }

@@ -11,16 +11,16 @@ export {
   type FindMonitoringHolds,
   createMonitoring,
   type Monitoring,
-  type Rule,
+  type MonitoringRule,
   type RuleState,
   monitoringJobs,
 } from './service.ts'
 export { eraseHits, keptAlerts } from './store.ts'
 export type { FiuCodes } from './settings.ts'
 export {
-  countryOf,
+  accountCountry,
   currencyScopes,
-  moments,
+  ruleMoments,
   readRule,
   ruleFields,
   ruleKinds,

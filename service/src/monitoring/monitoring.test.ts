@@ -16,7 +16,7 @@ import { dayMs, hourMs, minuteMs, newId, nilId, secondMs } from '../kernel/index
 import { sql, type Tx } from '../postgres/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../banks/settlement/index.ts'
 import { readRule } from './rules.ts'
-import { turnsRules, twoOfStaff } from '../people/staff/index.ts'
+import { canTurnRules, createStaffJudge } from '../people/staff/index.ts'
 import { runDueBacktest } from './runs.ts'
 import * as store from './store.ts'
 
@@ -31,7 +31,7 @@ suite('rules and alerts', async () => {
   /** Turns a rule on for one partner. */
   async function on({ partnerId }: TestPartner, fields: object): Promise<string> {
     const draft = readRule(JSON.stringify({ ...common, partners: [partnerId], ...fields }))
-    const { id } = await service.db.transaction((tx) => service.monitoring.set(tx, { draft, ...ada }))
+    const { id } = await service.db.transaction((tx) => service.monitoring.setRule(tx, { draft, ...ada }))
     await turnOn(id)
     return id
   }
@@ -93,10 +93,10 @@ suite('rules and alerts', async () => {
     const rule = (count: number) =>
       readRule(JSON.stringify({ ...common, partners: [partnerId], kind: 'many_payers', hours: 1, payers: count }))
     const { monitoring } = service
-    const { id } = await service.db.transaction((tx) => monitoring.set(tx, { draft: rule(2), ...ada }))
+    const { id } = await service.db.transaction((tx) => monitoring.setRule(tx, { draft: rule(2), ...ada }))
     await turnOn(id)
     const { version } = await service.db.transaction((tx) =>
-      monitoring.set(tx, { id, draft: rule(3), ...ada, seen: 1 }),
+      monitoring.setRule(tx, { id, draft: rule(3), ...ada, seen: 1 }),
     )
     assert.equal(version, 2)
     await monitoring.backtest({ id, from: '2026-01-01', until: today(), ...ada })
@@ -105,7 +105,7 @@ suite('rules and alerts', async () => {
       /^This is version \d, but a colleague .* version \d\. Read version \d first\.$/,
     )
     for (const act of [
-      (tx: Tx) => monitoring.set(tx, { id, draft: rule(4), ...joan, seen: 1 }),
+      (tx: Tx) => monitoring.setRule(tx, { id, draft: rule(4), ...joan, seen: 1 }),
       (tx: Tx) => monitoring.turnOn(tx, { id, ...joan, seen: 1 }),
       (tx: Tx) => monitoring.turnOff(tx, { id, ...joan, seen: 2 }),
     ])
@@ -269,7 +269,7 @@ suite('rules and alerts', async () => {
       )
     const set = (count: number, id?: string) =>
       service.db.transaction((tx) =>
-        service.monitoring.set(tx, { draft: draftOf(count), ...ada, ...(id === undefined ? {} : { id }) }),
+        service.monitoring.setRule(tx, { draft: draftOf(count), ...ada, ...(id === undefined ? {} : { id }) }),
       )
     const turn = (id: string, by: { readonly staff: string }) =>
       service.db.transaction((tx) => service.monitoring.turnOn(tx, { id, ...by }))
@@ -347,7 +347,7 @@ suite('runs', async () => {
     for (const amount of ['10.00', '20.00', '90.00']) await pay(service, partner, amount)
     const fields = { name: 'A rule', currency: 'EUR', kind: 'country', direction: 'Outward', countries: ['DE'] }
     const draft = readRule(JSON.stringify({ ...fields, sum: '50.00', partners: [partner.partnerId] }))
-    const { id } = await service.db.transaction((tx) => service.monitoring.set(tx, { draft, staff }))
+    const { id } = await service.db.transaction((tx) => service.monitoring.setRule(tx, { draft, staff }))
     return { id, partner, draft }
   }
   const ask = (id: string, from = '2026-01-01', until = today(), more: object = {}) =>
@@ -361,7 +361,7 @@ suite('runs', async () => {
     const { db, clock, access, cases, rates } = service
     const { partnerIds } = access
     return runDueBacktest(
-      { db, clock, cases, rates, partnerIds, clockDifferenceMsMax: 0, judgeTwo: twoOfStaff(turnsRules) },
+      { db, clock, cases, rates, partnerIds, clockDifferenceMsMax: 0, judgeTwo: createStaffJudge(canTurnRules) },
       max,
     )
   }
@@ -394,7 +394,7 @@ suite('runs', async () => {
     await assert.rejects(ask(id, undefined, undefined, { staff: ' ' }), refused('validation_failed', /State who/))
     const outcomes = await Promise.allSettled([ask(id), ask(id)])
     assert.deepEqual(outcomes.map((each) => each.status).toSorted(), ['fulfilled', 'rejected'])
-    await service.db.transaction((tx) => service.monitoring.set(tx, { id, draft, staff }))
+    await service.db.transaction((tx) => service.monitoring.setRule(tx, { id, draft, staff }))
     await assert.rejects(ask(id, undefined, undefined, { seen: 1 }), refused('validation_failed', /Read version/))
     assert.equal(await service.monitoring.runStep(), 1)
     assert.equal(
@@ -469,7 +469,7 @@ suite('retention', () => {
       direction: 'Outward',
     }
     const draft = readRule(JSON.stringify({ ...given, hours: 24, count: 2 }))
-    const { id } = await db.transaction((tx) => monitoring.set(tx, { draft, staff: 'Ada' }))
+    const { id } = await db.transaction((tx) => monitoring.setRule(tx, { draft, staff: 'Ada' }))
     await monitoring.backtest({ id, from: '2026-01-01', until: '2026-01-01', staff: 'Ada' })
     for (const staff of ['Ada', 'Joan']) await db.transaction((tx) => monitoring.turnOn(tx, { id, staff }))
     for (const amount of ['1.00', '2.00']) await pay(service, partner, amount)

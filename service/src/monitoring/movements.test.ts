@@ -22,7 +22,7 @@ async function on({ partnerId }: Pick<TestPartner, 'partnerId'>, fields: object)
   const { db, monitoring } = service
   const given = { name: 'A rule', currency: 'EUR', partners: [partnerId], ...fields }
   const { id } = await db.transaction((tx) =>
-    monitoring.set(tx, { draft: readRule(JSON.stringify(given)), staff: 'Ada' }),
+    monitoring.setRule(tx, { draft: readRule(JSON.stringify(given)), staff: 'Ada' }),
   )
   await monitoring.backtest({ id, from: '2026-01-01', until: today(), staff: 'Ada' })
   for (const staff of ['Ada', 'Joan']) await db.transaction((tx) => monitoring.turnOn(tx, { id, staff }))
@@ -153,7 +153,7 @@ test('without rates of the last days a backtest over all currencies is refused, 
     const partner = await addPartner(late, 100_00n)
     const given = { name: 'A rule', currency: 'USD', counts: 'AllCurrencies', partners: [partner.partnerId] }
     const draft = readRule(JSON.stringify({ ...given, ...outward({ sum: '1000.00', when: 'before' }) }))
-    const { id } = await late.db.transaction((tx) => late.monitoring.set(tx, { draft, staff: 'Ada' }))
+    const { id } = await late.db.transaction((tx) => late.monitoring.setRule(tx, { draft, staff: 'Ada' }))
     const days = { from: '2026-01-01', until: '2026-01-20', staff: 'Ada' }
     await pay(late, partner, '1.00')
     const unavailable = (error: unknown) => error instanceof Refusal && error.code === 'fx_rates_unavailable'

@@ -23,7 +23,7 @@ export const severities = ['low', 'medium', 'high'] as const
 type Severity = (typeof severities)[number]
 export type Direction = 'Inward' | 'Outward'
 
-export const moments = ['before', 'after'] as const
+export const ruleMoments = ['before', 'after'] as const
 /** `AllCurrencies` converts amounts to the rule's currency at the rates of the evaluation day. */
 export const currencyScopes = ['OwnCurrency', 'AllCurrencies'] as const
 
@@ -33,7 +33,7 @@ type CommonSettings = {
   readonly severity: Severity
   readonly partners: readonly string[] | null
   /** `before`: a matching payout waits until two persons have decided its alert. */
-  readonly when: (typeof moments)[number]
+  readonly when: (typeof ruleMoments)[number]
 }
 
 /** The settings of each kind. Amounts are in minor units, windows in milliseconds. */
@@ -190,7 +190,7 @@ function readCommon(given: JsonFields): CommonSettings {
   if (partners !== null && !(isList && partners.every((id) => typeof id === 'string' && isUuid(id))))
     throw refuse('/partners', 'must be a list of partner ids. Without it, the rule applies to all partners.')
   const severity = given['severity'] === undefined ? 'medium' : readChoice(given, 'severity', severities)
-  const when = given['when'] === undefined ? 'after' : readChoice(given, 'when', moments)
+  const when = given['when'] === undefined ? 'after' : readChoice(given, 'when', ruleMoments)
   const counts = given['counts'] === undefined ? 'OwnCurrency' : readChoice(given, 'counts', currencyScopes)
   return { currency, counts, severity, partners: partners as readonly string[] | null, when }
 }
@@ -237,7 +237,7 @@ function readCountries(given: JsonFields): readonly string[] {
 }
 
 /** Returns the country of an account, by its IBAN or else by the BIC of its bank; null if unknown. */
-export function countryOf(account: string | null, bic: string | null): string | null {
+export function accountCountry(account: string | null, bic: string | null): string | null {
   if (account !== null && /^[A-Z]{2}\d{2}/.test(account)) return account.slice(0, 2)
   return bic !== null && bic.length >= 6 ? bic.slice(4, 6).toUpperCase() : null
 }

@@ -3,7 +3,7 @@
  * Days and transactions are limited, and each rule has at most one run at a time.
  */
 import { Refusal } from '../kernel/api/index.ts'
-import { after, dayMs, isNoName, minuteMs, newId, nilId } from '../kernel/index.ts'
+import { after, dayMs, isEmptyName, minuteMs, newId, nilId } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { evaluateRule, type MonitoringDeps, replaceSessions } from './evaluate.ts'
 import { type RuleSettings, parseSettings } from './rules.ts'
@@ -32,7 +32,7 @@ export async function requestBacktest(
   tx: Tx,
   { ruleId, version, from, until, staff }: BacktestRequest,
 ): Promise<store.BacktestRunRow> {
-  if (isNoName(staff)) throw new Refusal('validation_failed', 'State who runs it.')
+  if (isEmptyName(staff)) throw new Refusal('validation_failed', 'State who runs it.')
   const days = readDays(from, until)
   const count = Math.round((days.before.getTime() - days.from.getTime()) / dayMs)
   if (count > daysMax)

@@ -4,7 +4,7 @@ import {
   after,
   amountText,
   type Currency,
-  isNoName,
+  isEmptyName,
   minuteMs,
   newId,
   nilId,
@@ -12,7 +12,7 @@ import {
   secondMs,
 } from '../kernel/index.ts'
 import { oldestTransactionStart, type Tx } from '../postgres/index.ts'
-import { type Movement, patterns, type Place, type Standing } from '../transactions/index.ts'
+import { type Movement, patterns, type ChangePlace, type PayoutCounts } from '../transactions/index.ts'
 import {
   type BacktestRequest,
   requestBacktest,
@@ -38,7 +38,7 @@ import type { NewCase } from '../cases/index.ts'
 import { defineJob, type Job } from '../postgres/jobs/index.ts'
 
 export type RuleState = 'Draft' | 'Proposed' | 'On' | 'OffProposed' | 'Off'
-export type Rule = store.RuleRow & { readonly state: RuleState }
+export type MonitoringRule = store.RuleRow & { readonly state: RuleState }
 
 type Backtest = store.BacktestRow & Pick<BacktestResult, 'examples'>
 
@@ -51,12 +51,12 @@ export type Monitoring = {
    * Stores a new rule, or with `id` its next version, which is off. Refuses: not_found, validation_failed (`seen` is not
    * the last version).
    */
-  readonly set: (
+  readonly setRule: (
     tx: Tx,
     given: { readonly id?: string; readonly draft: RuleDraft; readonly staff: string } & SeenVersion,
-  ) => Promise<Rule>
+  ) => Promise<MonitoringRule>
   /** Lists all versions of all rules, the last version of each first. */
-  readonly rules: (tx: Tx) => Promise<readonly Rule[]>
+  readonly rules: (tx: Tx) => Promise<readonly MonitoringRule[]>
   readonly backtests: typeof store.listBacktests
   /**
    * Backtests the last version of a rule over some days and stores the result, without opening alerts. Refuses:
@@ -75,7 +75,7 @@ export type Monitoring = {
   readonly askBacktest: (
     tx: Tx,
     given: SeenVersion & { readonly id: string } & Pick<BacktestRequest, 'from' | 'until' | 'staff'>,
-  ) => Promise<Rule>
+  ) => Promise<MonitoringRule>
   /** Lists the backtest runs of a rule, newest first. */
   readonly runs: typeof listRuns
   /** Runs a due backtest, and returns the number of claimed runs. */
@@ -85,12 +85,12 @@ export type Monitoring = {
    * not_found, validation_failed (no backtest of this version, no person named, the same person, already on, `seen` is
    * another version).
    */
-  readonly turnOn: (tx: Tx, given: RuleSwitch) => Promise<Rule>
+  readonly turnOn: (tx: Tx, given: RuleSwitch) => Promise<MonitoringRule>
   /**
    * Turns off the active version: one person proposes, another confirms. Refuses: not_found, validation_failed (not on, no
    * person named, the same person, `seen` is another version).
    */
-  readonly turnOff: (tx: Tx, given: RuleSwitch) => Promise<Rule>
+  readonly turnOff: (tx: Tx, given: RuleSwitch) => Promise<MonitoringRule>
   /** Lists alerts of a partner after the cursor, oldest first. The cases with the same ids have their decisions. */
   readonly alerts: typeof store.alertsAfter
   /** Lists alerts of a partner, newest first. */
@@ -101,13 +101,13 @@ export type Monitoring = {
   /** Finds payments by reference, for a report to an authority. */
   readonly payments: typeof patterns.paymentsOf
   /** Counts payouts of an alert: those that wait for its decision, those already sent or held otherwise (`left`), and ended ones. */
-  readonly standingOf: (tx: Tx, partnerId: string, alertId: string) => Promise<Standing>
+  readonly payoutStanding: (tx: Tx, partnerId: string, alertId: string) => Promise<PayoutCounts>
   /** Lists payouts that wait for the decision about an alert, oldest first, and sums all of them. */
-  readonly waitingOf: (tx: Tx, partnerId: string, alertId: string, rowsMax: number) => Promise<WaitingPayouts>
+  readonly waitingPayouts: (tx: Tx, partnerId: string, alertId: string, rowsMax: number) => Promise<WaitingPayouts>
   /** Lists the alerts that hold or held transactions. */
-  readonly holding: typeof store.holdingAlerts
+  readonly holdingAlerts: typeof store.holdingAlerts
   /** Evaluates `before` rules, opens their alerts, and returns which payouts alerts hold. */
-  readonly holdsOf: FindMonitoringHolds
+  readonly findHolds: FindMonitoringHolds
   /** Reads changed transactions. Returns the number of partners with more to read. */
   readonly step: () => Promise<number>
 }
@@ -127,7 +127,7 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
       row.onSince === null ? [] : [{ ...toActive(row), isOn: row.offSince === null }],
     )
   return {
-    set: (tx, given) => setRule(deps, tx, given),
+    setRule: (tx, given) => setRule(deps, tx, given),
     rules: async (tx) => (await store.allRules(tx)).map(withState),
     backtests: store.listBacktests,
     backtest: (given) => backtest(deps, given),
@@ -146,16 +146,16 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
     rulesOfAlerts: store.rulesOfAlerts,
     hits: store.listHits,
     payments: patterns.paymentsOf,
-    standingOf: (tx, partnerId, alertId) => patterns.standingOf(tx, partnerId, store.alertHits(partnerId, alertId)),
-    waitingOf: async (tx, partnerId, alertId, rowsMax) => {
+    payoutStanding: (tx, partnerId, alertId) => patterns.standingOf(tx, partnerId, store.alertHits(partnerId, alertId)),
+    waitingPayouts: async (tx, partnerId, alertId, rowsMax) => {
       const held = store.alertHits(partnerId, alertId)
       return {
         payments: await patterns.waitingOf(tx, partnerId, held, rowsMax),
         sums: await patterns.waitingSums(tx, partnerId, held),
       }
     },
-    holding: store.holdingAlerts,
-    holdsOf: createFindHolds(deps, rulesEverOn),
+    holdingAlerts: store.holdingAlerts,
+    findHolds: createFindHolds(deps, rulesEverOn),
     step: async () => {
       const on = (await store.activeRules(db)).map(toActive)
       if (on.length === 0) return 0
@@ -179,7 +179,7 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
 
 const refuse = (detail: string) => new Refusal('validation_failed', detail)
 
-function withState(row: store.RuleRow): Rule {
+function withState(row: store.RuleRow): MonitoringRule {
   const { proposedAt, onSince, offProposedAt, offSince } = row
   const ofOn = offSince !== null ? 'Off' : offProposedAt !== null ? 'OffProposed' : 'On'
   const state = onSince !== null ? ofOn : proposedAt !== null ? 'Proposed' : 'Draft'
@@ -193,7 +193,7 @@ async function lockRule(tx: Tx, id: string): Promise<readonly [store.RuleRow, ..
   return [last, ...others]
 }
 
-async function saveRule(tx: Tx, row: store.RuleRow): Promise<Rule> {
+async function saveRule(tx: Tx, row: store.RuleRow): Promise<MonitoringRule> {
   await store.changeRule(tx, row)
   return withState(row)
 }
@@ -209,8 +209,8 @@ function refuseUnseen({ version }: store.RuleRow, seen: number | undefined): voi
 async function setRule(
   { clock }: MonitoringDeps,
   tx: Tx,
-  { id, draft, staff, seen }: Parameters<Monitoring['set']>[1],
-): Promise<Rule> {
+  { id, draft, staff, seen }: Parameters<Monitoring['setRule']>[1],
+): Promise<MonitoringRule> {
   const last = id === undefined ? undefined : (await lockRule(tx, id))[0]
   if (last !== undefined) refuseUnseen(last, seen)
   const { name, settings, text } = draft
@@ -237,8 +237,12 @@ async function setRule(
   })
 }
 
-async function turnOn({ clock, judgeTwo }: MonitoringDeps, tx: Tx, { id, staff, seen }: RuleSwitch): Promise<Rule> {
-  if (isNoName(staff)) throw refuse('State who turns it on.')
+async function turnOn(
+  { clock, judgeTwo }: MonitoringDeps,
+  tx: Tx,
+  { id, staff, seen }: RuleSwitch,
+): Promise<MonitoringRule> {
+  if (isEmptyName(staff)) throw refuse('State who turns it on.')
   const [last, ...others] = await lockRule(tx, id)
   refuseUnseen(last, seen)
   if (last.onSince !== null) throw refuse(`Version ${last.version} was already turned on. Create a new version.`)
@@ -264,8 +268,12 @@ const toActive = ({ id, version, name, settings, onSince }: store.RuleRow): Acti
   onSince: onSince ?? new Date(0),
 })
 
-async function turnOff({ clock, judgeTwo }: MonitoringDeps, tx: Tx, { id, staff, seen }: RuleSwitch): Promise<Rule> {
-  if (isNoName(staff)) throw refuse('State who turns it off.')
+async function turnOff(
+  { clock, judgeTwo }: MonitoringDeps,
+  tx: Tx,
+  { id, staff, seen }: RuleSwitch,
+): Promise<MonitoringRule> {
+  if (isEmptyName(staff)) throw refuse('State who turns it off.')
   const row = (await lockRule(tx, id)).find(({ onSince, offSince }) => onSince !== null && offSince === null)
   if (row === undefined) throw refuse('The rule is not on.')
   refuseUnseen(row, seen)
@@ -286,8 +294,8 @@ async function readPartner(
   horizon: Date,
 ): Promise<boolean> {
   const since = new Date(Math.min(...on.map(({ onSince }) => onSince.getTime())))
-  const start: Place = { changedAt: after(since, -1), transactionId: nilId }
-  const placeIn = async (tx: Tx): Promise<Place> => {
+  const start: ChangePlace = { changedAt: after(since, -1), transactionId: nilId }
+  const placeIn = async (tx: Tx): Promise<ChangePlace> => {
     const place = await store.readProgress(tx, partnerId)
     return place === undefined || place.changedAt < start.changedAt ? start : place
   }

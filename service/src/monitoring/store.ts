@@ -2,14 +2,14 @@
 import {
   erasePersonal,
   insertBy,
-  type KeptTable,
+  type RetainedTable,
   noSql,
   type PersonalColumns,
   type Sql,
   sql,
   type Tx,
 } from '../postgres/index.ts'
-import type { Place } from '../transactions/index.ts'
+import type { ChangePlace } from '../transactions/index.ts'
 
 export type RuleRow = {
   readonly id: string
@@ -96,13 +96,13 @@ export async function insertBacktest(tx: Tx, row: BacktestRow): Promise<void> {
 }
 
 /** Reads the position up to which a partner was read; undefined if it was not read yet. */
-export function readProgress(tx: Tx, partnerId: string): Promise<Place | undefined> {
-  return tx.row<Place>(sql`/* monitoring.readProgress */
+export function readProgress(tx: Tx, partnerId: string): Promise<ChangePlace | undefined> {
+  return tx.row<ChangePlace>(sql`/* monitoring.readProgress */
     select changed_at, transaction_id from monitoring.progress where partner_id = ${partnerId}`)
 }
 
 /** Locks the position of a partner. Returns false if another process reads the partner. */
-export async function claimPartner(tx: Tx, partnerId: string, start: Place): Promise<boolean> {
+export async function claimPartner(tx: Tx, partnerId: string, start: ChangePlace): Promise<boolean> {
   await tx.run(sql`/* monitoring.claimPartner */
     insert into monitoring.progress (partner_id, changed_at, transaction_id)
     values (${partnerId}, ${start.changedAt}, ${start.transactionId}) on conflict (partner_id) do nothing`)
@@ -111,7 +111,7 @@ export async function claimPartner(tx: Tx, partnerId: string, start: Place): Pro
   return locked !== undefined
 }
 
-export function setProgress(tx: Tx, partnerId: string, place: Place): void {
+export function setProgress(tx: Tx, partnerId: string, place: ChangePlace): void {
   tx.later(sql`/* monitoring.setProgress */
     update monitoring.progress set changed_at = ${place.changedAt}, transaction_id = ${place.transactionId}
     where partner_id = ${partnerId}`)
@@ -269,7 +269,7 @@ const personalHits = (by: 'alert_id' | 'transaction_id'): PersonalColumns => ({
 })
 
 /** The retention of an alert begins with the last transaction that joined it. */
-export const keptAlerts: KeptTable = {
+export const keptAlerts: RetainedTable = {
   table: 'monitoring.alerts',
   isOver: ({ partnerId, endedBefore }) => sql`opened_at < ${endedBefore} and not exists (
     select from monitoring.hits hit where hit.partner_id = ${partnerId} and hit.alert_id = kept.id and hit.found_at >= ${endedBefore})`,

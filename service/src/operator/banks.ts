@@ -7,12 +7,12 @@ import { basename, join } from 'node:path'
 import { Refusal } from '../kernel/api/index.ts'
 import { ConfigError } from '../app/config.ts'
 import { operatorPartnerId } from '../cases/index.ts'
-import { travelRuleOf } from '../chains/evm/index.ts'
+import { readTravelRule } from '../chains/evm/index.ts'
 import { amountText } from '../kernel/index.ts'
 import { type BadLine, IbanFileProblem, type ImportedFile, poolNameForm } from '../accounts/index.ts'
 import { BicFileProblem, ModulusFileProblem } from '../parties/beneficiaries/index.ts'
 import { instructionIdOf } from '../payouts/index.ts'
-import { sqlState, stateOf, type Tx } from '../postgres/index.ts'
+import { sqlState, sqlStateOf, type Tx } from '../postgres/index.ts'
 import {
   runChange,
   type Call,
@@ -117,7 +117,7 @@ export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = 
     return runChange(context, { ...call, typed: { ...call.typed, evidence } }, async (tx) => {
       const { isoBanks, payoutLife } = context.service
       if ((await isoBanks.payment(key)) !== undefined) await isoBanks.endPayment(tx, { ...key, end })
-      else await payoutLife.endByWord(tx, { partnerId: key.partnerId, id: payout, end })
+      else await payoutLife.endByStatement(tx, { partnerId: key.partnerId, id: payout, end })
       return { partnerId: key.partnerId, payoutId: payout, outcome: end, evidence }
     })
   },
@@ -192,7 +192,7 @@ export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = 
   'wallet-key create': ({ service }, _options, call) =>
     service.chainKeys.create((tx) => recordCommand(service, tx, call)),
   'travel-rule show': async ({ service, db }, { hash }) => {
-    const found = await travelRuleOf(db, service.sealer, hash)
+    const found = await readTravelRule(db, service.sealer, hash)
     if (found === undefined) throw new ConfigError(`operator: no payment has the transaction ${hash}`)
     return found
   },
@@ -270,7 +270,7 @@ async function importFile(context: Context, call: Call, file: IbanFile, bad: Bad
     })
     await printed({ ...imported, inUse: isInUse(context, imported as ImportedFile) })
   } catch (error) {
-    if (stateOf(error) === sqlState.lockNotAvailable)
+    if (sqlStateOf(error) === sqlState.lockNotAvailable)
       throw new ConfigError('operator: another import is running: repeat the command when it has ended')
     if (!(error instanceof IbanFileProblem)) throw error
     await printed({ pool: file.pool, imported: 0, bad: error.bad })

@@ -8,7 +8,7 @@ import type { StaffChange, StaffRole } from '../people/staff/index.ts'
 import type { DeskChanges } from '../pages/index.ts'
 import { bankCommands, readEvidence } from './banks.ts'
 import {
-  type Ask,
+  type ConfirmationPrompt,
   type Call,
   type CommandsOf,
   type Context,
@@ -16,7 +16,7 @@ import {
   type PrintedName,
   recordCommand,
   refusalAsLine,
-  type Result,
+  type CommandResult,
   WaitsForSecondPerson,
 } from './context.ts'
 import type { TypedOptions } from './declaration.ts'
@@ -42,11 +42,15 @@ import { ruleCommands } from './rules.ts'
 import { screeningCommands } from './screening.ts'
 
 /** Reads the options of a command and runs it. Throws a ConfigError. */
-async function run(context: Context, call: Call): Promise<Result> {
+async function run(context: Context, call: Call): Promise<CommandResult> {
   const { command, typed, staff } = call
   assert(!isOffline(command) && !isPrinted(command), 'the command needs a database')
   // The compiler cannot match the options with a command whose name is a variable.
-  const own = commands[command] as (context: Context, options: unknown, call: Call) => Result | Promise<Result>
+  const own = commands[command] as (
+    context: Context,
+    options: unknown,
+    call: Call,
+  ) => CommandResult | Promise<CommandResult>
   return own(context, readOptions(command, staff === undefined ? typed : { ...typed, staff }), call)
 }
 
@@ -138,7 +142,11 @@ async function refusalAtDesk<T>(work: () => Promise<T>): Promise<T> {
  * Runs one command for the person who has signed in. Throws a ConfigError of one line if an argument is wrong, or if the command would take
  * access away and no person has said yes.
  */
-export async function runOperator(args: readonly string[], context: Context, ask?: Ask): Promise<Result> {
+export async function runOperator(
+  args: readonly string[],
+  context: Context,
+  ask?: ConfirmationPrompt,
+): Promise<CommandResult> {
   const parsed = parseCommand(args)
   const call = await identifyCaller(context, parsed)
   if (parsed.typed['yes'] === undefined) await confirmEffect(context, call, ask)
@@ -151,7 +159,11 @@ export async function runOperator(args: readonly string[], context: Context, ask
 }
 
 /** Asks for confirmation if the command takes access away. Throws a ConfigError without a yes. */
-async function confirmEffect(context: Context, { command, typed }: Call, ask: Ask | undefined): Promise<void> {
+async function confirmEffect(
+  context: Context,
+  { command, typed }: Call,
+  ask: ConfirmationPrompt | undefined,
+): Promise<void> {
   const effect = declarationOf(command).cuts?.({ ...typed, ...(await readAffected(context, command, typed)) })
   if (effect === undefined) return
   if (ask === undefined)
@@ -218,7 +230,7 @@ function refuseRole(role: StaffRole, { command }: StaffChange): void {
  * Approves a change and carries it out in one transaction. If its result is a secret, its author runs it later. Refuses: not_found,
  * validation_failed (also as the command does), permission_denied.
  */
-async function approveChange(context: Context, by: Person, id: string): Promise<Result> {
+async function approveChange(context: Context, by: Person, id: string): Promise<CommandResult> {
   const { service, db } = context
   refuseRole(by.role, await service.staff.changes.get(db, id))
   const row = await service.staff.changes.approvable(db, id, by, mayRun)
@@ -241,7 +253,7 @@ async function rejectChange(context: Context, by: Person, id: string, note: stri
 }
 
 /** Carries out an approved change for its author. Refuses: not_found, permission_denied, validation_failed. */
-async function carryOutApproved(context: Context, by: Person, id: string): Promise<Result> {
+async function carryOutApproved(context: Context, by: Person, id: string): Promise<CommandResult> {
   const row = await context.service.staff.changes.get(context.db, id)
   if (row.proposedBy !== by.id) throw new Refusal('permission_denied', `${row.proposedByName} proposed it.`)
   refuseRole(by.role, row)
@@ -258,7 +270,7 @@ const toCall = (command: Call['command'], { id: staffId, fullName: staff }: Pers
 })
 
 /** Carries out a change with its stored options. Throws a ConfigError if this version of the command no longer takes an option. */
-function carryOut(context: Context, row: StaffChange, by: Omit<Person, 'role'>): Promise<Result> {
+function carryOut(context: Context, row: StaffChange, by: Omit<Person, 'role'>): Promise<CommandResult> {
   if (!isCommand(row.command)) throw new ConfigError(`operator: there is no command ${row.command} any more`)
   const second = { changeId: row.id, id: by.id, fullName: by.fullName }
   const person = { staff: row.proposedByName, staffId: row.proposedBy, second }

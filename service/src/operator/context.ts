@@ -25,7 +25,7 @@ export const withBaseUrl = <T extends object>({ config }: Pick<Context, 'config'
 })
 
 /** The result of a command. One that is too long for memory is a function that writes its parts. */
-export type Result = object | ((write: Write) => Promise<void>)
+export type CommandResult = object | ((write: Write) => Promise<void>)
 
 /** Writes a part of a result. Resolves when the output has taken it. */
 export type Write = (text: string) => Promise<void>
@@ -41,7 +41,7 @@ export type Call = {
 }
 
 /** Asks a question at the terminal. Resolves to true after a yes. */
-export type Ask = (question: string) => Promise<boolean>
+export type ConfirmationPrompt = (question: string) => Promise<boolean>
 
 /** Commands that print the declarations and need no settings. */
 export type PrintedName = 'commands' | `completion ${'bash' | 'zsh' | 'fish'}`
@@ -54,7 +54,7 @@ export type CommandsOf<P extends string> = {
     context: Context,
     options: OptionsOf<N>,
     call: Call,
-  ) => Result | Promise<Result>
+  ) => CommandResult | Promise<CommandResult>
 }
 
 export type RecordedCall = Omit<Call, 'command'> & {

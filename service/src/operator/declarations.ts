@@ -113,7 +113,7 @@ export function commandList(group = ''): string {
 }
 
 /** The help for `--help` or `-h`: about one command, a group or all. Undefined without these arguments. */
-export function helpOf(args: readonly string[]): string | undefined {
+export function readHelp(args: readonly string[]): string | undefined {
   if (!args.includes('--help') && !args.includes('-h')) return undefined
   const words = args.filter((arg) => !arg.startsWith('-')).join(' ')
   return isCommand(words) ? commandHelp(words) : commandList(words)

@@ -3,9 +3,9 @@
  * left out and listed, because each authority requires other fields, which a person completes.
  */
 import { amountText, type Currency, type Minor } from '../kernel/index.ts'
-import { shortened, xmlDeclaration, xmlElement as element, xmlText } from '../iso20022/index.ts'
+import { shorten, xmlDeclaration, xmlElement as element, xmlText } from '../iso20022/index.ts'
 import type { Customer } from '../parties/customers/index.ts'
-import { countryOf, type FiuCodes } from '../monitoring/index.ts'
+import { accountCountry, type FiuCodes } from '../monitoring/index.ts'
 import type { Payment } from '../transactions/index.ts'
 
 /** The reporting entity, from the settings. */
@@ -50,7 +50,7 @@ function optionalElement(
   charsMax: number,
   lacking?: string,
 ): string {
-  if (text !== null && text !== undefined && text !== '') return element(name, xmlText(shortened(text, charsMax)))
+  if (text !== null && text !== undefined && text !== '') return element(name, xmlText(shorten(text, charsMax)))
   if (lacking !== undefined) missing.add(lacking)
   return ''
 }
@@ -199,7 +199,7 @@ function otherSide(report: Report, payment: ReportedPayment): Side {
     optionalElement(missing, 'account_name', otherName, 255, `name of the other side of ${reference}`),
     /^[A-Z]{2}\d{2}/.test(account ?? '') ? optionalElement(missing, 'iban', account, 34) : '',
   ].join('')
-  return { tag: 'account', content, country: countryOf(account, bic) ?? otherCountry ?? '-', isClient: false }
+  return { tag: 'account', content, country: accountCountry(account, bic) ?? otherCountry ?? '-', isClient: false }
 }
 
 /** Reads the customer on the other side of a transfer. */

@@ -4,17 +4,20 @@
  */
 import type { Config } from '../app/config.ts'
 import type { DeskChanges } from '../pages/index.ts'
-import type { Ask, Context, Result } from './context.ts'
+import type { ConfirmationPrompt, Context, CommandResult } from './context.ts'
 
-export type { Ask, Result, Write } from './context.ts'
-export { helpOf } from './declarations.ts'
+export type { ConfirmationPrompt, CommandResult, Write } from './context.ts'
+export { readHelp } from './declarations.ts'
 
 // The first call loads the commands: `--help` needs none of them.
 export const checkCommand = async (args: readonly string[]): Promise<string | undefined> =>
   (await import('./commands.ts')).checkCommand(args)
 export const runOffline = async (args: readonly string[], config: Config): Promise<object | undefined> =>
   (await import('./commands.ts')).runOffline(args, config)
-export const runOperator = async (args: readonly string[], context: Context, ask?: Ask): Promise<Result> =>
-  (await import('./commands.ts')).runOperator(args, context, ask)
+export const runOperator = async (
+  args: readonly string[],
+  context: Context,
+  ask?: ConfirmationPrompt,
+): Promise<CommandResult> => (await import('./commands.ts')).runOperator(args, context, ask)
 export const deskChanges = async (context: Context): Promise<DeskChanges> =>
   (await import('./commands.ts')).deskChanges(context)

@@ -1,6 +1,6 @@
 /** Commands for the ledger: balances, statements, checks, reconciliation, safeguarding, exchange positions, and states of accounts. */
 import { readFile, writeFile } from 'node:fs/promises'
-import { isSigned, ownJson, readForeign, Type } from '@partner-payments/wire'
+import { isHeadSigned, ownJson, readForeign, Type } from '@partner-payments/wire'
 import { ConfigError } from '../app/config.ts'
 import { verifyLog } from '../audit/index.ts'
 import { comparisons, type Finding, findingsMax } from '../ledger/integrity/index.ts'
@@ -20,7 +20,7 @@ import {
   type AccountState,
   blocksOutbound,
   isAccountName,
-  kindOf,
+  accountKind,
   type StatementLine,
   type StatementPage,
   type StatementRequest,
@@ -38,8 +38,8 @@ import {
   toSigned,
   readSignedCsv,
 } from '../reports/safeguarding/index.ts'
-import { createDatabase, type Database, readAtOneMoment, type Tx } from '../postgres/index.ts'
-import { midRateOf, rateText, type Sheet } from '../rates/index.ts'
+import { createDatabase, type Database, useSnapshot, type Tx } from '../postgres/index.ts'
+import { findMidRate, rateText, type StoredSheet } from '../rates/index.ts'
 import {
   runChange,
   type Call,
@@ -61,7 +61,7 @@ export const ledgerCommands: CommandsOf<Exclude<Name, 'safeguarding verify'>> = 
     return balances.map(({ name, currency, posted, reserved }) => ({
       account: name,
       currency,
-      holds: kindOf(name).holds,
+      holds: accountKind(name).holds,
       posted: amountText(posted, currency),
       reserved: amountText(reserved, currency),
       available: amountText(posted - reserved, currency),
@@ -206,7 +206,7 @@ const findingLine = ({ table, key, column, expected, found }: Finding): string =
 const inSnapshot = (context: Context, work: (tx: Tx) => Promise<void>): Promise<void> =>
   withOwnConnection(context, (db) =>
     db.transaction(async (tx) => {
-      await readAtOneMoment(tx)
+      await useSnapshot(tx)
       await work(tx)
     }),
   )
@@ -361,7 +361,7 @@ export async function verifySafeguarding({ from: file, key }: OptionsOf<'safegua
   const records = signed.map((each) => {
     const { day, currency, version, status, ...content } = ownJson<SafeguardingContent>(each.content)
     const name = `${day} ${currency}`
-    if (!isSigned(each)) faults.push(`${name}: the signature is wrong.`)
+    if (!isHeadSigned(each)) faults.push(`${name}: the signature is wrong.`)
     if (key !== undefined && each.publicKey !== key) faults.push(`${name}: signed by another key.`)
     for (const fault of findFaults({ day, currency, version, status, ...content })) faults.push(`${name}: ${fault}`)
     return { day, currency, version, status, digest: contentDigest(each.content), publicKey: each.publicKey }
@@ -398,12 +398,12 @@ async function readRecords(
 
 /** Values an amount in cents, rounded towards zero. Undefined if the sheet has no rate of the currency. */
 function valueInEuros(
-  { quotes }: Sheet,
+  { quotes }: StoredSheet,
   currency: Currency,
   minor: Minor,
 ): { readonly midRate: string; readonly minor: Minor } | undefined {
   if (currency === 'EUR') return { midRate: '1', minor }
-  const rate = midRateOf(quotes, 'EUR', currency)
+  const rate = findMidRate(quotes, 'EUR', currency)
   if (rate === undefined) return undefined
   const over = minor * 10n ** BigInt(rate.scale + currencies.EUR.digits)
   return { midRate: rateText(rate), minor: over / (rate.digits * 10n ** BigInt(currencies[currency].digits)) }

@@ -4,7 +4,7 @@ import { ownJson } from '@partner-payments/wire'
 import { ConfigError } from '../app/config.ts'
 import { csvCellOrAmount, currencies, type Currency, nilId, systemClock } from '../kernel/index.ts'
 import type { Customer } from '../parties/customers/index.ts'
-import { readRule, type Rule } from '../monitoring/index.ts'
+import { readRule, type MonitoringRule } from '../monitoring/index.ts'
 import { decisionsCsv } from '../reports/decisions/index.ts'
 import type { Payment } from '../transactions/index.ts'
 import {
@@ -30,7 +30,7 @@ export const monitoringCommands: CommandsOf<`monitoring ${string}`> = {
     const given = { ...(id === undefined ? {} : { id }), ...seenVersion(options) }
     return refusalAsLine(() => {
       const draft = readRule(text)
-      return changeRule(context, call, (tx) => context.service.monitoring.set(tx, { ...given, draft, staff }))
+      return changeRule(context, call, (tx) => context.service.monitoring.setRule(tx, { ...given, draft, staff }))
     })
   },
 
@@ -97,7 +97,7 @@ export const monitoringCommands: CommandsOf<`monitoring ${string}`> = {
     const { service, db } = context
     const found = []
     for await (const alert of readAlerts(context, partnerId)) {
-      const { waiting, left, ended } = await service.monitoring.standingOf(db, partnerId, alert.id)
+      const { waiting, left, ended } = await service.monitoring.payoutStanding(db, partnerId, alert.id)
       found.push({ ...alert, payouts: { waiting: Number(waiting), left: Number(left), ended: Number(ended) } })
     }
     return found
@@ -189,7 +189,7 @@ async function readCustomers({ service, db }: Context, partnerId: string, rows: 
   const ids = new Set([...rows.map(({ customerId }) => customerId), ...others].filter((id) => id !== null))
   const found = new Map<string, Customer>()
   for (const id of ids)
-    if ((await service.customers.presentIdOf(db, partnerId, id)) !== undefined)
+    if ((await service.customers.resolvePresentId(db, partnerId, id)) !== undefined)
       found.set(id, await service.customers.get(partnerId, id))
   return found
 }
@@ -288,7 +288,7 @@ async function* readAlerts({ service: { monitoring, cases }, db }: Context, part
 
 type RuleSettings = { readonly severity: string; readonly when: string }
 
-const ruleView = ({ settings, ...rule }: Rule) => ({ ...rule, settings: ownJson<object>(settings) })
+const ruleView = ({ settings, ...rule }: MonitoringRule) => ({ ...rule, settings: ownJson<object>(settings) })
 
-const changeRule = (context: Context, call: Call, work: Parameters<typeof runAndRecord<Rule>>[2]) =>
+const changeRule = (context: Context, call: Call, work: Parameters<typeof runAndRecord<MonitoringRule>>[2]) =>
   runAndRecord(context, call, work, ({ id }) => ({ id })).then(ruleView)

@@ -30,12 +30,12 @@ import {
   lockPartnerRows,
   type PartnerTable,
   partnerTables,
-  readAtOneMoment,
+  useSnapshot,
   readPartnerRows,
   schemaNumber,
   type SealedColumn,
   sqlState,
-  stateOf,
+  sqlStateOf,
   type TextRow,
   type Tx,
 } from '../postgres/index.ts'
@@ -96,7 +96,7 @@ export const moveCommands: CommandsOf<'partner export' | 'partner import'> = {
           return inserted
         })
         .catch((error: unknown) => {
-          throw stateOf(error) === sqlState.uniqueViolation ? partnerExists(partnerId) : error
+          throw sqlStateOf(error) === sqlState.uniqueViolation ? partnerExists(partnerId) : error
         })
       return { partnerId, name, from, cell: context.config.CELL ?? null, rows }
     })
@@ -142,7 +142,7 @@ async function writeFile(
   move: PartnerMove,
 ): Promise<Readonly<Record<string, number>>> {
   const { partnerId, name, path, key, removes } = move
-  if (!removes) await readAtOneMoment(tx)
+  if (!removes) await useSnapshot(tx)
   const tables = await partnerTables(tx)
   if (removes) await lockPartnerRows(tx, tables, partnerId)
   const rows: Record<string, number> = {}

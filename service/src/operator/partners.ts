@@ -24,7 +24,7 @@ export const partnerCommands: CommandsOf<Exclude<Name, 'partner export' | 'partn
 
   'partner list': ({ service, db }) => service.access.partners(db),
 
-  'partner owners': ({ service, db }, { partner }) => service.access.namesOfPartner(db, partner),
+  'partner owners': ({ service, db }, { partner }) => service.access.partnerNamesByRole(db, partner),
 
   'partner owners set': (context, { partner: partnerId, 'legal-name': given = '', owners: typed = '' }, call) => {
     const { access } = context.service
@@ -34,8 +34,8 @@ export const partnerCommands: CommandsOf<Exclude<Name, 'partner export' | 'partn
     if ([legalName ?? '', ...owners].some((each) => each.length > nameCharsMax))
       throw new ConfigError(`operator: a name has at most ${nameCharsMax} characters`)
     return runAndRecord(context, call, async (tx) => {
-      await access.nameOwners(tx, partnerId, { legalName, owners })
-      return access.namesOfPartner(tx, partnerId)
+      await access.setOwners(tx, partnerId, { legalName, owners })
+      return access.partnerNamesByRole(tx, partnerId)
     })
   },
 

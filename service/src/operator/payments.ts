@@ -3,9 +3,9 @@ import { ownJson } from '@partner-payments/wire'
 import { ConfigError } from '../app/config.ts'
 import { keptFromPartners, operatorPartnerId } from '../cases/index.ts'
 import { after, amountText, dayMs, present } from '../kernel/index.ts'
-import { instructionIdOf, partiesOf, type PayoutSearch } from '../payouts/index.ts'
-import { operatorOf } from '../payouts/recalls/index.ts'
-import { explain, type Hold, holds } from '../transactions/index.ts'
+import { instructionIdOf, screenedParties, type PayoutSearch } from '../payouts/index.ts'
+import { operatorRequester } from '../payouts/recalls/index.ts'
+import { explainHold, type Hold, holds } from '../transactions/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import {
   type Call,
@@ -35,7 +35,7 @@ export const paymentCommands: CommandsOf<Exclude<Name, 'payment end'>> = {
 
   /** Recalls a paid payout, such as the refund of a payment that its bank has taken back. */
   'payment recall': verbCommand(async ({ recalls }, tx, { partner: partnerId, payout: payoutId, reason }) => {
-    const { id, status } = await recalls.create(operatorOf(partnerId), payoutId, { reason }, tx)
+    const { id, status } = await recalls.create(operatorRequester(partnerId), payoutId, { reason }, tx)
     return { partnerId, payoutId, recallId: id, status }
   }),
 
@@ -156,8 +156,8 @@ async function payoutView(
   const about = [id, instructionId, payout.endToEndId, payout.reference]
   const [open, alerts, hits] = [
     await cases.openAbout(db, partnerId, about),
-    await monitoring.holding(db, partnerId, [transactionId]),
-    await screening.hitsOn(partnerId, partiesOf(payout)),
+    await monitoring.holdingAlerts(db, partnerId, [transactionId]),
+    await screening.hitsOn(partnerId, screenedParties(payout)),
   ]
   const { timeline, row } = transaction
   const step = timeline.at(-1)?.step
@@ -193,7 +193,7 @@ async function payoutView(
     })),
     alerts: alerts.map(({ alertId }) => alertId),
     hold: kind,
-    partnerReads: hold && explain(hold).reason,
+    partnerReads: hold && explainHold(hold).reason,
     next: kind === undefined ? endedAdvice[payout.status] : holds[kind].staff,
     runbook: `${runbook}#${status.toLowerCase()}`,
   }

@@ -1,5 +1,5 @@
 /** When the money of a payment must arrive, what that means for a bank transfer, and what becomes of money that comes later. */
-import type { Payment } from '../checkout/index.ts'
+import type { PaymentPage } from '../checkout/index.ts'
 import { isOpenFor } from '../rails/index.ts'
 import { html, type Html } from './html.ts'
 import { fill, fillHtml } from './language.ts'
@@ -27,7 +27,7 @@ export function lastDayToSend(expiresAt: Date, now: Date): string | undefined {
 }
 
 /** The script writes the time in the zone of the browser, and counts the last day down. */
-export function deadline(view: View, { currency, expiresAt, payee }: Payment, now: Date): Html {
+export function deadline(view: View, { currency, expiresAt, payee }: PaymentPage, now: Date): Html {
   const { t, language } = view
   const utc = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
   const time = html`<time class="local" datetime="${expiresAt.toISOString()}">${utc.format(expiresAt)} UTC</time>`
@@ -48,7 +48,7 @@ function euroTransferText({ t, language }: View, expiresAt: Date, now: Date): st
 const words = { waiting: 'lateWaiting', accepted: 'lateAccepted', returned: 'lateReturned' } as const
 
 /** Says what happened to money that did not fit the payment. */
-export const lateLines = (view: View, { late, payee }: Payment): Html =>
+export const lateLines = (view: View, { late, payee }: PaymentPage): Html =>
   html`${late.map(
     ({ amount, currency, state }) =>
       html`<p class="late">

@@ -1,6 +1,6 @@
 /** The page of a payment link: who is paid and for what, and the form that opens a session for the payer. */
 import { emailCharsMax } from '@partner-payments/wire'
-import { amountLeast, amountMost, type Closed, type ShownLink } from '../checkout/index.ts'
+import { amountLeast, amountMost, type LinkClosedReason, type ShownLink } from '../checkout/index.ts'
 import { nameCharsMax } from './bank-page.ts'
 import { html, type Html } from './html.ts'
 import { fill } from './language.ts'
@@ -19,7 +19,7 @@ type LinkView = {
   readonly link: ShownLink
   readonly token: string
   readonly form: LinkForm
-  readonly closed: Closed | undefined
+  readonly closed: LinkClosedReason | undefined
 }
 
 export function linkPage(view: View, { link, token, form, closed }: LinkView): string {

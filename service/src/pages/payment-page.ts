@@ -1,7 +1,7 @@
 /** The payment page: the payment details, the progress, or the outcome. */
 import { amountText } from '../kernel/index.ts'
-import { epcText, type Payment } from '../checkout/index.ts'
-import { britishAccountOf } from '../rails/index.ts'
+import { epcText, type PaymentPage } from '../checkout/index.ts'
+import { readBritishAccount } from '../rails/index.ts'
 import { html, type Html } from './html.ts'
 import { fill } from './language.ts'
 import { country, layout, type View } from './layout.ts'
@@ -9,17 +9,17 @@ import { accentUrl, formatAmount, itemTable, masthead } from './purchase.ts'
 import { deadline, lateLines } from './deadline.ts'
 import { qrCode } from './qr.ts'
 
-export type PaymentView = { readonly payment: Payment; readonly token: string; readonly now: Date }
+export type PaymentView = { readonly payment: PaymentPage; readonly token: string; readonly now: Date }
 
 /** Identifies what the page shows: it changes whenever the page changes. */
-export const pageState = ({ depositStatus, due, mayPay, visit, late }: Payment): string =>
+export const pageState = ({ depositStatus, due, mayPay, visit, late }: PaymentPage): string =>
   [
     ...[depositStatus, due, mayPay ? 'payable' : 'over', visit?.decision ?? (visit ? 'begun' : 'new')],
     ...late.map(({ state }) => state),
   ].join('-')
 
 /** The amount that is still to be paid. */
-export const amountDue = ({ due: amount, currency }: Payment) => ({ amount, currency })
+export const amountDue = ({ due: amount, currency }: PaymentPage) => ({ amount, currency })
 
 /** Groups digits in fours, as banks print them. */
 export const groupInFours = (text: string): string => text.replaceAll(/(.{4})(?=.)/g, '$1 ')
@@ -52,7 +52,7 @@ export function paymentPage(view: View, shown: PaymentView): string {
  * Summarises the page in one line: the title of the tab, and the text that a screen reader hears when the status
  * changes.
  */
-function pageHeading(view: View, payment: Payment): string {
+function pageHeading(view: View, payment: PaymentPage): string {
   const { t } = view
   if (payment.mayPay) return fill(t.titleOpen, { amount: formatAmount(amountDue(payment), view), payee: payment.payee })
   switch (payment.status) {
@@ -69,7 +69,7 @@ function pageHeading(view: View, payment: Payment): string {
 }
 
 /** Reports whether the bank has the payment or is about to get it. Otherwise the session expires in a moment. */
-const isUnderWay = ({ depositStatus, visit }: Payment): boolean =>
+const isUnderWay = ({ depositStatus, visit }: PaymentPage): boolean =>
   ['Submitted', 'Accepted'].includes(depositStatus) || Boolean(visit?.decision)
 
 function toPay(view: View, shown: PaymentView, amount: string): Html {
@@ -85,7 +85,7 @@ function toPay(view: View, shown: PaymentView, amount: string): Html {
     ${transfer(view, payment, amount)}`
 }
 
-const paidAmounts = (view: View, { amount, due, currency }: Payment) => ({
+const paidAmounts = (view: View, { amount, due, currency }: PaymentPage) => ({
   paid: formatAmount({ amount: amount - due, currency }, view),
   amount: formatAmount({ amount, currency }, view),
 })
@@ -111,10 +111,10 @@ function bankForm({ t, query, language }: View, { payment, token }: PaymentView)
   </section>`
 }
 
-function transfer({ t }: View, payment: Payment, amount: string): Html {
+function transfer({ t }: View, payment: PaymentPage, amount: string): Html {
   const { payee, accountHolder, iban, bic, creditorReference, currency } = payment
   const epc = epcText({ ...payment, amount: payment.due })
-  const british = currency === 'GBP' ? britishAccountOf(iban) : undefined
+  const british = currency === 'GBP' ? readBritishAccount(iban) : undefined
   const rows = [
     row(t.recipient, accountHolder, accountHolder, t.copy),
     ...(british === undefined
@@ -166,7 +166,7 @@ const marks = {
   Expired: 'M12 7v5l3 2M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18',
 } as const
 
-function underWay(view: View, payment: Payment, amount: string): Html {
+function underWay(view: View, payment: PaymentPage, amount: string): Html {
   const { t } = view
   const { status, payee } = payment
   const facts = html`<dl class="facts">
@@ -203,7 +203,7 @@ function underWay(view: View, payment: Payment, amount: string): Html {
     ${lateLines(view, payment)} ${facts}`
 }
 
-function progress({ t }: View, { depositStatus }: Payment): Html {
+function progress({ t }: View, { depositStatus }: PaymentPage): Html {
   const reached = {
     Created: 1,
     Initiated: 1,
@@ -228,7 +228,7 @@ function progress({ t }: View, { depositStatus }: Payment): Html {
  * The form of the URL was checked when the session was opened. The script follows the link once it has seen the payment arrive, and a payer can
  * stop it (WCAG 2.2.1).
  */
-function wayBack({ t }: View, { key, status }: Payment, returnUrl: string): Html {
+function wayBack({ t }: View, { key, status }: PaymentPage, returnUrl: string): Html {
   const [, address = '', fragment = ''] = /^([^#]*)(.*)$/.exec(returnUrl) ?? []
   // A parser could rewrite the query, and the shop may have signed it.
   const href = `${address}${address.includes('?') ? '&' : '?'}sessionId=${key.id}${fragment}`

@@ -1,6 +1,6 @@
 /** The purchase of a payer: the partner's logo, the description, and the line items with their sum. */
 import { amountText, type Currency, type Minor } from '../kernel/index.ts'
-import type { Payment } from '../checkout/index.ts'
+import type { PaymentPage } from '../checkout/index.ts'
 import { html, type Html } from './html.ts'
 import type { View } from './layout.ts'
 
@@ -12,7 +12,7 @@ export const formatAmount = (
   new Intl.NumberFormat(language, { style: 'currency', currency }).format(amountText(amount, currency) as `${number}`)
 
 /** The version in file names changes with the branding, so that browsers load the new files. */
-type Branded = Pick<Payment, 'branding' | 'payee'>
+type Branded = Pick<PaymentPage, 'branding' | 'payee'>
 
 const brandingVersion = (payment: Branded): string => String(payment.branding?.updatedAt.getTime() ?? 0)
 
@@ -27,7 +27,7 @@ export const masthead = (payment: Branded, root: string): Html | undefined =>
     ? html`<img class="partner-logo" src="${root}logo?v=${brandingVersion(payment)}" alt="${payment.payee}" />`
     : undefined
 
-type Purchase = Pick<Payment, 'description' | 'lineItems' | 'currency' | 'amount'>
+type Purchase = Pick<PaymentPage, 'description' | 'lineItems' | 'currency' | 'amount'>
 
 export function itemTable(view: View, { description, lineItems, currency, amount }: Purchase): Html {
   const { t } = view

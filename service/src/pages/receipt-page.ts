@@ -1,5 +1,5 @@
 /** The receipt of a payment that has arrived, as a page and as a PDF. */
-import type { Payment, Receipt } from '../checkout/index.ts'
+import type { PaymentPage, PaymentReceipt } from '../checkout/index.ts'
 import type { DocumentBrand, ReceiptDocument } from '../typesetting/index.ts'
 import { html, type Html } from './html.ts'
 import { fill } from './language.ts'
@@ -7,7 +7,7 @@ import { layout, type View } from './layout.ts'
 import { groupInFours } from './payment-page.ts'
 import { accentUrl, formatAmount, itemTable, masthead } from './purchase.ts'
 
-type ReceiptView = Receipt & { readonly token: string }
+type ReceiptView = PaymentReceipt & { readonly token: string }
 
 export function receiptPage(view: View, { payment, paidAt, refunds, token }: ReceiptView): string {
   const { t, query } = view
@@ -38,7 +38,7 @@ export function receiptPage(view: View, { payment, paidAt, refunds, token }: Rec
 }
 
 /** Lists the parts that were paid, without their payers: several persons may see the receipt. */
-function partTable(view: View, { currency, parts }: Receipt['payment']): Html {
+function partTable(view: View, { currency, parts }: PaymentReceipt['payment']): Html {
   const { t, language } = view
   const day = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' })
   return html`<h2>${t.parts}</h2>
@@ -65,10 +65,14 @@ function partTable(view: View, { currency, parts }: Receipt['payment']): Html {
 }
 
 /** Says why the statement of the payer's bank shows another name than that of the shop. */
-const holderText = ({ t }: View, { payee, accountHolder: holder }: Payment): string =>
+const holderText = ({ t }: View, { payee, accountHolder: holder }: PaymentPage): string =>
   fill(t.holderText, { payee, holder })
 
-function receiptFacts(view: View, payment: Receipt['payment'], paidAt: Date): readonly (readonly [string, string])[] {
+function receiptFacts(
+  view: View,
+  payment: PaymentReceipt['payment'],
+  paidAt: Date,
+): readonly (readonly [string, string])[] {
   const { t, language } = view
   const date = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
   return [
@@ -83,13 +87,13 @@ function receiptFacts(view: View, payment: Receipt['payment'], paidAt: Date): re
 
 export function receiptDocument(
   view: View,
-  { payment, paidAt, refunds }: Receipt,
+  { payment, paidAt, refunds }: PaymentReceipt,
   brand: DocumentBrand | undefined,
 ): ReceiptDocument {
   const { t, language } = view
   const { payee, description, lineItems, currency, parts } = payment
   const day = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' })
-  const money = (amount: Payment['amount']) => formatAmount({ amount, currency }, view)
+  const money = (amount: PaymentPage['amount']) => formatAmount({ amount, currency }, view)
   const items = (lineItems ?? []).map(({ name, quantity, amount }) => [name, String(quantity), money(amount)] as const)
   const paid = parts.map((part, index) => [String(index + 1), day.format(part.receivedAt), money(part.amount)] as const)
   const returned = refunds.map(
@@ -119,7 +123,11 @@ export function receiptDocument(
 const refundTexts = { underWay: 'refundUnderWay', sent: 'refundSent', failed: 'refundFailed' } as const
 
 /** Lists the money that went back to the payer, or is on its way. */
-function refundTable(view: View, { currency, payee }: Receipt['payment'], refunds: Receipt['refunds']): Html {
+function refundTable(
+  view: View,
+  { currency, payee }: PaymentReceipt['payment'],
+  refunds: PaymentReceipt['refunds'],
+): Html {
   const { t, language } = view
   const day = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' })
   const hasFailed = refunds.some(({ state }) => state === 'failed')

@@ -10,7 +10,7 @@ import {
 import { linkTokenPartner } from '../access/index.ts'
 import { accentCss, type Brand } from '../branding/index.ts'
 import type { Clock } from '../kernel/index.ts'
-import type { Checkout, Payment } from '../checkout/index.ts'
+import type { Checkout, PaymentPage } from '../checkout/index.ts'
 import { receiptPdf } from '../typesetting/index.ts'
 import { compressed, pageHeaders, unknownPage } from './answer.ts'
 import { type Assets, logoPolicy, readAssets } from './assets.ts'
@@ -197,7 +197,7 @@ function purchaseRoutes({ checkout }: SiteDeps, viewOf: ViewOf): readonly Public
 }
 
 /** Answers the script of an open page, without a body while nothing has changed. */
-function status({ headers }: PublicRequest, payment: Payment): PublicAnswer {
+function status({ headers }: PublicRequest, payment: PaymentPage): PublicAnswer {
   const etag = `"${pageState(payment)}"`
   const all = { ...pageHeaders, 'content-type': 'application/json; charset=utf-8', etag }
   if (headers['if-none-match'] === etag) return { status: 304, headers: all, body: '' }
@@ -205,7 +205,7 @@ function status({ headers }: PublicRequest, payment: Payment): PublicAnswer {
 }
 
 /** Reports whether the payer is at the sandbox bank: between the start there and the decision. */
-const isAtBank = ({ bankCountries, mayPay, visit }: Payment): boolean =>
+const isAtBank = ({ bankCountries, mayPay, visit }: PaymentPage): boolean =>
   bankCountries.length > 0 && mayPay && visit !== undefined
 
 function bankRoutes(deps: SiteDeps, viewOf: ViewOf): readonly PublicRoute[] {

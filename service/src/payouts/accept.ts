@@ -11,9 +11,9 @@ import {
   insufficientFunds,
   type FundsShortage,
 } from '../ledger/index.ts'
-import { type BatchPosition, replayOf, type Tx } from '../postgres/index.ts'
+import { type BatchPosition, replayRow, type Tx } from '../postgres/index.ts'
 import {
-  count,
+  countPayouts,
   countersOf,
   type ExceedingPayout,
   fitLimits,
@@ -23,9 +23,9 @@ import {
   writeCounted,
   writeReference,
 } from './controls/index.ts'
-import { callMapKey, type Outcome, catchRefusal, type PayoutCall, reserveTransfers } from './calls.ts'
+import { callMapKey, type PayoutOutcome, catchRefusal, type PayoutCall, reserveTransfers } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
-import { createFindDuplicates, type DuplicateCandidate, type Duplicates, refuseDuplicate } from './duplicates.ts'
+import { createFindDuplicates, type DuplicateCandidate, type ListDuplicates, refuseDuplicate } from './duplicates.ts'
 import { createLookUp, type LookedUp, payoutsByKeys } from './look-up.ts'
 import type { PayoutRow } from './store.ts'
 import { type ControlledPayout, executionDayAt, toJudgedPayout, validate, type ValidPayout } from './validate.ts'
@@ -37,7 +37,7 @@ import { insertNotes, lockDuplicateTurns } from './store-duplicates.ts'
 import { insertApprovals } from './store-waiting.ts'
 
 /** Answers of a batch so far. */
-type Outcomes = Map<PayoutCall, Outcome>
+type Outcomes = Map<PayoutCall, PayoutOutcome>
 
 /** Accepts batches of calls. `read` looks up the data for `work` before its transaction. */
 export type Acceptance = {
@@ -47,7 +47,7 @@ export type Acceptance = {
     calls: readonly PayoutCall[],
     found: LookedUp,
     position: BatchPosition | undefined,
-  ) => Promise<readonly Outcome[]>
+  ) => Promise<readonly PayoutOutcome[]>
 }
 
 export function createAcceptance(deps: PayoutsDeps): Acceptance {
@@ -65,7 +65,7 @@ export function createAcceptance(deps: PayoutsDeps): Acceptance {
     const candidates = answerCoolingOff(withControls(valid, found.controls, now), outcomes)
     const repeating = await answerRepeated(tx, candidates, position, outcomes, now)
     const admitted = await admit(tx, repeating, found, position, outcomes)
-    count(tx, admitted)
+    countPayouts(tx, admitted)
     for (const { call, row } of await write(deps, tx, admitted, found, now))
       outcomes.set(call, { payout: row, replayed: false })
     answerDuplicates(unanswered, firstCalls, outcomes)
@@ -168,9 +168,9 @@ export function toDuplicateCandidate({ call, creditor }: ValidPayout): Duplicate
  */
 function repeatedInBatch(
   { call }: ControlledPayout,
-  { positions, ...others }: Duplicates,
+  { positions, ...others }: ListDuplicates,
   batch: readonly ControlledPayout[],
-): Outcome | undefined {
+): PayoutOutcome | undefined {
   const refusal = refuseDuplicate(others)
   if (refusal !== undefined) return refusal
   const [repeated] = positions.flatMap((position) => batch[position] ?? [])
@@ -190,8 +190,8 @@ function answerReplays(calls: readonly PayoutCall[], { payouts }: LookedUp, outc
   })
 }
 
-const replay = (payout: PayoutRow, { requestFingerprint }: PayoutCall): Outcome =>
-  catchRefusal(() => ({ payout: replayOf(payout, requestFingerprint), replayed: true }))
+const replay = (payout: PayoutRow, { requestFingerprint }: PayoutCall): PayoutOutcome =>
+  catchRefusal(() => ({ payout: replayRow(payout, requestFingerprint), replayed: true }))
 
 /** Selects one call for each idempotency key, and every call without a key. */
 function firstOfEachKey(calls: readonly PayoutCall[]): readonly PayoutCall[] {

@@ -7,12 +7,12 @@ import type { Cases, NewCase } from '../cases/index.ts'
 import { after, type Clock, type Minor, partnerKey, present } from '../kernel/index.ts'
 import type { EventOutbox, NewEvent } from '../events/index.ts'
 import type { FactQueue } from '../inbox/index.ts'
-import { type Entry, entryOf, type Ledger } from '../ledger/index.ts'
-import { type Advanced, createEngine, type Move } from '../lifecycle/index.ts'
+import { type Entry, singleEntry, type Ledger } from '../ledger/index.ts'
+import { type TriggerOutcome, createEngine, type LifecycleMove } from '../lifecycle/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import type { Customers, Payer } from '../parties/customers/index.ts'
-import { countApprovals, giveBack } from './controls/index.ts'
-import type { Cause, NewTransaction, TransactionMove, Transactions } from '../transactions/index.ts'
+import { countApprovals, giveBackLimits } from './controls/index.ts'
+import type { StepCause, NewTransaction, TransactionMove, Transactions } from '../transactions/index.ts'
 import { failedWithdrawal, withdrawal } from './events.ts'
 import {
   actorOf,
@@ -55,7 +55,7 @@ export function createAdvance(deps: PayoutLifeDeps) {
     tx: Tx,
     triggers: readonly PayoutTrigger[],
     instructions: InstructionPayouts,
-  ): Promise<readonly (Advanced | Refusal)[]> =>
+  ): Promise<readonly (TriggerOutcome | Refusal)[]> =>
     apply(
       tx,
       triggers.map((trigger) => ({
@@ -72,7 +72,7 @@ type WrittenMove = {
   readonly report?: BankReport
   readonly kind: PayoutTrigger['kind']
   readonly transactionHash: string | null
-  readonly cause: Cause
+  readonly cause: StepCause
   /** Bulk that an approver has rejected as a whole. */
   readonly bulkId: string | undefined
 }
@@ -129,9 +129,9 @@ async function write(deps: PayoutLifeDeps, tx: Tx, moves: readonly PayoutMove[],
   for (const { payout, move, cause } of refunded) {
     const { partnerId, transactionId: id } = payout
     const caused = { ...cause, ...recallCause(recalls, payout) }
-    for (const step of move.steps) await transactions.noteAfterEnd(tx, { partnerId, id }, step, caused)
+    for (const step of move.steps) await transactions.addStepAfterEnd(tx, { partnerId, id }, step, caused)
   }
-  await giveBack(
+  await giveBackLimits(
     tx,
     written.flatMap(({ payout, move }) => (move.ledger === 'release' ? [payout] : [])),
   )
@@ -325,7 +325,7 @@ type Refund = {
   readonly recallReturn: RecallSettlement | undefined
 }
 
-const recallCause = (recalls: RecallsOfPayouts, { partnerId, id }: store.PayoutRow): Pick<Cause, 'recallId'> => {
+const recallCause = (recalls: RecallsOfPayouts, { partnerId, id }: store.PayoutRow): Pick<StepCause, 'recallId'> => {
   const recall = recalls.get(partnerKey(partnerId, id))
   return recall === undefined ? {} : { recallId: recall.id }
 }
@@ -351,7 +351,7 @@ function openRefunds(
     return {
       recallReturn: recallId === undefined ? undefined : { partnerId, recallId, amount, reference },
       move: { partnerId, id, steps: ['Settled', 'Credited'], ...caused, conclusion: { status: 'Completed' } },
-      credit: entryOf('bank', { ...moved, ...accounts }),
+      credit: singleEntry('bank', { ...moved, ...accounts }),
     }
   })
 }
@@ -389,10 +389,10 @@ export type PayoutLifeDeps = {
   readonly eventOutbox: EventOutbox
   readonly facts: FactQueue
   readonly customers: Customers
-  readonly beneficiaries: Pick<Beneficiaries, 'noteCheck' | 'payeesByIds'>
+  readonly beneficiaries: Pick<Beneficiaries, 'recordCheck' | 'payeesByIds'>
   readonly transactions: Transactions
   readonly screening: Pick<Screening, 'holdsOf' | 'partiesOfPayments'>
-  readonly monitoring: Pick<Monitoring, 'holdsOf'>
+  readonly monitoring: Pick<Monitoring, 'findHolds'>
   readonly cases: Pick<Cases, 'byId' | 'record' | 'release'>
   /** Reports whether a person or an API key of the partner may create and approve payouts now. */
   readonly mayPay: MayPay
@@ -433,7 +433,7 @@ export type RecallSettlement = {
 // Checks approvals against the daily maximum of each approver, and gives back the amounts of payouts that end without a
 // settlement.
 
-type PayoutMove = Move<PayoutRow, PayoutTrigger, PayoutEvent>
+type PayoutMove = LifecycleMove<PayoutRow, PayoutTrigger, PayoutEvent>
 
 /** Reports whether a payout that a second person has approved ends without a settlement. */
 const endsUnsettled = ({ row, transition }: PayoutMove) =>

@@ -1,7 +1,7 @@
 /** How long payouts have been in a status or waited for a person: for metrics, alerts and the queue of the desk. */
 import type { TimelineStep } from '@partner-payments/wire'
 import { after, type Currency, dayMs, type Minor, minuteMs } from '../kernel/index.ts'
-import { oldestByStatus, type OldestUnfinished, type UnfinishedPayment } from '../lifecycle/index.ts'
+import { oldestByStatus, type OldestUnfinishedPayment, type UnfinishedPayment } from '../lifecycle/index.ts'
 import type { Hold, TransactionView } from '../transactions/index.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { payoutAgeLimitsMs, payoutLifecycle } from './lifecycle.ts'
@@ -32,7 +32,7 @@ export type WaitingPayout = {
 
 export type PayoutAges = {
   /** Finds the oldest payout in each unfinished status, of the given partners. */
-  readonly oldestUnfinished: (partnerIds: readonly string[]) => Promise<readonly OldestUnfinished[]>
+  readonly oldestUnfinished: (partnerIds: readonly string[]) => Promise<readonly OldestUnfinishedPayment[]>
   /** Finds the time since which the oldest payout waits for a decision about a name. Null: no payout waits. */
   readonly oldestInScreening: () => Promise<Date | null>
   /** Lists payouts that wait for a person, oldest first: up to `rowsMax` held ones, and as many others. */
@@ -40,7 +40,7 @@ export type PayoutAges = {
   /** Lists those of these payouts that wait for a person. */
   readonly waitingOf: (partnerId: string, ids: readonly string[]) => Promise<readonly WaitingPayout[]>
   /** Finds the payout of a transaction and why it waits. `hold`: undefined if it has ended. */
-  readonly ofTransaction: (
+  readonly holdOfTransaction: (
     transaction: TransactionView,
   ) => Promise<{ readonly payout: PayoutRow; readonly hold: Hold | undefined } | undefined>
 }
@@ -73,7 +73,7 @@ export function createPayoutAges(deps: Deps): PayoutAges {
       return [...held, ...oldestFirst(others.filter(({ why }) => why !== 'held')).slice(0, rowsMax)]
     },
     waitingOf: async (partnerId, ids) => classified(await unfinishedByIds(db, partnerId, ids)),
-    ofTransaction: async ({ row: { partnerId, reference, endToEndId }, timeline }) => {
+    holdOfTransaction: async ({ row: { partnerId, reference, endToEndId }, timeline }) => {
       const known = { ids: [], endToEndIds: endToEndId === null ? [] : [endToEndId], references: [reference] }
       const payout = (await findPayoutsByIds(db, partnerId, known)).find((each) => each.reference === reference)
       if (payout === undefined) return undefined

@@ -5,7 +5,7 @@ import { rawNumber, serviceAccounts as accountsOnWire, type users as wire } from
 import { ip, pay, type Service, type TestPartner } from '../../../test/support/composition.ts'
 import { codeOf, password } from '../../../test/support/team.ts'
 import { useModules } from '../../../test/support/fixture.ts'
-import { outcomeOf } from '../../../test/support/refusals.ts'
+import { outcomeCode } from '../../../test/support/refusals.ts'
 import { addApprovers } from '../../../test/support/approvals.ts'
 import { type Caller, Refusal } from '../kernel/api/index.ts'
 import { dayMs, hourMs, newId } from '../kernel/index.ts'
@@ -225,19 +225,19 @@ suite('by signature', async () => {
     const rotated = await serviceAccounts.rotate(second, robot.serviceAccountId, made)
     const next: Caller = { ...robot, serviceAccountId: rotated.account.serviceAccountId, name: 'Renamed' }
     for (const key of [robot, robotOfRobot, next, await keyBy(third)])
-      assert.equal(await outcomeOf(payouts.approve(key, own)), 'permission_denied')
+      assert.equal(await outcomeCode(payouts.approve(key, own)), 'permission_denied')
     for (const key of [robot, robotOfRobot, next]) {
       const id = await waiting(key)
-      assert.equal(await outcomeOf(payouts.approve(second, id)), 'approver_is_creator')
+      assert.equal(await outcomeCode(payouts.approve(second, id)), 'approver_is_creator')
       const renamed = { ...second, serviceAccountId: newId() }
-      assert.equal(await outcomeOf(payouts.approve(renamed, id)), 'approver_is_creator')
+      assert.equal(await outcomeCode(payouts.approve(renamed, id)), 'approver_is_creator')
       assert.equal(
-        await outcomeOf(payouts.snapshot(second, id, { nonce: newId(), expiresAt: new Date() })),
+        await outcomeCode(payouts.snapshot(second, id, { nonce: newId(), expiresAt: new Date() })),
         'approver_is_creator',
       )
-      assert.equal(await outcomeOf(payouts.approve(third, id)), 'done')
+      assert.equal(await outcomeCode(payouts.approve(third, id)), 'done')
     }
-    assert.equal(await outcomeOf(payouts.approve(third, own)), 'done')
+    assert.equal(await outcomeCode(payouts.approve(third, own)), 'done')
   })
 })
 
@@ -283,7 +283,7 @@ suite('by payee', async () => {
     await checked(partner, 'match')
     assert.equal((await payOne(partner)).status, 'Pending')
     service.clock.advance(25 * hourMs)
-    while ((await service.payoutLife.lapseStep()) > 0);
+    while ((await service.payoutLife.expireApprovalsStep()) > 0);
     assert.equal((await service.payouts.get(partnerId, forgotten.id)).status, 'Cancelled')
   })
 

@@ -1,7 +1,7 @@
 /** Approvals: which payouts wait, who may decide, and exactly one outcome under races of two processes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { payeeDigestOf } from '@partner-payments/wire'
+import { payeeDigest } from '@partner-payments/wire'
 import { checkLedger } from '../../../test/model/ledger-audit.ts'
 import {
   addPartner,
@@ -12,7 +12,7 @@ import {
   type TestPartner,
 } from '../../../test/support/composition.ts'
 import { useModules } from '../../../test/support/fixture.ts'
-import { outcomeOf } from '../../../test/support/refusals.ts'
+import { outcomeCode } from '../../../test/support/refusals.ts'
 import { addApprovers, type RuleFields, setApprovalRule } from '../../../test/support/approvals.ts'
 import type { Caller } from '../kernel/api/index.ts'
 import { hourMs, newId, nilId } from '../kernel/index.ts'
@@ -97,14 +97,14 @@ test('the creator cannot decide with any credential, and another partner finds n
     }),
   )
   for (const creator of [caller, rotated, renamed, ...alike]) {
-    assert.equal(await outcomeOf(service.payouts.approve(creator, payout.id)), 'approver_is_creator')
-    assert.equal(await outcomeOf(service.payouts.reject(creator, payout.id, 'No.')), 'approver_is_creator')
+    assert.equal(await outcomeCode(service.payouts.approve(creator, payout.id)), 'approver_is_creator')
+    assert.equal(await outcomeCode(service.payouts.reject(creator, payout.id, 'No.')), 'approver_is_creator')
   }
   const stranger = await addPartner(service)
-  assert.equal(await outcomeOf(service.payouts.approve(stranger.caller, payout.id)), 'not_found')
-  assert.equal(await outcomeOf(service.payouts.approve(second, newId())), 'not_found')
+  assert.equal(await outcomeCode(service.payouts.approve(stranger.caller, payout.id)), 'not_found')
+  assert.equal(await outcomeCode(service.payouts.approve(second, newId())), 'not_found')
   const { payout: free } = await pay(service, partner, '1.00')
-  assert.equal(await outcomeOf(service.payouts.approve(second, free.id)), 'payout_not_awaiting_approval')
+  assert.equal(await outcomeCode(service.payouts.approve(second, free.id)), 'payout_not_awaiting_approval')
   assert.equal((await service.payouts.get(partner.partnerId, payout.id)).status, 'PendingApproval')
 })
 
@@ -122,7 +122,7 @@ test('a rejection releases the money and the limits, and records the person and 
   )
   const before = await balanceOf(service, partnerId)
   const { payout } = await pay(service, partner, '200.00')
-  assert.equal(await outcomeOf(pay(service, partner, '0.01')), 'limit_exceeded')
+  assert.equal(await outcomeCode(pay(service, partner, '0.01')), 'limit_exceeded')
   assert.equal((await service.payouts.reject(second, payout.id, 'Paid before.')).status, 'Cancelled')
   assert.deepEqual(await balanceOf(service, partnerId), before)
   assert.deepEqual(await timelineOf(partnerId, payout.reference), {
@@ -144,8 +144,8 @@ test('a rejection releases the money and the limits, and records the person and 
   const step = data.find(({ subject }) => subject['reference'] === payout.reference)
   assert.deepEqual(step?.actor, { kind: 'partner', id: second.serviceAccountId, name: 'Second person' })
   assert.equal((await service.payouts.reject(second, payout.id, 'Paid before.')).status, 'Cancelled')
-  assert.equal(await outcomeOf(service.payouts.reject(third, payout.id, 'Me too.')), 'payout_not_awaiting_approval')
-  assert.equal(await outcomeOf(service.payouts.approve(second, payout.id)), 'payout_not_awaiting_approval')
+  assert.equal(await outcomeCode(service.payouts.reject(third, payout.id, 'Me too.')), 'payout_not_awaiting_approval')
+  assert.equal(await outcomeCode(service.payouts.approve(second, payout.id)), 'payout_not_awaiting_approval')
   assert.equal((await pay(service, partner, '100.00')).payout.status, 'Pending')
 })
 
@@ -194,8 +194,8 @@ test('of two concurrent approvals exactly one decides, and the other person is r
   for (let round = 0; round < 8; round += 1) {
     const { payout } = await pay(service, partner, '200.00')
     const outcomes = await Promise.all([
-      outcomeOf(service.payouts.approve(second, payout.id)),
-      outcomeOf(other.payouts.approve(third, payout.id)),
+      outcomeCode(service.payouts.approve(second, payout.id)),
+      outcomeCode(other.payouts.approve(third, payout.id)),
     ])
     assert.deepEqual(outcomes.toSorted(), ['done', 'payout_not_awaiting_approval'])
     const winner = outcomes[0] === 'done' ? second : third
@@ -211,8 +211,8 @@ test('a concurrent approval and rejection have one result', async () => {
   for (let round = 0; round < 8; round += 1) {
     const { payout } = await pay(service, partner, '200.00')
     const [approved, rejected] = await Promise.all([
-      outcomeOf(service.payouts.approve(second, payout.id)),
-      outcomeOf(other.payouts.reject(third, payout.id, 'No.')),
+      outcomeCode(service.payouts.approve(second, payout.id)),
+      outcomeCode(other.payouts.reject(third, payout.id, 'No.')),
     ])
     const status = (await service.payouts.get(partnerId, payout.id)).status
     assert.deepEqual(
@@ -232,8 +232,8 @@ test('a concurrent approval and cancellation leave a cancelled payout, whose mon
   for (let round = 0; round < 8; round += 1) {
     const { payout } = await pay(service, partner, '200.00')
     const [approved, cancelled] = await Promise.all([
-      outcomeOf(service.payouts.approve(second, payout.id)),
-      outcomeOf(other.payouts.cancel(partnerId, payout.id)),
+      outcomeCode(service.payouts.approve(second, payout.id)),
+      outcomeCode(other.payouts.cancel(partnerId, payout.id)),
     ])
     // A payout that was approved first is Pending, and may still be cancelled.
     assert.equal(cancelled, 'done')
@@ -258,18 +258,18 @@ test('a payout that is not approved in time is cancelled, and a later approval i
     now: new Date(service.clock.now().getTime() + 2 * hourMs - 1),
   })
   await later.payouts.approve(second, approvedInTime.id)
-  assert.equal(await later.payoutLife.lapseStep(), 0)
+  assert.equal(await later.payoutLife.expireApprovalsStep(), 0)
   later.clock.advance(1)
   // The loop has not run yet: the time alone ends the wait.
-  assert.equal(await outcomeOf(later.payouts.approve(second, payout.id)), 'payout_not_awaiting_approval')
-  const steps = await Promise.all([later.payoutLife.lapseStep(), later.payoutLife.lapseStep()])
+  assert.equal(await outcomeCode(later.payouts.approve(second, payout.id)), 'payout_not_awaiting_approval')
+  const steps = await Promise.all([later.payoutLife.expireApprovalsStep(), later.payoutLife.expireApprovalsStep()])
   assert.equal(steps[0] + steps[1], 1)
   assert.deepEqual(await timelineOf(partnerId, payout.reference), {
     status: 'Cancelled',
     steps: ['Created', 'Reserved', 'Expired'],
   })
   assert.equal((await approvalOf(partnerId, payout.id))?.decision, 'expired')
-  assert.equal(await outcomeOf(later.payouts.approve(second, payout.id)), 'payout_not_awaiting_approval')
+  assert.equal(await outcomeCode(later.payouts.approve(second, payout.id)), 'payout_not_awaiting_approval')
   assert.equal((await later.payouts.cancel(partnerId, payout.id)).status, 'Cancelled')
   await later.payouts.cancel(partnerId, approvedInTime.id)
   assert.deepEqual(await balanceOf(service, partnerId), before)
@@ -286,9 +286,9 @@ test('a concurrent approval, cancellation and expiry leave one outcome', async (
   for (let round = 0; round < 6; round += 1) {
     const { payout } = await pay(service, partner, '200.00')
     const [approved] = await Promise.all([
-      outcomeOf(early.payouts.approve(second, payout.id)),
-      late.payoutLife.lapseStep(),
-      outcomeOf(other.payouts.cancel(partnerId, payout.id)),
+      outcomeCode(early.payouts.approve(second, payout.id)),
+      late.payoutLife.expireApprovalsStep(),
+      outcomeCode(other.payouts.cancel(partnerId, payout.id)),
     ])
     const { decision } = (await approvalOf(partnerId, payout.id)) ?? {}
     assert.equal(decision === 'approved', approved === 'done')
@@ -324,7 +324,7 @@ test("the text to sign has the amount, the payee's digest and the person, for a 
   const { text, requestedName, needsPasskey } = await service.payouts.snapshot(second, payout.id, asked)
   const { payeeSalt } = (await toldOf(partnerId, payout.id)) ?? {}
   assert.ok(payeeSalt)
-  const payee = payeeDigestOf(payeeSalt, payout.creditorName, payout.creditorAccount)
+  const payee = payeeDigest(payeeSalt, payout.creditorName, payout.creditorAccount)
   assert.deepEqual(JSON.parse(text), {
     ...{ version: 1, purpose: 'approvePayout', partnerId, payoutId: payout.id, reference: payout.reference },
     ...{ amount: '100.01', currency: 'EUR', payee, approverId: second.serviceAccountId },
@@ -332,13 +332,13 @@ test("the text to sign has the amount, the payee's digest and the person, for a 
   })
   assert.deepEqual([requestedName, needsPasskey], [caller.name, false])
   assert.equal((await service.payouts.snapshot(second, payout.id, asked)).text, text, 'made again it is the same')
-  assert.equal(await outcomeOf(service.payouts.snapshot(caller, payout.id, asked)), 'approver_is_creator')
+  assert.equal(await outcomeCode(service.payouts.snapshot(caller, payout.id, asked)), 'approver_is_creator')
   const stranger = await addPartner(service)
-  assert.equal(await outcomeOf(service.payouts.snapshot(stranger.caller, payout.id, asked)), 'not_found')
+  assert.equal(await outcomeCode(service.payouts.snapshot(stranger.caller, payout.id, asked)), 'not_found')
   await service.payouts.approve(second, payout.id)
-  assert.equal(await outcomeOf(service.payouts.snapshot(second, payout.id, asked)), 'payout_not_awaiting_approval')
+  assert.equal(await outcomeCode(service.payouts.snapshot(second, payout.id, asked)), 'payout_not_awaiting_approval')
   const { payout: free } = await pay(service, partner, '1.00')
-  assert.equal(await outcomeOf(service.payouts.snapshot(second, free.id, asked)), 'payout_not_awaiting_approval')
+  assert.equal(await outcomeCode(service.payouts.snapshot(second, free.id, asked)), 'payout_not_awaiting_approval')
 })
 
 test("a rule that requires a passkey refuses a credential and a code, and the step's record has the signature", async () => {
@@ -346,19 +346,19 @@ test("a rule that requires a passkey refuses a credential and a code, and the st
   const { partnerId, second, third } = partner
   const { payout } = await pay(service, partner, '100.01')
   const confirmed = (factor: 'passkey' | 'code'): Caller => ({ ...third, confirmation: { snapshot: '{}', factor } })
-  assert.equal(await outcomeOf(service.payouts.approve(second, payout.id)), 'permission_denied')
-  assert.equal(await outcomeOf(service.payouts.approve(confirmed('code'), payout.id)), 'permission_denied')
+  assert.equal(await outcomeCode(service.payouts.approve(second, payout.id)), 'permission_denied')
+  assert.equal(await outcomeCode(service.payouts.approve(confirmed('code'), payout.id)), 'permission_denied')
   await setRule(partner, { needsPasskey: false })
   assert.equal(
-    await outcomeOf(service.payouts.approve(second, payout.id)),
+    await outcomeCode(service.payouts.approve(second, payout.id)),
     'permission_denied',
     'the rule of its acceptance',
   )
-  assert.equal(await outcomeOf(service.payouts.approve(confirmed('passkey'), payout.id)), 'done')
+  assert.equal(await outcomeCode(service.payouts.approve(confirmed('passkey'), payout.id)), 'done')
   const records = await service.audit.list(partnerId, {})
   const step = records.data.find(({ details }) => details?.['approval'] !== undefined)
   assert.deepEqual(step?.actor, { kind: 'partner', id: third.serviceAccountId, name: third.name })
   assert.deepEqual(step?.details?.['approval'], { snapshot: '{}', factor: 'passkey' })
   const { payout: rejected } = await pay(service, partner, '100.01')
-  assert.equal(await outcomeOf(service.payouts.reject(second, rejected.id, 'paid before')), 'done')
+  assert.equal(await outcomeCode(service.payouts.reject(second, rejected.id, 'paid before')), 'done')
 })

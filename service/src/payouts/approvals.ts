@@ -3,12 +3,12 @@ import {
   type ApprovalSnapshot,
   type BulkApprovalItem,
   type BulkApprovalSnapshot,
-  itemText,
-  leafOf,
+  bulkItemText,
+  leafHash,
   ownJson,
-  payeeDigestOf,
+  payeeDigest,
   type SignedApproval,
-  treeOf,
+  merkleTree,
 } from '@partner-payments/wire'
 import { type Caller, Refusal } from '../kernel/api/index.ts'
 import { amountText, type Currency, isSamePerson, type Minor, present, randomBytes } from '../kernel/index.ts'
@@ -135,7 +135,7 @@ const createSnapshot =
       reference,
       amount: amountText(amount, currency),
       currency,
-      payee: payeeDigestOf(salt, creditorName, creditorAccount),
+      payee: payeeDigest(salt, creditorName, creditorAccount),
       approverId,
       expiresAt: expiresAt.toISOString(),
       nonce,
@@ -273,7 +273,7 @@ export function createBulkApprovals(deps: Deps): BulkApprovals {
     snapshotOfBulk: async (caller, bulkId, asked) => {
       const waiting = await waitingFor(caller, bulkId)
       await requireOtherMakers(caller, waiting)
-      const { root } = treeOf((await readItems(deps, waiting)).map((item) => leafOf(itemText(item))))
+      const { root } = merkleTree((await readItems(deps, waiting)).map((item) => leafHash(bulkItemText(item))))
       const text = snapshotText(caller, bulkId, waiting, root, asked)
       const may = await Promise.all(
         waiting.requesters.map(({ requestedBy }) => deps.mayPay(db, caller.partnerId, requestedBy)),
@@ -347,7 +347,7 @@ async function readItems({ db }: Deps, { payouts }: BulkAwaitingApproval): Promi
     reference,
     amount: amountText(amount, currency),
     currency,
-    payee: payeeDigestOf(present(salts.get(id), `no payee salt for payout ${id}`), creditorName, creditorAccount),
+    payee: payeeDigest(present(salts.get(id), `no payee salt for payout ${id}`), creditorName, creditorAccount),
   }))
 }
 
@@ -384,7 +384,7 @@ async function createEvidence(
 ): Promise<(index: number) => SignedApproval | undefined> {
   if (confirmation === undefined) return () => undefined
   const items = await readItems(deps, waiting)
-  const { root, paths } = treeOf(items.map((item) => leafOf(itemText(item))))
+  const { root, paths } = merkleTree(items.map((item) => leafHash(bulkItemText(item))))
   if (ownJson<BulkApprovalSnapshot>(confirmation.snapshot).payouts !== hex(root))
     throw new Refusal(
       'payout_not_awaiting_approval',

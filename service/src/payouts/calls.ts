@@ -4,7 +4,7 @@ import type { AccountType, PayeeAddress, Rail, WithdrawalOutcome } from '@partne
 import { type Caller, type OpenNonce, Refusal } from '../kernel/api/index.ts'
 import { type Currency, type Minor, partnerKey } from '../kernel/index.ts'
 import type { EntryRequest } from '../ledger/index.ts'
-import { type ChooseConnector, type Instruction, internalConnectorId, railOf } from '../rails/index.ts'
+import { type ChooseConnector, type Instruction, internalConnectorId, chooseRail } from '../rails/index.ts'
 import { exchangeTransfers, type OpenQuote } from '../fx/index.ts'
 import { debitedCurrency } from './controls/index.ts'
 import type { PayoutRow } from './store.ts'
@@ -62,7 +62,7 @@ export type PayoutCall = {
  * submit this call again.
  */
 export type AcceptResult = { readonly payout: PayoutRow; readonly replayed: boolean } | 'resubmit'
-export type Outcome = AcceptResult | Refusal
+export type PayoutOutcome = AcceptResult | Refusal
 
 /** Returns the refusal that `work` throws, so that the other calls of the batch continue. */
 export function catchRefusal<T>(work: () => T): T | Refusal {
@@ -100,7 +100,7 @@ export function chooseRoute(
   choose: ChooseConnector,
   ownIbans: ReadonlySet<string>,
 ): Route {
-  const rail = railOf(currency, account)
+  const rail = chooseRail(currency, account)
   if (account !== undefined && ownIbans.has(account.account)) return { rail, connector: internalConnectorId }
   return { rail, connector: choose({ partnerId, currency, rail }) }
 }

@@ -66,7 +66,7 @@ export type PayoutsDeps = {
   ) => Promise<readonly ScheduledPayoutRow[]>
   readonly chooseConnector: ChooseConnector
   /** Reports for payments to wallets whether each needs a proof of ownership that is missing. */
-  readonly proofsMissing: Wallets['ownership']['areMissing']
+  readonly proofsMissing: Wallets['ownership']['findMissing']
   /** Finds the IBANs that this service has issued. `mayHave` needs no statement. */
   readonly ownIbans: {
     readonly mayHave: (iban: string) => boolean

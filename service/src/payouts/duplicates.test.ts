@@ -12,7 +12,7 @@ import { sql } from '../postgres/index.ts'
 import type { PayoutCall } from './calls.ts'
 import { payoutsRoutes } from './routes.ts'
 import { erasePayouts } from './store.ts'
-import { comparable, createFindDuplicates, type DuplicateCandidate, duplicatesAmong } from './duplicates.ts'
+import { normalReference, createFindDuplicates, type DuplicateCandidate, duplicatesAmong } from './duplicates.ts'
 
 const account = 'DE89370400440532013000'
 const candidate = (fields: Partial<DuplicateCandidate> = {}): DuplicateCandidate => ({
@@ -33,7 +33,7 @@ test('references are compared without case, blanks and punctuation', () => {
     ['', null],
     [null, null],
   ]
-  for (const [reference, expected] of table) assert.equal(comparable(reference), expected, String(reference))
+  for (const [reference, expected] of table) assert.equal(normalReference(reference), expected, String(reference))
 })
 
 test('candidates of a list repeat earlier ones, and only by reference if no days are set', () => {
@@ -301,7 +301,7 @@ suite('payouts that refuse to repeat another', async () => {
     const partner = await addPartner(service, 100_00n)
     const made: string[] = []
     for (const reference of ['A', 'B', 'C']) made.push((await pay(service, partner, '10.00', { reference })).payout.id)
-    const shown = await Promise.all(made.map((id) => service.payouts.repeatedBy(partner.partnerId, id)))
+    const shown = await Promise.all(made.map((id) => service.payouts.possibleDuplicates(partner.partnerId, id)))
     assert.deepEqual(
       shown.map(({ earlier }) => earlier.map(({ id }) => made.indexOf(id))),
       [[], [0], [1, 0]],

@@ -34,13 +34,13 @@ export type EarlierPayout = Omit<EarlierRow, 'position'> & {
 export type ScheduledPayout = ScheduledPayoutRow & Pick<EarlierPayout, 'because'>
 
 /** Payments that a payment may repeat. */
-export type Repeated = {
+export type PossibleDuplicates = {
   /** Payouts (at most `earlierMax`): those with the same reference first, then the newest. */
   readonly earlier: readonly EarlierPayout[]
   /** Standing orders (at most `earlierMax`): those with the same reference first, then the next due. */
   readonly scheduled: readonly ScheduledPayout[]
 }
-export type Duplicates = Repeated & {
+export type ListDuplicates = PossibleDuplicates & {
   /** Positions of earlier candidates of the list that it may repeat, at most `earlierMax`. */
   readonly positions: readonly number[]
 }
@@ -54,7 +54,7 @@ export type FindDuplicates = (
   partnerId: string,
   candidates: readonly DuplicateCandidate[],
   at: Date,
-) => Promise<readonly Duplicates[]>
+) => Promise<readonly ListDuplicates[]>
 
 /** People can review a few payments, not hundreds. */
 const earlierMax = 10
@@ -77,7 +77,7 @@ export const createFindDuplicates =
         account: account.toLowerCase(),
         amount,
         currency,
-        referenceKey: comparable(reference) === null ? null : asciiReference(reference ?? ''),
+        referenceKey: normalReference(reference) === null ? null : asciiReference(reference ?? ''),
         operation: key?.operation ?? null,
         key: key?.idempotencyKey ?? null,
         orderKeys: orderKeyPrefix(key),
@@ -105,8 +105,8 @@ function duplicateReason(
   other: string | null,
   isRecent: boolean,
 ): EarlierPayout['because'] | undefined {
-  const compared = comparable(reference)
-  if (compared !== null && compared === comparable(other)) return 'reference'
+  const compared = normalReference(reference)
+  if (compared !== null && compared === normalReference(other)) return 'reference'
   return isRecent ? 'days' : undefined
 }
 
@@ -135,7 +135,7 @@ function scheduledDuplicates(
 }
 
 /** Returns the refusal possible_duplicate for a payment that may repeat another. Undefined: it repeats none. */
-export function refuseDuplicate({ earlier: [first], scheduled: [order] }: Repeated): Refusal | undefined {
+export function refuseDuplicate({ earlier: [first], scheduled: [order] }: PossibleDuplicates): Refusal | undefined {
   const found = first === undefined ? order && orderText(order) : payoutText(first)
   if (found === undefined) return undefined
   return new Refusal(
@@ -183,7 +183,7 @@ const paidKey = ({ account, amount, currency }: Pick<DuplicateCandidate, 'accoun
  * Normalises a reference without case, blanks and punctuation: `INV-2026/7` and `inv 2026 7` are one invoice. Null:
  * nothing is left.
  */
-export function comparable(reference: string | null): string | null {
+export function normalReference(reference: string | null): string | null {
   const text =
     reference
       ?.normalize('NFC')

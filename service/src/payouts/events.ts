@@ -4,7 +4,7 @@
 import { ownJson, type PayeeAddress } from '@partner-payments/wire'
 import { writeAmount } from '../kernel/index.ts'
 import type { Payer } from '../parties/customers/index.ts'
-import { addressText } from '../rails/index.ts'
+import { formatAddress } from '../rails/index.ts'
 import type { EventPayload } from '../events/index.ts'
 import { unknownCountry } from './rules.ts'
 import type { PayoutRow } from './store.ts'
@@ -16,7 +16,7 @@ export function amountLeaving({ amount, currency, soldAmount, soldCurrency }: Pa
 }
 
 const addressLine = (text: string | null): string | null =>
-  text === null ? null : addressText(ownJson<PayeeAddress>(text))
+  text === null ? null : formatAddress(ownJson<PayeeAddress>(text))
 
 export function withdrawal(payout: PayoutRow, customer: Payer): EventPayload<'partner.customer.withdrawal.requested'> {
   return {

@@ -13,18 +13,18 @@
 export type { Acceptance } from './accept.ts'
 export type { BulkDecision, BulkAwaitingApproval, WaitingApproval } from './approvals.ts'
 export { createPayoutAges, type PayoutAges, type WaitingPayout } from './ages.ts'
-export type { Creditor, Outcome, PayoutCall } from './calls.ts'
+export type { Creditor, PayoutOutcome, PayoutCall } from './calls.ts'
 export type { PayoutsDeps } from './deps.ts'
 export type { JudgedBatch } from './judge-all.ts'
 export { approvalsJob, createPayoutLife, type PayoutClaim, type PayoutLife } from './life.ts'
 export { payoutsDue, lockPayouts, payoutById, type PayoutRow, erasePayouts, waitingPayouts } from './store.ts'
 export {
-  comparable,
+  normalReference,
   type DuplicateCandidate,
-  type Duplicates,
+  type ListDuplicates,
   type FindDuplicates,
   type EarlierPayout,
-  type Repeated,
+  type PossibleDuplicates,
   type ScheduledPayout,
 } from './duplicates.ts'
 export { amountLeaving } from './events.ts'
@@ -33,7 +33,7 @@ export {
   payoutOfInstruction,
   payoutsOfAmount,
   type PayoutSearch,
-  statusesOf,
+  instructionStatuses,
   type AcceptedPayout,
   createPayouts,
   type Payouts,
@@ -46,11 +46,11 @@ export {
   endToEndIdSent,
   payoutFingerprint,
   instructionIdOf,
-  problemOf,
+  toProblem,
   requirePaidBy,
   retryDelayAfter,
 } from './rules.ts'
-export { partiesOf, subjectOfPayout } from './screen.ts'
+export { screenedParties, subjectOfPayout } from './screen.ts'
 export { payoutsOfHit } from './store-waiting.ts'
 
 export { toJudgedPayout, validate } from './validate.ts'

@@ -15,7 +15,7 @@ import type { TimelineStep } from '@partner-payments/wire'
 import { Refusal } from '../kernel/api/index.ts'
 import { after, assert, type Currency, newId, nilId, partnerKey, present } from '../kernel/index.ts'
 import { balanceStateIn } from '../ledger/index.ts'
-import { type Applied, applyInBatches } from '../lifecycle/index.ts'
+import { type AppliedOutcome, applyInBatches } from '../lifecycle/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { type Acknowledgement, internalConnectorId, type PayeeResult } from '../rails/index.ts'
 import { createAdvance, type PayoutLifeDeps } from './advance.ts'
@@ -51,7 +51,7 @@ export type PayoutLife = {
   /** Cancels like `cancel`, in the caller's transaction: the bank has taken back the payment that the payouts refund. */
   readonly stopRefunds: (tx: Tx, partnerId: string, payoutIds: readonly string[]) => Promise<void>
   /** PendingApproval -> Cancelled, after the deadline. Returns the number of payouts. */
-  readonly lapseStep: () => Promise<number>
+  readonly expireApprovalsStep: () => Promise<number>
   /** Pending or PendingApproval -> Cancelled, before a worker records its first attempt. */
   readonly cancel: (partnerId: string, payoutId: string, canceller?: 'operator' | Person) => Promise<boolean>
 
@@ -116,11 +116,13 @@ export type PayoutLife = {
   // (`AppliedOutcome`).
 
   /** Sent -> Completed. Posts the reserved money. */
-  readonly settled: (reporting: ReportedPayout & { readonly transactionHash?: string | undefined }) => Promise<Applied>
+  readonly settled: (
+    reporting: ReportedPayout & { readonly transactionHash?: string | undefined },
+  ) => Promise<AppliedOutcome>
   /** Sent -> Failed. Releases the reserved money. */
-  readonly rejected: (reporting: ReportedPayout, failure: PayoutFailure) => Promise<Applied>
+  readonly rejected: (reporting: ReportedPayout, failure: PayoutFailure) => Promise<AppliedOutcome>
   /** Works like `rejected` before settlement. After it, a new, linked transaction returns the money. */
-  readonly returned: (reporting: ReportedPayout, failure: PayoutFailure) => Promise<Applied>
+  readonly returned: (reporting: ReportedPayout, failure: PayoutFailure) => Promise<AppliedOutcome>
   /**
    * Adds the bank's verification of the payee to the timeline. Returns false if it is already there, or the payout has
    * ended or is unknown.
@@ -134,7 +136,7 @@ export type PayoutLife = {
    * Sent -> Completed or Failed, by a written statement of the bank to two operators. A later contrary report is a
    * contradiction. Refuses: validation_failed (another status; a payout that no bank carries).
    */
-  readonly endByWord: (tx: Tx, payment: store.PayoutId & { readonly end: 'paid' | 'not-paid' }) => Promise<void>
+  readonly endByStatement: (tx: Tx, payment: store.PayoutId & { readonly end: 'paid' | 'not-paid' }) => Promise<void>
   /**
    * Applies an operator's finding that money paid this payout, or came back from it, like a report of the bank, in the
    * caller's transaction. `payoutId`: of the payout, or of its instruction.
@@ -147,11 +149,11 @@ export type PayoutLife = {
       readonly report: BankReport
       readonly returned?: PayoutFailure | undefined
     },
-  ) => Promise<Applied>
+  ) => Promise<AppliedOutcome>
 }
 
 type ReportedPayout = { readonly partnerId: string; readonly instructionId: string; readonly report: BankReport }
-type AdvancePayout = (trigger: PayoutTrigger) => Promise<Applied>
+type AdvancePayout = (trigger: PayoutTrigger) => Promise<AppliedOutcome>
 
 export function createPayoutLife(deps: PayoutLifeDeps): PayoutLife {
   const apply = createAdvance(deps)
@@ -179,7 +181,7 @@ export function createPayoutLife(deps: PayoutLifeDeps): PayoutLife {
     ...createSending(deps, advance),
     ...createReporting(deps, advance),
     matched: createMatched(apply),
-    endByWord: createEndByStatement(apply),
+    endByStatement: createEndByStatement(apply),
     stopRefunds: async (tx, partnerId, payoutIds) => {
       const triggers = payoutIds.map((payoutId): PayoutTrigger => {
         return { partnerId, payoutId, kind: 'cancelled', canceller: 'bank' }
@@ -225,13 +227,13 @@ const lapsedPerStepMax = 100
 function createWaiting(
   { db, clock }: PayoutLifeDeps,
   advance: AdvancePayout,
-): Pick<PayoutLife, 'approve' | 'decline' | 'lapseStep' | 'cancel'> {
+): Pick<PayoutLife, 'approve' | 'decline' | 'expireApprovalsStep' | 'cancel'> {
   const isMoved = async (trigger: PayoutTrigger) => (await advance(trigger)) === true
   return {
     approve: (partnerId, payoutId, by) => isMoved({ partnerId, payoutId, kind: 'approved', by, reason: null }),
     decline: (partnerId, payoutId, by, reason, bulkId) =>
       isMoved({ partnerId, payoutId, kind: 'declined', by, reason, bulkId }),
-    lapseStep: async () => {
+    expireApprovalsStep: async () => {
       const lapsed = await expiredApprovals(db, clock.now(), lapsedPerStepMax)
       const moved = await Promise.all(
         lapsed.map(({ partnerId, id: payoutId }) => isMoved({ partnerId, payoutId, kind: 'lapsed' })),
@@ -363,7 +365,7 @@ const createReporting = (
       await deps.transactions.moveMany(tx, [move])
       const { beneficiaryId: id, creditorName: name, creditorAccount: account } = noted
       if (id !== null && payee !== 'unchecked')
-        await deps.beneficiaries.noteCheck(tx, partnerId, { id, name, account }, payee)
+        await deps.beneficiaries.recordCheck(tx, partnerId, { id, name, account }, payee)
       return true
     }),
   returned: async (reporting, failure) => {
@@ -399,7 +401,7 @@ const createMatched =
   }
 
 const createEndByStatement =
-  (apply: ReturnType<typeof createAdvance>): PayoutLife['endByWord'] =>
+  (apply: ReturnType<typeof createAdvance>): PayoutLife['endByStatement'] =>
   async (tx, { partnerId, id, end }) => {
     const [payout] = await store.lockPayouts(tx, [{ partnerId, id }])
     const { status, rail, connector } = present(payout, `no payout ${id}`)
@@ -424,5 +426,5 @@ const createEndByStatement =
 
 // The job of payouts that needs no bank. Settlement declares those that call one.
 
-export const approvalsJob = ({ lapseStep }: Pick<PayoutLife, 'lapseStep'>): Job =>
-  defineJob({ name: 'payouts.approvals', due: approvalsDue, run: lapseStep })
+export const approvalsJob = ({ expireApprovalsStep }: Pick<PayoutLife, 'expireApprovalsStep'>): Job =>
+  defineJob({ name: 'payouts.approvals', due: approvalsDue, run: expireApprovalsStep })

@@ -6,7 +6,7 @@ import { internalConnectorId, type PayerData } from '../rails/index.ts'
 import type { Payee } from '../parties/beneficiaries/index.ts'
 import type { Payer } from '../parties/customers/index.ts'
 import {
-  type Controls,
+  type BatchControls,
   createRuleReader,
   debitedCurrency,
   feeMovement,
@@ -31,7 +31,7 @@ export type LookedUp = {
   readonly customers: ReadonlyMap<string, Payer>
   readonly balances: BalancesRead
   readonly references: TakenReferences
-  readonly controls: Controls
+  readonly controls: BatchControls
   readonly countryRules: CountryRules
   /** Payees' IBANs that this service has issued: their payouts need no bank. */
   readonly ownIbans: ReadonlySet<string>

@@ -3,15 +3,15 @@ import type { payouts as wire } from '@partner-payments/wire'
 import { Refusal } from '../kernel/api/index.ts'
 import { type Currency, type Minor, present } from '../kernel/index.ts'
 import { fitsRead, createFundsCheck, isSegregated } from '../ledger/index.ts'
-import { replayOf } from '../postgres/index.ts'
+import { replayRow } from '../postgres/index.ts'
 import type { Forecast } from '../rails/index.ts'
 import {
-  exceeds,
+  refuseExceeded,
   remainingAmount,
   payeeMismatches,
   refuseCoolingOff,
   resetsAt,
-  type Used,
+  type UsedAmounts,
   withControls,
   withDayApproval,
 } from './controls/index.ts'
@@ -19,7 +19,7 @@ import type { Hold } from '../transactions/index.ts'
 import { toDuplicateCandidate, refuseUncovered, entryRequest } from './accept.ts'
 import { instructionAddress, callMapKey, catchRefusal, type PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
-import { createFindDuplicates, refuseDuplicate, type Repeated } from './duplicates.ts'
+import { createFindDuplicates, refuseDuplicate, type PossibleDuplicates } from './duplicates.ts'
 import { createLookUp, type LookedUp } from './look-up.ts'
 import {
   type ControlledPayout,
@@ -49,7 +49,7 @@ export type Verdict = {
   /** The hold by which the payout would be refused or would wait. Undefined: the request itself is wrong, or nothing holds it. */
   readonly hold?: Hold
   /** Payouts and standing orders that this one may repeat. Absent: none. */
-  readonly repeated?: Repeated
+  readonly repeated?: PossibleDuplicates
 }
 
 /** `payout`: undefined if a rule about the request itself has failed. */
@@ -165,13 +165,13 @@ function keyVerdict(call: PayoutCall, { payouts }: LookedUp): Verdict {
   if (key === undefined) return notApplicable(rule)
   const known = payouts.get(key)
   if (known === undefined) return { rule, verdict: 'passed' }
-  const replayed = catchRefusal(() => replayOf(known, call.requestFingerprint))
+  const replayed = catchRefusal(() => replayRow(known, call.requestFingerprint))
   if (replayed instanceof Refusal) return toVerdict(rule, replayed)
   return { rule, verdict: 'passed', detail: `The request repeats ${known.reference}, which would be returned.` }
 }
 
 /** A payout that may repeat others is accepted, unless its request refuses duplicates. */
-function duplicateVerdict({ refusesDuplicates }: PayoutCall, repeated: Repeated): Verdict {
+function duplicateVerdict({ refusesDuplicates }: PayoutCall, repeated: PossibleDuplicates): Verdict {
   const rule = 'duplicate'
   const refusal = refuseDuplicate(repeated)
   if (refusal === undefined) return { rule, verdict: 'passed' }
@@ -179,12 +179,12 @@ function duplicateVerdict({ refusesDuplicates }: PayoutCall, repeated: Repeated)
   return { rule, verdict: refusesDuplicates === true ? 'failed' : 'warning', code, detail, repeated }
 }
 
-function limitVerdicts(payout: ControlledPayout, used: Used): readonly Verdict[] {
+function limitVerdicts(payout: ControlledPayout, used: UsedAmounts): readonly Verdict[] {
   // The daily sum without approval is reported with the approval.
   const limits = payout.limits.filter(({ otherwise }) => otherwise === undefined)
   if (limits.length === 0) return [notApplicable('limits')]
   return limits.map((limit) => {
-    const refusal = exceeds(limit, used)
+    const refusal = refuseExceeded(limit, used)
     const verdict = toVerdict(`limit.${limit.name}`, refusal ?? 'passed')
     if (refusal === undefined) return verdict
     const { counter, side } = limit

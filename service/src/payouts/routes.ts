@@ -1,13 +1,13 @@
 /** Operation id -> verb -> shape. */
 import { rawNumber, type ResponseOf } from '@partner-payments/wire'
-import { type Answer, type Caller, type Handlers, writeSums } from '../kernel/api/index.ts'
+import { type OperationAnswer, type Caller, type Handlers, writeSums } from '../kernel/api/index.ts'
 import { writeAmount } from '../kernel/index.ts'
 import type { Forecast } from '../rails/index.ts'
 import { toVerification } from '../parties/beneficiaries/index.ts'
 import type { ReferenceAmount } from '../rates/index.ts'
 import { readReference, sidesOfCall } from './controls/index.ts'
-import { explain } from '../transactions/index.ts'
-import type { Repeated } from './duplicates.ts'
+import { explainHold } from '../transactions/index.ts'
+import type { PossibleDuplicates } from './duplicates.ts'
 import type { Preview, RuleAmount } from './preview.ts'
 import { endToEndIdSent } from './rules.ts'
 import type { AcceptedPayout, Payouts } from './service.ts'
@@ -44,7 +44,7 @@ export function payoutsRoutes(payouts: Payouts) {
       body: toVerification(await payouts.verificationOf(caller.partnerId, params.id)),
     }),
     listPayoutDuplicates: async ({ caller, params }) => ({
-      body: toPossibleDuplicates(await payouts.repeatedBy(caller.partnerId, params.id)),
+      body: toPossibleDuplicates(await payouts.possibleDuplicates(caller.partnerId, params.id)),
     }),
     getPayoutNote: async ({ caller, params }) => ({ body: toNote(await payouts.note(caller.partnerId, params.id)) }),
     setPayoutNote: async ({ caller, params, body }) => {
@@ -71,7 +71,7 @@ export function payoutsRoutes(payouts: Payouts) {
 function toAnswer(
   { payout, replayed }: AcceptedPayout,
   idempotencyKey: string,
-): Answer<ResponseOf<'createFiatPayout'>> {
+): OperationAnswer<ResponseOf<'createFiatPayout'>> {
   return {
     body: {
       ...toDocumentedPayout(payout),
@@ -162,13 +162,13 @@ function toPreview({ call, verdicts, payout, forecast }: Preview): ResponseOf<'p
     rules: verdicts.map(({ hold, repeated, amounts, ...verdict }) => ({
       ...verdict,
       ...(amounts === undefined ? {} : { amounts: amounts.map(toAmount) }),
-      ...(hold === undefined ? {} : { hold: explain(hold) }),
+      ...(hold === undefined ? {} : { hold: explainHold(hold) }),
       ...(repeated === undefined ? {} : withoutEmpty(toPossibleDuplicates(repeated))),
     })),
   }
 }
 
-const toPossibleDuplicates = ({ earlier, scheduled }: Repeated) => ({
+const toPossibleDuplicates = ({ earlier, scheduled }: PossibleDuplicates) => ({
   data: earlier.map(toEarlier),
   scheduled: scheduled.map(({ reference, because, createdAt, dueAt, creditorName, ...order }) => ({
     ...{ standingOrderId: order.id, currency: order.currency, beneficiaryName: creditorName },
@@ -188,7 +188,13 @@ const withoutEmpty = ({ data: earlier, scheduled }: ReturnType<typeof toPossible
   ...(scheduled.length === 0 ? {} : { scheduled }),
 })
 
-const toEarlier = ({ remittance, because, createdAt, creditorName, ...payout }: Repeated['earlier'][number]) => ({
+const toEarlier = ({
+  remittance,
+  because,
+  createdAt,
+  creditorName,
+  ...payout
+}: PossibleDuplicates['earlier'][number]) => ({
   ...payout,
   ...(remittance === null ? {} : { userReference: remittance }),
   beneficiaryName: creditorName,

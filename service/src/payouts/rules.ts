@@ -5,7 +5,7 @@ import { hash } from 'node:crypto'
 import type { PayeeAddress, payouts, TransactionType } from '@partner-payments/wire'
 import { Refusal } from '../kernel/api/index.ts'
 import { currencies, type Currency, isFiat, type Minor, minuteMs, secondMs } from '../kernel/index.ts'
-import { addressText, readDomestic } from '../rails/index.ts'
+import { formatAddress, readDomestic } from '../rails/index.ts'
 import type { Party } from '../transactions/index.ts'
 
 export type PayoutStatus = (typeof payouts.payoutStatuses)[number]
@@ -26,7 +26,7 @@ export const isPayoutOperation = (operation: string): operation is PayoutOperati
   payoutOperations.some((each) => each === operation)
 
 /** Returns the stored problem of a refused payout of a bulk or a standing order. */
-export const problemOf = ({ code, detail }: Refusal) => ({ problemCode: code, problemDetail: detail })
+export const toProblem = ({ code, detail }: Refusal) => ({ problemCode: code, problemDetail: detail })
 
 /** Returns the same text for requests of the same payout: `100` and `100.00` are one amount. */
 export function payoutFingerprint(request: {
@@ -79,7 +79,7 @@ export function creditorParty(creditor: {
     ...(isFiat(currency) ? bankAccountOf(account) : { walletAddress: account }),
     ...(country === unknownCountry ? {} : { country }),
     ...(bic === null ? {} : { bic }),
-    ...(address ? { address: addressText(address) } : {}),
+    ...(address ? { address: formatAddress(address) } : {}),
   }
 }
 

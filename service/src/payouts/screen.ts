@@ -5,7 +5,7 @@
  */
 import type { NewCase } from '../cases/index.ts'
 import { after, secondMs } from '../kernel/index.ts'
-import type { Applied } from '../lifecycle/index.ts'
+import type { AppliedOutcome } from '../lifecycle/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import {
   accountKey,
@@ -13,10 +13,10 @@ import {
   craftRole,
   type HeldParty,
   type Hold,
-  partnerOf,
+  partnerParty,
   type ScreenedPayment,
   type Subject,
-  worst,
+  strictestHold,
 } from '../screening/index.ts'
 import type { PayoutLifeDeps } from './advance.ts'
 import * as store from './store.ts'
@@ -24,7 +24,7 @@ import { postponePayouts, type PostponedPayout } from './store-waiting.ts'
 import type { PayoutFailure, PayoutTrigger } from './lifecycle.ts'
 
 type PayoutClaim = store.PayoutClaim
-type AdvancePayout = (trigger: PayoutTrigger) => Promise<Applied>
+type AdvancePayout = (trigger: PayoutTrigger) => Promise<AppliedOutcome>
 
 const countriesOf = ({ creditorAccount: account, creditorBic: bic, creditorCountry: country }: store.PayoutRow) =>
   countriesOfAccount({ account, bic, country })
@@ -34,7 +34,7 @@ function namedParties(payout: store.PayoutRow): HeldParty[] {
   const { partnerId, beneficiaryId, customerId } = payout
   const countries = countriesOf(payout).map((one) => one.country)
   return [
-    partnerOf(partnerId, customerId),
+    partnerParty(partnerId, customerId),
     { partnerId, kind: 'account', id: accountKey(payout.creditorAccount) },
     ...(beneficiaryId === null ? [] : [{ partnerId, kind: 'beneficiary' as const, id: beneficiaryId, countries }]),
     ...(customerId === null ? [] : [{ partnerId, kind: 'customer' as const, id: customerId }]),
@@ -42,7 +42,7 @@ function namedParties(payout: store.PayoutRow): HeldParty[] {
 }
 
 /** Lists the parties of a payout and the payout itself, whose texts and countries operators may decide about. */
-export const partiesOf = (payout: store.PayoutRow): readonly HeldParty[] => {
+export const screenedParties = (payout: store.PayoutRow): readonly HeldParty[] => {
   const { partnerId, id } = payout
   return [...namedParties(payout), { partnerId, kind: 'payout', id }]
 }
@@ -85,7 +85,7 @@ async function readHolds<Payout extends store.PayoutRow>(
   const own = await screening.partiesOfPayments(payouts.map(toScreenedPayment))
   const parties = payouts.map((payout, index) => [...namedParties(payout), ...(own[index] ? [own[index]] : [])])
   const holdOf = await screening.holdsOf(parties.flat())
-  return payouts.map((claim, index) => ({ claim, hold: worst((parties[index] ?? []).map(holdOf)) }))
+  return payouts.map((claim, index) => ({ claim, hold: strictestHold((parties[index] ?? []).map(holdOf)) }))
 }
 
 /** Selects the payouts that no worker has begun and that were never held. */
@@ -95,7 +95,7 @@ export async function free(deps: PayoutLifeDeps, due: readonly store.DuePayout[]
     due.filter((payout) => isPending(payout) && !payout.isHeld),
   )
   const cleared = screened.flatMap(({ claim, hold }) => (hold === undefined ? [claim] : []))
-  const monitored = await deps.monitoring.holdsOf(cleared)
+  const monitored = await deps.monitoring.findHolds(cleared)
   return cleared.filter((payout) => monitored(payout) === undefined)
 }
 
@@ -107,7 +107,7 @@ export function createScreen(
     const screened = await readHolds(deps, claims)
     const cleared = screened.flatMap(({ claim, hold }) => (hold === undefined ? [claim] : []))
     for (const claim of cleared) if (claim.isHeld) await releaseHeld(deps, claim)
-    const monitored = await deps.monitoring.holdsOf(cleared.filter(isPending))
+    const monitored = await deps.monitoring.findHolds(cleared.filter(isPending))
     const waiting: ScreenedClaim[] = []
     for (const claim of cleared.filter(isPending))
       if (monitored(claim) === 'refused') await stopPayout(advance, claim)

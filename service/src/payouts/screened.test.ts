@@ -10,7 +10,7 @@ import { newId, present, secondMs } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
 import { type Hit, readSanctionsList } from '../screening/index.ts'
 import { instructionIdOf } from './rules.ts'
-import { partiesOf } from './screen.ts'
+import { screenedParties } from './screen.ts'
 import type { Connector } from '../rails/index.ts'
 import { processBankNotifications, settlementJobs, submitDuePayouts } from '../banks/settlement/index.ts'
 import { createSessions } from '../../../test/support/checkout.ts'
@@ -18,10 +18,10 @@ import {
   addHolder,
   amount,
   decideAll,
-  findingOf,
+  dispositionFor,
   screenAll,
   sendCredit,
-  stateOf,
+  depositState,
 } from '../../../test/support/screening/held.ts'
 import { useModules } from '../../../test/support/fixture.ts'
 import { refused } from '../../../test/support/refusals.ts'
@@ -69,7 +69,7 @@ suite('names', async () => {
     for (const hit of hits)
       for (const staff of ['Sam Staff', 'Kim Staff']) {
         const { partnerId, id } = hit
-        const disposition = findingOf(hit, outcome)
+        const disposition = dispositionFor(hit, outcome)
         const deciding = { partnerId, id, outcome, disposition, staff, note: 'Compared with the passport.' }
         await service.db.transaction((tx) => service.screening.decide(tx, deciding)).catch(() => undefined)
       }
@@ -279,7 +279,7 @@ suite('names', async () => {
     await screen()
     await submit()
     assert.equal(await status(), 'Pending')
-    const parties = partiesOf(await service.payouts.get(partnerId, payout.id))
+    const parties = screenedParties(await service.payouts.get(partnerId, payout.id))
     assert.deepEqual(
       (await service.screening.hitsOn(partnerId, parties)).map(({ id }) => id),
       found.map(({ id }) => id),
@@ -460,7 +460,7 @@ suite('texts and countries', async () => {
     await sendCredit(service, iban, 'Grace Hopper', {}, 'Freight vessel Northern Velmora')
     await sendCredit(service, iban, 'Grace Hopper', {}, 'Freight vessel Southern Velmora')
     await processAll()
-    const waiting = await stateOf(service, partnerId)
+    const waiting = await depositState(service, partnerId)
     assert.deepEqual(
       [waiting.statuses.toSorted(), waiting.balance, waiting.suspense],
       [['Completed', 'Screening'], amount, amount],
@@ -469,7 +469,7 @@ suite('texts and countries', async () => {
     assert.equal(await decideAll(service, partnerId, 'clear'), 1)
     service.clock.advance(6 * secondMs)
     await service.deposits.screenDue(100)
-    assert.equal((await stateOf(service, partnerId)).balance, 2n * amount)
+    assert.equal((await depositState(service, partnerId)).balance, 2n * amount)
   })
 
   test('a checkout session with a line item that names a listed vessel, and one that a transfer with its number pays, wait', async () => {
@@ -480,7 +480,7 @@ suite('texts and countries', async () => {
     await processAll()
     assert.equal(await sessions.statusOf(opened), 'Processing')
     const { partnerId } = opened.partner
-    assert.deepEqual((await stateOf(service, partnerId)).statuses, ['Screening'])
+    assert.deepEqual((await depositState(service, partnerId)).statuses, ['Screening'])
     await screenAll(service)
     const hits = (await service.screening.openHits(undefined, 1000)).filter((hit) => hit.partnerId === partnerId)
     assert.deepEqual(
@@ -502,7 +502,7 @@ suite('texts and countries', async () => {
       }),
     )
     await processAll()
-    assert.deepEqual((await stateOf(service, reference.partner.partnerId)).statuses, ['Screening'])
+    assert.deepEqual((await depositState(service, reference.partner.partnerId)).statuses, ['Screening'])
   })
 
   test('a payee and a customer named like a listed vessel are hits like other names', async () => {

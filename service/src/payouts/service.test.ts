@@ -112,7 +112,7 @@ suite('verbs', async () => {
       quotes: createAcceptances(service),
       chooseConnector: () => undefined,
       ownIbans: service.accounts.ownIbans,
-      proofsMissing: service.wallets.ownership.areMissing,
+      proofsMissing: service.wallets.ownership.findMissing,
       forecastOf: () => undefined,
       waitMsOf: () => 0,
       duplicateDays: 14,

@@ -11,12 +11,12 @@ import {
   Refusal,
   type Sums,
   sumRowsRead,
-  sumsOf,
+  capSums,
 } from '../kernel/api/index.ts'
 import { amountText, type Clock, type Currency, firstIdOf, isUuid, type Minor, present } from '../kernel/index.ts'
 import { createNonceBatcher } from '../access/index.ts'
-import { asInProgress, replayOf, sqlState, stateOf, type Tx } from '../postgres/index.ts'
-import { worst } from '../screening/index.ts'
+import { toRequestInProgress, replayRow, sqlState, sqlStateOf, type Tx } from '../postgres/index.ts'
+import { strictestHold } from '../screening/index.ts'
 import type { VerificationRow } from '../parties/beneficiaries/index.ts'
 import {
   type Approvals,
@@ -35,9 +35,9 @@ import {
   type DuplicateCandidate,
   type FindDuplicates,
   refuseDuplicate,
-  type Repeated,
+  type PossibleDuplicates,
 } from './duplicates.ts'
-import { partiesOf } from './screen.ts'
+import { screenedParties } from './screen.ts'
 import { createJudgeAll, type JudgeAll } from './judge-all.ts'
 import { createPreview, type Preview, toVerdict } from './preview.ts'
 import { payoutFingerprint, fxFingerprint, instructionIdOf, isPayoutOperation, type PayoutStatus } from './rules.ts'
@@ -95,7 +95,7 @@ export type Payouts = {
    */
   readonly refuseRepeated: (tx: Tx, partnerId: string, payment: DuplicateCandidate, at: Date) => Promise<void>
   /** Finds the earlier payouts and the orders that a payout may repeat. Refuses: not_found. */
-  readonly repeatedBy: (partnerId: string, idOrReference: string) => Promise<Repeated>
+  readonly possibleDuplicates: (partnerId: string, idOrReference: string) => Promise<PossibleDuplicates>
   /** Reads the note about a payout for colleagues. Undefined: none. Refuses: not_found. */
   readonly note: (partnerId: string, idOrReference: string) => Promise<PayoutNote>
   /** Reads the notes about these payouts, by payout id. */
@@ -206,7 +206,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
       const refusal = repeated && refuseDuplicate(repeated)
       if (refusal !== undefined) throw refusal
     },
-    repeatedBy: createPossibleDuplicates(deps, get),
+    possibleDuplicates: createPossibleDuplicates(deps, get),
     ...createNotes(deps, get),
     byIds: store.payoutsByIds,
     // The statement finds only this partner, operation and key.
@@ -243,7 +243,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
 }
 
 const createPossibleDuplicates =
-  (deps: PayoutsDeps, get: Payouts['get']): Payouts['repeatedBy'] =>
+  (deps: PayoutsDeps, get: Payouts['get']): Payouts['possibleDuplicates'] =>
   async (partnerId, idOrReference) => {
     const { id, operation, idempotencyKey, creditorAccount: account, ...payout } = await get(partnerId, idOrReference)
     // The customer was erased.
@@ -284,9 +284,9 @@ const createCancel =
   async (partnerId, idOrReference, by) => {
     const asked = await get(partnerId, idOrReference)
     const { id } = asked
-    const holds = partiesOf(asked).map(await screening.holdsOf(partiesOf(asked)))
+    const holds = screenedParties(asked).map(await screening.holdsOf(screenedParties(asked)))
     // The money of a listed party stays reserved until staff decide. The refusal does not say why.
-    const isFrozen = asked.status === 'Pending' && worst(holds) === 'confirmed'
+    const isFrozen = asked.status === 'Pending' && strictestHold(holds) === 'confirmed'
     const isCancelled = !isFrozen && (await life.cancel(partnerId, id, by))
     const row = await get(partnerId, id)
     if (isCancelled || row.status === 'Cancelled') return row
@@ -310,7 +310,7 @@ const createSums =
   (deps: PayoutsDeps): Payouts['sums'] =>
   async (partnerId, query) => {
     const filter = await readFilter(deps, partnerId, query)
-    return sumsOf(filter === undefined ? [] : await sumPayouts(deps.db, partnerId, filter, sumRowsRead))
+    return capSums(filter === undefined ? [] : await sumPayouts(deps.db, partnerId, filter, sumRowsRead))
   }
 
 /** Reads the filters. Undefined: the customer is unknown, and has no payouts. */
@@ -320,7 +320,7 @@ async function readFilter(
   query: QueryOf<'sumPayouts'>,
 ): Promise<store.PayoutFilter | undefined> {
   const { db, customers } = deps
-  const customerId = query.customerId === undefined ? null : await customers.idOf(db, partnerId, query.customerId)
+  const customerId = query.customerId === undefined ? null : await customers.resolveId(db, partnerId, query.customerId)
   if (customerId === undefined) return undefined
   const reference = query.reference === undefined ? null : await findReference(deps, db, partnerId, query.reference)
   return {
@@ -397,7 +397,7 @@ function createSubmit(deps: PayoutsDeps) {
   return async (call: PayoutCall): Promise<AcceptedPayout> => {
     for (;;) {
       const outcome = await batched(call).catch((error: unknown) => {
-        throw asInProgress(error)
+        throw toRequestInProgress(error)
       })
       if (outcome !== 'resubmit') return outcome
     }
@@ -467,7 +467,10 @@ export async function instructionOf(tx: Tx, partnerId: string, payoutId: string)
 }
 
 /** Reads the statuses of the payouts of instructions, by the id of the instruction. Unknown instructions are absent. */
-export async function statusesOf(tx: Tx, keys: readonly InstructionKey[]): Promise<ReadonlyMap<string, PayoutStatus>> {
+export async function instructionStatuses(
+  tx: Tx,
+  keys: readonly InstructionKey[],
+): Promise<ReadonlyMap<string, PayoutStatus>> {
   const named = keys.map(instructionKey)
   const groups = tx.sharded ? [...Map.groupBy(named, ({ partnerId }) => partnerId).values()] : [named]
   const found = new Map<string, PayoutStatus>()
@@ -535,7 +538,7 @@ function createFxPayouts(deps: PayoutsDeps) {
         // The lock of the quote serialises requests with one key.
         const [quote] = await quotes.lockOpen(tx, [{ partnerId, id: body.quoteId }])
         const [known] = await store.payoutsByKeys(tx, [{ partnerId, operation, idempotencyKey: body.idempotencyKey }])
-        if (known !== undefined) return { payout: replayOf(known, fxRequestFingerprint(body)), replayed: true }
+        if (known !== undefined) return { payout: replayRow(known, fxRequestFingerprint(body)), replayed: true }
         if (quote === undefined || quote instanceof Refusal) throw present(quote, `no answer for quote ${body.quoteId}`)
         return accept(tx, toFxCall(caller, body, quote, ip), quote)
       })
@@ -544,7 +547,7 @@ function createFxPayouts(deps: PayoutsDeps) {
         return await attempt()
       } catch (error) {
         // Read again what another transaction has changed since the read: a balance, a counter or a customer.
-        if (stateOf(error) !== sqlState.checkViolation || attempts === attemptsMax) throw asInProgress(error)
+        if (sqlStateOf(error) !== sqlState.checkViolation || attempts === attemptsMax) throw toRequestInProgress(error)
       }
   }
 }

@@ -1,6 +1,6 @@
 /** SQL of payouts that may repeat an earlier one, and of notes for colleagues. */
 import { type Currency, firstIdOf, type Minor } from '../kernel/index.ts'
-import { columnOf, insertBy, namesOf, type RowOf, sql, type Tx, unprepared } from '../postgres/index.ts'
+import { columnValues, insertBy, columnList, type RowOf, sql, type Tx, unprepared } from '../postgres/index.ts'
 import type { PayoutRow } from './store.ts'
 
 export type RepeatedPayment = {
@@ -43,7 +43,7 @@ export async function earlierPayouts(
   { since, sinceByReference, rowsEach }: DuplicateBounds,
 ): Promise<readonly EarlierRow[]> {
   if (payments.length === 0) return []
-  const column = columnOf(payments)
+  const column = columnValues(payments)
   return tx.rows<EarlierRow>(
     unprepared(sql`/* payouts.earlierPayouts */
     select given.position, found.id, found.reference, found.remittance, found.amount, found.currency, found.creditor_name,
@@ -96,12 +96,12 @@ const newNotes = insertBy<NoteRow>(noteColumns, [])
 
 /** The notes of new payouts. */
 export function insertNotes(tx: Tx, rows: readonly NoteRow[]): void {
-  tx.later(sql`/* payouts.insertNotes */ insert into payouts.notes (${namesOf(noteColumns)}) ${newNotes(tx, rows)}`)
+  tx.later(sql`/* payouts.insertNotes */ insert into payouts.notes (${columnList(noteColumns)}) ${newNotes(tx, rows)}`)
 }
 
 export async function putNote(tx: Tx, row: NoteRow): Promise<void> {
   await tx.run(sql`/* payouts.putNote */
-    insert into payouts.notes (${namesOf(noteColumns)}) ${newNotes(tx, [row])}
+    insert into payouts.notes (${columnList(noteColumns)}) ${newNotes(tx, [row])}
     on conflict (partner_id, payout_id) do update set note = excluded.note, written_by = excluded.written_by,
       written_by_name = excluded.written_by_name, updated_at = excluded.updated_at`)
 }
@@ -109,5 +109,5 @@ export async function putNote(tx: Tx, row: NoteRow): Promise<void> {
 /** Reads the notes of these payouts, in no order. */
 export function readNotes(tx: Tx, partnerId: string, payoutIds: readonly string[]): Promise<readonly NoteRow[]> {
   return tx.rows<NoteRow>(sql`/* payouts.readNotes */
-    select ${namesOf(noteColumns)} from payouts.notes where partner_id = ${partnerId} and payout_id = any(${[...payoutIds]}::uuid[])`)
+    select ${columnList(noteColumns)} from payouts.notes where partner_id = ${partnerId} and payout_id = any(${[...payoutIds]}::uuid[])`)
 }

@@ -3,10 +3,10 @@
  */
 import {
   acrossPartners,
-  columnOf,
+  columnValues,
   dueWork,
   insertBy,
-  namesOf,
+  columnList,
   noSql,
   ofOnePartner,
   ofPartners,
@@ -59,7 +59,7 @@ export function oldestOfStatuses(
   wanted: readonly PartnerStatus[],
   rowsEach: number,
 ): Promise<readonly WaitingPayoutRow[]> {
-  const column = columnOf(wanted)
+  const column = columnValues(wanted)
   const partnerIds = column('partnerId')
   return tx.rows<WaitingPayoutRow>(
     unprepared(sql`/* payouts.oldestOfStatuses */
@@ -104,7 +104,7 @@ const newApprovals = insertBy<NewApproval>(approvalColumns, [])
 
 export function insertApprovals(tx: Tx, approvals: readonly NewApproval[]): void {
   tx.later(sql`/* payouts.insertApprovals */
-    insert into payouts.approvals (${namesOf(approvalColumns)}) ${newApprovals(tx, approvals)}`)
+    insert into payouts.approvals (${columnList(approvalColumns)}) ${newApprovals(tx, approvals)}`)
 }
 
 export type Approval = Pick<NewApproval, 'requestedBy' | 'requestedName' | 'cause' | 'expiresAt' | 'needsPasskey'> & {
@@ -147,7 +147,7 @@ export async function storePayeeSalts(
   partnerId: string,
   salts: readonly { readonly payoutId: string; readonly salt: string }[],
 ): Promise<ReadonlyMap<string, string>> {
-  const column = columnOf(salts)
+  const column = columnValues(salts)
   const rows = await tx.rows<{ readonly payoutId: string; readonly payeeSalt: string }>(
     unprepared(sql`/* payouts.storePayeeSalts */
     update payouts.approvals approval set payee_salt = coalesce(approval.payee_salt, given.salt)
@@ -177,7 +177,7 @@ export type DecidedApproval = {
 
 /** Decides each approval once, under the locks of the payouts. A different number of open approvals fails the transaction. */
 export function decideApprovals(tx: Tx, decided: readonly DecidedApproval[], now: Date): void {
-  const column = columnOf(decided)
+  const column = columnValues(decided)
   tx.later(
     unprepared(sql`/* payouts.decideApprovals */
     update payouts.approvals as approval set decision = given.decision, decided_by = given.decided_by,
@@ -199,7 +199,7 @@ type CountedApproval = {
 
 /** Records in which counters of their approvers approvals are counted, under the locks of the payouts. */
 export function recordCounters(tx: Tx, counted: readonly CountedApproval[]): void {
-  const column = columnOf(counted)
+  const column = columnValues(counted)
   tx.later(
     unprepared(sql`/* payouts.recordCounters */
     update payouts.approvals as approval set counted_in = given.counted_in
@@ -363,7 +363,7 @@ export async function postponePayouts(
   tx: Tx,
   rows: readonly PostponedPayout[],
 ): Promise<readonly { readonly partnerId: string; readonly transactionId: string }[]> {
-  const column = columnOf(rows)
+  const column = columnValues(rows)
   const changed = await tx.rows<{ partnerId: string; transactionId: string; begins: boolean | null }>(
     unprepared(sql`/* payouts.postponePayouts */
     update payouts.payouts as payout set due_at = given.due_at, lease_id = null,

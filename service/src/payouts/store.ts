@@ -3,14 +3,14 @@ import type { AccountType, ErrorKey, Rail } from '@partner-payments/wire'
 import type { Currency, Minor } from '../kernel/index.ts'
 import {
   acrossPartners,
-  columnOf,
+  columnValues,
   dueWork,
   erasePersonal,
-  fieldsOf,
+  selectList,
   firstPartners,
-  givenBy,
+  unnestSource,
   insertBy,
-  namesOf,
+  columnList,
   noSql,
   ofOnePartner,
   ofPartners,
@@ -96,8 +96,8 @@ export type PayoutRow = RowOf<
 export type PayoutClaim = PayoutRow & { readonly leaseId: string; readonly isHeld?: boolean }
 /** Processes of earlier versions use `request_hash`. Instructions have the address as an object. */
 const storedAs = { requestFingerprint: 'request_hash', creditorAddressJson: 'creditor_address' }
-const stored = namesOf(types, storedAs)
-export const payoutColumns = fieldsOf(types, storedAs)
+const stored = columnList(types, storedAs)
+export const payoutColumns = selectList(types, storedAs)
 const newPayouts = insertBy<PayoutRow>(
   types,
   [
@@ -282,7 +282,7 @@ export type PayoutChange = RowOf<
 >
 
 /** Most changes of a batch have the same values in these columns. */
-const givenChanges = givenBy<PayoutChange>(changeTypes, [
+const givenChanges = unnestSource<PayoutChange>(changeTypes, [
   ['partnerId'],
   ['fromStatus', 'status', 'errorKey', 'errorDetails'],
   ['sendAttempts', 'dueAt', 'leaseId'],
@@ -392,7 +392,7 @@ export async function storeAddresses(
   partnerId: string,
   rows: readonly Pick<PayoutRow, 'id' | 'creditorAddressJson'>[],
 ): Promise<void> {
-  const column = columnOf(rows)
+  const column = columnValues(rows)
   await tx.run(sql`/* payouts.storeAddresses */
     update payouts.payouts as payout set creditor_address = given.address
     from unnest(${column('id')}::uuid[], ${column('creditorAddressJson')}::text[]) as given (id, address)

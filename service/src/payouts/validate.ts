@@ -6,22 +6,22 @@ import { type AccountSnapshots, type AccountState, balanceStateIn, blocksOutboun
 import {
   type ChooseConnector,
   type ForecastPayment,
-  holdsOn,
+  isInForce,
   internalConnectorId,
   isIban,
   isQrIban,
   lackingOf,
-  lackingText,
+  formatMissing,
   type PayerData,
-  payerLacks,
-  payerRegionOf,
+  missingPayerFields,
+  payerRegion,
   qrMistake,
   qrMistakes,
   readDomestic,
 } from '../rails/index.ts'
 import { countriesOfAccount, type CountryRules } from '../screening/index.ts'
 import type { Payee, PayeeCheck } from '../parties/beneficiaries/index.ts'
-import { lackingFor, notVerified, type Payer } from '../parties/customers/index.ts'
+import { findLackingCapability, notVerified, type Payer } from '../parties/customers/index.ts'
 import { type ControlRequirements, debitedCurrency } from './controls/index.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { beneficiaryMapKey, type Creditor, catchRefusal, type PayoutCall, type Route, chooseRoute } from './calls.ts'
@@ -168,8 +168,8 @@ function missingFields({ call, route, beneficiary, account, executionDay }: Judg
   const day = executionDay(route.connector, payment)
   const lacking = lackingFrom(day)
   return {
-    now: lacking.filter((one) => holdsOn(one, day)),
-    coming: lacking.filter((one) => !holdsOn(one, day)),
+    now: lacking.filter((one) => isInForce(one, day)),
+    coming: lacking.filter((one) => !isInForce(one, day)),
   }
 }
 
@@ -179,12 +179,12 @@ function judgeRequirements(judged: JudgedPayout): Judgement {
   if (lacking === undefined) return 'notApplicable'
   return lacking.length === 0
     ? 'passed'
-    : refuseNotPayable(`lacks ${lackingText(lacking)}; update the beneficiary first`)
+    : refuseNotPayable(`lacks ${formatMissing(lacking)}; update the beneficiary first`)
 }
 
 function comingRequirements(judged: JudgedPayout): string | undefined {
   const coming = missingFields(judged)?.coming ?? []
-  return coming.length === 0 ? undefined : `The beneficiary will need ${lackingText(coming)}.`
+  return coming.length === 0 ? undefined : `The beneficiary will need ${formatMissing(coming)}.`
 }
 
 /** Refuses: country_not_supported. Payouts from before the rule are held when the worker screens them. */
@@ -222,7 +222,7 @@ export function payerFieldsMissing(
   account: CreditorAccount,
   { currency, amount }: PayoutCall,
 ): readonly string[] {
-  const region = payerRegionOf(account.account, account.bic)
+  const region = payerRegion(account.account, account.bic)
   const { isPerson, address } = payer
   const named = {
     name: isPerson ? ['kyc.fullName'] : ['kyc.legalName'],
@@ -233,7 +233,7 @@ export function payerFieldsMissing(
     ],
     document: ['kyc.personalIdentificationNumber'],
   } as const
-  return payerLacks(payer, { region, currency, amount }).flatMap((field): readonly string[] => named[field])
+  return missingPayerFields(payer, { region, currency, amount }).flatMap((field): readonly string[] => named[field])
 }
 
 /** Refuses: validation_failed, by the setting `payerData` of the bank. */
@@ -257,7 +257,8 @@ function judgeCustomer({ call, customer }: JudgedPayout): Judgement {
   if (customer === undefined || call.operation === 'createCheckoutRefund') return 'notApplicable'
   const { gate, verificationState } = customer
   const lacking =
-    lackingFor(gate, 'Pay', call.currency) ?? (call.quote === undefined ? undefined : lackingFor(gate, 'Convert'))
+    findLackingCapability(gate, 'Pay', call.currency) ??
+    (call.quote === undefined ? undefined : findLackingCapability(gate, 'Convert'))
   return lacking === undefined ? 'passed' : notVerified(verificationState, lacking, payeePointer(call))
 }
 

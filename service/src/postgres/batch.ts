@@ -4,7 +4,7 @@
  */
 import { Refusal, Unreachable } from '../kernel/api/index.ts'
 import type { Database } from './database.ts'
-import { sqlState, stateOf } from './errors.ts'
+import { sqlState, sqlStateOf } from './errors.ts'
 import type { Tx } from './tx.ts'
 
 /** The position of a batch in the queue. A rerun after a failure has no position: it runs outside the queue. */
@@ -137,7 +137,7 @@ function createQueue<In, Out, Read>(
       await position.earlierEnded
       // The outcome of a lost commit is unknown, so the batch must not run again.
       if (error instanceof Unreachable) return rejectAll(batch, error)
-      const lockTimedOut = stateOf(error) === sqlState.lockNotAvailable
+      const lockTimedOut = sqlStateOf(error) === sqlState.lockNotAvailable
       const partners = Map.groupBy(batch, ({ call }) => partnerOf(call))
       if (partners.size === 1 && !lockTimedOut) return rerun.afterFailure(batch, error)
       const reruns = [...partners].map(([partnerId, calls]) => rerunPartner(partnerId, calls))
@@ -262,10 +262,10 @@ function createRerun<In, Out>(attempt: Attempt<In, Out>) {
     attempt(batch).catch((error: unknown) => afterFailure(batch, error))
   const afterFailure = async (batch: Batch<In, Out>, error: unknown): Promise<void> => {
     // Each call alone would wait for the same lock.
-    if (error instanceof Unreachable || stateOf(error) === sqlState.lockNotAvailable) rejectAll(batch, error)
+    if (error instanceof Unreachable || sqlStateOf(error) === sqlState.lockNotAvailable) rejectAll(batch, error)
     else if (batch.length > 1) for (const each of batch) await run([each])
     // The second attempt reads the row that has the key, and answers with it.
-    else if (violationStates.has(stateOf(error)))
+    else if (violationStates.has(sqlStateOf(error)))
       await attempt(batch).catch((again: unknown) => rejectAll(batch, again))
     else rejectAll(batch, error)
   }

@@ -5,7 +5,7 @@ import { untilEnd } from '../../../test/support/fixture.ts'
 import { Refusal, Unreachable } from '../kernel/api/index.ts'
 import { AssertionFailure, createLog } from '../kernel/index.ts'
 import { createDatabase } from './database.ts'
-import { sqlState, stateOf } from './errors.ts'
+import { sqlState, sqlStateOf } from './errors.ts'
 import { sql } from './sql.ts'
 import type { Tx } from './tx.ts'
 
@@ -101,7 +101,7 @@ test('if begin fails and the write that is sent with it does not, the outcome is
   await assert.rejects(db.transaction(unreached, { lockTimeoutMs, before: insert }), Unreachable)
   await assert.rejects(
     db.transaction(unreached, { lockTimeoutMs }),
-    (error) => stateOf(error) !== undefined && !(error instanceof Unreachable),
+    (error) => sqlStateOf(error) !== undefined && !(error instanceof Unreachable),
   )
   assert.equal(await count(), 1n)
   await db.run(sql`delete from public.things`)
@@ -153,7 +153,7 @@ test('a lock timeout has its own SQLSTATE, and the connection stays usable', asy
     await tx.run(sql`select from public.things for update`)
     await assert.rejects(
       db.transaction((other) => other.run(sql`delete from public.things`)),
-      (error) => stateOf(error) === sqlState.lockNotAvailable,
+      (error) => sqlStateOf(error) === sqlState.lockNotAvailable,
     )
   })
   await db.run(sql`delete from public.things`)
@@ -248,7 +248,7 @@ test('a write that fails before one with an expected number of rows is reported 
     tx.later(sql`insert into public.things values (null)`)
     tx.later(sql`delete from public.things where id = 12`, 0)
   })
-  await assert.rejects(failing, (error) => stateOf(error) === '23502')
+  await assert.rejects(failing, (error) => sqlStateOf(error) === '23502')
 })
 
 test('queued writes and hints need a transaction', () => {

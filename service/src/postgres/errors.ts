@@ -15,7 +15,7 @@ export const sqlState = {
 
 type DatabaseErrorLike = { readonly code?: unknown; readonly constraint?: unknown; readonly message?: unknown }
 
-export function stateOf(error: unknown): string | undefined {
+export function sqlStateOf(error: unknown): string | undefined {
   const code = (error as DatabaseErrorLike | null)?.code
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
 }
@@ -25,7 +25,7 @@ export function stateOf(error: unknown): string | undefined {
  * constraint. Then the state decides, so the caller must know that no other constraint can fail.
  */
 export function violates(error: unknown, state: string, name: string): boolean {
-  if (stateOf(error) !== state) return false
+  if (sqlStateOf(error) !== state) return false
   const constraint = (error as DatabaseErrorLike | null)?.constraint
   return (
     constraint === undefined || (typeof constraint === 'string' && new RegExp(`^${name}(_\\d+)?$`).test(constraint))
@@ -73,11 +73,11 @@ export function classify(error: unknown): unknown {
  * Reports SQLSTATE class 22: a value that PostgreSQL cannot represent, for example a time out of range. The schemas should have refused
  * it with a pointer.
  */
-export const isDataException = (error: unknown): boolean => stateOf(error)?.startsWith('22') === true
+export const isDataException = (error: unknown): boolean => sqlStateOf(error)?.startsWith('22') === true
 
 /** Reports whether PostgreSQL refused a write as read only, also if `classify` has converted the error. */
 export const isReadOnly = (error: unknown): boolean =>
-  stateOf(error instanceof Unreachable ? error.cause : error) === sqlState.readOnlyTransaction
+  sqlStateOf(error instanceof Unreachable ? error.cause : error) === sqlState.readOnlyTransaction
 
 /**
  * Constraints on rows that a transaction has read without a lock: another transaction may change the rows before the commit. A retry
@@ -91,7 +91,7 @@ const isRaced = (error: unknown): boolean =>
   )
 
 export const isRetryable = (error: unknown): boolean => {
-  const state = stateOf(error)
+  const state = sqlStateOf(error)
   return (
     state === sqlState.serializationFailure ||
     state === sqlState.deadlock ||
@@ -103,6 +103,6 @@ export const isRetryable = (error: unknown): boolean => {
  * Reports whether a concurrent transaction interfered, so that a retry may succeed. The failed transaction wrote no rows.
  */
 export const isConflict = (error: unknown): boolean => {
-  const state = stateOf(error)
+  const state = sqlStateOf(error)
   return isRetryable(error) || state === sqlState.uniqueViolation || state === sqlState.foreignKeyViolation
 }

@@ -5,7 +5,7 @@ import { createTestDatabase } from '../../../test/support/postgres.ts'
 import { untilEnd } from '../../../test/support/fixture.ts'
 import { createLog } from '../kernel/index.ts'
 import { createDatabase } from './database.ts'
-import { givenBy, insertBy, type RowOf, rowMark, rowsPerInsertMax } from './given.ts'
+import { unnestSource, insertBy, type RowOf, rowMark, rowsPerInsertMax } from './given.ts'
 import { sql, toStatement } from './sql.ts'
 
 const rowTypes = {
@@ -20,7 +20,7 @@ const rowTypes = {
 } as const
 type TestRow = RowOf<typeof rowTypes>
 
-const given = givenBy<TestRow>(rowTypes, [['partnerId', 'at'], ['note'], ['json', 'steps']])
+const given = unnestSource<TestRow>(rowTypes, [['partnerId', 'at'], ['note'], ['json', 'steps']])
 const database = await createTestDatabase()
 const db = untilEnd(createDatabase({ url: database.url, connectionsMax: 1, log: createLog('silent') }))
 after(() => database.drop())

@@ -45,7 +45,7 @@ const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.to
 type ColumnNames = Readonly<Record<string, string>>
 
 /** Lists the columns for an insert: `partner_id, id, ...`. */
-export const namesOf = (columns: ColumnTypes, storedAs: ColumnNames = {}): Sql => ({
+export const columnList = (columns: ColumnTypes, storedAs: ColumnNames = {}): Sql => ({
   parts: [
     Object.keys(columns)
       .map((name) => storedAs[name] ?? snake(name))
@@ -55,7 +55,7 @@ export const namesOf = (columns: ColumnTypes, storedAs: ColumnNames = {}): Sql =
 })
 
 /** Lists the columns for a select: `partner_id, id, stored as field, ...`. */
-export const fieldsOf = (columns: ColumnTypes, storedAs: ColumnNames): Sql => ({
+export const selectList = (columns: ColumnTypes, storedAs: ColumnNames): Sql => ({
   parts: [
     Object.keys(columns)
       .map((name) => (name in storedAs ? `${storedAs[name]} as ${snake(name)}` : snake(name)))
@@ -82,7 +82,7 @@ type SharedColumns<Row> = readonly (readonly (keyof Row & string)[])[]
  * values if they are equal in all rows. Each combination of groups is one more prepared statement per connection: two groups
  * make four. At least one column must not be in a group, because its array gives the number of rows.
  */
-export function givenBy<Row extends { readonly [K in keyof Row]: Cell }>(
+export function unnestSource<Row extends { readonly [K in keyof Row]: Cell }>(
   columns: Columns<Row>,
   shared: SharedColumns<Row>,
   marked: Marked<Row> = {},
@@ -181,7 +181,7 @@ export function insertBy<Row extends { readonly [K in keyof Row]: Cell }>(
   orderBy: readonly (keyof Row & string)[] = [],
   marked: Marked<Row> = {},
 ) {
-  const given = givenBy(columns, shared, marked)
+  const given = unnestSource(columns, shared, marked)
   const order: Sql = { parts: [orderBy.length > 0 ? `order by ${orderBy.map(snake).join(', ')}` : ''], values: [] }
   const byOrder = (a: Row, b: Row) => orderBy.reduce((found, name) => found || compare(a[name], b[name]), 0)
   return ({ sharded }: Pick<Tx, 'sharded'>, rows: readonly Row[]): Sql =>

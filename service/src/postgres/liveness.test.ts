@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
-import { startWire } from '../../../test/support/tcp-proxy.ts'
+import { startTcpProxy } from '../../../test/support/tcp-proxy.ts'
 import { until } from '../../../test/support/until.ts'
 import { Unreachable } from '../kernel/api/index.ts'
 import { createLog, secondMs } from '../kernel/index.ts'
@@ -10,7 +10,7 @@ import { createDatabase } from './database.ts'
 import { sql } from './sql.ts'
 
 const database = await createTestDatabase()
-const wire = await startWire(Number(new URL(database.url).port))
+const wire = await startTcpProxy(Number(new URL(database.url).port))
 const url = Object.assign(new URL(database.url), { port: String(wire.port) }).href
 const connectionsMax = 4
 const driverTimeoutMs = 15 * secondMs

@@ -9,8 +9,8 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type pg from 'pg'
-import { dayMs, once, systemClock } from '../kernel/index.ts'
-import { classify, sqlState, stateOf } from './errors.ts'
+import { dayMs, loadOnce, systemClock } from '../kernel/index.ts'
+import { classify, sqlState, sqlStateOf } from './errors.ts'
 
 const migrationsFolder = fileURLToPath(new URL('../../migrations', import.meta.url))
 
@@ -101,7 +101,7 @@ export type SchemaState = { readonly version: number; readonly problem: string |
  * needs.
  */
 export function createSchemaCheck(pool: pg.Pool, folder = migrationsFolder): () => Promise<SchemaState> {
-  const read = once(() => readMigrations(folder))
+  const read = loadOnce(() => readMigrations(folder))
   return async () => {
     const migrations = await read()
     const { rows } = await pool.query<{ number: number }>('select number from public.schema_migrations')
@@ -141,7 +141,7 @@ export async function requireMigrated(pool: pg.Pool, folder = migrationsFolder):
  * table or the type.
  */
 function ignoreConcurrentCreate(error: unknown): void {
-  if (!new Set(['23505', '42P07', '42710']).has(stateOf(error) ?? '')) throw error
+  if (!new Set(['23505', '42P07', '42710']).has(sqlStateOf(error) ?? '')) throw error
 }
 
 /** Runs a statement without the usual time limit: it waits for migrations of another process, or builds an index. */
@@ -167,7 +167,7 @@ async function applyWithRetries(
       return await applyOne(client, migration, options.lockTimeoutMs ?? lockTimeoutMsDefault)
     } catch (error) {
       if (error instanceof MigrationError) throw error
-      const isLocked = lockStates.has(stateOf(error))
+      const isLocked = lockStates.has(sqlStateOf(error))
       if (!isLocked || tries >= triesMax)
         throw new MigrationError(`migration ${migration.name} failed: ${(error as Error).message}`, { cause: error })
     }

@@ -3,9 +3,9 @@
  * concurrent duplicate waits at that constraint and gets the answer of the first request. A refused request does not use its key.
  */
 import { Refusal } from '../kernel/api/index.ts'
-import { sqlState, stateOf } from './errors.ts'
+import { sqlState, sqlStateOf } from './errors.ts'
 
-export type Keyed = {
+export type KeyedRow = {
   readonly requestFingerprint: string
   /** Describes the resource that the first request created. */
   readonly reference: string
@@ -20,7 +20,7 @@ export class KeyTaken extends Error {
  * Returns `row` if the key belongs to the same request. Refuses: idempotency_key_reused (422, names the reference) if it belongs to
  * another request. `pointer` leads to the key in the request.
  */
-export function replayOf<T extends Keyed>(row: T, requestFingerprint: string, pointer = '/idempotencyKey'): T {
+export function replayRow<T extends KeyedRow>(row: T, requestFingerprint: string, pointer = '/idempotencyKey'): T {
   const { reference } = row
   if (row.requestFingerprint === requestFingerprint) return row
   throw new Refusal(
@@ -34,15 +34,15 @@ export const requestInProgress = () =>
   new Refusal('request_in_progress', undefined, { headers: { 'retry-after': '1' } })
 
 /** Converts a lock time-out to request_in_progress. Returns other errors unchanged. */
-export function asInProgress(error: unknown): unknown {
-  return stateOf(error) === sqlState.lockNotAvailable ? requestInProgress() : error
+export function toRequestInProgress(error: unknown): unknown {
+  return sqlStateOf(error) === sqlState.lockNotAvailable ? requestInProgress() : error
 }
 
 /**
  * Runs `make` once per key. Refuses: idempotency_key_reused (422, names the reference) if the key belongs to another request;
  * request_in_progress (409) if a concurrent duplicate does not end in time.
  */
-export async function once<T extends Keyed>(options: {
+export async function oncePerKey<T extends KeyedRow>(options: {
   readonly requestFingerprint: string
   /** See `replayOf`. */
   readonly pointer?: string
@@ -52,13 +52,13 @@ export async function once<T extends Keyed>(options: {
 }): Promise<{ readonly row: T; readonly replayed: boolean }> {
   const { requestFingerprint, pointer, find, make } = options
   const before = await find()
-  if (before) return { row: replayOf(before, requestFingerprint, pointer), replayed: true }
+  if (before) return { row: replayRow(before, requestFingerprint, pointer), replayed: true }
   try {
     return { row: await make(), replayed: false }
   } catch (error) {
-    if (!(error instanceof KeyTaken)) throw asInProgress(error)
+    if (!(error instanceof KeyTaken)) throw toRequestInProgress(error)
     const winner = await find()
     if (!winner) throw requestInProgress()
-    return { row: replayOf(winner, requestFingerprint, pointer), replayed: true }
+    return { row: replayRow(winner, requestFingerprint, pointer), replayed: true }
   }
 }

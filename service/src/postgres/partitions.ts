@@ -4,7 +4,7 @@
  */
 import { assert, dayMs, firstIdOf, nilId } from '../kernel/index.ts'
 import type { Database } from './database.ts'
-import { sqlState, stateOf } from './errors.ts'
+import { sqlState, sqlStateOf } from './errors.ts'
 import { acrossPartners, unprepared, type Sql } from './sql.ts'
 import type { Tx } from './tx.ts'
 
@@ -28,7 +28,7 @@ const checkTableName = (name: string): string => {
   return name
 }
 
-export type Week = {
+export type WeekPartition = {
   readonly name: string
   readonly from: string
   /** The first id of the next week. */
@@ -39,7 +39,7 @@ const partitionBound = (text: string | undefined) =>
   text === undefined || text === 'MINVALUE' ? nilId : text.slice(1, -1)
 
 /** Lists the weekly partitions of a table, oldest first, without the default partition. */
-export async function weeksOf(tx: Tx, table: string): Promise<readonly Week[]> {
+export async function listWeeks(tx: Tx, table: string): Promise<readonly WeekPartition[]> {
   const rows = await tx.rows<{ name: string; bound: string }>(
     statement(`
       select part.oid::regclass::text as name, pg_get_expr(part.relpartbound, part.oid) as bound
@@ -71,14 +71,14 @@ async function succeedsNow(work: Promise<unknown>): Promise<boolean> {
     await work
     return true
   } catch (error) {
-    if (transientStates.has(stateOf(error))) return false
+    if (transientStates.has(sqlStateOf(error))) return false
     throw error
   }
 }
 
 /** Creates missing weeks from `moment` to `weeksAhead` weeks later. Returns their number. */
 export async function ensureWeeks(db: Database, table: string, moment: Date, weeksAhead: number): Promise<number> {
-  const existing = await weeksOf(db, table)
+  const existing = await listWeeks(db, table)
   const first = monday(moment).getTime()
   let created = 0
   for (let week = 0; week <= weeksAhead; week += 1) {
@@ -100,7 +100,7 @@ export async function ensureWeeks(db: Database, table: string, moment: Date, wee
 export async function dropWeek(
   db: Database,
   table: string,
-  week: Week,
+  week: WeekPartition,
   mayDrop: (tx: Tx) => Promise<boolean>,
 ): Promise<boolean> {
   let dropped = false
@@ -110,7 +110,7 @@ export async function dropWeek(
     if (tx.sharded) await tx.run(statement("set local citus.multi_shard_modify_mode = 'sequential'"))
     await tx.run(statement(`lock table ${checkTableName(table)} in access exclusive mode`))
     // Another process may have dropped the week before this one had the lock.
-    const exists = (await weeksOf(tx, table)).some(({ name }) => name === week.name)
+    const exists = (await listWeeks(tx, table)).some(({ name }) => name === week.name)
     if (!exists || !(await mayDrop(tx))) return
     await tx.run(statement(`drop table ${checkTableName(week.name)}`))
     dropped = true

@@ -86,7 +86,7 @@ function inOrder(tables: readonly CatalogTable[]): readonly CatalogTable[] {
 }
 
 /** Makes the transaction read a single snapshot, without locks. Must be its first statement. */
-export async function readAtOneMoment(tx: Tx): Promise<void> {
+export async function useSnapshot(tx: Tx): Promise<void> {
   await tx.run(statement('set transaction isolation level repeatable read, read only'))
 }
 

@@ -4,7 +4,7 @@ import { after, test } from 'node:test'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
 import { untilEnd } from '../../../test/support/fixture.ts'
 import { createLog, dayMs, firstIdOf, newId, nilId } from '../kernel/index.ts'
-import { createDatabase, eraseKept, erasePersonal, type KeptTable, sql } from './index.ts'
+import { createDatabase, eraseKept, erasePersonal, type RetainedTable, sql } from './index.ts'
 const database = await createTestDatabase()
 const db = untilEnd(createDatabase({ url: database.url, connectionsMax: 2, log: createLog('silent') }))
 await db.run(sql`create schema kept`)
@@ -47,11 +47,11 @@ test('erases the declared columns of the given rows of one partner, and does not
 })
 
 const page = { afterId: nilId, beforeId: newId(), endedBefore: new Date(start + 100 * dayMs), rowsMax: 2 }
-const isOver: KeptTable['isOver'] = ({ endedBefore }) => sql`ended_at < ${endedBefore}`
+const isOver: RetainedTable['isOver'] = ({ endedBefore }) => sql`ended_at < ${endedBefore}`
 
 test('erases the ended records of a page, and returns the page in order', async () => {
   const { partnerId, ids, read } = await letters(null, 50, 50)
-  const kept: KeptTable = { table: 'kept.letters', isOver, personal: [personal] }
+  const kept: RetainedTable = { table: 'kept.letters', isOver, personal: [personal] }
   const looked = await db.transaction((tx) => eraseKept(tx, kept, { ...page, partnerId }))
   assert.deepEqual(
     looked.map((row) => [row.id, row.isOver]),

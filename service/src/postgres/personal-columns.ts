@@ -2,7 +2,7 @@
  * Columns with personal data, records that are erased by age, and columns with sealed values. They are declared beside the code that
  * writes them. The statements that erase, count and replace them are here, for all tables.
  */
-import { acrossPartners, columnOf, noSql, type Sql, sql } from './sql.ts'
+import { acrossPartners, columnValues, noSql, type Sql, sql } from './sql.ts'
 import type { Tx } from './tx.ts'
 import { assert } from '../kernel/index.ts'
 import { ownJson } from '@partner-payments/wire'
@@ -24,18 +24,18 @@ export async function erasePersonal(
   ids: readonly string[],
 ): Promise<number> {
   if (ids.length === 0) return 0
-  const columns = Object.entries(erased).map(([name, value]) => ({ name: named(name), value }))
+  const columns = Object.entries(erased).map(([name, value]) => ({ name: sqlName(name), value }))
   const set = columns.map(({ name, value }) => sql`${name} = ${value}`)
   const holds = columns.map(({ name, value }) =>
     value === null ? sql`target.${name} is not null` : sql`target.${name}::text is distinct from ${value}`,
   )
   return tx.run(sql`/* postgres.erasePersonal */
-    update ${named(table)} as target set ${listed(set)}
-    where target.partner_id = ${partnerId} and target.${named(by)} = any(${ids}::uuid[]) and (${listed(holds, sql` or `)})`)
+    update ${sqlName(table)} as target set ${listed(set)}
+    where target.partner_id = ${partnerId} and target.${sqlName(by)} = any(${ids}::uuid[]) and (${listed(holds, sql` or `)})`)
 }
 
 /** A table of records that name persons but do not belong to a customer. They are erased by age (docs/decisions/0055-erasure.md). */
-export type KeptTable = {
+export type RetainedTable = {
   /** `schema.table`. Its rows have an `id` that begins with their time. */
   readonly table: string
   /** Reports whether the retention of a row has ended. */
@@ -59,17 +59,17 @@ type KeptRecord = { readonly id: string; readonly isOver: boolean }
 /** Erases the ended records of a page. Returns the whole page in the order of the ids. */
 export async function eraseKept(
   tx: Tx,
-  { table, isOver, personal }: KeptTable,
+  { table, isOver, personal }: RetainedTable,
   page: RetainedPage,
 ): Promise<readonly KeptRecord[]> {
   const { partnerId, afterId, beforeId, rowsMax } = page
   const rows = await tx.rows<KeptRecord>(sql`/* postgres.eraseKept */
-    select id, coalesce(${isOver(page)}, false) as is_over from ${named(table)} as kept
+    select id, coalesce(${isOver(page)}, false) as is_over from ${sqlName(table)} as kept
     where kept.partner_id = ${partnerId} and id > ${afterId} and id < ${beforeId} order by id limit ${rowsMax} for update`)
   const ids = rows.flatMap((row) => (row.isOver ? [row.id] : []))
   if (personal === undefined)
     await tx.run(sql`/* postgres.eraseKept */
-      delete from ${named(table)} where partner_id = ${partnerId} and id = any(${ids}::uuid[])`)
+      delete from ${sqlName(table)} where partner_id = ${partnerId} and id = any(${ids}::uuid[])`)
   else for (const columns of personal) await erasePersonal(tx, columns, partnerId, ids)
   return rows
 }
@@ -77,7 +77,7 @@ export async function eraseKept(
 const nameForm = /^[a-z_][a-z0-9_]*(?:\.[a-z_][a-z0-9_]*)?$/
 
 /** Creates a fragment of a declared name, never of input. */
-export function named(name: string): Sql {
+export function sqlName(name: string): Sql {
   assert(nameForm.test(name), `invalid name in a declaration: ${name}`)
   return { parts: [name], values: [] }
 }
@@ -104,7 +104,8 @@ export type SealedColumn = {
 type SealedValue = { readonly id: string; readonly sealed: Buffer; readonly context: readonly string[] }
 type Resealed = Pick<SealedValue, 'id' | 'sealed'> & { readonly resealed: Buffer }
 
-const keyOf = ({ key }: SealedColumn) => Object.entries(key).map(([name, type]) => [named(name), named(type)] as const)
+const keyOf = ({ key }: SealedColumn) =>
+  Object.entries(key).map(([name, type]) => [sqlName(name), sqlName(type)] as const)
 const belongsTo = ({ isShared }: SealedColumn, partnerId: string): Sql =>
   isShared ? sql`true` : sql`target.partner_id = ${partnerId}`
 
@@ -119,8 +120,8 @@ export function countByKey(
     acrossPartners(
       'an operator counts the values under each master key',
       sql`/* postgres.countByKey */
-        select encode(substring(${named(column)} from 2 for 4), 'hex') as key_id, count(*) as count
-        from ${named(table)} where ${named(column)} is not null group by 1 order by 1`,
+        select encode(substring(${sqlName(column)} from 2 for 4), 'hex') as key_id, count(*) as count
+        from ${sqlName(table)} where ${sqlName(column)} is not null group by 1 order by 1`,
     ),
   )
 }
@@ -133,7 +134,7 @@ export async function valuesUnderOtherKeys(
   page: { readonly keyId: string; readonly afterId?: string; readonly rowsMax: number },
 ): Promise<readonly SealedValue[]> {
   const { keyId, afterId, rowsMax } = page
-  const [table, column] = [named(declared.table), named(declared.column)]
+  const [table, column] = [sqlName(declared.table), sqlName(declared.column)]
   const columns = keyOf(declared).map(([name]) => sql`target.${name}`)
   const last = afterId === undefined ? [] : ownJson<string[]>(afterId)
   const isBehind =
@@ -164,10 +165,10 @@ export function replaceValues(
   partnerId: string,
   values: readonly Resealed[],
 ): Promise<number> {
-  const [table, column] = [named(declared.table), named(declared.column)]
+  const [table, column] = [sqlName(declared.table), sqlName(declared.column)]
   const keys = values.map(({ id }) => ownJson<string[]>(id))
   const key = keyOf(declared)
-  const input = columnOf(values)
+  const input = columnValues(values)
   const given = key.map(([, type], at) => sql`${keys.map((cells) => cells[at])}::${type}[]`)
   const isRow = key.map(([name]) => sql`target.${name} = input.${name}`)
   return tx.run(sql`/* postgres.replaceValues */

@@ -54,7 +54,7 @@ export function ofPartners(partnerIds: readonly string[], column: Sql = sql`part
 }
 
 /** Reads the values of one column of `rows`, for `unnest`: `columnOf(rows)('name')`. */
-export const columnOf =
+export const columnValues =
   <Row>(rows: readonly Row[]) =>
   <K extends keyof Row>(name: K): Row[K][] =>
     rows.map((row) => row[name])
@@ -82,13 +82,13 @@ export const unprepared = (statement: Sql): Sql => ({ ...statement, unprepared: 
 export const acrossPartners = (reason: string, statement: Sql): Sql => ({ ...statement, scan: { reason } })
 
 /** Creates the partner condition of a due-work scan: `true`, or a comparison with one partner. */
-export type Whose = (column?: Sql) => Sql
+export type PartnerCondition = (column?: Sql) => Sql
 
 /**
  * Marks a due-work scan. If a shard does not answer, `Database.rows` reads partner by partner, so that the partners of the
  * other shards are served (`createScan`).
  */
-export function dueWork(reason: string, statement: (whose: Whose) => Sql): Sql {
+export function dueWork(reason: string, statement: (whose: PartnerCondition) => Sql): Sql {
   const ofPartner = (partnerId: string) => statement((column = sql`partner_id`) => sql`${column} = ${partnerId}`)
   return { ...statement(() => sql`true`), scan: { reason, ofPartner } }
 }

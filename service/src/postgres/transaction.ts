@@ -1,7 +1,7 @@
 /** One transaction: `begin`, the statements, `commit` or `rollback`, pipelined on one connection. */
 import { Unreachable } from '../kernel/api/index.ts'
 import { assert } from '../kernel/index.ts'
-import { classify, isReadOnly, sqlState, stateOf } from './errors.ts'
+import { classify, isReadOnly, sqlState, sqlStateOf } from './errors.ts'
 import {
   type Connect,
   type Connection,
@@ -122,7 +122,7 @@ export async function attempt<T, P>(
 
 /** Finds the cause of a failed transaction: the first failed write, because later statements only report the failed transaction. */
 async function causeOf(error: unknown, sent: readonly SentWrite[]): Promise<unknown> {
-  if (stateOf(error) !== sqlState.inFailedTransaction) return error
+  if (sqlStateOf(error) !== sqlState.inFailedTransaction) return error
   const outcomes = await Promise.allSettled(sent.map(({ result }) => result))
   return outcomes.find((outcome) => outcome.status === 'rejected')?.reason ?? error
 }

@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import { AssertionFailure } from '../kernel/index.ts'
 import { noSql, sql, toStatement } from './sql.ts'
 import { Refusal, Unreachable } from '../kernel/api/index.ts'
-import { classify, isReadOnly, isRetryable, sqlState, stateOf, violates } from './errors.ts'
-import { type Keyed, KeyTaken, once } from './once.ts'
+import { classify, isReadOnly, isRetryable, sqlState, sqlStateOf, violates } from './errors.ts'
+import { type KeyedRow, KeyTaken, oncePerKey } from './once.ts'
 
 const sent = (...statement: Parameters<typeof toStatement>) => {
   const { text, values } = toStatement(...statement)
@@ -94,27 +94,27 @@ test('deadlocks, serialisation failures and violations of constraints on rows re
     ),
     [true, true, false, false],
   )
-  for (const code of ['ECONNRESET', 40001, undefined]) assert.equal(stateOf(error({ code })), undefined)
-  assert.equal(stateOf(null), undefined)
+  for (const code of ['ECONNRESET', 40001, undefined]) assert.equal(sqlStateOf(error({ code })), undefined)
+  assert.equal(sqlStateOf(null), undefined)
 })
 
-const row: Keyed = { requestFingerprint: 'h', reference: 'R-1' }
+const row: KeyedRow = { requestFingerprint: 'h', reference: 'R-1' }
 const refusedAs = (code: string) => (error: unknown) => error instanceof Refusal && error.code === code
 const neverMade = () => assert.fail('make must not run')
 
 /** `find` returns these, one per call. */
-const findReturns = (...answers: readonly (Keyed | undefined)[]) => {
+const findReturns = (...answers: readonly (KeyedRow | undefined)[]) => {
   const left = [...answers]
   return () => Promise.resolve(left.shift())
 }
 
 test('a new key creates the row, a used key replays it', async () => {
   const make = () => Promise.resolve(row)
-  assert.deepEqual(await once({ requestFingerprint: 'h', find: findReturns(undefined), make }), {
+  assert.deepEqual(await oncePerKey({ requestFingerprint: 'h', find: findReturns(undefined), make }), {
     row,
     replayed: false,
   })
-  assert.deepEqual(await once({ requestFingerprint: 'h', find: findReturns(row), make: neverMade }), {
+  assert.deepEqual(await oncePerKey({ requestFingerprint: 'h', find: findReturns(row), make: neverMade }), {
     row,
     replayed: true,
   })
@@ -122,7 +122,7 @@ test('a new key creates the row, a used key replays it', async () => {
 
 test('a concurrent duplicate gets the answer of the request that used the key first', async () => {
   const make = () => Promise.reject(new KeyTaken())
-  assert.deepEqual(await once({ requestFingerprint: 'h', find: findReturns(undefined, row), make }), {
+  assert.deepEqual(await oncePerKey({ requestFingerprint: 'h', find: findReturns(undefined, row), make }), {
     row,
     replayed: true,
   })
@@ -134,16 +134,20 @@ test('another request with a used key is refused with the reference, before and 
     assert.match(error.detail, /R-1/)
     return error.errors[0]?.pointer === '/idempotencyKey'
   }
-  await assert.rejects(once({ requestFingerprint: 'other', find: findReturns(row), make: neverMade }), named)
+  await assert.rejects(oncePerKey({ requestFingerprint: 'other', find: findReturns(row), make: neverMade }), named)
   const make = () => Promise.reject(new KeyTaken())
-  await assert.rejects(once({ requestFingerprint: 'other', find: findReturns(undefined, row), make }), named)
+  await assert.rejects(oncePerKey({ requestFingerprint: 'other', find: findReturns(undefined, row), make }), named)
 })
 
 test('409 with Retry-After when a duplicate does not end in time, or ended without a row', async () => {
   const late = Object.assign(new Error('lock'), { code: sqlState.lockNotAvailable })
   for (const failure of [late, new KeyTaken()])
     await assert.rejects(
-      once({ requestFingerprint: 'h', find: findReturns(undefined, undefined), make: () => Promise.reject(failure) }),
+      oncePerKey({
+        requestFingerprint: 'h',
+        find: findReturns(undefined, undefined),
+        make: () => Promise.reject(failure),
+      }),
       (error) => refusedAs('request_in_progress')(error) && (error as Refusal).headers['retry-after'] === '1',
     )
 })
@@ -151,7 +155,7 @@ test('409 with Retry-After when a duplicate does not end in time, or ended witho
 test('a refusal is thrown unchanged, and the key can be used again', async () => {
   const make = () => Promise.reject(new Refusal('insufficient_funds'))
   await assert.rejects(
-    once({ requestFingerprint: 'h', find: findReturns(undefined), make }),
+    oncePerKey({ requestFingerprint: 'h', find: findReturns(undefined), make }),
     refusedAs('insufficient_funds'),
   )
 })

@@ -20,7 +20,7 @@ export type BankFile = {
 }
 
 /** A file with its details. */
-export type BankFileFacts = BankFile & {
+export type BankFileDetails = BankFile & {
   readonly sha256: string
   readonly bytes: bigint
   /** When the file was completely processed, or delivered. */
@@ -108,14 +108,14 @@ export type BankFiles = {
   readonly page: (tx: Tx, wanted: BankFilesQuery) => Promise<readonly BankFile[]>
   /** Lists the files with this name or message id, newest first. */
   readonly named: (tx: Tx, text: string, rowsMax: number) => Promise<readonly BankFile[]>
-  readonly byId: (tx: Tx, id: string) => Promise<BankFileFacts | undefined>
+  readonly byId: (tx: Tx, id: string) => Promise<BankFileDetails | undefined>
   /** Reads since when the oldest undelivered file waits; null if there is none. */
   readonly oldestUnsent: (tx: Tx, connector: string) => Promise<Date | null>
   readonly statements: (tx: Tx, fileId: string, rowsMax: number) => Promise<readonly FileStatement[]>
   /** Lists the entries of a statement (camt.053), or those of another message that are not on a statement yet, in order. */
   readonly entries: (
     tx: Tx,
-    of: { readonly file: BankFileFacts; readonly statement: FileStatement },
+    of: { readonly file: BankFileDetails; readonly statement: FileStatement },
     page: { readonly after: { readonly position: bigint; readonly id: string } | undefined; readonly rowsMax: number },
   ) => Promise<readonly FileEntry[]>
   readonly payments: (

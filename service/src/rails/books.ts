@@ -34,7 +34,7 @@ export type EntrySums = {
   readonly oldest: Date
 }
 
-export type Sums = { readonly count: bigint; readonly amount: Minor; readonly oldest: Date | null }
+export type PaymentSums = { readonly count: bigint; readonly amount: Minor; readonly oldest: Date | null }
 
 export type BankEntry = {
   readonly id: string
@@ -125,21 +125,21 @@ export type BankBooks = {
     statementIds: readonly string[],
   ) => Promise<readonly (EntrySums & { readonly statementId: string })[]>
   /** Sums the payments that the bank reported as paid and has not booked yet. */
-  readonly settledNotBooked: (tx: Tx, connector: string, currency: Currency) => Promise<Sums>
+  readonly settledNotBooked: (tx: Tx, connector: string, currency: Currency) => Promise<PaymentSums>
   /** Sums the payments whose return is booked and whose execution is not. */
-  readonly returnedNotBooked: (tx: Tx, connector: string, currency: Currency) => Promise<Sums>
+  readonly returnedNotBooked: (tx: Tx, connector: string, currency: Currency) => Promise<PaymentSums>
   /** Sums the unfinished payments: queued, at the bank, or missing because the bank has not reported them in time. */
   readonly underWay: (
     tx: Tx,
     connector: string,
     currency: Currency,
-  ) => Promise<readonly (Sums & { readonly status: 'queued' | 'at_bank' | 'missing' })[]>
+  ) => Promise<readonly (PaymentSums & { readonly status: 'queued' | 'at_bank' | 'missing' })[]>
   readonly pending: (tx: Tx, connector: string) => Promise<PendingReports>
   /** Lists entries that are not on a statement yet, oldest first. */
   readonly entriesNotOnStatement: ReadEntries
   /** Lists entries that the ledger does not have yet, oldest first. */
   readonly entriesNew: ReadEntries
-  readonly sumInScope: (tx: Tx, account: BooksAccount, scope: EntryScope) => Promise<Sums>
+  readonly sumInScope: (tx: Tx, account: BooksAccount, scope: EntryScope) => Promise<PaymentSums>
   /** Lists entries, oldest first. */
   readonly entriesInScope: (
     tx: Tx,
@@ -206,7 +206,7 @@ type Statement = {
 }
 
 /** The statements, each with all its versions. The last version counts. */
-export type Versions<S> = ReadonlyMap<S, readonly S[]>
+export type StatementVersions<S> = ReadonlyMap<S, readonly S[]>
 
 const pageForm = / page (\d+)$/
 /** Formats the id of a page of a statement. */
@@ -245,7 +245,7 @@ const isNewer = (one: Statement, other: Statement): boolean =>
   one.createdAt > other.createdAt || (one.createdAt.getTime() === other.createdAt.getTime() && one.id > other.id)
 
 /** Orders statements, which are sorted by day and number. Parts of a day are ordered by page, or else by balance. */
-export function inOrder<S extends Statement>(statements: readonly S[]): Versions<S> {
+export function orderStatements<S extends Statement>(statements: readonly S[]): StatementVersions<S> {
   const versions = Map.groupBy(statements, statementKey)
   const left = [...versions.values()].map((all) => all.reduce((last, one) => (isNewer(one, last) ? one : last)))
   const ordered = new Map<S, readonly S[]>()
@@ -310,11 +310,7 @@ export function numberStep(before: JoinedStatement, after: JoinedStatement): big
 }
 
 /** Counts the statements missing between two, by their numbers. */
-export function missingByNumber(
-  before: JoinedStatement,
-  after: JoinedStatement,
-  numbering: StatementNumbering,
-): bigint {
+export function countMissing(before: JoinedStatement, after: JoinedStatement, numbering: StatementNumbering): bigint {
   const isProved = before.closing !== null && after.opening !== null
   if (numbering === 'ignored' || (numbering === 'evidence' && isProved)) return 0n
   const step = numberStep(before, after) ?? 1n

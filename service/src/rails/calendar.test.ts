@@ -10,7 +10,7 @@ import {
   isTargetDay,
   nextWindow,
   earliestSubmission,
-  valueDateOf,
+  firstSettlementDay,
 } from './calendar.ts'
 
 const berlin: Calendar = { timeZone: 'Europe/Berlin', opensAt: 7 * 60, cutOffAt: 16 * 60, closedDays: new Set() }
@@ -108,10 +108,10 @@ test('a window follows the currency, and a value date is open for both sides of 
     [dateOf('2026-05-01T08:00:00Z', 'EUR'), dateOf('2026-05-01T08:00:00Z', 'USD')],
     ['2026-05-04', '2026-05-01'],
   )
-  assert.equal(valueDateOf(['EUR', 'USD'], '2026-05-01'), '2026-05-04')
-  assert.equal(valueDateOf(['EUR', 'GBP'], '2026-05-25'), '2026-05-26')
-  assert.equal(valueDateOf(['GBP', 'USD'], '2026-12-25'), '2026-12-29')
-  assert.equal(valueDateOf(['EUR', 'USDC'], '2026-04-04'), '2026-04-07')
+  assert.equal(firstSettlementDay(['EUR', 'USD'], '2026-05-01'), '2026-05-04')
+  assert.equal(firstSettlementDay(['EUR', 'GBP'], '2026-05-25'), '2026-05-26')
+  assert.equal(firstSettlementDay(['GBP', 'USD'], '2026-12-25'), '2026-12-29')
+  assert.equal(firstSettlementDay(['EUR', 'USDC'], '2026-04-04'), '2026-04-07')
 })
 
 test('a window is open from its opening to before its cut-off, by the clocks of the bank', () => {

@@ -102,7 +102,7 @@ const settlementDays: Readonly<Record<Currency, (day: Temporal.PlainDate) => boo
 export const isOpenFor = (currency: Currency, day: Temporal.PlainDate): boolean => settlementDays[currency](day)
 
 /** Finds the first day, from `day` on, on which all these currencies settle, `YYYY-MM-DD`. */
-export function valueDateOf(currenciesMoved: readonly Currency[], day: string): string {
+export function firstSettlementDay(currenciesMoved: readonly Currency[], day: string): string {
   let found = Temporal.PlainDate.from(day)
   while (!currenciesMoved.every((currency) => isOpenFor(currency, found))) found = found.add({ days: 1 })
   return found.toString()
@@ -125,7 +125,7 @@ export function nextWindow(
 }
 
 /** Finds the last day that the statement of `day` covers: a bank lists the entries of closed days on its next open day. */
-export function lastListedOn(day: string, { closedDays }: Pick<Calendar, 'closedDays'>, currency: Currency): string {
+export function lastListedDay(day: string, { closedDays }: Pick<Calendar, 'closedDays'>, currency: Currency): string {
   const isOpen = (one: Temporal.PlainDate) => isOpenFor(currency, one) && !closedDays.has(one.toString())
   let listed = Temporal.PlainDate.from(day)
   for (let days = 0; !isOpen(listed) && days < closedDaysMax; days += 1) listed = listed.subtract({ days: 1 })

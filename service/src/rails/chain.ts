@@ -4,7 +4,7 @@ import type { Tx } from '../postgres/index.ts'
 import { createHash } from 'node:crypto'
 
 /** The contract address of each token, in lower case. */
-export type Tokens = Readonly<Partial<Record<Currency, string>>>
+export type TokenContracts = Readonly<Partial<Record<Currency, string>>>
 
 /** A chain, without its nodes. */
 export type ChainNetwork = {
@@ -12,7 +12,7 @@ export type ChainNetwork = {
   readonly id: string
   readonly chainId: number
   readonly network: string
-  readonly tokens: Tokens
+  readonly tokens: TokenContracts
 }
 
 /** The amount that an address has received in a token, without reversed credits. */

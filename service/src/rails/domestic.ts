@@ -10,7 +10,7 @@ export type DomesticAccount =
   | { readonly system: 'GBDSC'; readonly sortCode: string; readonly accountNumber: string }
   | { readonly system: 'USABA'; readonly routingNumber: string; readonly accountNumber: string }
 
-export const domesticText = (account: DomesticAccount): string =>
+export const formatDomestic = (account: DomesticAccount): string =>
   account.system === 'GBDSC'
     ? `GBDSC${account.sortCode}/${account.accountNumber}`
     : `USABA${account.routingNumber}/${account.accountNumber}`
@@ -36,7 +36,7 @@ export const domesticCurrencies = { GBDSC: 'GBP', USABA: 'USD' } as const satisf
   Currency
 >
 
-export const domesticCountryOf = ({ system }: DomesticAccount): string => system.slice(0, 2)
+export const domesticCountry = ({ system }: DomesticAccount): string => system.slice(0, 2)
 
 /** Reads a sort code, `20-00-00` or `200000`; undefined if it is invalid. */
 export function readSortCode(text: string): string | undefined {

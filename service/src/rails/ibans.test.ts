@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { composeIban, issuingCountries } from '../accounts/rules.ts'
-import { britishAccountOf, ibanCountries, ibanMistake, ibanProblem, isBic, isIban } from './ibans.ts'
+import { readBritishAccount, ibanCountries, ibanMistake, ibanProblem, isBic, isIban } from './ibans.ts'
 
 /** SWIFT, IBAN Registry: the example of each country in the electronic format. Release 101 has the countries of release 99. */
 const examples = `
@@ -167,8 +167,8 @@ test('the IBANs that we issue are valid, with their national check digits', () =
 
 test("the British account is that of the registry's example", () => {
   // SWIFT's IBAN Registry, United Kingdom: domestic account number 60-16-13 31926819.
-  assert.deepEqual(britishAccountOf('GB29NWBK60161331926819'), { sortCode: '601613', accountNumber: '31926819' })
-  assert.equal(britishAccountOf('DE89370400440532013000'), undefined)
+  assert.deepEqual(readBritishAccount('GB29NWBK60161331926819'), { sortCode: '601613', accountNumber: '31926819' })
+  assert.equal(readBritishAccount('DE89370400440532013000'), undefined)
 })
 
 test('a BIC may begin with digits (ISO 9362:2022) and must name a listed country', () => {

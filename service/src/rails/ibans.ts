@@ -32,7 +32,7 @@ const territories: ReadonlyMap<string, Territory> = new Map([
   ...territoriesOf('GB', true, ['GG', 'IM', 'JE']),
 ])
 
-export const territoriesWithIbansOf = (country: string): readonly string[] =>
+export const territoriesUsingIbans = (country: string): readonly string[] =>
   [...territories].flatMap(([code, { ibanCountry }]) => (ibanCountry === country ? [code] : []))
 
 /** The location of an account. `account` is an IBAN; `country` is used without a BIC. */
@@ -45,7 +45,7 @@ function isInSepa({ account, bic, country = account.slice(0, 2) }: AccountLocati
 }
 
 /** Chooses the rail: SEPA for euro within its area, SWIFT for other bank money, wallets for tokens. Without a location, euro uses SEPA. */
-export function railOf(currency: Currency, place: AccountLocation | undefined): Rail {
+export function chooseRail(currency: Currency, place: AccountLocation | undefined): Rail {
   if (!isFiat(currency)) return 'Wallet'
   return currency === 'EUR' && (place === undefined || isInSepa(place)) ? 'Sepa' : 'Swift'
 }
@@ -117,11 +117,11 @@ export type BritishAccount = {
 }
 
 /** Reads the British account in an IBAN: bank code (4), sort code (6), account number (8); undefined for other countries. */
-export const britishAccountOf = (iban: string): BritishAccount | undefined =>
+export const readBritishAccount = (iban: string): BritishAccount | undefined =>
   iban.startsWith('GB') ? { sortCode: iban.slice(8, 14), accountNumber: iban.slice(14) } : undefined
 
 /** Returns the key of a bank: its BIC of eight characters, or country and bank code of the IBAN; empty if both are unknown. */
-export function bankKeyOf(account: string, bic: string): string {
+export function bankKey(account: string, bic: string): string {
   if (bic !== '') return bic.slice(0, 8)
   const country = account.slice(0, 2)
   const [first, last] = (specs[country]?.bank_identifier ?? '').split('-').map(Number)

@@ -16,11 +16,11 @@ export {
   type ChainNetwork,
   type ChainSimulator,
   type WalletView,
-  type Tokens,
+  type TokenContracts,
 } from './chain.ts'
 export {
   type BankFile,
-  type BankFileFacts,
+  type BankFileDetails,
   type BankFiles,
   bankFileFilters,
   type BankFilesQuery,
@@ -70,29 +70,29 @@ export {
   type EntryScope,
   type EntrySums,
   type PendingReport,
-  type Sums,
+  type PaymentSums,
   balancesAlong,
-  inOrder,
+  orderStatements,
   isJoined,
   isRepetition,
   isSameStatement,
-  missingByNumber,
+  countMissing,
   type StatementNumbering,
   statementNumberings,
   numberStep,
   formatPageId,
   readPageNumber,
-  type Versions,
+  type StatementVersions,
 } from './books.ts'
 export {
   type Calendar,
   bankDay,
   isOpenFor,
   isTargetDay,
-  lastListedOn,
+  lastListedDay,
   nextWindow,
   earliestSubmission,
-  valueDateOf,
+  firstSettlementDay,
 } from './calendar.ts'
 
 export {
@@ -107,21 +107,21 @@ export {
   createChooseConnector,
 } from './rules.ts'
 export {
-  addressText,
-  holdsOn,
+  formatAddress,
+  isInForce,
   lackingOf,
-  lackingText,
+  formatMissing,
   type RequiredPayee,
   type Requirement,
   requirements,
-  requirementsOf,
+  listRequirements,
 } from './requirements.ts'
 export {
   type DomesticAccount,
   accountTypeCodes,
-  domesticCountryOf,
+  domesticCountry,
   domesticCurrencies,
-  domesticText,
+  formatDomestic,
   readAmericanNumber,
   readBritishNumber,
   readDomestic,
@@ -129,9 +129,9 @@ export {
   routingProblem,
 } from './domestic.ts'
 export {
-  bankKeyOf,
+  bankKey,
   type BritishAccount,
-  britishAccountOf,
+  readBritishAccount,
   ibanCountries,
   ibanMistake,
   ibanProblem,
@@ -141,7 +141,7 @@ export {
   qrMistake,
   qrMistakes,
   readQrReference,
-  railOf,
-  territoriesWithIbansOf,
+  chooseRail,
+  territoriesUsingIbans,
 } from './ibans.ts'
-export { debtorLacks, type PayerData, payerLacks, type PayerRegion, payerRegionOf } from './payer-data.ts'
+export { missingDebtorFields, type PayerData, missingPayerFields, type PayerRegion, payerRegion } from './payer-data.ts'

@@ -4,7 +4,7 @@
  */
 import { currencies, type Currency, type Minor } from '../kernel/index.ts'
 import type { IncomingDebtor } from './port.ts'
-import { domesticCountryOf, readDomestic } from './domestic.ts'
+import { domesticCountry, readDomestic } from './domestic.ts'
 
 /** The payer data that a bank gets. Null fields are unknown. */
 export type PayerData = {
@@ -38,14 +38,14 @@ const eeaCountries: ReadonlySet<string> = new Set([
 /** Returns the country of a bank, by its BIC or else the account; undefined if both are unknown. */
 const bankCountry = (account: string, bic: string | null): string | undefined => {
   const domestic = readDomestic(account)
-  const code = bic?.slice(4, 6) || (domestic === undefined ? account.slice(0, 2) : domesticCountryOf(domestic))
+  const code = bic?.slice(4, 6) || (domestic === undefined ? account.slice(0, 2) : domesticCountry(domestic))
   return /^[A-Z]{2}$/.test(code) ? code : undefined
 }
 
 export type PayerRegion = 'inside' | 'outside'
 
 /** Returns whether a bank is in the EEA. An unknown bank counts as outside. */
-export const payerRegionOf = (account: string, bic: string | null): PayerRegion =>
+export const payerRegion = (account: string, bic: string | null): PayerRegion =>
   eeaCountries.has(bankCountry(account, bic) ?? '') ? 'inside' : 'outside'
 
 /** Up to this amount a transfer only needs names and accounts (article 6(2)). Other currencies than euro count as above it. */
@@ -61,7 +61,7 @@ type PayerField = 'name' | 'account' | 'address' | 'document'
  * name, and above 1,000 euros an address with country, and a person's document number. The customer number replaces a
  * missing account.
  */
-export function payerLacks(payer: PayerData, transfer: Transfer): readonly PayerField[] {
+export function missingPayerFields(payer: PayerData, transfer: Transfer): readonly PayerField[] {
   const { name, address, documentNumber, isPerson } = payer
   const isAddressed = address.town !== null && address.country !== null
   const lacks: readonly (PayerField | false)[] = [
@@ -99,11 +99,11 @@ function isMeaninglessName(name: string): boolean {
  * Lists the missing payer fields of an incoming payment. Inside the EEA: the account, and the name, which the schemes
  * require. Outside: also, above 1,000 euros, an address or another identification.
  */
-export function debtorLacks(
+export function missingDebtorFields(
   { name, account, bic, address, identification }: IncomingDebtor,
   { currency, amount }: Omit<Transfer, 'region'>,
 ): readonly PayerField[] {
-  const region = payerRegionOf(account, bic === '' ? null : bic)
+  const region = payerRegion(account, bic === '' ? null : bic)
   const isIdentified = (address ?? '').trim() !== '' || (identification ?? '') !== ''
   const lacks: readonly (PayerField | false)[] = [
     isMeaninglessName(name) && 'name',

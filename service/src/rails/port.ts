@@ -232,7 +232,7 @@ export type Connector = {
   /** Forecasts a payment submitted at this time, without calling the bank. The forecast is not binding. */
   readonly forecast: (payment: ForecastPayment, at: Date) => Forecast
   /** Returns how long a new payout waits before its first attempt, so that it can be cancelled. Only for the sandbox bank. */
-  readonly waitMsOf?: (payment: WaitingPayment) => number
+  readonly initialWaitMs?: (payment: WaitingPayment) => number
   /**
    * Set if the files name the customer as the payer. `require`: payouts without the payer data that the law requires are
    * refused. `send`: the bank gets the available data.
@@ -341,7 +341,7 @@ export type ConnectorHealth = {
   readonly answered: (connector: string) => void
   readonly failed: (connector: string, error: unknown) => void
   readonly breaker: (connector: string, state: { readonly inFlight: number; readonly isOpen: boolean }) => void
-  readonly stateOf: (connector: string) => ConnectorState
+  readonly connectorState: (connector: string) => ConnectorState
 }
 
 const problemCharsMax = 300
@@ -362,6 +362,6 @@ export function createConnectorHealth({ clock }: { readonly clock: Clock }): Con
         problem: (error instanceof Error ? error.message : String(error)).slice(0, problemCharsMax),
       }),
     breaker: (connector, { inFlight, isOpen }) => change(connector, { inFlight, heldBack: isOpen }),
-    stateOf,
+    connectorState: stateOf,
   }
 }

@@ -5,7 +5,7 @@
 import type { AccountType, beneficiaries, PayeeAddress, Rail } from '@partner-payments/wire'
 import type { Currency } from '../kernel/index.ts'
 import { readDomestic } from './domestic.ts'
-import { railOf } from './ibans.ts'
+import { chooseRail } from './ibans.ts'
 
 export type Requirement = {
   readonly party: (typeof beneficiaries.requirementParties)[number]
@@ -115,7 +115,7 @@ export const requirements: readonly Requirement[] = [
 ]
 
 /** Lists the requirements of a corridor that apply on the execution day or later, without duplicates. */
-export function requirementsOf(
+export function listRequirements(
   { currency, rail, country, profile }: PaymentCorridor,
   day: string,
 ): readonly Requirement[] {
@@ -131,7 +131,8 @@ export function requirementsOf(
   return [...Map.groupBy(found, keyOf).values()].flatMap(([first]) => first ?? [])
 }
 
-export const holdsOn = ({ from = '', until = '9999' }: Requirement, day: string): boolean => from <= day && day <= until
+export const isInForce = ({ from = '', until = '9999' }: Requirement, day: string): boolean =>
+  from <= day && day <= until
 
 /** The payee fields that requirements check. `account`: an IBAN, or the text of a domestic account. */
 export type RequiredPayee = {
@@ -149,11 +150,11 @@ export function lackingOf(
   day: string,
   profile?: string,
 ): readonly Requirement[] {
-  const rail = railOf(currency, { account, bic, country })
+  const rail = chooseRail(currency, { account, bic, country })
   // A clearing system and a member number identify the bank like a BIC.
   const fields: Readonly<Record<string, unknown>> = { ...payee, bic: bic ?? readDomestic(account)?.system ?? null }
   const corridor = { currency, rail, country, ...(profile === undefined ? {} : { profile }) }
-  return requirementsOf(corridor, day).filter(
+  return listRequirements(corridor, day).filter(
     ({ party, rule, field }) => party === 'Payee' && rule === 'Required' && isAbsent(fields, field),
   )
 }
@@ -167,14 +168,14 @@ const isAbsent = (fields: Readonly<Record<string, unknown>>, path: string): bool
 }
 
 /** Formats missing fields with their sources: `address.city and address.country from 2026-11-14 (...)`. */
-export function lackingText(lacking: readonly Requirement[]): string {
+export function formatMissing(lacking: readonly Requirement[]): string {
   const fields = lacking.map(({ field }) => field).join(' and ')
   const [from] = lacking.flatMap((one) => one.from ?? []).toSorted()
   return `${fields}${from === undefined ? '' : ` from ${from}`} (${[...new Set(lacking.map(({ source }) => source))].join('; ')})`
 }
 
 /** Formats an address in one line: `Hauptstraße 1, 10115 Berlin, DE`. */
-export const addressText = ({ streetName, buildingNumber, postalCode, city, state, country }: PayeeAddress): string =>
+export const formatAddress = ({ streetName, buildingNumber, postalCode, city, state, country }: PayeeAddress): string =>
   [[streetName, buildingNumber], [postalCode, city], [state], [country]]
     .map((words) => words.filter((word) => word !== undefined).join(' '))
     .filter((part) => part !== '')

@@ -4,9 +4,9 @@ import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { createChooseConnector } from './rules.ts'
 import { railsSettings } from './settings.ts'
-import { ibanCountries, railOf } from './ibans.ts'
+import { ibanCountries, chooseRail } from './ibans.ts'
 import {
-  domesticText,
+  formatDomestic,
   readAmericanNumber,
   readBritishNumber,
   readDomestic,
@@ -16,18 +16,18 @@ import {
 import { bankTextCharsMax, joinBankTexts, withBankText } from './bank-text.ts'
 import { commonNames, countriesWithNames } from '../screening/corpus/common-names.ts'
 import {
-  addressText,
-  bankKeyOf,
-  debtorLacks,
-  holdsOn,
+  formatAddress,
+  bankKey,
+  missingDebtorFields,
+  isInForce,
   lackingOf,
-  lackingText,
+  formatMissing,
   type PayerData,
-  payerLacks,
-  payerRegionOf,
+  missingPayerFields,
+  payerRegion,
   type RequiredPayee,
   requirements,
-  requirementsOf,
+  listRequirements,
 } from './index.ts'
 
 const partnerId = '0190a000-0000-7000-8000-000000000001'
@@ -74,7 +74,7 @@ for (const [text, reason] of [
 test('RAIL_RULES may be empty', () => assert.deepEqual([read(undefined), read(' ')], [[], []]))
 
 const railFor = (iban: string, bic: string | null = null, country?: string) =>
-  railOf('EUR', { account: `${iban}00`, bic, ...(country === undefined ? {} : { country }) })
+  chooseRail('EUR', { account: `${iban}00`, bic, ...(country === undefined ? {} : { country }) })
 
 /** EPC409-09, by name: the European Union, then the other states and Gibraltar. */
 const members = `AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK
@@ -83,7 +83,7 @@ const members = `AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL 
 test('SEPA carries euro, SWIFT other fiat currencies, a wallet tokens', () => {
   const place = { account: 'DE00', bic: null }
   assert.deepEqual(
-    (['EUR', 'USD', 'USDC'] as const).map((currency) => [railOf(currency, place), railOf(currency, undefined)]),
+    (['EUR', 'USD', 'USDC'] as const).map((currency) => [chooseRail(currency, place), chooseRail(currency, undefined)]),
     [
       ['Sepa', 'Sepa'],
       ['Swift', 'Swift'],
@@ -120,7 +120,7 @@ test('the text of an account is parsed back, and other texts are refused', () =>
     { system: 'GBDSC', sortCode: '200000', accountNumber: '55779911' },
     { system: 'USABA', routingNumber: '021000021', accountNumber: '12-3456789A' },
   ] as const)
-    assert.deepEqual({ ...readDomestic(domesticText(account)) }, account)
+    assert.deepEqual({ ...readDomestic(formatDomestic(account)) }, account)
   for (const text of [
     ...[
       '',
@@ -232,13 +232,13 @@ suite('data of payers', () => {
       ['', null],
       ['0123', ''],
     ] as const
-    assert.deepEqual(new Set(inside.map(([account, bic]) => payerRegionOf(account, bic))), new Set(['inside']))
-    assert.deepEqual(new Set(outside.map(([account, bic]) => payerRegionOf(account, bic))), new Set(['outside']))
+    assert.deepEqual(new Set(inside.map(([account, bic]) => payerRegion(account, bic))), new Set(['inside']))
+    assert.deepEqual(new Set(outside.map(([account, bic]) => payerRegion(account, bic))), new Set(['outside']))
     assert.deepEqual(
-      [bankKeyOf('NL91ABNA0417164300', ''), bankKeyOf('DE89370400440532013000', ''), bankKeyOf('', 'NWBKGB2LXXX')],
+      [bankKey('NL91ABNA0417164300', ''), bankKey('DE89370400440532013000', ''), bankKey('', 'NWBKGB2LXXX')],
       ['NLABNA', 'DE37040044', 'NWBKGB2L'],
     )
-    assert.equal(bankKeyOf('123', ''), '')
+    assert.equal(bankKey('123', ''), '')
   })
 
   test('a payment inside needs a name; one outside, above 1,000 euros, an address and a document', () => {
@@ -247,7 +247,7 @@ suite('data of payers', () => {
       region: 'inside' | 'outside',
       amount = 1_000_01n,
       currency: 'EUR' | 'USD' = 'EUR',
-    ) => payerLacks(payer, { region, amount, currency })
+    ) => missingPayerFields(payer, { region, amount, currency })
     assert.deepEqual(lacks(person, 'inside'), [])
     assert.deepEqual(lacks({ ...person, name: null }, 'inside'), ['name'])
     assert.deepEqual(lacks(person, 'outside', 1_000_00n), [])
@@ -261,7 +261,7 @@ suite('data of payers', () => {
 
   test('placeholders do not count as names, and names of twelve countries do', () => {
     const debtor = { account: 'NL91ABNA0417164300', bic: '', countryCode: 'NL', address: null }
-    const lacks = (name: string) => debtorLacks({ ...debtor, name }, { currency: 'EUR', amount: 1n })
+    const lacks = (name: string) => missingDebtorFields({ ...debtor, name }, { currency: 'EUR', amount: 1n })
     const fillers = ['', ' ', '-', '...', 'X', 'XXXXX', 'xxx xxx', '0000', 'N/A', 'n.a.', 'NOTPROVIDED', 'Not provided']
     const more = [
       'unknown',
@@ -305,7 +305,7 @@ suite('requirements', () => {
   const german: RequiredPayee = { ...american, currency: 'EUR', account: 'DE89370400440532013000', country: 'DE' }
   const fieldsOf = (payee: RequiredPayee, day: string, profile?: string) =>
     lackingOf(payee, day, profile)
-      .filter((one) => holdsOn(one, day))
+      .filter((one) => isInForce(one, day))
       .map(({ field }) => field)
 
   test('each requirement has a source, a known field, and days that are dates', () => {
@@ -362,8 +362,8 @@ suite('requirements', () => {
   })
 
   test('a corridor lists current and later requirements once each, and tokens have none', () => {
-    const listed = (corridor: Parameters<typeof requirementsOf>[0], day: string) =>
-      requirementsOf(corridor, day).map(({ party, field, rule, from }) => [party, field, rule, from].join(' ').trim())
+    const listed = (corridor: Parameters<typeof listRequirements>[0], day: string) =>
+      listRequirements(corridor, day).map(({ party, field, rule, from }) => [party, field, rule, from].join(' ').trim())
     const dollars = listed({ currency: 'USD', rail: 'Swift', country: 'US' }, '2026-11-29')
     assert.deepEqual(dollars, [
       'Payee address.city Required 2026-11-14',
@@ -390,13 +390,13 @@ suite('requirements', () => {
 
   test('a missing field is described with its day and source, and an address is one line', () => {
     assert.match(
-      lackingText(lackingOf(american, '2026-11-29')),
+      formatMissing(lackingOf(american, '2026-11-29')),
       /^address\.city and address\.country from 2026-11-14 \(SWIFT CBPR\+/,
     )
     assert.equal(
-      addressText({ streetName: 'Wall Street', buildingNumber: '1', postalCode: '10005', state: 'NY', ...address }),
+      formatAddress({ streetName: 'Wall Street', buildingNumber: '1', postalCode: '10005', state: 'NY', ...address }),
       'Wall Street 1, 10005 New York, NY, US',
     )
-    assert.equal(addressText(address), 'New York, US')
+    assert.equal(formatAddress(address), 'New York, US')
   })
 })

@@ -4,15 +4,15 @@
  * Table: rates.sheets. Invariants: a sheet never changes; the newest sheet of a source is the one with the latest time.
  * Rates are exact decimals. README.md says how sheets are read, and when they are too old.
  */
-export { type Rate, rateOf, rateText, readRate, roundedRate } from './rate.ts'
+export { type Rate, parseStoredRate, rateText, readRate, roundedRate } from './rate.ts'
 export {
   currenciesOf,
-  midRateOf,
+  findMidRate,
   type ReferenceAmount,
-  type Converter,
+  type ReferenceConverter,
   type Rates,
-  type ByHand,
-  type Sheet,
+  type ManualRateChange,
+  type StoredSheet,
 } from './service.ts'
 
 export type { FxTerms } from './settings.ts'

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { type Currency, hourMs } from '../kernel/index.ts'
-import { type Quotes, rateOf, rateText, readRate, roundedRate } from './rate.ts'
+import { type Quotes, parseStoredRate, rateText, readRate, roundedRate } from './rate.ts'
 import {
   sheetAgeMs,
   implausibleCurrency,
-  midRateOf,
+  findMidRate,
   quotesWithMidRate,
   readQuotes,
   referenceAmount,
@@ -51,7 +51,7 @@ test('zero, signs, exponents, NaN and implausible rates are refused', () => {
 test('a rate is written as it is read', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: 1n, max: 10n ** 12n }), fc.integer({ min: 0, max: 10 }), (digits, scale) => {
-      assert.deepEqual(rateOf(rateText({ digits, scale })), { digits, scale })
+      assert.deepEqual(parseStoredRate(rateText({ digits, scale })), { digits, scale })
     }),
   )
 })
@@ -85,13 +85,13 @@ const quotes = {
 
 test('the mid rate of a pair follows from both rates for one euro', () => {
   const text = (sell: 'EUR' | 'USD' | 'GBP', buy: 'EUR' | 'USD' | 'GBP') => {
-    const rate = midRateOf(quotes, sell, buy)
+    const rate = findMidRate(quotes, sell, buy)
     return rate && rateText(rate)
   }
   assert.equal(text('EUR', 'USD'), '1.0823')
   assert.equal(text('USD', 'EUR'), '0.92395824')
   assert.equal(text('GBP', 'USD'), '1.2685185')
-  assert.equal(midRateOf(quotes, 'EUR', 'USDC'), undefined)
+  assert.equal(findMidRate(quotes, 'EUR', 'USDC'), undefined)
 })
 
 test('a rate that is set by hand is exactly the mid rate of its pair', () => {
@@ -103,7 +103,7 @@ test('a rate that is set by hand is exactly the mid rate of its pair', () => {
     fc.property(rate, currency, currency, (wanted, base, quote) => {
       fc.pre(base !== quote)
       const made = { ...quotes, ...quotesWithMidRate(quotes, base, quote, wanted) }
-      assert.deepEqual(midRateOf(readQuotes(writeQuotes(made)), base, quote), wanted)
+      assert.deepEqual(findMidRate(readQuotes(writeQuotes(made)), base, quote), wanted)
     }),
   )
   assert.equal(quotesWithMidRate(quotes, 'EUR', 'USDC', { digits: 1n, scale: 0 }), undefined)
@@ -131,7 +131,7 @@ test('an amount is counted in a reference currency: rounded up, tokens by their 
   assert.equal(text(100_000_000n, 'USDC'), '9240 EUR at 0.92395824 of 2026-11-20')
   assert.equal(text(100_000_000n, 'USDC', 'USD'), '10000 USD at 1 of 2026-11-20')
   assert.equal(text(100_000_000n, 'EURC'), '10000 EUR at 1 of 2026-11-20')
-  assert.equal(text(100_000_000n, 'USDC', 'EUR', { USDC: rateOf('1.25') }), '8000 EUR at 0.8 of 2026-11-20')
+  assert.equal(text(100_000_000n, 'USDC', 'EUR', { USDC: parseStoredRate('1.25') }), '8000 EUR at 0.8 of 2026-11-20')
   assert.equal(text(10_000n, 'EUR', 'GBP'), '8532 GBP at 0.8532 of 2026-11-20')
   const { GBP: _GBP, ...without } = quotes
   assert.equal(referenceAmount({ asOf, quotes: without }, { amount: 1n, currency: 'GBP' }, 'EUR', at), undefined)

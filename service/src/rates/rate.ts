@@ -29,7 +29,7 @@ export function rateText({ digits, scale }: Rate): string {
 }
 
 /** Parses a stored rate. Malformed text is a bug, because `readRate` has checked it before. */
-export function rateOf(text: string): Rate {
+export function parseStoredRate(text: string): Rate {
   const [whole = '', fraction = ''] = text.split('.')
   const rate = { digits: BigInt(`${whole}${fraction}`), scale: fraction.length }
   assert(rate.digits > 0n, `stored rate is not positive: ${text}`)

@@ -13,7 +13,15 @@ import {
   secondMs,
 } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
-import { type Quotes, type Rate, rateOf, type RateSheet, type RateSource, rateText, roundedRate } from './rate.ts'
+import {
+  type Quotes,
+  type Rate,
+  parseStoredRate,
+  type RateSheet,
+  type RateSource,
+  rateText,
+  roundedRate,
+} from './rate.ts'
 import { sandboxSourceId } from './sandbox-walk.ts'
 import * as store from './store.ts'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -21,7 +29,7 @@ import { ownJson } from '@partner-payments/wire'
 
 // Writes sheets, each after the newest one. The caller has locked all sheets.
 
-export type Sheet = RateSheet & {
+export type StoredSheet = RateSheet & {
   readonly id: string
   readonly source: string
   /** Rates that a simulation has set. */
@@ -30,7 +38,7 @@ export type Sheet = RateSheet & {
 }
 
 /** Change to the rates of the sandbox by a simulation. */
-export type ByHand = {
+export type ManualRateChange = {
   /** Null: the pair follows the source again. */
   readonly pair?: { readonly base: Currency; readonly quote: Currency; readonly rate: Rate | null }
   readonly stopped?: boolean
@@ -40,8 +48,8 @@ export type ByHand = {
 const sandboxSheetsKeptMs = 7 * dayMs
 
 /** Creates a reader that parses the newest row only once. */
-function createSheetReader(): (row: store.SheetRow) => Sheet {
-  let last: Sheet | undefined
+function createSheetReader(): (row: store.SheetRow) => StoredSheet {
+  let last: StoredSheet | undefined
   return ({ id, source, asOf, quotes, byHand, stopped }) => {
     if (last?.id !== id) last = { id, source, asOf, quotes: readQuotes(quotes), byHand: readQuotes(byHand), stopped }
     return last
@@ -49,7 +57,7 @@ function createSheetReader(): (row: store.SheetRow) => Sheet {
 }
 
 /** Reports whether a sheet of the source has newer rates than the newest stored one. */
-function isNewer({ asOf, quotes }: RateSheet, newest: Sheet): boolean {
+function isNewer({ asOf, quotes }: RateSheet, newest: StoredSheet): boolean {
   if (newest.stopped || asOf < newest.asOf) return false
   return (
     asOf > newest.asOf ||
@@ -64,7 +72,7 @@ async function keepSheet(
   tx: Tx,
   { source, now }: SheetContext,
   sheet: RateSheet,
-  newest: Sheet | undefined,
+  newest: StoredSheet | undefined,
   jumpMaxPercent: number,
 ): Promise<void> {
   if (newest !== undefined && !isNewer(sheet, newest)) return
@@ -82,13 +90,13 @@ async function setByHand(
   tx: Tx,
   { source, now }: SheetContext,
   walk: RateSheet,
-  newest: Sheet | undefined,
-  { pair, stopped }: ByHand,
-): Promise<Sheet> {
+  newest: StoredSheet | undefined,
+  { pair, stopped }: ManualRateChange,
+): Promise<StoredSheet> {
   const before = newest?.byHand ?? {}
   const byHand = pair ? { ...before, ...changedRates(pair, { ...walk.quotes, ...before }) } : before
   const set = Object.fromEntries(Object.entries(byHand).filter(([, rate]) => rate !== null)) as Quotes
-  const sheet: Sheet = {
+  const sheet: StoredSheet = {
     id: newId(),
     source,
     // Later than the newest sheet, even if that was stored in the same millisecond.
@@ -103,7 +111,7 @@ async function setByHand(
 
 /** Returns the changed rates. Null: the currency follows the source again. */
 function changedRates(
-  { base, quote, rate }: NonNullable<ByHand['pair']>,
+  { base, quote, rate }: NonNullable<ManualRateChange['pair']>,
   quotes: Quotes,
 ): Readonly<Partial<Record<Currency, Rate | null>>> {
   if (rate === null) return { [base]: null, [quote]: null }
@@ -112,7 +120,7 @@ function changedRates(
   return made
 }
 
-function insert(tx: Tx, sheet: Sheet, readAt: Date): Promise<void> {
+function insert(tx: Tx, sheet: StoredSheet, readAt: Date): Promise<void> {
   const { quotes, byHand, ...rest } = sheet
   return store.insertSheet(tx, { ...rest, readAt, quotes: writeQuotes(quotes), byHand: writeQuotes(byHand) })
 }
@@ -120,7 +128,7 @@ function insert(tx: Tx, sheet: Sheet, readAt: Date): Promise<void> {
 type RatesAge = { readonly ageMs: number; readonly limitMs: number }
 
 /** Computes an amount in a reference currency; by default that of the settings. Undefined: no rate is recent enough. */
-export type Converter = (
+export type ReferenceConverter = (
   money: { readonly amount: Minor; readonly currency: Currency },
   reference?: Currency,
 ) => ReferenceAmount | undefined
@@ -129,14 +137,14 @@ export type Rates = {
   /** The currency in which limits over all currencies are counted. */
   readonly referenceCurrency: Currency
   /** Reads the newest sheet with one statement. Rules accept older sheets than quotes do (REFERENCE_RATES_MAX_AGE_DAYS). */
-  readonly converter: (tx: Tx) => Promise<Converter>
+  readonly converter: (tx: Tx) => Promise<ReferenceConverter>
   /** Reads the newest sheet, however old. Undefined: none exists. */
-  readonly newest: (tx: Tx) => Promise<Sheet | undefined>
+  readonly newest: (tx: Tx) => Promise<StoredSheet | undefined>
   /**
    * Reads the newest sheet. Refuses: fx_rates_unavailable (none exists, it is too old, or a simulation has stopped the
    * rates).
    */
-  readonly current: (tx: Tx) => Promise<Sheet>
+  readonly current: (tx: Tx) => Promise<StoredSheet>
   /** Reads the source once and stores a newer sheet. Logs a failure. Returns 0, because a source has no backlog. */
   readonly refreshStep: () => Promise<number>
   /** Returns the time until the next `refreshStep`. Undefined: no source is configured. */
@@ -144,7 +152,7 @@ export type Rates = {
   /** Reads the first sheet of a sandbox before the first request. */
   readonly prepare: () => Promise<void>
   /** Sets rates of the sandbox for all its partners. Refuses: fx_rates_unavailable, currency_not_supported. */
-  readonly setByHand: (change: ByHand) => Promise<Sheet>
+  readonly setByHand: (change: ManualRateChange) => Promise<StoredSheet>
 }
 
 export type RatesDeps = {
@@ -284,7 +292,7 @@ const derivedDigits = 20
 const one: Rate = { digits: 1n, scale: 0 }
 
 /** Computes the mid rate of a pair. Undefined: the sheet lacks one of the currencies. */
-export function midRateOf(quotes: Quotes, sell: Currency, buy: Currency): Rate | undefined {
+export function findMidRate(quotes: Quotes, sell: Currency, buy: Currency): Rate | undefined {
   const [sold, bought] = [forOneEuro(quotes, sell), forOneEuro(quotes, buy)]
   return sold && bought && quotient(bought, sold, midDigits)
 }
@@ -325,7 +333,7 @@ export function referenceAmount(
   if (currency === reference) return { amount, currency, rate: '1', rateOn: dayOf(now) }
   if (sheet === undefined || now.getTime() - sheet.asOf.getTime() > daysMax * dayMs) return undefined
   const { asOf, quotes } = sheet
-  const rate = midRateOf(quotes, pegged(quotes, currency), pegged(quotes, reference))
+  const rate = findMidRate(quotes, pegged(quotes, currency), pegged(quotes, reference))
   if (rate === undefined) return undefined
   const over = amount * rate.digits * 10n ** BigInt(currencies[reference].digits)
   const under = 10n ** BigInt(rate.scale + currencies[currency].digits)
@@ -366,7 +374,7 @@ export const writeQuotes = (quotes: Quotes): string =>
 export const readQuotes = (json: string): Quotes =>
   Object.fromEntries(
     Object.entries(ownJson<Record<string, string>>(json)).flatMap(([currency, text]) =>
-      isCurrency(currency) ? [[currency, rateOf(text)]] : [],
+      isCurrency(currency) ? [[currency, parseStoredRate(text)]] : [],
     ),
   )
 

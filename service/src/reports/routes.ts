@@ -1,10 +1,10 @@
 /** Operation id -> verb -> shape. */
 import { ownJson, reports as wire } from '@partner-payments/wire'
-import { type Handlers, pageOf, writerOf } from '../kernel/api/index.ts'
+import { type Handlers, writePage, createRecordWriter } from '../kernel/api/index.ts'
 import type { Idempotency } from '../idempotency/index.ts'
 import type { Report, Reports, Schedule } from './service.ts'
 
-const writeReport = writerOf(wire.Report)
+const writeReport = createRecordWriter(wire.Report)
 function toWire(report: Report) {
   const { periodFrom: from, periodTo: to, status, sha256 } = report
   const isReady = status === 'Ready' && sha256 !== null
@@ -14,7 +14,7 @@ function toWire(report: Report) {
   return writeReport({ ...report, from, to, ...file })
 }
 
-const writeSchedule = writerOf(wire.ReportSchedule)
+const writeSchedule = createRecordWriter(wire.ReportSchedule)
 const toWireSchedule = ({ emails, nextAt: nextRunAt, ...schedule }: Schedule) =>
   writeSchedule({ ...schedule, emails: ownJson<string[]>(emails), nextRunAt })
 
@@ -24,7 +24,7 @@ export function reportsRoutes(reports: Reports, idempotency: Idempotency): Handl
       const report = await reports.create(caller.partnerId, body, tx)
       return { body: toWire(report), created: `the report ${report.id}` }
     }),
-    listReports: async ({ caller, query }) => pageOf(await reports.list(caller.partnerId, query), toWire),
+    listReports: async ({ caller, query }) => writePage(await reports.list(caller.partnerId, query), toWire),
     getReport: async ({ caller, params }) => ({ body: toWire(await reports.get(caller.partnerId, params.id)) }),
     deleteReport: async ({ caller, params }) => {
       await reports.remove(caller.partnerId, params.id)
@@ -39,7 +39,7 @@ export function reportsRoutes(reports: Reports, idempotency: Idempotency): Handl
       return { body: toWireSchedule(schedule), created: `the schedule ${schedule.id}` }
     }),
     listReportSchedules: async ({ caller, query }) =>
-      pageOf(await reports.listSchedules(caller.partnerId, query), toWireSchedule),
+      writePage(await reports.listSchedules(caller.partnerId, query), toWireSchedule),
     getReportSchedule: async ({ caller, params }) => ({
       body: toWireSchedule(await reports.getSchedule(caller.partnerId, params.id)),
     }),

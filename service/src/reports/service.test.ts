@@ -16,7 +16,7 @@ import {
 } from '../../../test/support/reports.ts'
 import { createIdempotency } from '../idempotency/index.ts'
 import { newId } from '../kernel/index.ts'
-import { entryOf } from '../ledger/index.ts'
+import { singleEntry } from '../ledger/index.ts'
 import { sql } from '../postgres/index.ts'
 import { reportsRoutes } from './index.ts'
 import { openReportsMax, schedulesMax } from './rules.ts'
@@ -176,7 +176,7 @@ suite('reports', () => {
       await held.promise
       await service.ledger.enter(
         tx,
-        entryOf('bank', {
+        singleEntry('bank', {
           partnerId,
           partyId: partnerId,
           reference: 'late',

@@ -1,7 +1,7 @@
 /** The verbs of reports and their schedules. Workers write the files (jobs.ts). */
 import { type BodyOf, type QueryOf, reportMediaTypes } from '@partner-payments/wire'
 import {
-  type Content,
+  type FileContent,
   type Cursors,
   notFound,
   type Page,
@@ -33,9 +33,9 @@ export type Reports = {
   /** Deletes a report, and cancels one that is queued or running. Refuses: not_found. */
   readonly remove: (partnerId: string, id: string) => Promise<void>
   /** Refuses: not_found, report_not_ready. */
-  readonly content: (partnerId: string, id: string) => Promise<Content>
+  readonly content: (partnerId: string, id: string) => Promise<FileContent>
   /** Reads the content by the token of a mail's link. Refuses: not_found, report_not_ready. */
-  readonly contentOfLink: (token: string) => Promise<Content>
+  readonly contentOfLink: (token: string) => Promise<FileContent>
   /**
    * Refuses: report_format_not_supported, validation_failed (currency, customerId, timeZone, emails),
    * currency_not_supported, not_found (/customerId), report_schedule_limit_reached.
@@ -96,7 +96,7 @@ export function createReports(deps: ReportsDeps): Reports {
   }
 }
 
-function toContent(db: Database, report: Report): Content {
+function toContent(db: Database, report: Report): FileContent {
   const { status, bytes, sha256, failure } = report
   if (status === 'Failed')
     throw new Refusal('report_not_ready', `The report failed: ${failure ?? 'the reason was not recorded.'}`)

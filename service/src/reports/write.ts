@@ -3,7 +3,7 @@ import { after, amountText, type Clock, csvCell, present, secondMs } from '../ke
 import type { Cases } from '../cases/index.ts'
 import type { Ledger } from '../ledger/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
-import { type Customers, nameOf } from '../parties/customers/index.ts'
+import { type Customers, customerName } from '../parties/customers/index.ts'
 import type { DocumentBrand } from '../typesetting/index.ts'
 import { toTransaction, type Transactions } from '../transactions/index.ts'
 import type {
@@ -203,7 +203,7 @@ async function readContent(
     period: { from: periodFrom, to: periodTo },
     partnerName: await partnerName(db, partnerId),
     brand: format === 'pdf' ? await brandOf(partnerId) : undefined,
-    customer: customer && { id: customer.id, name: nameOf(customer) },
+    customer: customer && { id: customer.id, name: customerName(customer) },
   }
   switch (kind) {
     case 'statement':

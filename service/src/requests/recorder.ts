@@ -5,7 +5,7 @@
 import type { Access } from '../access/index.ts'
 import type { Caller } from '../kernel/api/index.ts'
 import { type Clock, type Log, minuteMs, newId, secondMs } from '../kernel/index.ts'
-import { type Database, isDataException, sqlState, stateOf } from '../postgres/index.ts'
+import { type Database, isDataException, sqlState, sqlStateOf } from '../postgres/index.ts'
 import { type AnsweredRequest, toRow, type Sender, sumRows } from './store.ts'
 import * as store from './store.ts'
 
@@ -128,7 +128,7 @@ function createWaitingRows({ db, clock, log, dropped }: RecorderDeps) {
   }
 }
 
-const isDuplicate = (error: unknown): boolean => stateOf(error) === sqlState.uniqueViolation
+const isDuplicate = (error: unknown): boolean => sqlStateOf(error) === sqlState.uniqueViolation
 
 /** Splits rows into batches. Only on a sharded database has each partner its own. */
 const splitBatches = ({ sharded }: Database, rows: RequestRows): RequestRows[] =>

@@ -1,8 +1,8 @@
 /** Reads the request log, and drops rows after their retention. */
 import { type ProblemCode, problemPath, problems } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, readTime, refuseField } from '../kernel/api/index.ts'
-import { after, type Clock, dayMs, firstIdOf, type Log, momentOfId } from '../kernel/index.ts'
-import { type Database, deleteDefault, dropWeek, ensureWeeks, weeksOf } from '../postgres/index.ts'
+import { after, type Clock, dayMs, firstIdOf, type Log, idTime } from '../kernel/index.ts'
+import { type Database, deleteDefault, dropWeek, ensureWeeks, listWeeks } from '../postgres/index.ts'
 import { utcDay } from './store.ts'
 import * as store from './store.ts'
 
@@ -89,7 +89,7 @@ export function createRequests(deps: RequestsDeps): Requests {
   }
 }
 
-const withTime = (row: store.RequestRow): LoggedRequest => ({ ...row, at: momentOfId(row.id) })
+const withTime = (row: store.RequestRow): LoggedRequest => ({ ...row, at: idTime(row.id) })
 
 /** Finds the cure of a problem. Problems of an earlier version may be unknown. */
 function problemCure(code: string) {
@@ -124,7 +124,7 @@ const daysBetween = (begin: Date, end: Date): number => Math.ceil(+end / dayMs) 
 async function retain({ db, clock, log, partnerIds }: RequestsDeps, end: string): Promise<number> {
   await ensureWeeks(db, table, clock.now(), weeksAhead)
   let dropped = 0
-  for (const week of await weeksOf(db, table)) {
+  for (const week of await listWeeks(db, table)) {
     if (week.to > end || !(await dropWeek(db, table, week, async () => true))) break
     log.info({ week: week.name }, 'dropped a week of the request log')
     dropped += 1

@@ -1,6 +1,6 @@
 /** All SQL of the request log. */
 import { insertBy, noSql, type RowOf, type Sql, sql, type Tx, unprepared } from '../postgres/index.ts'
-import { dayMs, momentOfId } from '../kernel/index.ts'
+import { dayMs, idTime } from '../kernel/index.ts'
 
 const rowTypes = {
   partnerId: 'uuid',
@@ -262,7 +262,7 @@ export function sumRows(rows: readonly RequestRow[]): readonly SumRow[] {
   >()
   for (const row of rows) {
     const { partnerId, id, operation, status, code, durationMs } = row
-    const day = Math.floor(momentOfId(id).getTime() / dayMs)
+    const day = Math.floor(idTime(id).getTime() / dayMs)
     const name = `${partnerId} ${day} ${operation} ${status} ${code}`
     const known = sums.get(name)
     if (known === undefined) {
@@ -275,7 +275,7 @@ export function sumRows(rows: readonly RequestRow[]): readonly SumRow[] {
   }
   return [...sums.values()].map(({ first: { partnerId, id, operation, status, code }, ...sum }) => ({
     ...{ partnerId, operation, status },
-    day: utcDay(momentOfId(id)),
+    day: utcDay(idTime(id)),
     code: code ?? '',
     count: BigInt(sum.count),
     durationMsSum: BigInt(sum.durationMsSum),

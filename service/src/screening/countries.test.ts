@@ -13,7 +13,14 @@ import {
   stepMsDefault,
   type TestPartner,
 } from '../../../test/support/composition.ts'
-import { addHolder, amount, decideAll, screenAll, sendCredit, stateOf } from '../../../test/support/screening/held.ts'
+import {
+  addHolder,
+  amount,
+  decideAll,
+  screenAll,
+  sendCredit,
+  depositState,
+} from '../../../test/support/screening/held.ts'
 import { useModules } from '../../../test/support/fixture.ts'
 import { refused } from '../../../test/support/refusals.ts'
 import { countriesOfAccount, type CountryAction, type CountrySide, countrySides } from './index.ts'
@@ -215,7 +222,7 @@ for (const [title, from] of [
       await processBankNotifications(service.settlement)
       // The first report arrives before this process has read the list.
       await processBankNotifications(service.settlement)
-      const waiting = await stateOf(service, partnerId)
+      const waiting = await depositState(service, partnerId)
       assert.deepEqual(
         [waiting.statuses, waiting.balance, waiting.suspense, waiting.openCases],
         [['Screening'], 0n, amount, [`sanctions_hold ${amount}`]],
@@ -224,7 +231,7 @@ for (const [title, from] of [
       assert.equal(await decideAll(service, partnerId, outcome), 2)
       service.clock.advance(6 * secondMs)
       await service.deposits.screenDue(100)
-      const { statuses, balance } = await stateOf(service, partnerId)
+      const { statuses, balance } = await depositState(service, partnerId)
       assert.deepEqual([statuses, balance], outcome === 'clear' ? [['Completed'], amount] : [['Failed'], 0n])
     }
   })
@@ -236,7 +243,7 @@ test('money from a country without a rule is credited at once', async () => {
   service.clock.advance(stepMsDefault)
   await processBankNotifications(service.settlement)
   await processBankNotifications(service.settlement)
-  assert.deepEqual((await stateOf(service, partnerId)).statuses, ['Completed'])
+  assert.deepEqual((await depositState(service, partnerId)).statuses, ['Completed'])
 })
 
 test('a process that starts later applies the rules', async () => {

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { ownJson } from '@partner-payments/wire'
 import countryCodes from 'i18n-iso-countries/index.js'
 import { Refusal } from '../kernel/api/index.ts'
-import { after, type Clock, isNoName, secondMs } from '../kernel/index.ts'
+import { after, type Clock, isEmptyName, secondMs } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import type { ListEntry } from './lists/entry.ts'
 import { replaceList, type SearchedEntry } from './lists.ts'
@@ -147,7 +147,7 @@ async function changeRules(
   clock: Clock,
   { countries, sides: changed, action, staff }: CountryChange,
 ): Promise<readonly CountryRule[]> {
-  if (isNoName(staff)) throw new Refusal('validation_failed', 'State who changes it.')
+  if (isEmptyName(staff)) throw new Refusal('validation_failed', 'State who changes it.')
   const unknown = countries.find((country) => !codeForm.test(country) || !countryCodes.isValid(country))
   if (unknown !== undefined)
     throw new Refusal(

@@ -7,7 +7,7 @@
  * that writes a name makes it due, and keeps the replaced name. A new list makes all names due again. There is one current hit per name and
  * entry. Only a decision of persons ends an open or confirmed hit. Decisions are added and never changed.
  */
-import type { Source } from '../iso20022/index.ts'
+import type { MessageSource } from '../iso20022/index.ts'
 import type { Report, ReportRequest } from './corpus/report.ts'
 import type { PepSource, SanctionsList } from './lists/entry.ts'
 
@@ -23,12 +23,12 @@ export {
 export {
   type Hold,
   type ScreenedCredit,
-  worst,
+  strictestHold,
   type ScreenedPayment,
   createScreening,
-  type Frozen,
+  type FrozenSubject,
   type Hit,
-  pairOf,
+  hitPairKey,
   type Screening,
 } from './service.ts'
 
@@ -38,11 +38,11 @@ export {
   craftRole,
   type HeldParty,
   type HitDisposition,
-  hitDispositionsOf,
+  allowedDispositions,
   type HoldKey,
-  type Outcome,
-  outcomes,
-  partnerOf,
+  type HitOutcome,
+  hitOutcomes,
+  partnerParty,
   type SecondData,
   type Subject,
   type SubjectCountry,
@@ -53,7 +53,7 @@ export {
 } from './rules.ts'
 export { screeningJobs, createScreener, type Screener, type ScreenerDeps } from './screener.ts'
 export type { HeldPayment, HitView } from './hit-view.ts'
-export type { ShownHit } from './store-numbers.ts'
+export type { HitSummary } from './store-numbers.ts'
 
 export { sealedEarlierNames, sealedHits } from './sealed.ts'
 
@@ -67,7 +67,7 @@ export const screeningReportText = async (report: Report): Promise<string> =>
   (await import('./corpus/report.ts')).reportText(report)
 
 // The readers of files are loaded with the first call, because only the command that loads a list needs them.
-export const readPepList = async (source: Source, list: PepSource): Promise<SanctionsList> =>
+export const readPepList = async (source: MessageSource, list: PepSource): Promise<SanctionsList> =>
   (await import('./lists/peps.ts')).readPepList(source, list)
-export const readSanctionsList = async (source: Source): Promise<SanctionsList> =>
+export const readSanctionsList = async (source: MessageSource): Promise<SanctionsList> =>
   (await import('./lists/read.ts')).readSanctionsList(source)

@@ -14,7 +14,7 @@ import {
   sampleList,
   screenAll,
   sendCredit,
-  stateOf,
+  depositState,
 } from '../../../test/support/screening/held.ts'
 import { useModules } from '../../../test/support/fixture.ts'
 import { operatorPartnerId } from '../cases/index.ts'
@@ -210,7 +210,7 @@ suite('politically exposed persons', async () => {
     service.clock.advance(stepMsDefault)
     await processBankNotifications(service.settlement)
     await processBankNotifications(service.settlement)
-    assert.deepEqual((await stateOf(service, partnerId)).statuses, ['Completed'])
+    assert.deepEqual((await depositState(service, partnerId)).statuses, ['Completed'])
     assert.deepEqual(await hits(), [])
   })
 

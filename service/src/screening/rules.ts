@@ -32,7 +32,7 @@ export type HeldParty = HoldKey & {
   readonly ofCustomer?: boolean
 }
 /** Makes the party of the partner behind a payment with its own or a customer's money. */
-export const partnerOf = (partnerId: string, customerId: string | null): HeldParty => ({
+export const partnerParty = (partnerId: string, customerId: string | null): HeldParty => ({
   partnerId,
   kind: 'partner',
   id: partnerId,
@@ -72,8 +72,8 @@ export type Subject = {
   readonly data?: Readonly<Record<string, SecondData>>
 }
 
-export const outcomes = ['clear', 'confirm'] as const
-export type Outcome = (typeof outcomes)[number]
+export const hitOutcomes = ['clear', 'confirm'] as const
+export type HitOutcome = (typeof hitOutcomes)[number]
 /** Findings about a hit, by the kind of comparison and the outcome. The figures of compliance count them. */
 const dispositions = {
   names: {
@@ -82,10 +82,10 @@ const dispositions = {
   },
   countries: { clear: ['licensed', 'not_concerned'], confirm: ['prohibited'] },
 } as const
-export type HitDisposition = (typeof dispositions)[keyof typeof dispositions][Outcome][number]
-export const hitDispositionsOf = (source: ListSource, outcome: Outcome): readonly HitDisposition[] =>
+export type HitDisposition = (typeof dispositions)[keyof typeof dispositions][HitOutcome][number]
+export const allowedDispositions = (source: ListSource, outcome: HitOutcome): readonly HitDisposition[] =>
   dispositions[source === 'countries' ? 'countries' : 'names'][outcome]
-export const statusAfter = { clear: 'cleared', confirm: 'confirmed' } as const satisfies Record<Outcome, HitStatus>
+export const statusAfter = { clear: 'cleared', confirm: 'confirmed' } as const satisfies Record<HitOutcome, HitStatus>
 /** `gone`: the entry changed before a decision, and another hit replaced this one. */
 export type HitStatus = 'open' | 'cleared' | 'confirmed' | 'gone'
 /** `name_changed`: only for hits that ended before earlier names were kept. */

@@ -6,14 +6,14 @@ import { Refusal } from '../kernel/api/index.ts'
 import { minuteMs, newId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
 import { addPartner } from '../../../test/support/composition.ts'
-import { findingOf } from '../../../test/support/screening/held.ts'
+import { dispositionFor } from '../../../test/support/screening/held.ts'
 import { until } from '../../../test/support/until.ts'
 import { useModules } from '../../../test/support/fixture.ts'
 import {
   createScreener,
   type Hit,
   type HitDisposition,
-  type Outcome,
+  type HitOutcome,
   readSanctionsList,
   type SanctionsList,
   type Screener,
@@ -66,7 +66,7 @@ const hitOf = async (subjectId: string): Promise<Hit> => {
 }
 const decide = (hit: Hit, outcome: 'clear' | 'confirm', staff: string, note = 'Another date of birth.') => {
   const { partnerId, id } = hit
-  const deciding = { partnerId, id, outcome, disposition: findingOf(hit, outcome), staff, note }
+  const deciding = { partnerId, id, outcome, disposition: dispositionFor(hit, outcome), staff, note }
   return service.db.transaction((tx) => service.screening.decide(tx, deciding))
 }
 const refused =
@@ -217,7 +217,7 @@ test('a decision states a finding that fits the outcome and the list, and each d
   await work()
   const hit = await hitOf(id)
   const { partnerId } = hit
-  const say = (outcome: Outcome, disposition: HitDisposition, staff: string) =>
+  const say = (outcome: HitOutcome, disposition: HitDisposition, staff: string) =>
     service.db.transaction((tx) =>
       service.screening.decide(tx, { partnerId, id: hit.id, outcome, disposition, staff, note: 'Compared.' }),
     )

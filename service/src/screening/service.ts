@@ -4,9 +4,9 @@ import {
   type Clock,
   type Decider,
   decidersText,
-  isNoName,
+  isEmptyName,
   newId,
-  type NotTwo,
+  type DecidersProblem,
   partnerKey,
   type Sealer,
 } from '../kernel/index.ts'
@@ -20,11 +20,11 @@ import {
   hasExpired,
   type HeldParty,
   type HitDisposition,
-  hitDispositionsOf,
+  allowedDispositions,
   type HoldKey,
   needsTwoPersons,
-  type Outcome,
-  partnerOf,
+  type HitOutcome,
+  partnerParty,
   scoreMin,
   statusAfter,
   type SubjectKey,
@@ -57,7 +57,7 @@ export type Hit = Omit<store.HitRow, 'detailSealed'> & HitDetail
 const equalHitsMax = 100
 
 /** Returns the key of a hit's pair: the name of a party of the partner, and the entry. Hits with equal keys are decided together. */
-export const pairOf = ({ partnerId, source, entryId, name }: Hit): string =>
+export const hitPairKey = ({ partnerId, source, entryId, name }: Hit): string =>
   [partnerId, source, entryId, plainName(name)].join(' ')
 
 export type PepEffects = {
@@ -67,7 +67,7 @@ export type PepEffects = {
   readonly onConfirmed: (tx: Tx, customer: PepConfirmed) => Promise<void>
 }
 /** A subject whose money is frozen because of a confirmed hit, or free again after the last one was cleared. `staff`: who decided. */
-export type Frozen = SubjectKey & { readonly isFrozen: boolean; readonly staff: string }
+export type FrozenSubject = SubjectKey & { readonly isFrozen: boolean; readonly staff: string }
 
 type PepConfirmed = { readonly partnerId: string; readonly customerId: string; readonly staff: string }
 
@@ -104,7 +104,7 @@ export type Screening = {
   /** Lists the oldest open hits of all partners, without their details. */
   readonly oldestOpenHits: (hitsMax: number) => Promise<readonly store.OpenHit[]>
   /** Returns which of these hits of a partner are open. */
-  readonly openOf: (partnerId: string, ids: readonly string[]) => Promise<readonly store.OpenHit[]>
+  readonly filterOpen: (partnerId: string, ids: readonly string[]) => Promise<readonly store.OpenHit[]>
   /** Lists the partner's open hits with the same name and entry, including this one, oldest first; at most 100. */
   readonly equalHits: (hit: Hit) => Promise<readonly Hit[]>
   /** Reads a hit. Undefined: the partner does not have it. */
@@ -143,7 +143,7 @@ export function createScreening(
     readonly facts: FactQueue
     readonly requireDecider: HitDecisionsDeps['requireDecider']
     /** Called when a customer or a partner is frozen or freed. Joins the transaction of the decision. */
-    readonly onFrozen?: (tx: Tx, frozen: Frozen) => Promise<void>
+    readonly onFrozen?: (tx: Tx, frozen: FrozenSubject) => Promise<void>
     /** Undefined: hits on politically exposed persons do not hold payments or raise a customer's risk. */
     readonly peps?: PepEffects
   },
@@ -195,11 +195,11 @@ export function createScreening(
     holdsOfCredits: createHoldsOfCredits(lists, pepsHold),
     openHits: async (after, hitsMax) => (await store.openHits(db, after, hitsMax)).map(toHit),
     oldestOpenHits: (hitsMax) => store.oldestOpenHits(db, hitsMax),
-    openOf: (partnerId, ids) => store.openOf(db, partnerId, ids),
+    filterOpen: (partnerId, ids) => store.openOf(db, partnerId, ids),
     equalHits: async (hit) =>
       (await store.openAbout(db, hit.partnerId, hit, equalHitsMax))
         .map(toHit)
-        .filter((each) => pairOf(each) === pairOf(hit)),
+        .filter((each) => hitPairKey(each) === hitPairKey(hit)),
     hit: async (partnerId, id) => {
       const row = await store.hitById(db, partnerId, id)
       return row && toHit(row)
@@ -307,7 +307,7 @@ const createPartiesOfPayments = (deps: {
 type HitDecision = {
   readonly partnerId: string
   readonly id: string
-  readonly outcome: Outcome
+  readonly outcome: HitOutcome
   readonly disposition: HitDisposition
   readonly staff: string
   /** The signed-in account. Absent: the command was given a name. */
@@ -321,7 +321,7 @@ type HitDecisionsDeps = {
   /** Refuses: permission_denied (the person's role does not decide hits). */
   readonly requireDecider: (tx: Tx, by: Decider) => Promise<void>
   /** Judges the proposer and the approver by their current roles. */
-  readonly judgeTwo: (tx: Tx, author: Decider, approver: Decider) => Promise<NotTwo | undefined>
+  readonly judgeTwo: (tx: Tx, author: Decider, approver: Decider) => Promise<DecidersProblem | undefined>
 }
 
 const refuse = (detail: string) => new Refusal('validation_failed', detail)
@@ -329,13 +329,13 @@ const refuse = (detail: string) => new Refusal('validation_failed', detail)
 const createDecide =
   ({ clock, judgeTwo, requireDecider, facts }: HitDecisionsDeps) =>
   async (tx: Tx, { partnerId, id, outcome, disposition, staff, staffId, note }: HitDecision): Promise<store.HitRow> => {
-    if (isNoName(staff)) throw refuse('State who decides it.')
+    if (isEmptyName(staff)) throw refuse('State who decides it.')
     if (note.trim() === '') throw refuse('A note is required.')
     const row = await store.lockHit(tx, partnerId, id)
     if (row === undefined) throw new Refusal('not_found', 'No such hit.')
     await requireDecider(tx, { id: staffId, name: staff })
     refuseEnded(row, outcome)
-    const fitting = hitDispositionsOf(row.source, outcome)
+    const fitting = allowedDispositions(row.source, outcome)
     if (!fitting.includes(disposition)) throw refuse(`State what you found, as the disposition: ${fitting.join(', ')}.`)
     const now = clock.now()
     // The person decides by the list of the hit. The worker compares a newer list, and ends the hit if the entry changed.
@@ -364,12 +364,12 @@ const createDecide =
     return decided
   }
 
-function refuseEnded({ endedAt, endReason, status, decidedBy, approvedBy }: store.HitRow, outcome: Outcome): void {
+function refuseEnded({ endedAt, endReason, status, decidedBy, approvedBy }: store.HitRow, outcome: HitOutcome): void {
   if (endedAt !== null) throw refuse(`The hit has ended (${endReason}): look for the one that replaced it.`)
   if (status === statusAfter[outcome]) throw refuse(`The hit was ${status} by ${decidersText(decidedBy, approvedBy)}.`)
 }
 
-const isProposed = ({ proposal, proposedAt }: store.HitRow, outcome: Outcome, now: Date): boolean =>
+const isProposed = ({ proposal, proposedAt }: store.HitRow, outcome: HitOutcome, now: Date): boolean =>
   proposal === outcome && proposedAt !== null && !hasExpired(proposedAt, now)
 
 // Holds: whether payments of and to partners, customers, beneficiaries and payers may continue.
@@ -425,7 +425,7 @@ function createHoldsOfCredits({ latest }: Pick<Lists, 'latest'>, pepsHold: boole
   return async (tx, credits) => {
     const payerAccountKey = ({ partnerId, payerAccount }: ScreenedCredit): HoldKey | undefined =>
       payerAccount === '' ? undefined : { partnerId, kind: 'account', id: accountKey(payerAccount) }
-    const partnerKeyOf = ({ partnerId, customer }: ScreenedCredit) => partnerOf(partnerId, customer?.id ?? null)
+    const partnerKeyOf = ({ partnerId, customer }: ScreenedCredit) => partnerParty(partnerId, customer?.id ?? null)
     const keys = credits.flatMap((credit) =>
       [partnerKeyOf(credit), credit.customer, credit.payer, payerAccountKey(credit)].filter((key) => key !== undefined),
     )
@@ -457,13 +457,13 @@ function createHoldsOfCredits({ latest }: Pick<Lists, 'latest'>, pepsHold: boole
       const ofPayer = payer === undefined ? holdOfPayer(credit) : holdOf(payer)
       const account = payerAccountKey(credit)
       if (account !== undefined && holdOf(account) === 'confirmed') return 'confirmed'
-      return worst([holdOf(partnerKeyOf(credit)), customer && holdOf(customer), ofPayer])
+      return strictestHold([holdOf(partnerKeyOf(credit)), customer && holdOf(customer), ofPayer])
     })
   }
 }
 
 /** Returns the strictest hold of a payment's parties. */
-export const worst = (holds: readonly (Hold | undefined)[]): Hold | undefined =>
+export const strictestHold = (holds: readonly (Hold | undefined)[]): Hold | undefined =>
   (['confirmed', 'open', 'unscreened'] as const).find((each) => holds.includes(each))
 
 /** Creates the lookup of holds. `rules`: undefined if no key has countries. */
@@ -473,7 +473,7 @@ function holdsIn(found: readonly SubjectState[], rules?: CountryRules): (key: He
     const state = states.get(holdKey(key))
     if (key.kind === 'account') {
       const ofAll = states.get(holdKey({ ...key, partnerId: ofEveryPartner }))
-      return worst([state && holdOfState(state, 0), ofAll && holdOfState(ofAll, 0)])
+      return strictestHold([state && holdOfState(state, 0), ofAll && holdOfState(ofAll, 0)])
     }
     if (key.kind === 'partner') return state && holdOfPartner(state, key.ofCustomer === true)
     const { comparedWith = 0 } = key

@@ -4,7 +4,7 @@ import type { HitDisposition, HitStatus, SubjectKind } from './rules.ts'
 import type { ListSource } from './lists/entry.ts'
 
 /** A hit without its details. */
-export type ShownHit = {
+export type HitSummary = {
   readonly partnerId: string
   readonly id: string
   readonly subjectKind: SubjectKind
@@ -29,8 +29,8 @@ export function hitsAbout(
   partnerId: string,
   subjectIds: readonly string[],
   rowsMax: number,
-): Promise<readonly ShownHit[]> {
-  return tx.rows<ShownHit>(sql`/* screening.hitsAbout */
+): Promise<readonly HitSummary[]> {
+  return tx.rows<HitSummary>(sql`/* screening.hitsAbout */
     select ${shown} from screening.hits where partner_id = ${partnerId} and subject_id = any(${[...subjectIds]}::uuid[])
     order by id desc limit ${rowsMax}`)
 }
@@ -39,10 +39,10 @@ export function hitsAbout(
 export function openHitsOf(
   tx: Tx,
   partnerId: string,
-  after: Pick<ShownHit, 'openedAt' | 'id'> | undefined,
+  after: Pick<HitSummary, 'openedAt' | 'id'> | undefined,
   rowsMax: number,
-): Promise<readonly ShownHit[]> {
-  return tx.rows<ShownHit>(sql`/* screening.openHitsOf */
+): Promise<readonly HitSummary[]> {
+  return tx.rows<HitSummary>(sql`/* screening.openHitsOf */
     select ${shown} from screening.hits where partner_id = ${partnerId} and status = 'open'
       ${after === undefined ? noSql : sql`and (opened_at, id) > (${after.openedAt}, ${after.id}::uuid)`}
     order by opened_at, id limit ${rowsMax}`)

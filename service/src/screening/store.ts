@@ -15,7 +15,7 @@ import type {
   HitDisposition,
   HitStatus,
   HoldKey,
-  Outcome,
+  HitOutcome,
   SubjectKey,
   SubjectKind,
   SweptKind,
@@ -342,7 +342,7 @@ export type HitRow = {
   readonly endedGeneration: number | null
   readonly endedAt: Date | null
   readonly endReason: EndReason | null
-  readonly proposal: Outcome | null
+  readonly proposal: HitOutcome | null
   readonly proposedBy: string | null
   readonly proposedAt: Date | null
 }
@@ -489,7 +489,7 @@ export type DecisionRow = {
   /** Position in the hit, from 1. */
   readonly sequence: number
   readonly kind: 'proposed' | 'decided'
-  readonly outcome: Outcome
+  readonly outcome: HitOutcome
   /** Null: an earlier version wrote the decision. */
   readonly disposition: HitDisposition | null
   readonly actor: string

@@ -62,7 +62,7 @@ test('a partner is screened at its creation and at each change of its legal name
   assert.deepEqual([hit?.subjectKind, hit?.subjectId, hit?.role], ['partner', partnerId, 'name'])
   const other = await addPartner(service)
   const name = (owners: readonly string[], legalName: string | null = null) =>
-    service.db.transaction((tx) => service.access.nameOwners(tx, other.partnerId, { legalName, owners }))
+    service.db.transaction((tx) => service.access.setOwners(tx, other.partnerId, { legalName, owners }))
   await name(['Grace Hopper', listedName], listedName)
   await screenAll(service)
   assert.deepEqual((await hitsOf(other)).map(({ role }) => role).toSorted(), ['legalName', 'owner2'])
@@ -70,7 +70,7 @@ test('a partner is screened at its creation and at each change of its legal name
   await screenAll(service)
   assert.equal((await hitsOf(other)).length, 2, 'another name ends no hit')
   await assert.rejects(
-    service.db.transaction((tx) => service.access.nameOwners(tx, newId(), { legalName: null, owners: [] })),
+    service.db.transaction((tx) => service.access.setOwners(tx, newId(), { legalName: null, owners: [] })),
     (error) => error instanceof Refusal && error.code === 'not_found',
   )
 })
@@ -221,7 +221,7 @@ test('a customer with a confirmed hit appears blocked until the last confirmed h
 test('all balances of a partner with a confirmed hit and its customers appear blocked', async () => {
   const partner = await addPartner(service, 100_00n)
   const { partnerId } = partner
-  await service.db.transaction((tx) => service.access.nameOwners(tx, partnerId, { legalName: listedName, owners: [] }))
+  await service.db.transaction((tx) => service.access.setOwners(tx, partnerId, { legalName: listedName, owners: [] }))
   await screenAll(service)
   assert.deepEqual(await reasonsOf(partner), open)
   await decideAll(service, partnerId, 'confirm')

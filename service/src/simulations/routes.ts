@@ -1,9 +1,9 @@
 /** Maps operation ids to service calls and response shapes. */
 import type { ResponseOf } from '@partner-payments/wire'
-import { type Answer, type Handlers } from '../kernel/api/index.ts'
+import { type OperationAnswer, type Handlers } from '../kernel/api/index.ts'
 import type { Idempotency } from '../idempotency/index.ts'
 import { writeAmount } from '../kernel/index.ts'
-import { sessionOf } from '../checkout/index.ts'
+import { toSession } from '../checkout/index.ts'
 import type { SimulatedTransaction, Simulations } from './service.ts'
 
 export function simulationsRoutes(simulations: Simulations, idempotency: Idempotency): Handlers<'simulations'> {
@@ -17,7 +17,7 @@ export function simulationsRoutes(simulations: Simulations, idempotency: Idempot
       async ({ caller, params, body, ip }, tx) => {
         const session = await simulations.checkout(caller, params.sessionId, body, ip, tx)
         const { id, customerId } = session
-        return { body: sessionOf(session), created: `steps of the checkout session ${id}`, customerId }
+        return { body: toSession(session), created: `steps of the checkout session ${id}`, customerId }
       },
     ),
     simulateCredit: idempotency.handler('simulateCredit', async ({ caller, body }, tx) => {
@@ -51,7 +51,7 @@ function toAnswer({
   amount,
   currency,
   replayed,
-}: SimulatedTransaction): Answer<ResponseOf<'simulateDeposit'>> {
+}: SimulatedTransaction): OperationAnswer<ResponseOf<'simulateDeposit'>> {
   return {
     body: { reference, status: 'Pending', amount: writeAmount(amount, currency), currency },
     headers: {

@@ -24,8 +24,8 @@ import {
 } from '../kernel/index.ts'
 import { type Database, inTransaction, type Tx } from '../postgres/index.ts'
 import type { Checkout, Session } from '../checkout/index.ts'
-import { type EventOutbox, sampleOf } from '../events/index.ts'
-import { type ByHand, type Rates, rateText, readRate } from '../rates/index.ts'
+import { type EventOutbox, sampleEvent } from '../events/index.ts'
+import { type ManualRateChange, type Rates, rateText, readRate } from '../rates/index.ts'
 import {
   addressProblem,
   type BankSimulator,
@@ -136,7 +136,7 @@ function createSampleEvents({ db, clock, access, eventOutbox }: SimulationsDeps)
     return inTransaction(db, outerTx, async (tx) => {
       const now = clock.now()
       const partnerName = await access.partnerName(tx, partnerId)
-      eventOutbox.append(tx, partnerId, type, now, { ...sampleOf(type, { partnerId, partnerName, now }), reference })
+      eventOutbox.append(tx, partnerId, type, now, { ...sampleEvent(type, { partnerId, partnerName, now }), reference })
       return { eventType, reference }
     })
   }
@@ -156,7 +156,7 @@ const pairRequired = (pointer: string) =>
   refuseField({ pointer, code: 'required', message: 'is required: send base and quote together' })
 
 /** Reads a change of rates. Refuses: validation_failed, currency_not_supported. */
-function readRateChange({ base, quote, rate, stale }: BodyOf<'simulateFxRates'>): ByHand {
+function readRateChange({ base, quote, rate, stale }: BodyOf<'simulateFxRates'>): ManualRateChange {
   const stopped = stale === undefined ? {} : { stopped: stale }
   if (base === undefined && quote === undefined && rate === undefined) {
     if (stale === undefined)
@@ -223,7 +223,7 @@ function createCredits({ db, bank, accounts, deposits }: SimulationsDeps): Credi
 type DescribedRequest = BodyOf<'diagnoseSignature'>
 
 function createSignatureDebugger(deps: {
-  readonly access: Pick<Access, 'credentialOf'>
+  readonly access: Pick<Access, 'callerCredential'>
   readonly clock: Clock
   readonly windowSeconds: number
   readonly publicUrl: string
@@ -240,7 +240,7 @@ function createSignatureDebugger(deps: {
   }
 
   return async (caller: Caller, described: DescribedRequest): Promise<ResponseOf<'diagnoseSignature'>> => {
-    const { apiSecret, publicKey } = await access.credentialOf(caller)
+    const { apiSecret, publicKey } = await access.callerCredential(caller)
     const { origin, path, query } = splitTarget(described)
     const { method, timestamp, nonce, signature, canonicalString: given } = described
     const body = Buffer.from(described.body ?? '', 'utf8')
@@ -324,7 +324,7 @@ type SimulationsDeps = {
   readonly deposits: Deposits
   readonly payouts: Payouts
   readonly rates: Pick<Rates, 'setByHand'>
-  readonly access: Pick<Access, 'credentialOf' | 'partnerName'>
+  readonly access: Pick<Access, 'callerCredential' | 'partnerName'>
   readonly accounts: Pick<Accounts, 'ownersOf'>
   readonly eventOutbox: EventOutbox
   readonly db: Database

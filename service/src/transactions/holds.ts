@@ -9,11 +9,11 @@ import type { CaseKind } from '../cases/index.ts'
  * Text for a partner about a kind of hold. Nothing more than `OperatorCheck` may be said of names and rules (AMLD,
  * article 39).
  */
-type PartnerWords = Pick<Explained, 'reason' | 'actor'> & { readonly evidence: readonly string[] }
-export type Explained = NonNullable<ResponseOf<'getTransactionTimeline'>['hold']>
-type HoldKind = Explained['kind']
+type PartnerWords = Pick<PartnerHold, 'reason' | 'actor'> & { readonly evidence: readonly string[] }
+export type PartnerHold = NonNullable<ResponseOf<'getTransactionTimeline'>['hold']>
+type HoldKind = PartnerHold['kind']
 
-export const told: Readonly<Record<HoldKind, PartnerWords>> = {
+export const partnerWords: Readonly<Record<HoldKind, PartnerWords>> = {
   Approval: {
     reason: 'A second person of your team has to approve the payout.',
     actor: 'Approver',
@@ -183,9 +183,9 @@ export const holdsOfCases: Readonly<Record<CaseKind, Hold['kind']>> = {
 }
 
 /** Returns what a partner reads. A check of the operator has no time, because a time would tell its kinds apart. */
-export function explain({ kind, by }: Hold): Explained {
+export function explainHold({ kind, by }: Hold): PartnerHold {
   const row: HoldRow = holds[kind]
-  const { reason, actor, evidence } = told[row.told]
+  const { reason, actor, evidence } = partnerWords[row.told]
   const until = row.told === 'OperatorCheck' ? null : by
   return { kind: row.told, reason, actor, by: until === null ? null : until.toISOString(), evidence: [...evidence] }
 }

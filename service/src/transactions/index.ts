@@ -5,21 +5,21 @@
  * Unsuccessful, Cancelled or Expired. Each such change appends one `transaction.status.changed` in the same database
  * transaction. A reference is unique within its partner. A later return is a new, linked transaction.
  */
-export { type Explained, explain, type Hold, holds, holdsOfCases, told } from './holds.ts'
-export { toTransaction, type HoldOf, transactionsRoutes } from './routes.ts'
+export { type PartnerHold, explainHold, type Hold, holds, holdsOfCases, partnerWords } from './holds.ts'
+export { toTransaction, type FindHold, transactionsRoutes } from './routes.ts'
 export {
-  type Cause,
+  type StepCause,
   createTransactions,
-  type Exchange,
+  type TransactionExchange,
   type TransactionMove,
   type NewTransaction,
-  type Opened,
+  type OpenedTransaction,
   type Party,
   toRequester,
   type TakenReferences,
   type Transactions,
 } from './service.ts'
 export * as patterns from './store-patterns.ts'
-export type { Measure, Movement, PartReads, Payment, Place, Standing } from './store-patterns.ts'
+export type { Measure, Movement, PartReads, Payment, ChangePlace, PayoutCounts } from './store-patterns.ts'
 export type { WithdrawalSearch } from './store.ts'
 export { type TransactionWithUser, type TransactionView } from './reads.ts'

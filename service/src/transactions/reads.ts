@@ -10,7 +10,7 @@ import {
   type Refusal,
   type Sums,
   sumRowsRead,
-  sumsOf,
+  capSums,
 } from '../kernel/api/index.ts'
 import { after, type Clock, nilId, partnerKey } from '../kernel/index.ts'
 import { createBatcher, type Database, oldestTransactionStart, type Tx, withoutTransaction } from '../postgres/index.ts'
@@ -144,7 +144,7 @@ export function createReads(deps: TransactionsDeps): TransactionReads {
         : listChanged(deps, partnerId, query, readTime(query.updatedSince)),
     sums: async (partnerId, query) => {
       const filter = await readFilter(deps, partnerId, query)
-      return sumsOf(filter === undefined ? [] : await store.sumTransactions(db, partnerId, filter, sumRowsRead))
+      return capSums(filter === undefined ? [] : await store.sumTransactions(db, partnerId, filter, sumRowsRead))
     },
   }
 }
@@ -198,7 +198,7 @@ async function readFilter(
   query: Omit<ListQuery, 'limit' | 'cursor' | 'updatedSince'>,
 ): Promise<store.TransactionFilter | undefined> {
   const amounts = readAmountRange(query)
-  const customerId = query.customerId === undefined ? null : await customers.idOf(db, partnerId, query.customerId)
+  const customerId = query.customerId === undefined ? null : await customers.resolveId(db, partnerId, query.customerId)
   if (customerId === undefined || amounts === undefined) return undefined
   const exact = readAmounts(query)
   if (exact?.length === 0) return undefined

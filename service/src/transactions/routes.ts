@@ -2,7 +2,7 @@
 import { ownJson, type ResponseOf } from '@partner-payments/wire'
 import { type Handlers, readTime, writeSums } from '../kernel/api/index.ts'
 import { writeAmount } from '../kernel/index.ts'
-import { reasonOf } from '../iso20022/index.ts'
+import { explainReason } from '../iso20022/index.ts'
 import type {
   TransactionChanges,
   TransactionReads,
@@ -10,14 +10,14 @@ import type {
   TransactionWithUser,
   TransactionView,
 } from './reads.ts'
-import { explain, type Hold } from './holds.ts'
+import { explainHold, type Hold } from './holds.ts'
 import { actorNames } from './rules.ts'
 import type { Transactions } from './service.ts'
 
 /** Finds why a transaction waits. Undefined: it does not wait. */
-export type HoldOf = (transaction: TransactionView) => Promise<Hold | undefined>
+export type FindHold = (transaction: TransactionView) => Promise<Hold | undefined>
 
-export function transactionsRoutes(transactions: Transactions, holdOf: HoldOf): Handlers<'transactions'> {
+export function transactionsRoutes(transactions: Transactions, holdOf: FindHold): Handlers<'transactions'> {
   return {
     exportTransactions: async ({ caller, query: { after, updatedSince } }) => {
       const { pages, closed } = await transactions.changes(caller.partnerId, {
@@ -116,14 +116,14 @@ function toTimeline(
     ...(requester.kind === 'partner' && requester.id !== undefined
       ? { requestedBy: { id: requester.id, name: requester.name ?? '' } }
       : {}),
-    ...(hold === undefined ? {} : { hold: explain(hold) }),
+    ...(hold === undefined ? {} : { hold: explainHold(hold) }),
     data: timeline.map(({ step, status, createdAt, actor, reason, bankText, recallId }, index) => ({
       sequence: index + 1,
       step,
       status,
       createdAt,
       ...(actor === undefined ? {} : { actor: actorNames[actor] }),
-      ...(reason === undefined ? {} : { reason: { code: reason, text: reasonOf(reason).details } }),
+      ...(reason === undefined ? {} : { reason: { code: reason, text: explainReason(reason).details } }),
       ...(bankText === undefined ? {} : { bankText }),
       ...(recallId === undefined ? {} : { recallId }),
     })),

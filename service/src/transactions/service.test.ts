@@ -10,7 +10,7 @@ import {
   type TestPartner,
 } from '../../../test/support/composition.ts'
 import { until } from '../../../test/support/until.ts'
-import { type Call, Refusal } from '../kernel/api/index.ts'
+import { type OperationCall, Refusal } from '../kernel/api/index.ts'
 import { AssertionFailure, newId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
 import { createTransactions, type NewTransaction, transactionsRoutes } from './index.ts'
@@ -55,7 +55,7 @@ suite('verbs', async () => {
       service.db.transaction((tx) => service.transactions.moveMany(tx, [{ partnerId, id, steps: ['Sent'] }])),
       AssertionFailure,
     )
-    await service.db.transaction((tx) => service.transactions.noteAfterEnd(tx, { partnerId, id }, 'Returned'))
+    await service.db.transaction((tx) => service.transactions.addStepAfterEnd(tx, { partnerId, id }, 'Returned'))
     const { row, timeline } = await service.transactions.get(partnerId, reference)
     assert.equal(row.status, 'Completed')
     assert.deepEqual(
@@ -82,7 +82,7 @@ suite('verbs', async () => {
       () => service.db.transaction((tx) => service.transactions.moveMany(tx, [{ partnerId, id, steps: ['Accepted'] }])),
       () => service.db.transaction((tx) => service.transactions.moveMany(tx, [{ partnerId, id, steps: ['Sent'] }])),
       () => conclude(id, 'Completed'),
-      () => service.db.transaction((tx) => service.transactions.noteAfterEnd(tx, { partnerId, id }, 'Returned')),
+      () => service.db.transaction((tx) => service.transactions.addStepAfterEnd(tx, { partnerId, id }, 'Returned')),
     ]
     for (const [index, step] of steps.entries()) {
       service.clock.advance(1000)
@@ -95,7 +95,7 @@ suite('verbs', async () => {
   test('a return on a Pending transaction is an AssertionFailure', async () => {
     const { id } = await open()
     const note = service.db.transaction((tx) =>
-      service.transactions.noteAfterEnd(tx, { partnerId: partner.partnerId, id }, 'Returned'),
+      service.transactions.addStepAfterEnd(tx, { partnerId: partner.partnerId, id }, 'Returned'),
     )
     await assert.rejects(note, AssertionFailure)
   })
@@ -246,7 +246,8 @@ suite('links', async () => {
 
   type Partner = Pick<TestPartner, 'partnerId' | 'caller'>
   type Read = 'listRelatedTransactions' | 'getTransactionTimeline'
-  const call = ({ caller }: Partner, reference: string) => ({ caller, params: { reference } }) as unknown as Call<Read>
+  const call = ({ caller }: Partner, reference: string) =>
+    ({ caller, params: { reference } }) as unknown as OperationCall<Read>
   const related = async (partner: Partner, reference: string) =>
     (await transactionsRoutes(service.transactions, service.holdOf).listRelatedTransactions(call(partner, reference)))
       .body
@@ -314,7 +315,7 @@ suite('links', async () => {
     const documented = await transactionsRoutes(service.transactions, service.holdOf).getTransaction({
       caller: partner.caller,
       params,
-    } as unknown as Call<'getTransaction'>)
+    } as unknown as OperationCall<'getTransaction'>)
     for (const entry of documented.body.timeline)
       assert.deepEqual(Object.keys(entry).toSorted(), ['createdAt', 'status', 'step'])
   })
@@ -506,7 +507,7 @@ suite('the stream of changes', async () => {
   test('each line is JSON with the documented transaction', async () => {
     const partner = await addPartner(service, 1_000_000n)
     const { payout } = await pay(service, partner, '12.50')
-    const call = { caller: partner.caller, query: {} } as unknown as Call<'exportTransactions'>
+    const call = { caller: partner.caller, query: {} } as unknown as OperationCall<'exportTransactions'>
     const { stream } = await transactionsRoutes(service.transactions, service.holdOf).exportTransactions(call)
     assert.ok(stream)
     let text = ''

@@ -83,7 +83,7 @@ export type NewTransaction = {
   readonly userIpAddress?: string
   /** Id of the request that causes the transaction. */
   readonly requestId?: string | undefined
-  readonly exchange?: Exchange
+  readonly exchange?: TransactionExchange
   readonly transactionHash?: string
 }
 
@@ -101,7 +101,7 @@ export const toRequester = ({ serviceAccountId: id, name, signedInAt }: Caller, 
 })
 
 /** Amount that the customer pays or receives in another currency than `currency`, with the quote and its expiry. */
-export type Exchange = {
+export type TransactionExchange = {
   readonly userAmount: Minor
   readonly userCurrency: Currency
   readonly quoteId: string
@@ -112,7 +112,7 @@ export type Exchange = {
  * Cause of a step: the actor (default: `worker`), the bank's ISO 20022 code, and the bank's text. `by`: the service
  * account of the partner, for the audit log. `recallId`: the recall of the step or of the returned money.
  */
-export type Cause = {
+export type StepCause = {
   readonly actor?: Actor
   readonly by?: StepMaker
   readonly reason?: string | null
@@ -123,28 +123,32 @@ export type Cause = {
 export type RequestedReference = Pick<NewTransaction, 'partnerId' | 'reference'>
 /** References in use, by `partnerKey(partnerId, reference)`. */
 export type TakenReferences = ReadonlySet<string>
-export type Opened = { readonly id: string; readonly reference: string }
+export type OpenedTransaction = { readonly id: string; readonly reference: string }
 
 export type Transactions = TransactionReads &
   TransactionExports & {
     /** Reads and writes for the erasure of a customer. */
     readonly erasure: typeof erasure
     /** Opens a Pending transaction. */
-    readonly open: (tx: Tx, transaction: NewTransaction) => Promise<Opened>
+    readonly open: (tx: Tx, transaction: NewTransaction) => Promise<OpenedTransaction>
     /** Finds which of the requested references are taken, for `openMany`. Takes no lock. */
     readonly taken: (tx: Tx, requested: readonly RequestedReference[]) => Promise<TakenReferences>
     /**
      * Opens Pending transactions, and writes with the commit. If two request the same reference, the first gets it. A
      * reference that another transaction took after `taken` is a unique violation.
      */
-    readonly openMany: (tx: Tx, transactions: readonly NewTransaction[], taken: TakenReferences) => readonly Opened[]
+    readonly openMany: (
+      tx: Tx,
+      transactions: readonly NewTransaction[],
+      taken: TakenReferences,
+    ) => readonly OpenedTransaction[]
     /** Writes transactions that are Completed at once, like `openMany` and `conclude` with `steps` together, with one write. */
     readonly completeMany: (
       tx: Tx,
       transactions: readonly NewTransaction[],
       taken: TakenReferences,
       steps: readonly TimelineStep[],
-    ) => readonly Opened[]
+    ) => readonly OpenedTransaction[]
     /** Adds steps to Pending transactions, and concludes those with a conclusion. Each transaction may occur once. */
     readonly moveMany: (tx: Tx, moves: readonly TransactionMove[]) => Promise<void>
     /**
@@ -153,10 +157,15 @@ export type Transactions = TransactionReads &
      */
     readonly conclude: (tx: Tx, partnerId: string, id: string, conclusion: ConclusionRequest) => Promise<void>
     /** Adds a step after the end, for a return. The status stays. */
-    readonly noteAfterEnd: (tx: Tx, key: store.TransactionKey, step: TimelineStep, cause?: Cause) => Promise<void>
+    readonly addStepAfterEnd: (
+      tx: Tx,
+      key: store.TransactionKey,
+      step: TimelineStep,
+      cause?: StepCause,
+    ) => Promise<void>
   }
 
-export type ConclusionRequest = Cause & {
+export type ConclusionRequest = StepCause & {
   readonly status: FinalStatus
   readonly steps: readonly TimelineStep[]
   readonly errorKey?: ErrorKey
@@ -166,14 +175,14 @@ export type ConclusionRequest = Cause & {
 
 /** Adds steps to a transaction. Without a conclusion it stays Pending. */
 export type TransactionMove = store.TransactionKey &
-  Cause & {
+  StepCause & {
     readonly steps: readonly TimelineStep[]
     readonly transactionHash?: string
     /** IP address from which the customer acts, once it is known. */
     readonly userIpAddress?: string
     readonly conclusion?: Conclusion
   }
-export type Conclusion = Omit<ConclusionRequest, 'steps' | keyof Cause>
+export type Conclusion = Omit<ConclusionRequest, 'steps' | keyof StepCause>
 
 /** 60 random bits within a millisecond. */
 const ownReferenceRandomChars = 12
@@ -194,7 +203,7 @@ export function createTransactions(deps: TransactionsDeps): Transactions {
     moveMany,
     conclude: (tx, partnerId, id, { steps, actor = 'worker', reason = null, ...conclusion }) =>
       moveMany(tx, [{ partnerId, id, steps, actor, reason, conclusion }]),
-    noteAfterEnd: async (tx, { partnerId, id }, step, cause = {}) => {
+    addStepAfterEnd: async (tx, { partnerId, id }, step, cause = {}) => {
       const row = await store.lockTransaction(tx, partnerId, id)
       const { status, reference } = present(row, `no transaction ${id}`)
       assert(status !== 'Pending', `transaction ${id} is still Pending`)
@@ -340,7 +349,7 @@ const entries = (
   steps: readonly TimelineStep[],
   status: store.TimelineEntry['status'],
   now: Date,
-  { actor = 'worker', reason = null, bankText = null, recallId }: Cause,
+  { actor = 'worker', reason = null, bankText = null, recallId }: StepCause,
   record: string | undefined,
 ) =>
   JSON.stringify(

@@ -6,7 +6,7 @@
  * session that is paid in parts counts as its parts.
  */
 import type { Currency, Minor } from '../kernel/index.ts'
-import { columnOf, noSql, type Sql, sql, type Tx, unprepared } from '../postgres/index.ts'
+import { columnValues, noSql, type Sql, sql, type Tx, unprepared } from '../postgres/index.ts'
 
 /** Transaction, or a part of one, for monitoring. */
 export type Movement = {
@@ -92,13 +92,13 @@ const columns = (
   ${isUndone(partnerId)} as is_undone, (session_id is not null and direction = 'Inward') as is_session`
 
 /** Position in the order of changes. */
-export type Place = { readonly changedAt: Date; readonly transactionId: string }
+export type ChangePlace = { readonly changedAt: Date; readonly transactionId: string }
 
 /** Lists transactions that changed after a position and before a moment, in the order of their changes. */
 export function changedAfter(
   tx: Tx,
   partnerId: string,
-  { changedAt, transactionId }: Place,
+  { changedAt, transactionId }: ChangePlace,
   before: Date,
   rowsMax: number,
 ): Promise<readonly Movement[]> {
@@ -151,15 +151,15 @@ export function paymentsOf(tx: Tx, partnerId: string, references: readonly strin
  * Number of an alert's payouts that wait for its decision, that a bank may have or has paid, and that ended with the
  * money returned.
  */
-export type Standing = { readonly waiting: bigint; readonly left: bigint; readonly ended: bigint }
+export type PayoutCounts = { readonly waiting: bigint; readonly left: bigint; readonly ended: bigint }
 
 /**
  * Counts the payouts of an alert. `hits`: a query of `transaction_id` and `holds`. A payout without a hold does not
  * wait: it leaves.
  */
-export async function standingOf(tx: Tx, partnerId: string, hits: Sql): Promise<Standing> {
+export async function standingOf(tx: Tx, partnerId: string, hits: Sql): Promise<PayoutCounts> {
   const hasLeft = sql`(status in ('Pending', 'Completed') and not ${waits} and not timeline @> '[{"step": "Returned"}]')`
-  const row = await tx.row<Standing>(sql`/* transactions.standingOf */
+  const row = await tx.row<PayoutCounts>(sql`/* transactions.standingOf */
     select count(*) filter (where ${waits} and holds) as waiting,
       count(*) filter (where ${hasLeft} or (${waits} and not holds)) as left,
       count(*) filter (where not ${waits} and not ${hasLeft}) as ended
@@ -214,7 +214,7 @@ const directionIn = ({ currency, rates }: Measure): Sql =>
     : sql`direction`
 
 /** Movements that a window counts. Null: no limit. */
-export type Counted = {
+export type WindowFilter = {
   readonly direction: 'Inward' | 'Outward'
   readonly measure: Measure
   readonly amountMin: Minor | null
@@ -224,7 +224,7 @@ export type Counted = {
   readonly parts: PartReads
 }
 /** A movement of a page, with the ids of the earliest and latest movements that can share a window with it. */
-export type Around = {
+export type WindowBounds = {
   readonly id: string
   /** The party, or the first of `payees`. */
   readonly customerId: string | null
@@ -235,7 +235,7 @@ export type Around = {
   /** Id of the earliest session that can have a part from `from` on. */
   readonly sessionsFrom: string
 }
-export type Window = {
+export type MovementWindow = {
   readonly id: string
   readonly count: bigint
   readonly sum: Minor
@@ -246,8 +246,8 @@ export type Window = {
  * Merges the windows of a page into stretches of a party's transactions, so that each is read once. All movements of a
  * page belong to customers, or to the partner itself, or to accounts.
  */
-function mergeSpans(page: readonly Around[]): readonly Omit<Around, 'id'>[] {
-  const spans: Omit<Around, 'id'>[] = []
+function mergeSpans(page: readonly WindowBounds[]): readonly Omit<WindowBounds, 'id'>[] {
+  const spans: Omit<WindowBounds, 'id'>[] = []
   for (const { id: _id, ...around } of page.toSorted((a, b) => compareTexts(a.from, b.from))) {
     const at = spans.findIndex((span) => span.customerId === around.customerId && around.from <= span.to)
     const known = spans[at]
@@ -258,21 +258,21 @@ function mergeSpans(page: readonly Around[]): readonly Omit<Around, 'id'>[] {
 }
 const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-const spanOf = (page: readonly Around[]): Sql => {
+const spanOf = (page: readonly WindowBounds[]): Sql => {
   const spans = mergeSpans(page)
-  const column = columnOf(spans)
+  const column = columnValues(spans)
   return sql`unnest(${column('customerId')}::uuid[], ${spans.map(({ payees = null }) => payees)}::text[], ${column('from')}::uuid[],
     ${column('to')}::uuid[], ${column('sessionsFrom')}::uuid[]) as span (customer_id, payees, from_id, to_id, sessions_from)`
 }
-const isOwn = (page: readonly Around[]): boolean => page[0]?.customerId === null
-const partyOf = (page: readonly Around[]): Sql =>
+const isOwn = (page: readonly WindowBounds[]): boolean => page[0]?.customerId === null
+const partyOf = (page: readonly WindowBounds[]): Sql =>
   isOwn(page)
     ? sql`customer_id is null`
     : page[0]?.payees === undefined
       ? sql`customer_id = span.customer_id`
       : sql`beneficiary_id = any(span.payees::uuid[])`
 
-const amountBounds = ({ amountMin, amountMax }: Counted, amount: Sql): Sql => sql`
+const amountBounds = ({ amountMin, amountMax }: WindowFilter, amount: Sql): Sql => sql`
   ${amountMin === null ? noSql : sql`and ${amount} >= ${amountMin}`} ${amountMax === null ? noSql : sql`and ${amount} < ${amountMax}`}`
 
 /**
@@ -281,8 +281,8 @@ const amountBounds = ({ amountMin, amountMax }: Counted, amount: Sql): Sql => sq
  */
 function selectMovements(
   partnerId: string,
-  page: readonly Around[],
-  what: Counted,
+  page: readonly WindowBounds[],
+  what: WindowFilter,
   { except, last = noSql }: { readonly except?: Sql | undefined; readonly last?: Sql } = {},
 ): Sql {
   const { direction, measure, areFailed = false, parts } = what
@@ -319,8 +319,8 @@ type WindowCriteria = { readonly ms: number; readonly countMin: number; readonly
  */
 const selectFirstEnds = (
   partnerId: string,
-  page: readonly Around[],
-  { what, ends, ms, countMin, sumMin }: WindowCriteria & { readonly what: Counted; readonly ends: Sql },
+  page: readonly WindowBounds[],
+  { what, ends, ms, countMin, sumMin }: WindowCriteria & { readonly what: WindowFilter; readonly ends: Sql },
 ): Sql => {
   const time = sql`make_interval(secs => ${ms / 1000})`
   const last = sql`and id <= found.end_id and created_at between found.end_at - ${time} and found.end_at
@@ -345,14 +345,14 @@ const selectFirstEnds = (
 export function windowsOf(
   tx: Tx,
   partnerId: string,
-  page: readonly Around[],
-  { what, ...reach }: WindowCriteria & { readonly what: Counted },
-): Promise<readonly Window[]> {
+  page: readonly WindowBounds[],
+  { what, ...reach }: WindowCriteria & { readonly what: WindowFilter },
+): Promise<readonly MovementWindow[]> {
   const ends = sql`/* transactions.windowsOf */
     select id, created_at, count(*) over recent as count, (sum(amount) over recent)::bigint as sum
     from ${selectMovements(partnerId, page, what)}
     window recent as (order by created_at range between make_interval(secs => ${reach.ms / 1000}) preceding and current row)`
-  return tx.rows<Window>(selectFirstEnds(partnerId, page, { ...reach, what, ends }))
+  return tx.rows<MovementWindow>(selectFirstEnds(partnerId, page, { ...reach, what, ends }))
 }
 
 /**
@@ -363,14 +363,14 @@ export function windowsOf(
 export function distinctOf(
   tx: Tx,
   partnerId: string,
-  page: readonly Around[],
+  page: readonly WindowBounds[],
   {
     what,
     by,
     ms,
     countMin,
-  }: Omit<WindowCriteria, 'sumMin'> & { readonly what: Counted; readonly by: 'account' | 'customer' },
-): Promise<readonly Window[]> {
+  }: Omit<WindowCriteria, 'sumMin'> & { readonly what: WindowFilter; readonly by: 'account' | 'customer' },
+): Promise<readonly MovementWindow[]> {
   const time = sql`make_interval(secs => ${ms / 1000})`
   const key = by === 'account' ? sql`account` : sql`customer_id`
   const except = by === 'account' ? isBack(partnerId) : undefined
@@ -386,12 +386,12 @@ export function distinctOf(
         (null, least(paid.next_at, paid.created_at + ${time}),
           case when paid.next_at <= paid.created_at + ${time} then 0 else 2 end, -1, 0)) as changes (payment_id, at, step, change, moved)) as counted
     where id is not null`
-  return tx.rows<Window>(selectFirstEnds(partnerId, page, { what, ends, ms, countMin, sumMin: 0n }))
+  return tx.rows<MovementWindow>(selectFirstEnds(partnerId, page, { what, ends, ms, countMin, sumMin: 0n }))
 }
 
 /** All movements of a page belong to customers, or to the partner itself. */
 const pageOf = (page: readonly Pick<Movement, 'id' | 'transactionId' | 'customerId'>[]): Sql => {
-  const column = columnOf(page)
+  const column = columnValues(page)
   return sql`unnest(${column('id')}::uuid[], ${column('transactionId')}::uuid[], ${column('customerId')}::uuid[])
     as page (id, transaction_id, customer_id)`
 }
@@ -415,7 +415,7 @@ export function previousOf(
 }
 
 /** First payouts to a beneficiary: the time of the first, and the payouts within a period after it. */
-export type FirstPayouts = Omit<Window, 'id'> & { readonly beneficiaryId: string; readonly firstAt: Date }
+export type FirstPayouts = Omit<MovementWindow, 'id'> & { readonly beneficiaryId: string; readonly firstAt: Date }
 
 /**
  * Reads the payouts to these beneficiaries within a period after the first to each, in the currency. Omits
@@ -427,7 +427,7 @@ export function firstPayouts(
   beneficiaries: readonly { readonly id: string; readonly at: Date; readonly to: string }[],
   { measure, ms }: { readonly measure: Measure; readonly ms: number },
 ): Promise<readonly FirstPayouts[]> {
-  const column = columnOf(beneficiaries)
+  const column = columnValues(beneficiaries)
   const time = sql`make_interval(secs => ${ms / 1000})`
   return tx.rows(
     unprepared(sql`/* transactions.firstPayouts */
@@ -459,10 +459,10 @@ type NearLimits = { readonly percent: number; readonly ms: number }
 export function returnsOf(
   tx: Tx,
   partnerId: string,
-  page: readonly (Around & Pick<Movement, 'amount' | 'account' | 'direction' | 'createdAt'>)[],
-  { measure, percent, ms, parts }: Pick<Counted, 'measure' | 'parts'> & NearLimits,
+  page: readonly (WindowBounds & Pick<Movement, 'amount' | 'account' | 'direction' | 'createdAt'>)[],
+  { measure, percent, ms, parts }: Pick<WindowFilter, 'measure' | 'parts'> & NearLimits,
 ): Promise<readonly { readonly id: string; readonly reference: string; readonly amount: Minor }[]> {
-  const column = columnOf(page)
+  const column = columnValues(page)
   const [inward = noSql, outward = noSql] = (['Inward', 'Outward'] as const).map((direction) => {
     const what = { direction, measure, amountMin: null, amountMax: null, parts }
     return sql`/* transactions.returnsOf */
@@ -511,10 +511,10 @@ const hopTo = (later: Sql, measure: Measure, { percent, ms }: NearLimits): Sql =
 export function circlesOf(
   tx: Tx,
   partnerId: string,
-  page: readonly (Around & Pick<Movement, 'amount' | 'createdAt'>)[],
-  { measure, percent, ms }: Pick<Counted, 'measure'> & NearLimits,
-): Promise<readonly Omit<Window, 'count'>[]> {
-  const column = columnOf(page)
+  page: readonly (WindowBounds & Pick<Movement, 'amount' | 'createdAt'>)[],
+  { measure, percent, ms }: Pick<WindowFilter, 'measure'> & NearLimits,
+): Promise<readonly Omit<MovementWindow, 'count'>[]> {
+  const column = columnValues(page)
   const last = receivedInside(partnerId, measure, sql`transactions.id = page.id`)
   const middle = receivedInside(partnerId, measure, hopTo(sql`last`, measure, { percent, ms }))
   const first = receivedInside(partnerId, measure, hopTo(sql`middle`, measure, { percent, ms }))

@@ -14,9 +14,9 @@ import type { CurrencySum } from '../kernel/api/index.ts'
 import { type Currency, type Minor, nilId } from '../kernel/index.ts'
 import type { Actor } from '../lifecycle/index.ts'
 import {
-  givenBy,
+  unnestSource,
   insertBy,
-  namesOf,
+  columnList,
   noSql,
   ofPartners,
   type RowOf,
@@ -97,7 +97,7 @@ export type TimelineEntry = {
   /** Audit record of the step, and of the earlier steps of the same move. */
   readonly record?: string
 }
-export const columns = namesOf(types)
+export const columns = columnList(types)
 const newTransactions = insertBy<TransactionRow>(
   types,
   [
@@ -214,7 +214,7 @@ export type MovedTransaction = Pick<
 >
 
 /** Most moves of a batch are alike. */
-const givenMoves = givenBy<TransactionMove>(
+const givenMoves = unnestSource<TransactionMove>(
   moveTypes,
   [['partnerId'], ['status', 'errorKey', 'entries', 'updatedAt'], ['debtor'], ['transactionHash', 'partnerUser']],
   { entries: 'record' },

@@ -5,7 +5,7 @@ import { Webhook } from 'standardwebhooks'
 import {
   createHooks,
   type Endpoint,
-  type Received,
+  type ReceivedWebhook,
   startEndpoint,
   statusChanged,
 } from '../../../test/support/webhooks.ts'
@@ -16,8 +16,8 @@ import { untilEnd } from '../../../test/support/fixture.ts'
 import type { RunningJobs } from '../postgres/jobs/index.ts'
 import { newId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
-import { limitsDefault } from './limits.ts'
-import type { DeliveryOptions } from './index.ts'
+import { deliveryLimitsDefault } from './limits.ts'
+import type { DeliveryJobsOptions } from './index.ts'
 
 const hooks = untilEnd(await createHooks())
 
@@ -31,7 +31,7 @@ afterEach(async () => {
     update delivery.subscriptions set status = 'Disabled', disabled_reason = 'Partner', disabled_at = updated_at`)
 })
 
-function start(options: Partial<DeliveryOptions> = {}) {
+function start(options: Partial<DeliveryJobsOptions> = {}) {
   const { db, clock, log, webhooks } = hooks
   const loop = startDelivery({
     db,
@@ -74,8 +74,8 @@ async function subscribe(partnerId: string, url: string) {
 
 /** Sends one event to one endpoint. Returns the delivery after its first attempt. */
 async function deliverOne(
-  respond: (response: ServerResponse, received: Received) => void,
-  options: Partial<DeliveryOptions> = {},
+  respond: (response: ServerResponse, received: ReceivedWebhook) => void,
+  options: Partial<DeliveryJobsOptions> = {},
 ) {
   const endpoint = await listen(respond)
   const partnerId = await hooks.addPartner()
@@ -301,7 +301,7 @@ test('a worker killed before it records a delivery: delivered again under the sa
     (await deliveries()).map((row) => [row.status, row.attemptCount]),
     [['Pending', 0]],
   )
-  hooks.clock.advance(2 * limitsDefault.leaseMs)
+  hooks.clock.advance(2 * deliveryLimitsDefault.leaseMs)
   start()
   await until('delivered', async () => (await deliveries())[0]?.status === 'Delivered')
   const [first, second] = endpoint.received

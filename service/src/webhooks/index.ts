@@ -6,7 +6,7 @@
  * delivery.queue, delivery.deliveries, delivery.attempts, delivery.recoveries.
  */
 export { createDeliveryEngine, type DeliveryEngine, type DeliveryEngineDeps } from './engine.ts'
-export { type DeliveryObserver, type DeliveryOptions, deliveryJobs } from './jobs.ts'
+export { type DeliveryObserver, type DeliveryJobsOptions, deliveryJobs } from './jobs.ts'
 
 export {
   statisticsJob,
@@ -15,7 +15,7 @@ export {
   type EndpointStatistics,
   endpointStatistics,
 } from './statistics-collector.ts'
-export { type Limits, limitsDefault, limitsOfOperator, retryDelaysMsDefault } from './limits.ts'
+export { type DeliveryLimits, deliveryLimitsDefault, operatorLimits, retryDelaysMsDefault } from './limits.ts'
 export { type ChosenHosts, type ChosenHostsOptions, createChosenHosts } from './exchange/chosen-hosts.ts'
 export { type Proxy, readProxy } from './exchange/proxy.ts'
 export { type Resolve } from './exchange/resolver.ts'
@@ -24,7 +24,12 @@ export { renderEndpointAlert, createEndpointAlerts, type EndpointAlerts } from '
 export type { FeedEvent, Delivery } from './management/history.ts'
 
 export type { Recovery } from './management/recoveries.ts'
-export { createTestDeliveries, type Sample, type SendRequest, type TestDeliveries } from './management/test-delivery.ts'
+export {
+  createTestDeliveries,
+  type CreateSampleData,
+  type SendRequest,
+  type TestDeliveries,
+} from './management/test-delivery.ts'
 export type { UrlRules } from './management/rules.ts'
 export { sealedWebhookSecrets } from './management/secrets.ts'
 export type { SubscriptionKey } from './management/store-subscriptions.ts'

@@ -21,7 +21,7 @@ export type DeliveryObserver = {
   readonly fannedOut?: (events: number) => void
 }
 
-export type DeliveryOptions = {
+export type DeliveryJobsOptions = {
   readonly db: Database
   readonly clock: Clock
   readonly log: Log
@@ -53,7 +53,7 @@ const idleMsDefault = 20
 const sweepEveryMs = 10 * secondMs
 const retainEveryMs = 10 * minuteMs
 
-function openExchange(options: DeliveryOptions): Exchange {
+function openExchange(options: DeliveryJobsOptions): Exchange {
   const { clock, log, allowLoopback, proxy, resolve, threads = 0 } = options
   const { exchangeTimeoutMs: timeoutMs = exchangeTimeoutMsDefault } = options
   if (threads === 0)
@@ -75,7 +75,7 @@ type Sender = {
 }
 
 /** A queue worker and the exchanges that make its attempts. */
-function createSender(options: DeliveryOptions, wake: () => void): Sender {
+function createSender(options: DeliveryJobsOptions, wake: () => void): Sender {
   const { webhooks, log, observe, inFlightMax, idleMs = idleMsDefault } = options
   const exchange = openExchange(options)
   let exchanges = 0
@@ -122,7 +122,7 @@ function createSender(options: DeliveryOptions, wake: () => void): Sender {
   }
 }
 
-type FanOutDeps = Pick<DeliveryOptions, 'db' | 'log' | 'webhooks'> & {
+type FanOutDeps = Pick<DeliveryJobsOptions, 'db' | 'log' | 'webhooks'> & {
   /** Returns the queue worker of this process, which starts before the first fan-out. */
   readonly queueWorker: () => QueueWorker
 }
@@ -163,7 +163,7 @@ function createFanOut({ db, log, webhooks, queueWorker }: FanOutDeps) {
  * Fans out the events of a page of partners and returns their number. Partners take turns: each run continues after the
  * last partner of the previous run.
  */
-function createFanOutStep(deps: FanOutDeps & Pick<DeliveryOptions, 'observe'>) {
+function createFanOutStep(deps: FanOutDeps & Pick<DeliveryJobsOptions, 'observe'>) {
   const { webhooks } = deps
   const fanOut = createFanOut(deps)
   let after = nilId
@@ -188,7 +188,7 @@ function createFanOutStep(deps: FanOutDeps & Pick<DeliveryOptions, 'observe'>) {
  * Creates the jobs of delivery. `delivery.send` and `delivery.fan-out` share a sender; the last of them to stop drains it, within
  * `drainMs`.
  */
-export function deliveryJobs(options: DeliveryOptions): readonly Job[] {
+export function deliveryJobs(options: DeliveryJobsOptions): readonly Job[] {
   const { webhooks, log, idleMs = idleMsDefault, drainMs = exchangeTimeoutMsDefault } = options
   let sender: Sender | undefined
   const queueWorker = () => present(sender, 'no sender: the job runs before its start').worker

@@ -1,7 +1,7 @@
 /** The limits of the engine. */
 import { assert, dayMs, hourMs, minuteMs, secondMs } from '../kernel/index.ts'
 
-export const limitsDefault = {
+export const deliveryLimitsDefault = {
   /** Time for which a worker holds an endpoint queue without renewal: longer than an attempt and its recording. */
   leaseMs: 60 * secondMs,
   /** No attempt starts on a lease that ends sooner. An exchange takes 15 s at most. */
@@ -35,20 +35,20 @@ export const limitsDefault = {
   retentionMs: 30 * dayMs,
 }
 
-export type Limits = { readonly [K in keyof typeof limitsDefault]: number }
+export type DeliveryLimits = { readonly [K in keyof typeof deliveryLimitsDefault]: number }
 
-const limitNames = Object.keys(limitsDefault) as readonly (keyof Limits)[]
+const limitNames = Object.keys(deliveryLimitsDefault) as readonly (keyof DeliveryLimits)[]
 
 /** Limits that an operator can set (WEBHOOK_LIMITS). The other limits follow from the time limits of exchanges, or suit every installation. */
-export const limitsOfOperator = [
+export const operatorLimits = [
   'inFlightPerEndpointMax',
   'inFlightMax',
   'failingDisableMs',
   'retentionMs',
-] as const satisfies readonly (keyof Limits)[]
+] as const satisfies readonly (keyof DeliveryLimits)[]
 
-export function readLimits(given: Partial<Limits>): Limits {
-  const limits = { ...limitsDefault, ...given }
+export function readLimits(given: Partial<DeliveryLimits>): DeliveryLimits {
+  const limits = { ...deliveryLimitsDefault, ...given }
   for (const name of limitNames)
     assert(Number.isSafeInteger(limits[name]) && limits[name] > 0, `the limit ${name} must be a positive whole number`)
   return limits

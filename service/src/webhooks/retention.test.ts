@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { createWorkerHarness, createDeliveryFixture, type WorkerHarness } from '../../../test/support/worker-harness.ts'
 import { createHooks, type Hooks, reconciledCounts } from '../../../test/support/webhooks.ts'
-import { after as later, dayMs, firstIdOf, momentOfId, secondMs } from '../kernel/index.ts'
-import { sql, weeksOf } from '../postgres/index.ts'
+import { after as later, dayMs, firstIdOf, idTime, secondMs } from '../kernel/index.ts'
+import { sql, listWeeks } from '../postgres/index.ts'
 import type { SubscriptionKey } from './management/store-subscriptions.ts'
 import { reconcile } from '../../../test/support/reconcile.ts'
 
@@ -48,14 +48,14 @@ const deliverAll = async (key: SubscriptionKey) => {
 
 test('weeks are created ahead of time, and once, also by two concurrent processes', async () => {
   await Promise.all([retain(), retain()])
-  const count = async () => (await weeksOf(hooks.db, 'delivery.feed')).length
+  const count = async () => (await listWeeks(hooks.db, 'delivery.feed')).length
   const atFirst = await count()
   hooks.clock.advance(21 * dayMs)
   await Promise.all([retain(), retain()])
-  const weeks = await weeksOf(hooks.db, 'delivery.feed')
+  const weeks = await listWeeks(hooks.db, 'delivery.feed')
   assert.ok(weeks.length >= atFirst && weeks.length <= atFirst + 3)
   const last = weeks.at(-1)
-  assert.ok(last && momentOfId(last.to).getTime() >= hooks.clock.now().getTime() + 56 * dayMs)
+  assert.ok(last && idTime(last.to).getTime() >= hooks.clock.now().getTime() + 56 * dayMs)
   weeks.slice(1).forEach((week, index) => assert.equal(week.from, weeks[index]?.to, 'no gap'))
 })
 
@@ -181,7 +181,7 @@ test('after months of events, the tables are as small as after one month', async
   for (const size of sizes) assert.ok(Math.max(...size) <= 13, String(size))
   assert.ok(sizes.slice(-10).every((size) => Math.min(...size) >= 10))
   for (const table of Object.values(tables)) {
-    const weeks = await weeksOf(hooks.db, table)
+    const weeks = await listWeeks(hooks.db, table)
     assert.ok(weeks.length <= 16, `${weeks.length} weeks of ${table}`)
     assert.equal(await rowsOf(`${table}_default`), 0)
   }

@@ -6,7 +6,7 @@ import { after, type Clock, firstIdOf, type Log } from '../kernel/index.ts'
 import type { EventOutbox } from '../events/index.ts'
 import {
   acrossPartners,
-  columnOf,
+  columnValues,
   type Database,
   deleteDefault,
   dropWeek,
@@ -15,10 +15,10 @@ import {
   sql,
   type Tx,
   unprepared,
-  type Week,
-  weeksOf,
+  type WeekPartition,
+  listWeeks,
 } from '../postgres/index.ts'
-import type { Limits } from './limits.ts'
+import type { DeliveryLimits } from './limits.ts'
 import { subtractOwed } from './queue/store-endpoint-queues.ts'
 import type { SubscriptionKey } from './management/store-subscriptions.ts'
 
@@ -33,7 +33,7 @@ type Deps = {
   readonly db: Database
   readonly clock: Clock
   readonly eventOutbox: EventOutbox
-  readonly limits: Pick<Limits, 'retentionMs'>
+  readonly limits: Pick<DeliveryLimits, 'retentionMs'>
 }
 
 const ofEachPartner = <T extends { readonly partnerId: string }>(rows: readonly T[]): readonly (readonly T[])[] => [
@@ -61,7 +61,7 @@ export function createRetention({ db, clock, eventOutbox, limits }: Deps) {
     return needed.reduce(earlier, firstIdOf(before))
   }
 
-  const dropOne = async (table: string, week: Week, before: Date): Promise<boolean> => {
+  const dropOne = async (table: string, week: WeekPartition, before: Date): Promise<boolean> => {
     // Counts before it takes the lock, which blocks all writers. Rows of an unneeded week do not change.
     const delivered = table === 'delivery.deliveries' ? await deliveredBetween(db, week.from, week.to) : []
     return dropWeek(db, table, week, async (tx) => {
@@ -92,7 +92,7 @@ export function createRetention({ db, clock, eventOutbox, limits }: Deps) {
       for (const table of weeklyTables) await ensureWeeks(db, table, now, weeksAhead)
       const end = await horizon(db, before)
       for (const table of weeklyTables) {
-        for (const week of await weeksOf(db, table)) {
+        for (const week of await listWeeks(db, table)) {
           if (week.to > end || !(await dropOne(table, week, before))) break
           log.info({ week: week.name }, 'dropped a week of webhook data')
           dropped += 1
@@ -152,7 +152,7 @@ const sumCounts = (rows: readonly { readonly count: bigint }[]): number =>
 
 /** Deletes the rows of one partner that are still expired, and subtracts them from `owed`. Returns their number. */
 async function dropExpired(tx: Tx, rows: readonly ExpiredDelivery[], before: Date): Promise<number> {
-  const column = columnOf(rows)
+  const column = columnValues(rows)
   const [partnerId = ''] = column('partnerId')
   const subscriptionIds = [...new Set(column('subscriptionId'))]
   await tx.run(sql`/* delivery.dropExpired */
@@ -206,7 +206,7 @@ function oldInDefault(tx: Tx, before: string, rowsMax: number): Promise<readonly
 
 /** Deletes deliveries of one partner, and subtracts them from `owed`. Returns their number. */
 async function dropDelivered(tx: Tx, rows: readonly ExpiredDelivery[]): Promise<number> {
-  const column = columnOf(rows)
+  const column = columnValues(rows)
   const [partnerId = ''] = column('partnerId')
   const dropped = await tx.rows<SubscriptionKey>(
     unprepared(sql`/* delivery.dropDelivered */

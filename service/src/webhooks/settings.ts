@@ -1,6 +1,6 @@
 import { type Mode, onOff, refuseSetting, secondMs, type Settings } from '../kernel/index.ts'
 import { readProxy } from './exchange/proxy.ts'
-import { type Limits, limitsOfOperator } from './limits.ts'
+import { type DeliveryLimits, operatorLimits } from './limits.ts'
 
 /** Twelve attempts in about an hour: a developer who repairs an endpoint sees the next attempt soon. */
 const sandboxRetryDelaysMs = [1, 2, 5, 15, 30, 60, 120, 300, 600, 1200, 1800].map((seconds) => seconds * secondMs)
@@ -15,13 +15,13 @@ function readRetryDelays(value: string | undefined, mode: Mode): readonly number
     )
 }
 
-function readLimits(value: string | undefined): Partial<Limits> {
+function readLimits(value: string | undefined): Partial<DeliveryLimits> {
   const pairs = (value ?? '').split(',').flatMap((part) => {
     if (part.trim() === '') return []
     const [, name, number] = /^\s*(\w+)\s*=\s*([1-9]\d{0,14})\s*$/.exec(part) ?? []
-    const known = limitsOfOperator.find((candidate) => candidate === name)
+    const known = operatorLimits.find((candidate) => candidate === name)
     return known === undefined
-      ? refuseSetting(`must be name=value; names are ${limitsOfOperator.join(', ')}; values are whole numbers from 1`)
+      ? refuseSetting(`must be name=value; names are ${operatorLimits.join(', ')}; values are whole numbers from 1`)
       : [[known, Number(number)] as const]
   })
   return Object.fromEntries(pairs)

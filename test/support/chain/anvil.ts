@@ -4,14 +4,17 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import type { Tokens } from '../../../service/src/rails/index.ts'
+import type { TokenContracts } from '../../../service/src/rails/index.ts'
 import { until } from '../until.ts'
 import { callData, tokenCode } from './token.ts'
 
 const binary = fileURLToPath(new URL('../../../node_modules/@foundry-rs/anvil-linux-amd64/bin/anvil', import.meta.url))
 
 export const testChainId = 31_337
-export const contracts = { USDC: `0x${'c0'.repeat(20)}`, EURC: `0x${'e0'.repeat(20)}` } as const satisfies Tokens
+export const contracts = {
+  USDC: `0x${'c0'.repeat(20)}`,
+  EURC: `0x${'e0'.repeat(20)}`,
+} as const satisfies TokenContracts
 /** A token that is not configured. */
 export const strangeContract = `0x${'5a'.repeat(20)}`
 const etherWei = 10n ** 18n

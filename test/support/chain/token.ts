@@ -6,7 +6,7 @@
  * balance. It refuses `failingAmount` only in a block, not in an estimate, where gas has no price. `mint` and `block` are
  * open to all.
  */
-import { hex } from '../../../service/src/chains/evm/viem.ts'
+import { asHex } from '../../../service/src/chains/evm/viem.ts'
 
 /** Refused when the transaction is mined. */
 export const failingAmount = 4001_010000n
@@ -65,7 +65,7 @@ const dispatch = Object.entries(selectors)
   .map(([name, selector]) => `DUP1 #${selector} EQ @${name} JUMPI`)
   .join(' ')
 
-export const tokenCode = hex(
+export const tokenCode = asHex(
   `0x${assemble(`
   #00 CALLDATALOAD #e0 SHR ${dispatch}
   :fail #00 DUP1 REVERT

@@ -6,8 +6,8 @@ import { sql } from '../../../service/src/postgres/index.ts'
 import {
   type Hit,
   type HitDisposition,
-  hitDispositionsOf,
-  type Outcome,
+  allowedDispositions,
+  type HitOutcome,
   readSanctionsList,
   type SanctionsList,
 } from '../../../service/src/screening/index.ts'
@@ -62,8 +62,8 @@ export async function sendCredit(
 }
 
 /** A finding that fits the list and the outcome. */
-export const findingOf = ({ source }: Pick<Hit, 'source'>, outcome: Outcome): HitDisposition =>
-  present(hitDispositionsOf(source, outcome)[0], `a finding to ${outcome}`)
+export const dispositionFor = ({ source }: Pick<Hit, 'source'>, outcome: HitOutcome): HitDisposition =>
+  present(allowedDispositions(source, outcome)[0], `a finding to ${outcome}`)
 
 /** Two persons decide about every open hit of the partner. Answers how many decisions were taken. */
 export async function decideAll(
@@ -75,7 +75,7 @@ export async function decideAll(
   let taken = 0
   for (const hit of hits)
     for (const staff of ['Sam Staff', 'Kim Staff']) {
-      const disposition = findingOf(hit, outcome)
+      const disposition = dispositionFor(hit, outcome)
       const deciding = { partnerId, id: hit.id, outcome, disposition, staff, note: 'Compared with the passport.' }
       // The first person decides alone below a score of 95, and the second one is refused.
       await db
@@ -89,7 +89,7 @@ export async function decideAll(
 }
 
 /** What a partner's deposits and money look like from outside. */
-export async function stateOf(service: Service, partnerId: string) {
+export async function depositState(service: Service, partnerId: string) {
   const { db } = service
   const rows = await db.rows<{ status: string; reference: string }>(
     sql`select status, reference from deposits.deposits where partner_id = ${partnerId} order by id`,

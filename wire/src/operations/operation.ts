@@ -115,20 +115,20 @@ export type Operation = OperationDescription & MethodRules & PathParameters & Re
 
 export const isWrite = ({ permission }: Pick<Operation, 'permission'>): boolean => permission.endsWith(':write')
 
-export const audienceOf = ({ audience = 'signed' }: Pick<Operation, 'audience'>): Audience => audience
+export const operationAudience = ({ audience = 'signed' }: Pick<Operation, 'audience'>): Audience => audience
 
-export const requestAuditOf = (operation: Operation): RequestAudit =>
+export const operationAudit = (operation: Operation): RequestAudit =>
   operation.audit ?? (operation.sensitive === true || isWrite(operation) ? 'before' : 'none')
 
 /** Returns the place of a request's idempotency key. The header is accepted in both cases. Undefined: a GET has no key. */
-export const keyPlaceOf = ({
+export const idempotencyKeyPlace = ({
   method,
   idempotency,
 }: Pick<Operation, 'method' | 'idempotency'>): 'body' | 'header' | undefined =>
   method === 'GET' ? undefined : idempotency === 'body' ? 'body' : 'header'
 
 /** Reads the ids of created resources from an answer. Empty: the operation does not create a resource with an id. */
-export function madeIn({ makes }: Pick<Operation, 'makes'>, answer: unknown): readonly string[] {
+export function createdIds({ makes }: Pick<Operation, 'makes'>, answer: unknown): readonly string[] {
   if (makes === undefined || makes === 'payment' || makes === 'nothing') return []
   const fields = answer as Readonly<Record<string, unknown>>
   const things = makes.each === undefined ? [fields] : (fields[makes.each] as readonly (typeof fields)[])
@@ -139,5 +139,5 @@ export function madeIn({ makes }: Pick<Operation, 'makes'>, answer: unknown): re
 export const usesKey = (operation: Operation): boolean => operation.method !== 'GET' && isWrite(operation)
 
 /** Reports whether the answer is stored after the effect, not in the same transaction. */
-export const keepsAnswer = ({ method, idempotency = 'kept' }: Pick<Operation, 'method' | 'idempotency'>): boolean =>
+export const storesAnswer = ({ method, idempotency = 'kept' }: Pick<Operation, 'method' | 'idempotency'>): boolean =>
   method !== 'GET' && idempotency === 'kept'

@@ -8,14 +8,14 @@ import {
   crossedEventsOf,
   crossedMailsOf,
   crossingsOf,
-  look,
+  runMonitors,
   monitorSettings,
-  move,
+  moveMoney,
   toAda,
   untilCertain,
-  watch,
+  addMonitor,
 } from '../../../../test/support/monitors.ts'
-import { firstIdOf, idAfter, after as later, momentOfId, newId, present } from '../../kernel/index.ts'
+import { firstIdOf, idAfter, after as later, idTime, newId, present } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { until } from '../../../../test/support/until.ts'
 import { useModules } from '../../../../test/support/fixture.ts'
@@ -27,14 +27,14 @@ const other = await service.anotherProcess({ settings: monitorSettings })
 
 test('a crossing and a return between two looks are both recorded, each with its transaction', async () => {
   const partner = await addWatched(service)
-  const { id } = await watch(service, partner, { notify: toAda, description: 'Float' })
-  await look(service)
+  const { id } = await addMonitor(service, partner, { notify: toAda, description: 'Float' })
+  await runMonitors(service)
   assert.deepEqual(await crossingsOf(service, partner, id), [])
   assert.equal((await service.monitors.getMonitor(partner.key, id)).lastBalance, 1_000_00n)
-  await move(service, partner, -600_00n, 'out')
-  await move(service, partner, 600_00n, 'back')
-  await look(service)
-  await look(service)
+  await moveMoney(service, partner, -600_00n, 'out')
+  await moveMoney(service, partner, 600_00n, 'back')
+  await runMonitors(service)
+  await runMonitors(service)
   assert.deepEqual(await crossingsOf(service, partner, id), [
     ['Triggered', 400_00n, 'out'],
     ['Rearmed', 1_000_00n, 'back'],
@@ -62,19 +62,19 @@ test('a crossing and a return between two looks are both recorded, each with its
 
 test('a monitor that starts beyond its threshold triggers at once, and earlier movements do not count', async () => {
   const partner = await addWatched(service)
-  await watch(service, partner)
-  await move(service, partner, -900_00n, 'before')
-  const low = await watch(service, partner)
-  const high = await watch(service, partner, { direction: 'Above' })
+  await addMonitor(service, partner)
+  await moveMoney(service, partner, -900_00n, 'before')
+  const low = await addMonitor(service, partner)
+  const high = await addMonitor(service, partner, { direction: 'Above' })
   assert.equal(low.lastBalance, null)
-  await look(service)
+  await runMonitors(service)
   assert.deepEqual(await crossingsOf(service, partner, low.id), [['Triggered', 100_00n, null]])
   assert.deepEqual(await crossingsOf(service, partner, high.id), [])
 })
 
 test('after it has triggered, a monitor waits until the balance came back to rearmAt', async () => {
   const partner = await addWatched(service)
-  const { id } = await watch(service, partner, { rearmAt: rawNumber('800.00') })
+  const { id } = await addMonitor(service, partner, { rearmAt: rawNumber('800.00') })
   for (const [amount, reference] of [
     [-500_00n, 'on the threshold'],
     [-1n, 'below'],
@@ -83,8 +83,8 @@ test('after it has triggered, a monitor waits until the balance came back to rea
     [400_01n, 'back'],
     [-301_00n, 'below once more'],
   ] as const) {
-    await move(service, partner, amount, reference)
-    await look(service)
+    await moveMoney(service, partner, amount, reference)
+    await runMonitors(service)
   }
   assert.deepEqual(await crossingsOf(service, partner, id), [
     ['Triggered', 499_99n, 'below'],
@@ -95,10 +95,10 @@ test('after it has triggered, a monitor waits until the balance came back to rea
 
 test('an accepted payout lowers the available balance, not the posted one', async () => {
   const partner = await addWatched(service)
-  const posted = await watch(service, partner, {}, '995.00')
-  const available = await watch(service, partner, { measure: 'Available' }, '995.00')
+  const posted = await addMonitor(service, partner, {}, '995.00')
+  const available = await addMonitor(service, partner, { measure: 'Available' }, '995.00')
   const { reference } = await pay(service, partner, '10.00').then(({ payout }) => payout)
-  await look(service)
+  await runMonitors(service)
   assert.deepEqual(await crossingsOf(service, partner, posted.id), [])
   assert.deepEqual(await crossingsOf(service, partner, available.id), [['Triggered', 990_00n, reference]])
 })
@@ -106,7 +106,7 @@ test('an accepted payout lowers the available balance, not the posted one', asyn
 test('of 25 monitors that two processes create concurrently 20 exist', async () => {
   const partner = await addWatched(service)
   const results = await Promise.allSettled(
-    Array.from({ length: 25 }, (_, at) => watch(at % 2 === 0 ? service : other, partner)),
+    Array.from({ length: 25 }, (_, at) => addMonitor(at % 2 === 0 ? service : other, partner)),
   )
   const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []))
   assert.equal(failures.length, 5)
@@ -114,25 +114,25 @@ test('of 25 monitors that two processes create concurrently 20 exist', async () 
   const { data } = await service.monitors.listMonitors(partner.key, { limit: '100' })
   assert.equal(data.length, 20)
   await service.monitors.deleteMonitor(partner.key, present(data[0], 'it exists').id)
-  await watch(service, partner)
-  await assert.rejects(watch(service, partner), refused('monitor_limit_reached'))
+  await addMonitor(service, partner)
+  await assert.rejects(addMonitor(service, partner), refused('monitor_limit_reached'))
 })
 
 test('a new threshold restarts the monitor at the present balance; a new description does not', async () => {
   const partner = await addWatched(service)
-  const { id } = await watch(service, partner, { notify: toAda })
-  await move(service, partner, -600_00n, 'out')
-  await look(service)
+  const { id } = await addMonitor(service, partner, { notify: toAda })
+  await moveMoney(service, partner, -600_00n, 'out')
+  await runMonitors(service)
   await service.monitors.updateMonitor(partner.key, id, { description: 'Float', notify: { emails: [] } })
-  await look(service)
+  await runMonitors(service)
   assert.equal((await service.monitors.getMonitor(partner.key, id)).state, 'Triggered')
   await service.monitors.updateMonitor(partner.key, id, { threshold: rawNumber('450.00') })
-  await look(service)
+  await runMonitors(service)
   await service.monitors.updateMonitor(partner.key, id, { threshold: rawNumber('300.00') })
-  await look(service)
+  await runMonitors(service)
   assert.equal((await service.monitors.getMonitor(partner.key, id)).state, 'Armed')
-  await move(service, partner, -101_00n, 'out again')
-  await look(service)
+  await moveMoney(service, partner, -101_00n, 'out again')
+  await runMonitors(service)
   assert.deepEqual(await crossingsOf(service, partner, id), [
     ['Triggered', 400_00n, 'out'],
     ['Triggered', 400_00n, null],
@@ -143,8 +143,8 @@ test('a new threshold restarts the monitor at the present balance; a new descrip
 
 test('the monitors of a closed balance end when all of it is judged', async () => {
   const partner = await addWatched(service)
-  const { id } = await watch(service, partner)
-  await move(service, partner, -1_000_00n, 'out')
+  const { id } = await addMonitor(service, partner)
+  await moveMoney(service, partner, -1_000_00n, 'out')
   await service.db.transaction((tx) =>
     service.accounts.changeState(tx, {
       partnerId: partner.partnerId,
@@ -155,9 +155,9 @@ test('the monitors of a closed balance end when all of it is judged', async () =
       staff: 'Ada',
     }),
   )
-  await assert.rejects(watch(service, partner), refused('account_blocked'))
-  await look(service)
-  await look(service)
+  await assert.rejects(addMonitor(service, partner), refused('account_blocked'))
+  await runMonitors(service)
+  await runMonitors(service)
   assert.deepEqual(await crossingsOf(service, partner, id), [['Triggered', 0n, 'out']])
   const ended = await service.monitors.getMonitor(partner.key, id)
   assert.deepEqual([ended.state, ended.endReason, ended.endedAt !== null], ['Ended', 'AccountClosed', true])
@@ -171,10 +171,10 @@ test('the monitors of a closed balance end when all of it is judged', async () =
 
 test('a person who leaves the team gets no further mail', async () => {
   const partner = await addWatched(service)
-  const { id } = await watch(service, partner, { notify: { ...toAda, event: false } })
+  const { id } = await addMonitor(service, partner, { notify: { ...toAda, event: false } })
   await service.users.revokeInvitation(partner.caller, partner.invitationId)
-  await move(service, partner, -600_00n, 'out')
-  await look(service)
+  await moveMoney(service, partner, -600_00n, 'out')
+  await runMonitors(service)
   assert.equal((await crossingsOf(service, partner, id)).length, 1)
   assert.deepEqual([await crossedMailsOf(service, partner), await crossedEventsOf(service, partner)], [[], []])
 })
@@ -183,23 +183,23 @@ test('bad input is refused with its pointer, and another partner finds nothing',
   const partner = await addWatched(service)
   const stranger = await addWatched(service)
   const invalid = (pointer: string) => refused('validation_failed', pointer)
-  await assert.rejects(watch(service, partner, {}, '0'), invalid('/threshold'))
-  await assert.rejects(watch(service, partner, {}, '-1'), invalid('/threshold'))
-  await assert.rejects(watch(service, partner, {}, '1.001'), invalid('/threshold'))
-  await assert.rejects(watch(service, partner, {}, '1000000000000.01'), invalid('/threshold'))
-  await assert.rejects(watch(service, partner, { rearmAt: rawNumber('499.99') }), invalid('/rearmAt'))
+  await assert.rejects(addMonitor(service, partner, {}, '0'), invalid('/threshold'))
+  await assert.rejects(addMonitor(service, partner, {}, '-1'), invalid('/threshold'))
+  await assert.rejects(addMonitor(service, partner, {}, '1.001'), invalid('/threshold'))
+  await assert.rejects(addMonitor(service, partner, {}, '1000000000000.01'), invalid('/threshold'))
+  await assert.rejects(addMonitor(service, partner, { rearmAt: rawNumber('499.99') }), invalid('/rearmAt'))
   await assert.rejects(
-    watch(service, partner, { direction: 'Above', rearmAt: rawNumber('500.01') }),
+    addMonitor(service, partner, { direction: 'Above', rearmAt: rawNumber('500.01') }),
     invalid('/rearmAt'),
   )
-  await assert.rejects(watch(service, partner, { notify: { event: false } }), invalid('/notify'))
+  await assert.rejects(addMonitor(service, partner, { notify: { event: false } }), invalid('/notify'))
   const emails = ['ADA@example.com', 'grace@example.com']
-  await assert.rejects(watch(service, partner, { notify: { emails } }), invalid('/notify/emails/1'))
+  await assert.rejects(addMonitor(service, partner, { notify: { emails } }), invalid('/notify/emails/1'))
   assert.equal(
     (await service.db.rows(sql`select 1 from accounts.monitors where partner_id = ${partner.partnerId}`)).length,
     0,
   )
-  const { id } = await watch(
+  const { id } = await addMonitor(
     service,
     partner,
     { direction: 'Above', notify: { emails: ['ADA@example.com', 'ada@example.com'] } },
@@ -247,15 +247,15 @@ test('reading in pages finds the same crossings as one reading', async () => {
   const limits = [{ transfersPerBatchMax: 7 }, { crossingsPerBalanceMax: 3 }, { balancesPerLookMax: 1 }, {}]
   for (const each of limits) {
     const partner = await addWatched(service)
-    const { id } = await watch(service, partner)
+    const { id } = await addMonitor(service, partner)
     const expected: unknown[] = []
     for (let at = 0; at < 30; at += 1) {
       const isOut = at % 3 === 0
-      await move(service, partner, isOut ? -600_00n : 300_00n, `r-${at}`)
+      await moveMoney(service, partner, isOut ? -600_00n : 300_00n, `r-${at}`)
       if (isOut) expected.push(['Triggered', 400_00n, `r-${at}`])
       if (at % 3 === 1) expected.push(['Rearmed', 700_00n, `r-${at}`])
     }
-    await look(service, watcher(each))
+    await runMonitors(service, watcher(each))
     assert.deepEqual(await crossingsOf(service, partner, id), expected, JSON.stringify(each))
     assert.equal((await crossedEventsOf(service, partner)).length, expected.length)
   }
@@ -263,22 +263,22 @@ test('reading in pages finds the same crossings as one reading', async () => {
 
 test('a balance with many transfers takes turns with the others', async () => {
   const [busy, calm] = [await addWatched(service), await addWatched(service)]
-  const [one, two] = [await watch(service, busy), await watch(service, calm)]
-  for (let at = 0; at < 40; at += 1) await move(service, busy, at % 2 === 0 ? -600_00n : 600_00n, `r-${at}`)
-  await move(service, calm, -600_00n, 'out')
+  const [one, two] = [await addMonitor(service, busy), await addMonitor(service, calm)]
+  for (let at = 0; at < 40; at += 1) await moveMoney(service, busy, at % 2 === 0 ? -600_00n : 600_00n, `r-${at}`)
+  await moveMoney(service, calm, -600_00n, 'out')
   await untilCertain(service)
   const worker = watcher({ transfersPerBatchMax: 10, balancesPerBatchMax: 1 })
   assert.ok((await worker.monitorStep()) > 0)
   assert.equal((await crossingsOf(service, calm, two.id)).length, 1)
   const first = (await crossingsOf(service, busy, one.id)).length
   assert.ok(first > 0 && first <= 10, `${first} crossings in 10 transfers`)
-  await look(service, worker)
+  await runMonitors(service, worker)
   assert.equal((await crossingsOf(service, busy, one.id)).length, 40)
 })
 
 test('a round over any number of unchanged balances is three statements', async () => {
-  await Promise.all(Array.from({ length: 40 }, async () => watch(service, await addWatched(service))))
-  await look(service)
+  await Promise.all(Array.from({ length: 40 }, async () => addMonitor(service, await addWatched(service))))
+  await runMonitors(service)
   const statements: string[] = []
   const counted = <T extends unknown[], R>(run: (...given: T) => R) =>
     ((...given: T) => {
@@ -298,13 +298,13 @@ test('a round over any number of unchanged balances is three statements', async 
 
 test('two concurrent workers find each crossing once', async () => {
   const partners = await Promise.all(Array.from({ length: 6 }, () => addWatched(service)))
-  const monitors = await Promise.all(partners.map((partner) => watch(service, partner, { notify: toAda })))
+  const monitors = await Promise.all(partners.map((partner) => addMonitor(service, partner, { notify: toAda })))
   for (let round = 0; round < 5; round += 1) {
-    await Promise.all(partners.map((partner) => move(service, partner, -600_00n, `out-${round}`)))
-    await Promise.all(partners.map((partner) => move(service, partner, 600_00n, `in-${round}`)))
-    await look(service, service.monitors, other.monitors, watcher({ transfersPerBatchMax: 3 }, other))
+    await Promise.all(partners.map((partner) => moveMoney(service, partner, -600_00n, `out-${round}`)))
+    await Promise.all(partners.map((partner) => moveMoney(service, partner, 600_00n, `in-${round}`)))
+    await runMonitors(service, service.monitors, other.monitors, watcher({ transfersPerBatchMax: 3 }, other))
   }
-  await look(service)
+  await runMonitors(service)
   for (const [at, partner] of partners.entries()) {
     assert.equal((await crossingsOf(service, partner, present(monitors[at], 'each has one').id)).length, 10)
     assert.equal((await crossedEventsOf(service, partner)).length, 10)
@@ -315,14 +315,14 @@ test('two concurrent workers find each crossing once', async () => {
 test('a monitor that is deleted while its balance is judged has a crossing with its event, or neither', async () => {
   for (let round = 0; round < 8; round += 1) {
     const partner = await addWatched(service)
-    const { id } = await watch(service, partner, { notify: toAda })
-    await look(service)
-    await move(service, partner, -600_00n, 'out')
+    const { id } = await addMonitor(service, partner, { notify: toAda })
+    await runMonitors(service)
+    await moveMoney(service, partner, -600_00n, 'out')
     await Promise.all([
-      look(service, other.monitors),
-      look(service, { monitorStep: async () => 0 }).then(() => service.monitors.deleteMonitor(partner.key, id)),
+      runMonitors(service, other.monitors),
+      runMonitors(service, { monitorStep: async () => 0 }).then(() => service.monitors.deleteMonitor(partner.key, id)),
     ])
-    await look(service)
+    await runMonitors(service)
     const [events, mails] = [await crossedEventsOf(service, partner), await crossedMailsOf(service, partner)]
     assert.equal(events.length, mails.length)
     const rows = await service.db.rows(sql`
@@ -336,22 +336,22 @@ test('a monitor that is deleted while its balance is judged has a crossing with 
 
 test('a transfer that appears before the position is judged once no other follows', async () => {
   const partner = await addWatched(service)
-  const { id } = await watch(service, partner)
-  await look(service)
-  const behind = idAfter(firstIdOf(later(momentOfId(id), -60_000)), 1)
-  await move(service, partner, -600_00n, 'late', behind)
-  await look(service)
-  await look(service)
+  const { id } = await addMonitor(service, partner)
+  await runMonitors(service)
+  const behind = idAfter(firstIdOf(later(idTime(id), -60_000)), 1)
+  await moveMoney(service, partner, -600_00n, 'late', behind)
+  await runMonitors(service)
+  await runMonitors(service)
   assert.deepEqual(await crossingsOf(service, partner, id), [['Triggered', 400_00n, null]])
-  await move(service, partner, 100_00n, 'in')
-  await look(service)
+  await moveMoney(service, partner, 100_00n, 'in')
+  await runMonitors(service)
   assert.deepEqual((await crossingsOf(service, partner, id)).at(-1), ['Rearmed', 500_00n, 'in'])
 })
 
 test('an open transaction delays the evaluation, and the age shows it', async () => {
   const partner = await addWatched(service)
-  const { id } = await watch(service, partner)
-  await look(service)
+  const { id } = await addMonitor(service, partner)
+  await runMonitors(service)
   const { promise: ended, resolve: end } = Promise.withResolvers<void>()
   const { promise: began, resolve: begin } = Promise.withResolvers<void>()
   const open = service.db.transaction(async (tx) => {
@@ -360,43 +360,43 @@ test('an open transaction delays the evaluation, and the age shows it', async ()
     await ended
   })
   await began
-  const openSince = momentOfId(newId())
-  await move(service, partner, -600_00n, 'out')
-  await until('two seconds pass', async () => momentOfId(newId()) > later(openSince, 2_000))
+  const openSince = idTime(newId())
+  await moveMoney(service, partner, -600_00n, 'out')
+  await until('two seconds pass', async () => idTime(newId()) > later(openSince, 2_000))
   await service.monitors.monitorStep()
   await service.monitors.monitorStep()
   assert.deepEqual(await crossingsOf(service, partner, id), [])
   assert.ok(service.monitors.judgedSince() < later(service.clock.now(), -1_000))
   end()
   await open
-  await look(service)
+  await runMonitors(service)
   assert.equal((await crossingsOf(service, partner, id)).length, 1)
   assert.ok(service.monitors.judgedSince() > later(service.clock.now(), -1_000))
 })
 
 test('a balance that cannot be judged does not delay others, and the age shows it', async () => {
   const [broken, sound] = [await addWatched(service), await addWatched(service)]
-  const [one, two] = [await watch(service, broken), await watch(service, sound)]
-  await look(service)
+  const [one, two] = [await addMonitor(service, broken), await addMonitor(service, sound)]
+  await runMonitors(service)
   const transferId = newId()
   // The key of the crossing is taken, so that the transaction fails.
   await service.db.run(sql`
     insert into accounts.monitor_crossings (partner_id, monitor_id, position, kind, balance, crossed_at)
     values (${broken.partnerId}, ${one.id}, ${transferId}, 'Triggered', 0, now())`)
-  await move(service, broken, -600_00n, 'out', transferId)
-  await move(service, sound, -600_00n, 'out')
+  await moveMoney(service, broken, -600_00n, 'out', transferId)
+  await moveMoney(service, sound, -600_00n, 'out')
   const judgedBefore = service.monitors.judgedSince()
   service.clock.advance(60_000)
-  await look(service)
+  await runMonitors(service)
   service.clock.advance(60_000)
-  await look(service)
+  await runMonitors(service)
   assert.equal((await crossingsOf(service, sound, two.id)).length, 1)
   assert.equal((await crossedEventsOf(service, broken)).length, 0)
   assert.ok(service.monitors.judgedSince() <= later(judgedBefore, 60_000))
   await service.db.run(sql`delete from accounts.monitor_crossings where partner_id = ${broken.partnerId}`)
-  await look(service)
+  await runMonitors(service)
   service.clock.advance(60_000)
-  await look(service)
+  await runMonitors(service)
   assert.deepEqual(await crossingsOf(service, broken, one.id), [['Triggered', 400_00n, 'out']])
   assert.ok(service.monitors.judgedSince() > later(judgedBefore, 60_000))
 })

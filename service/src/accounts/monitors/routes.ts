@@ -1,6 +1,6 @@
 /** Operation id -> verb -> shape, for monitors. */
 import { monitors as wire } from '@partner-payments/wire'
-import { type Handlers, pageOf, writerOf } from '../../kernel/api/index.ts'
+import { type Handlers, writePage, createRecordWriter } from '../../kernel/api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
 import { rearmThreshold } from './rules.ts'
@@ -13,7 +13,7 @@ export function monitorRoutes(monitors: Monitors, idempotency: Idempotency): Han
       return { body: toWire(monitor), created: `the monitor ${monitor.id}` }
     }),
     listAccountMonitors: async ({ caller, params, query }) =>
-      pageOf(await monitors.listMonitors(keyOf(caller, params), query), toWire),
+      writePage(await monitors.listMonitors(keyOf(caller, params), query), toWire),
     getAccountMonitor: async ({ caller, params }) => ({
       body: toWire(await monitors.getMonitor(keyOf(caller, params), params.monitorId)),
     }),
@@ -24,7 +24,7 @@ export function monitorRoutes(monitors: Monitors, idempotency: Idempotency): Han
       body: await monitors.deleteMonitor(keyOf(caller, params), params.monitorId).then(() => undefined),
     }),
     listAccountMonitorCrossings: async ({ caller, params, query }) =>
-      pageOf(await monitors.listCrossings(keyOf(caller, params), params.monitorId, query), toCrossing),
+      writePage(await monitors.listCrossings(keyOf(caller, params), params.monitorId, query), toCrossing),
   }
 }
 
@@ -33,7 +33,7 @@ const keyOf = ({ partnerId }: { readonly partnerId: string }, { id }: { readonly
   accountId: id,
 })
 
-const writeMonitor = writerOf(wire.Monitor)
+const writeMonitor = createRecordWriter(wire.Monitor)
 const toWire = (monitor: Monitor) =>
   writeMonitor({
     ...monitor,
@@ -43,6 +43,6 @@ const toWire = (monitor: Monitor) =>
     lastBalance: monitor.lastBalance === null ? null : writeAmount(monitor.lastBalance, monitor.currency),
   })
 
-const writeCrossing = writerOf(wire.MonitorCrossing)
+const writeCrossing = createRecordWriter(wire.MonitorCrossing)
 const toCrossing = ({ crossedAt: at, balance, currency, ...crossing }: CrossingItem) =>
   writeCrossing({ ...crossing, at, balance: writeAmount(balance, currency) })

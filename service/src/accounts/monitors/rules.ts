@@ -1,7 +1,7 @@
 /** Pure: which monitors a partner may create, and how monitors judge the movements of a balance. */
 import type { BodyOf, Decimal } from '@partner-payments/wire'
 import { readBalance, refuseField } from '../../kernel/api/index.ts'
-import { type Currency, type Minor, momentOfId, present } from '../../kernel/index.ts'
+import { type Currency, type Minor, idTime, present } from '../../kernel/index.ts'
 import type { AccountMovement } from '../../ledger/index.ts'
 import type { BalanceRow, CrossingRow, MonitorRow } from './store.ts'
 
@@ -122,7 +122,7 @@ export function judgeMonitors(
     const value = measuredAmount(monitor, sums)
     const kind = crossingKind(monitor, value)
     if (kind === undefined) return
-    const crossedAt = momentOfId(position)
+    const crossedAt = idTime(position)
     const changed: MonitorRow =
       kind === 'Triggered' ? { ...monitor, state: kind, lastTriggeredAt: crossedAt } : { ...monitor, state: 'Armed' }
     now.set(id, changed)

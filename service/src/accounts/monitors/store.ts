@@ -3,10 +3,10 @@ import { type monitors as wire, ownJson } from '@partner-payments/wire'
 import type { PageRequest } from '../../kernel/api/index.ts'
 import type { Currency, Minor } from '../../kernel/index.ts'
 import {
-  columnOf,
+  columnValues,
   dueWork,
   insertBy,
-  namesOf,
+  columnList,
   noSql,
   ofOnePartner,
   ofPartners,
@@ -77,7 +77,7 @@ type StoredMonitor = RowOf<
   }
 >
 export type MonitorRow = Omit<StoredMonitor, 'emails'> & { readonly emails: readonly string[] }
-const monitorNames = namesOf(monitorColumns)
+const monitorNames = columnList(monitorColumns)
 const newMonitors = insertBy<StoredMonitor>(monitorColumns, [])
 const newCrossings = insertBy<CrossingRow>(crossingColumns, [])
 const balanceNames = sql`partner_id, account_id, currency, position, posted, reserved, starts_until, monitors`
@@ -167,7 +167,7 @@ export function listCrossings(
   { limit, afterId }: PageRequest,
 ): Promise<readonly CrossingRow[]> {
   return tx.rows<CrossingRow>(sql`/* accounts.listCrossings */
-    select ${namesOf(crossingColumns)} from accounts.monitor_crossings
+    select ${columnList(crossingColumns)} from accounts.monitor_crossings
     where partner_id = ${partnerId} and monitor_id = ${monitorId} ${afterId === null ? noSql : sql`and position < ${afterId}`}
     order by position desc limit ${limit + 1}`)
 }
@@ -192,7 +192,7 @@ const keyOf = ({ partnerId, accountId }: BalanceKey) => `${partnerId} ${accountI
 
 /** Locks the balances that no other transaction holds, and reads them. On a sharded database they belong to one partner. */
 export function claimBalances(tx: Tx, keys: readonly BalanceKey[]): Promise<readonly BalanceRow[]> {
-  const column = columnOf(keys)
+  const column = columnValues(keys)
   return tx.rows<BalanceRow>(
     unprepared(sql`/* accounts.claimBalances */
       select ${balanceNames}
@@ -218,7 +218,7 @@ export async function openMonitors(tx: Tx, keys: readonly BalanceKey[]): Promise
 
 /** Writes the positions of balances, under their locks. A wrong number of rows fails the transaction. */
 export function moveBalances(tx: Tx, rows: readonly BalanceRow[]): void {
-  const column = columnOf(rows)
+  const column = columnValues(rows)
   tx.later(
     unprepared(sql`/* accounts.moveBalances */
       update accounts.monitored_balances as monitored set position = given.position, posted = given.posted,
@@ -235,7 +235,7 @@ export function moveBalances(tx: Tx, rows: readonly BalanceRow[]): void {
 /** Writes the worker's changes of monitors, under the locks of their balances. */
 export function updateMonitors(tx: Tx, rows: readonly MonitorRow[]): void {
   if (rows.length === 0) return
-  const column = columnOf(rows)
+  const column = columnValues(rows)
   tx.later(
     unprepared(sql`/* accounts.updateMonitors */
       update accounts.monitors as monitor set state = given.state, end_reason = given.end_reason,
@@ -253,5 +253,5 @@ export function updateMonitors(tx: Tx, rows: readonly MonitorRow[]): void {
 export function insertCrossings(tx: Tx, rows: readonly CrossingRow[]): void {
   if (rows.length === 0) return
   tx.later(sql`/* accounts.insertCrossings */
-    insert into accounts.monitor_crossings (${namesOf(crossingColumns)}) ${newCrossings(tx, rows)}`)
+    insert into accounts.monitor_crossings (${columnList(crossingColumns)}) ${newCrossings(tx, rows)}`)
 }

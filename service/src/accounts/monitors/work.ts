@@ -7,8 +7,8 @@
  * Transfers are judged in the order of their ids, and only up to a time before which no transfer can still appear
  * (README.md of the ledger).
  */
-import { after, type Clock, firstIdOf, type Log, momentOfId, newId, nilId, writeAmount } from '../../kernel/index.ts'
-import type { Ledger, MovementPage, Standing } from '../../ledger/index.ts'
+import { after, type Clock, firstIdOf, type Log, idTime, newId, nilId, writeAmount } from '../../kernel/index.ts'
+import type { Ledger, MovementPage, AccountStanding } from '../../ledger/index.ts'
 import { type Database, oldestTransactionStart, type Tx } from '../../postgres/index.ts'
 import { type MembersByAddress, queueMonitorMails } from './mail.ts'
 import { type Crossing, judgeMonitors, type BalanceJudgement, rearmThreshold } from './rules.ts'
@@ -36,7 +36,7 @@ export function createMonitorStep(deps: MonitorsDeps): MonitorStep {
     monitorStep: async () => {
       const certain = await certainUntil(db, deps)
       const end = firstIdOf(certain)
-      round.begin(momentOfId(newId()).getTime() - deps.clockDifferenceMsMax - certain.getTime())
+      round.begin(idTime(newId()).getTime() - deps.clockDifferenceMsMax - certain.getTime())
       const found = await store.listMonitored(db, last, limits.balancesPerLookMax)
       const due = await findDue(deps, found, end)
       const keys = [...round.takeBehind(behindPerStepMax), ...due].map((key) => [key.accountId, key] as const)
@@ -104,18 +104,18 @@ async function findDue(
   return due
 }
 
-function isDue(row: store.BalanceRow, standing: Standing | undefined, end: string): boolean {
+function isDue(row: store.BalanceRow, standing: AccountStanding | undefined, end: string): boolean {
   if (row.startsUntil > row.position && row.startsUntil < end) return true
   return standing !== undefined && (standing.hasMoved || hasClosed(row, standing) || hasWrongSums(row, standing))
 }
-const hasClosed = ({ startsUntil, position }: store.BalanceRow, { isClosed, isQuiet }: Standing): boolean =>
+const hasClosed = ({ startsUntil, position }: store.BalanceRow, { isClosed, isQuiet }: AccountStanding): boolean =>
   isClosed && isQuiet && startsUntil <= position
 
 /**
  * Reports whether a transfer appeared among those already judged: the clock of a process was wrong by more than the
  * setting permits.
  */
-const hasWrongSums = (row: store.BalanceRow, { isQuiet, posted, reserved }: Standing): boolean =>
+const hasWrongSums = (row: store.BalanceRow, { isQuiet, posted, reserved }: AccountStanding): boolean =>
   isQuiet && (row.posted !== posted || row.reserved !== reserved)
 
 function createBatches(deps: MonitorsDeps, limits: MonitorLimits) {
@@ -181,7 +181,7 @@ async function judgeBatch(
 type BalanceRead = {
   readonly row: store.BalanceRow
   readonly page: MovementPage
-  readonly standing: Standing | undefined
+  readonly standing: AccountStanding | undefined
   readonly end: string
 }
 

@@ -4,12 +4,12 @@
  * Tables: none. The verbs and the tables are in the folder `audit` of the core.
  */
 import type { ResponseOf } from '@partner-payments/wire'
-import { type Handlers, pageOf } from '../../kernel/api/index.ts'
+import { type Handlers, writePage } from '../../kernel/api/index.ts'
 import type { Audit, AuditRecord } from '../index.ts'
 
 export function auditLogRoutes(audit: Pick<Audit, 'list' | 'heads'>) {
   return {
-    listAuditRecords: async ({ caller, query }) => pageOf(await audit.list(caller.partnerId, query), toWireRecord),
+    listAuditRecords: async ({ caller, query }) => writePage(await audit.list(caller.partnerId, query), toWireRecord),
     listAuditHeads: async ({ caller, query }) => {
       const { data, ...page } = await audit.heads(caller.partnerId, query)
       return { body: { ...page, data: data.map(({ id: _id, ...head }) => head) } }

@@ -11,7 +11,7 @@ import { operatorPartnerId } from '../../cases/index.ts'
 import { sql } from '../../postgres/index.ts'
 import type { Instruction } from '../../rails/index.ts'
 import { createFolderTransport, createIsoBank } from './banks.ts'
-import { usualProfile } from '../../iso20022/index.ts'
+import { defaultProfile } from '../../iso20022/index.ts'
 import type { BankRules } from './deps.ts'
 import { bankInstructionId } from './ids.ts'
 
@@ -51,7 +51,7 @@ const rules = (): BankRules => ({
   fileWindowMs: 0,
   instantWindowMs: 0,
   batchBooking: false,
-  profile: usualProfile,
+  profile: defaultProfile,
   chargeBearer: 'SHAR',
   messageBytesMax: 1_000_000,
   unfinishedAfterMs: 1000,

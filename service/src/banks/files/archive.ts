@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { Unreachable } from '../../kernel/api/index.ts'
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { readPain001, recognise } from '../../iso20022/index.ts'
+import { readPain001, recogniseMessage } from '../../iso20022/index.ts'
 import { amountText } from '../../kernel/index.ts'
 import type { BankDeps } from './deps.ts'
 import { readFileName, readInstructionId } from './ids.ts'
@@ -148,7 +148,7 @@ async function compareFile(deps: BankDeps, file: NamedFile, known: OutgoingFile 
 
 async function adoptFile({ db, clock, rules }: BankDeps, { id, name, path }: NamedFile): Promise<number> {
   const initiation = await readPain001(createReadStream(path))
-  const { version = '' } = (await recognise(createReadStream(path))) ?? {}
+  const { version = '' } = (await recogniseMessage(createReadStream(path))) ?? {}
   const bytes = await readFile(path)
   const rows = initiation.batches.flatMap(({ id: batchId, transfers: ofBatch }) =>
     ofBatch.flatMap(({ instructionId }) => {

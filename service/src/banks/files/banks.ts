@@ -240,7 +240,7 @@ export function createIsoBank(deps: BankDeps, observe?: BankObserver, health?: B
     connector: {
       id,
       limits,
-      forecast: (payment, at) => forecastOf(payment, at, deps.rules),
+      forecast: (payment, at) => forecastPayment(payment, at, deps.rules),
       payerData: (deps.rules.payer ?? 'customer') === 'customer' ? (deps.rules.payerData ?? 'send') : undefined,
       instruct: async (instructions, options) =>
         instructions.length === 0 ? [] : untilAborted(submit(instructions), options),
@@ -250,7 +250,7 @@ export function createIsoBank(deps: BankDeps, observe?: BankObserver, health?: B
         return keys.map((key) => found.get(partnerKey(key.partnerId, key.id)))
       },
       recall: async (request, options) => untilAborted(takeRecall(request), options),
-      ...createNotificationsOf(deps),
+      ...createNotificationReader(deps),
     },
     steps: {
       make: async () => {
@@ -268,7 +268,7 @@ export function createIsoBank(deps: BankDeps, observe?: BankObserver, health?: B
 
 // Notifications of the connector for settlement: rows of this database, deleted once acknowledged.
 
-export function createNotificationsOf({
+export function createNotificationReader({
   db,
   clock,
   rules: { id },
@@ -450,7 +450,7 @@ async function moveInto(folder: string, name: string, source: string): Promise<v
 /** SCT Inst rulebook 2025, section 4.2.3: the beneficiary has the money within ten seconds. */
 const instantMs = 10 * secondMs
 
-export function forecastOf(payment: ForecastPayment, at: Date, rules: BankRules): Forecast {
+export function forecastPayment(payment: ForecastPayment, at: Date, rules: BankRules): Forecast {
   const { opensAt, cutOffAt, date } = nextWindow(at, rules, payment.currency)
   const choice = chooseScheme(payment, rules, date)
   if (isRefused(choice)) return { possible: false, errorKey: choice.errorKey, details: choice.details }

@@ -10,10 +10,10 @@ import { type ProcessMessage, createProcessMessage, createTake, createUnfinished
 import { amountText, type Clock, type Currency, derivedTimeId, minuteMs, secondMs } from '../../kernel/index.ts'
 import {
   balancesAlong,
-  inOrder,
+  orderStatements,
   isJoined,
-  lastListedOn,
-  missingByNumber,
+  lastListedDay,
+  countMissing,
   type StatementNumbering,
   numberStep,
   readPageNumber,
@@ -160,7 +160,7 @@ async function reportAbsent(deps: BankDeps, lease: Lease): Promise<void> {
     const [last] = newestFirst
     if (last === undefined || last.closingOn === null) continue
     const listed = {
-      until: lastListedOn(last.closingOn, rules, currency),
+      until: lastListedDay(last.closingOn, rules, currency),
       takenAt: last.createdAt,
       missing: listGapDays(newestFirst.toReversed(), currency, rules.statementNumbers),
     }
@@ -339,7 +339,7 @@ function findDiscontinuities(
   currency: Currency,
   numbering: StatementNumbering = 'evidence',
 ): readonly Finding[] {
-  const versions = inOrder(statements)
+  const versions = orderStatements(statements)
   const again = [...versions].flatMap(([statement, { length }]): readonly Finding[] =>
     length === 1 ? [] : [duplicateFinding(statement)],
   )
@@ -369,7 +369,7 @@ function compareNeighbours(
   const isAgain = before.closingOn === statement.closingOn && numberStep(before, statement) === 0n
   if (isAgain && !isWhole && readPageNumber(before) === 0)
     return [duplicateFinding(before.createdAt > statement.createdAt ? before : statement)]
-  const missing = missingByNumber(before, statement, numbering)
+  const missing = countMissing(before, statement, numbering)
   if (missing > 0n) {
     const are = missing === 1n ? '1 statement is' : `${missing} statements are`
     const text = `${are} missing between ${statementName(before)} and ${statementName(statement)}.`

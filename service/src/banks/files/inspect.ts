@@ -7,7 +7,7 @@ import {
   readRecallAnswer,
   readStatusReport,
   type RecallAnswer,
-  recognise,
+  recogniseMessage,
   type ReportPart,
   type StatementHead,
   type StatusReport,
@@ -64,7 +64,7 @@ export async function inspectFile(
   const limits = { bytesMax: rules.messageBytesMax }
   const source = () => readFileStream(spooled.path)
   try {
-    kind = (await recognise(source(), limits))?.kind ?? null
+    kind = (await recogniseMessage(source(), limits))?.kind ?? null
     switch (kind) {
       case null:
         return refuse(`${unknownMessage}.`)

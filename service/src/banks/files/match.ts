@@ -1,6 +1,6 @@
 /** Matches bookings with payments, returns, fees and credits, and makes the reports to settlement. */
 import { derivedTimeId, partnerKey } from '../../kernel/index.ts'
-import { reasonOf } from '../../iso20022/index.ts'
+import { explainReason } from '../../iso20022/index.ts'
 import { joinBankTexts, type DebitReason, type Money } from '../../rails/index.ts'
 import { toDebtor, type Unit } from './units.ts'
 import { isOwnEndToEndId, paymentName, readInstructionId } from './ids.ts'
@@ -253,7 +253,7 @@ function readFailure({ returned, isReversal }: Unit) {
     const details = isReversal ? 'The bank cancelled the payment.' : 'The bank returned the payment.'
     return { errorKey: 'BankRejection', details, reasonCode, bankText } as const
   }
-  const { errorKey, details } = reasonOf(reasonCode)
+  const { errorKey, details } = explainReason(reasonCode)
   return { errorKey, details, reasonCode, bankText }
 }
 

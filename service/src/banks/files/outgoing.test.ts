@@ -16,7 +16,7 @@ import {
 } from '../../../../test/support/iso-outgoing.ts'
 import { schemaErrors } from '../../../../test/support/iso-schemas.ts'
 import { useModules } from '../../../../test/support/fixture.ts'
-import { profileOf, usualProfile } from '../../iso20022/index.ts'
+import { profileById, defaultProfile } from '../../iso20022/index.ts'
 import { dayMs, hourMs, newId, secondMs } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { bankInstructionId, formatBatchIds, readInstructionId } from './ids.ts'
@@ -328,7 +328,7 @@ suite('payments become files', async () => {
     })
 
     test('a bank configured for version 03 gets such files, and its recalls name that message', async () => {
-      const { connector, work } = open({ profile: profileOf('epc-03') ?? usualProfile })
+      const { connector, work } = open({ profile: profileById('epc-03') ?? defaultProfile })
       const payment = instructionOf(partnerId)
       await connector.instruct([payment])
       await work()
@@ -350,7 +350,7 @@ suite('payments become files', async () => {
       const [euro, pound] = [instructionOf(partnerId), instructionOf(partnerId, { currency: 'GBP' })]
       await connector.instruct([euro, pound])
       service.clock.advance(hourMs)
-      await open({ ...hours, profile: profileOf('dk-09') ?? usualProfile }).work()
+      await open({ ...hours, profile: profileById('dk-09') ?? defaultProfile }).work()
       assert.deepEqual([...(await timesAtBank(folders)).keys()], [bankInstructionId({ ...euro, attempt: 1 })])
       assert.equal((await rowOf(pound.id))?.['status'], 'Queued')
       await open({ ...hours, accounts: [euros, pounds] }).work()

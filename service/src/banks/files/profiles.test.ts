@@ -12,11 +12,11 @@ import {
   type Pain001Profile,
   type PaymentKind,
   profileIds,
-  profileOf,
+  profileById,
   readPain001,
-  recognise,
-  type Rule,
-  usualProfile,
+  recogniseMessage,
+  type ProfileRule,
+  defaultProfile,
 } from '../../iso20022/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { isQrIban, type PayerData, readQrReference, requirements } from '../../rails/index.ts'
@@ -26,7 +26,7 @@ import { chooseScheme, isRefused, paymentKind } from './schemes.ts'
 import type { OutgoingPayment } from './store-instructions.ts'
 import { recallMessage } from './recalls.ts'
 
-const profiles = profileIds.map((id) => profileOf(id) ?? usualProfile)
+const profiles = profileIds.map((id) => profileById(id) ?? defaultProfile)
 const monday = new Date('2026-11-23T09:00:00.000Z')
 const today = '2026-11-23'
 /** The reference of the samples of SIX. */
@@ -134,10 +134,12 @@ const known = official === undefined ? [] : messagesIn(official)
 /** The last days before a rule of a profile or a requirement begins or ends, and the first days after that, at noon. */
 const ruleDays = [
   ...new Set(
-    [...profiles.flatMap(({ rules }) => rules as readonly Rule[]), ...requirements].flatMap(({ from, until }) => [
-      ...(from === undefined ? [] : [from]),
-      ...(until === undefined ? [] : [Temporal.PlainDate.from(until).add({ days: 1 }).toString()]),
-    ]),
+    [...profiles.flatMap(({ rules }) => rules as readonly ProfileRule[]), ...requirements].flatMap(
+      ({ from, until }) => [
+        ...(from === undefined ? [] : [from]),
+        ...(until === undefined ? [] : [Temporal.PlainDate.from(until).add({ days: 1 }).toString()]),
+      ],
+    ),
   ),
 ].toSorted()
 const cutOvers = ruleDays.flatMap((day) => {
@@ -165,7 +167,7 @@ for (const profile of profiles)
           found.batches.flatMap(({ transfers }) => transfers.map(({ money }) => money.minor)),
           payments.map(({ amount }) => amount),
         )
-        const name = await recognise(chunks(Buffer.from(xml)))
+        const name = await recogniseMessage(chunks(Buffer.from(xml)))
         assert.equal(`${name?.kind}.001.${name?.version}`, profile.message)
       }
     })
@@ -241,7 +243,7 @@ for (const profile of profiles)
 test('the file states as much of a customer as the scheme allows', async () => {
   const ultimate = async (profileId: string, payment: OutgoingPayment | undefined, payer: PayerData) => {
     assert.ok(payment)
-    const xml = written(profileOf(profileId) ?? usualProfile, [{ ...payment, payer }])
+    const xml = written(profileById(profileId) ?? defaultProfile, [{ ...payment, payer }])
     const found = await readPain001(chunks(Buffer.from(xml)))
     return found.batches[0]?.transfers[0]?.ultimateDebtor
   }
@@ -296,7 +298,7 @@ test('a broken rule is reported with its source', () => {
 })
 
 test('the default profile writes the same bytes as before profiles existed', () => {
-  const xml = written(usualProfile, examples.Sepa.slice(0, 1))
+  const xml = written(defaultProfile, examples.Sepa.slice(0, 1))
   const { id } = examples.Sepa[0] ?? { id: '' }
   assert.equal(
     xml.replace(file.messageId, 'M').replaceAll(file.id.replaceAll('-', ''), 'F').replace(id.replaceAll('-', ''), 'I'),
@@ -317,15 +319,15 @@ test('the default profile writes the same bytes as before profiles existed', () 
 })
 
 test('purposes, the bearer of charges and the check of payees are written as configured', () => {
-  const psa = profileOf('psa-09') ?? usualProfile
+  const psa = profileById('psa-09') ?? defaultProfile
   const more = { categoryPurpose: 'SUPP', purpose: 'GDDS', chargeBearer: 'DEBT', payeeCheck: 'out' } as const
   const xml = written(psa, examples.Sepa, more)
   assert.match(xml, /<CtgyPurp><Cd>SUPP<\/Cd><\/CtgyPurp>/)
   assert.match(xml, /<Purp><Cd>GDDS<\/Cd><\/Purp>/)
   assert.match(xml, /<\/DbtrAgt><InstrForDbtrAgt>VoPOptOut<\/InstrForDbtrAgt><ChrgBr>SLEV/)
   assert.deepEqual(judged(xml, psa.rules, 'Sepa').broken, [])
-  assert.match(written(usualProfile, examples.Other, more), /<ChrgBr>DEBT<\/ChrgBr>/)
-  assert.doesNotMatch(written(usualProfile, examples.Other, more), /InstrForDbtrAgt/)
+  assert.match(written(defaultProfile, examples.Other, more), /<ChrgBr>DEBT<\/ChrgBr>/)
+  assert.doesNotMatch(written(defaultProfile, examples.Other, more), /InstrForDbtrAgt/)
 })
 
 test('the type of an American account is written where the market allows it, and read back', async () => {
@@ -347,7 +349,7 @@ test('the type of an American account is written where the market allows it, and
 })
 
 test('payments of each kind and currency are grouped into separate files', () => {
-  const sps = profileOf('sps-09') ?? usualProfile
+  const sps = profileById('sps-09') ?? defaultProfile
   const groups = groupByFile(Object.values(examples).flat(), { profile: sps })
   assert.deepEqual(
     groups.map((group) => [
@@ -362,7 +364,7 @@ test('a file of an earlier version keeps its two batches when built again', asyn
     ...payment,
     batchId: `F-${index + 1}`,
   }))
-  const xml = paymentsMessage(file, batches, rulesFor(usualProfile)).bytes.toString()
+  const xml = paymentsMessage(file, batches, rulesFor(defaultProfile)).bytes.toString()
   const found = await readPain001(chunks(Buffer.from(xml)))
   assert.deepEqual(
     found.batches.map(({ id, serviceLevel, chargeBearer }) => [id, serviceLevel, chargeBearer]),
@@ -404,7 +406,7 @@ test('in every profile a QR-IBAN needs a QR reference, which no other Swiss acco
 
 test('a payment that the profile does not support is refused; one abroad needs the BIC if the profile requires it', () => {
   const codeOf = (id: string, payment: OutgoingPayment) => {
-    const choice = chooseScheme(payment, rulesFor(profileOf(id) ?? usualProfile, { preferred: 'Instant' }), today)
+    const choice = chooseScheme(payment, rulesFor(profileById(id) ?? defaultProfile, { preferred: 'Instant' }), today)
     return isRefused(choice) ? choice.reasonCode : choice.applied
   }
   const outside = paymentOf({ creditorAccount: 'SA0380000000608010167519', creditorBic: 'RJHISARI' })

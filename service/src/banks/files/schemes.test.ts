@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { usualProfile } from '../../iso20022/index.ts'
+import { defaultProfile } from '../../iso20022/index.ts'
 import type { BankRules } from './deps.ts'
 import { chooseScheme, isRefused } from './schemes.ts'
 import { assignEntries, reassignEntries, type MatchPair } from './evidence.ts'
 import type { ForecastPayment } from '../../rails/index.ts'
-import { forecastOf } from './banks.ts'
+import { forecastPayment } from './banks.ts'
 
 suite('schemes', () => {
   type Rules = Parameters<typeof chooseScheme>[1]
@@ -24,7 +24,7 @@ suite('schemes', () => {
     instantMax: 100_000_00n,
     reach: { Instant: new Set(['COBADEFF']), CreditTransfer: new Set(['COBADEFF', 'DEUTDEFF']) },
     unknownBankReachable: true,
-    profile: usualProfile,
+    profile: defaultProfile,
   }
   const payment = {
     amount: 10_00n,
@@ -223,7 +223,7 @@ suite('the forecast agrees with the connector', () => {
     fileWindowMs: 60_000,
     instantWindowMs: 1000,
     batchBooking: true,
-    profile: usualProfile,
+    profile: defaultProfile,
     chargeBearer: 'SHAR',
     messageBytesMax: 1_000_000,
     unfinishedAfterMs: 60_000,
@@ -238,7 +238,8 @@ suite('the forecast agrees with the connector', () => {
     creditorAccount: 'NL91ABNA0417164300',
     creditorBic: null,
   }
-  const at = (time: string, more: Partial<BankRules> = {}) => forecastOf(payment, new Date(time), { ...rules, ...more })
+  const at = (time: string, more: Partial<BankRules> = {}) =>
+    forecastPayment(payment, new Date(time), { ...rules, ...more })
 
   test('before the cut-off a credit transfer is sent the same day and arrives the next bank day', () => {
     assert.deepEqual(at('2026-04-01T10:00:00Z'), {
@@ -281,7 +282,7 @@ suite('the forecast agrees with the connector', () => {
 
   test('euro outside SEPA is forecast as SWIFT, never instant, without an arrival day', () => {
     const outside = { ...payment, creditorAccount: 'SA0380000000608010167519', creditorBic: 'RJHISARI' }
-    const forecast = forecastOf(outside, new Date('2026-04-01T10:00:00Z'), { ...rules, preferred: 'Instant' })
+    const forecast = forecastPayment(outside, new Date('2026-04-01T10:00:00Z'), { ...rules, preferred: 'Instant' })
     assert.ok(forecast.possible)
     assert.deepEqual([forecast.method, forecast.valueDate, forecast.arrivesOn], ['Swift', '2026-04-01', null])
   })

@@ -2,18 +2,18 @@
 import type { ErrorKey } from '@partner-payments/wire'
 import type { PaymentKind } from '../../iso20022/index.ts'
 import {
-  domesticCountryOf,
+  domesticCountry,
   domesticCurrencies,
-  holdsOn,
+  isInForce,
   type Instruction,
   isBic,
   isIban,
   isQrIban,
   lackingOf,
-  lackingText,
+  formatMissing,
   qrMistake,
   qrMistakes,
-  railOf,
+  chooseRail,
   readDomestic,
   type Requirement,
 } from '../../rails/index.ts'
@@ -41,7 +41,7 @@ export const isRefused = (choice: SchemeChoice | SchemeRefusal): choice is Schem
 
 /** Reports whether a payment goes by SEPA. All others go by SWIFT. */
 export const isSepa = ({ currency, creditorAccount: account, creditorBic: bic }: PaymentRoute): boolean =>
-  railOf(currency, { account, bic }) === 'Sepa'
+  chooseRail(currency, { account, bic }) === 'Sepa'
 
 /** Returns the kind of a payment in a profile. A payment to a QR-IBAN is a bill only if the profile has bills. */
 export function paymentKind(
@@ -104,16 +104,16 @@ function missingFields(
   day: string,
 ): readonly Requirement[] {
   const domestic = readDomestic(account)
-  const country = domestic === undefined ? account.slice(0, 2) : domesticCountryOf(domestic)
+  const country = domestic === undefined ? account.slice(0, 2) : domesticCountry(domestic)
   return lackingOf({ currency, account, bic, country, address: creditorAddress ?? null }, day, id).filter(
-    (one) => holdsOn(one, day) && (creditorAddress !== undefined || !one.field.startsWith('address')),
+    (one) => isInForce(one, day) && (creditorAddress !== undefined || !one.field.startsWith('address')),
   )
 }
 
 /** Refuses the payment before it is in a file, because the bank would refuse the file (BE04). */
 const addressMissing = (lacking: readonly Requirement[]): SchemeRefusal => ({
   errorKey: 'InvalidAccountDetails',
-  details: `The beneficiary lacks ${lackingText(lacking)}. Update it, and pay again.`,
+  details: `The beneficiary lacks ${formatMissing(lacking)}. Update it, and pay again.`,
   reasonCode: 'BE04',
 })
 

@@ -1,7 +1,7 @@
 /** The settings of file-based banks. */
 import { accessSync, constants, mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { resolve, sep } from 'node:path'
-import { type PostalAddress, profileIds, profileOf, usualProfile } from '../../iso20022/index.ts'
+import { type PostalAddress, profileIds, profileById, defaultProfile } from '../../iso20022/index.ts'
 import {
   type Currency,
   currencies,
@@ -14,17 +14,17 @@ import {
   refuseSetting,
   secondMs,
   type Settings,
-  booleanOf,
-  choiceOf,
+  readBooleanField,
+  readChoiceField,
   type Fields,
-  fieldsOf,
-  integerOf,
-  listOf,
-  nested,
-  optionalText,
+  readFields,
+  readIntegerField,
+  readListField,
+  readNestedFields,
+  readOptionalText,
   refuseSettingField,
-  textOf,
-  timeOfDay,
+  readTextField,
+  readTimeOfDay,
 } from '../../kernel/index.ts'
 import { isBic, isIban, isoConnectorId, statementNumberings } from '../../rails/index.ts'
 import {
@@ -97,24 +97,24 @@ const paymentsPerFileMaxMax = 20_000
 const gigabyte = 1024 ** 3
 
 function readAccount(value: unknown, path: string): BankAccount {
-  const fields = fieldsOf(value, path, ['iban', 'bic', 'currency', 'ownerName', 'ownerAddress'])
-  const iban = textOf(fields, 'iban').replaceAll(' ', '')
-  const bic = textOf(fields, 'bic')
+  const fields = readFields(value, path, ['iban', 'bic', 'currency', 'ownerName', 'ownerAddress'])
+  const iban = readTextField(fields, 'iban').replaceAll(' ', '')
+  const bic = readTextField(fields, 'bic')
   const currency = fields.given['currency'] ?? 'EUR'
   if (!isIban(iban)) return refuseSettingField(fields, 'iban', 'an IBAN with valid check digits')
   if (!isBic(bic)) return refuseSettingField(fields, 'bic', 'a BIC of 8 or 11 capital letters and digits')
   if (typeof currency !== 'string' || !isCurrency(currency) || !isFiat(currency))
     return refuseSettingField(fields, 'currency', 'a currency of banks, such as EUR')
-  return { iban, bic, currency, ownerName: textOf(fields, 'ownerName', 70), ownerAddress: readAddress(fields) }
+  return { iban, bic, currency, ownerName: readTextField(fields, 'ownerName', 70), ownerAddress: readAddress(fields) }
 }
 
 /** Reads a structured or hybrid address. Since 15 November 2026 banks refuse addresses without town and country. */
 function readAddress(account: Fields): PostalAddress {
-  const fields = nested(account, 'ownerAddress', addressFields)
-  const country = textOf(fields, 'country', 2)
+  const fields = readNestedFields(account, 'ownerAddress', addressFields)
+  const country = readTextField(fields, 'country', 2)
   if (!/^[A-Z]{2}$/.test(country))
     return refuseSettingField(fields, 'country', 'a code of two capital letters, such as DE')
-  const lines = listOf(fields, 'lines', []).map(([line]) =>
+  const lines = readListField(fields, 'lines', []).map(([line]) =>
     typeof line === 'string' && line.trim() !== '' && line.length <= 70
       ? line
       : refuseSettingField(fields, 'lines', 'texts of at most 70 characters'),
@@ -123,19 +123,19 @@ function readAddress(account: Fields): PostalAddress {
   const parts = addressFields
     .filter((key) => key !== 'lines' && key !== 'town' && key !== 'country')
     .flatMap((key) => {
-      const text = optionalText(
+      const text = readOptionalText(
         fields,
         key,
         key === 'postCode' || key === 'postBox' || key === 'buildingNumber' ? 16 : 35,
       )
       return text === undefined ? [] : [[key, text] as const]
     })
-  const address = { ...Object.fromEntries(parts), town: textOf(fields, 'town', 35), country }
+  const address = { ...Object.fromEntries(parts), town: readTextField(fields, 'town', 35), country }
   return lines.length === 0 ? address : { ...address, lines }
 }
 
 function readAccounts(fields: Fields): readonly BankAccount[] {
-  const accounts = listOf(fields, 'accounts').map(([value, path]) => readAccount(value, path))
+  const accounts = readListField(fields, 'accounts').map(([value, path]) => readAccount(value, path))
   const paid = new Set<Currency>(accounts.map(({ currency }) => currency))
   if (accounts.length === 0) return refuseSettingField(fields, 'accounts', 'at least one account of yours at the bank')
   if (paid.size < accounts.length) return refuseSettingField(fields, 'accounts', 'one account for each currency')
@@ -143,9 +143,9 @@ function readAccounts(fields: Fields): readonly BankAccount[] {
 }
 
 function readInitiator(fields: Fields): BankRules['initiator'] {
-  const initiator = nested(fields, 'initiator', ['name', 'id'])
-  const id = optionalText(initiator, 'id', 35)
-  return { name: textOf(initiator, 'name', 70), ...(id === undefined ? {} : { id }) }
+  const initiator = readNestedFields(fields, 'initiator', ['name', 'id'])
+  const id = readOptionalText(initiator, 'id', 35)
+  return { name: readTextField(initiator, 'name', 70), ...(id === undefined ? {} : { id }) }
 }
 
 /** Reads an amount in euros; null if it is absent. */
@@ -178,13 +178,13 @@ function readReach(fields: Fields, key: string, missing: 'all' | 'none'): BankRe
 }
 
 function readCalendar(fields: Fields) {
-  const timeZone = optionalText(fields, 'timeZone') ?? 'Europe/Berlin'
+  const timeZone = readOptionalText(fields, 'timeZone') ?? 'Europe/Berlin'
   if (!isTimeZone(timeZone))
     return refuseSettingField(fields, 'timeZone', 'the name of a time zone, such as Europe/Berlin')
-  const opensAt = timeOfDay(fields, 'opensAt', '00:00')
-  const cutOffAt = timeOfDay(fields, 'cutOffAt', '16:00')
+  const opensAt = readTimeOfDay(fields, 'opensAt', '00:00')
+  const cutOffAt = readTimeOfDay(fields, 'cutOffAt', '16:00')
   if (cutOffAt <= opensAt) return refuseSettingField(fields, 'cutOffAt', 'a time after opensAt')
-  const closedDays = listOf(fields, 'closedDays', []).map(([day]) =>
+  const closedDays = readListField(fields, 'closedDays', []).map(([day]) =>
     typeof day === 'string' && dayForm.test(day) && !Number.isNaN(Date.parse(day))
       ? day
       : refuseSettingField(fields, 'closedDays', 'days such as "2026-12-24"'),
@@ -201,19 +201,19 @@ function isTimeZone(name: string): boolean {
 }
 
 const readLimits = (fields: Fields) => ({
-  paymentsPerFileMax: integerOf(fields, 'paymentsPerFileMax', [1, paymentsPerFileMaxMax], 5_000),
-  fileWindowMs: integerOf(fields, 'fileWindowMs', [0, dayMs], minuteMs),
-  instantWindowMs: integerOf(fields, 'instantWindowMs', [0, minuteMs], 200),
-  messageBytesMax: integerOf(fields, 'messageBytesMax', [1024, 64 * gigabyte], 4 * gigabyte),
-  unfinishedAfterMs: integerOf(fields, 'unfinishedAfterMs', [100, 7 * dayMs], 10 * minuteMs),
-  missingAfterMs: integerOf(fields, 'missingAfterMs', [100, 60 * dayMs], 2 * dayMs),
-  detailsWithinMs: integerOf(fields, 'detailsWithinMs', [0, 60 * dayMs], 4 * hourMs),
-  pollMs: integerOf(fields, 'pollMs', [10, hourMs], 2 * secondMs),
+  paymentsPerFileMax: readIntegerField(fields, 'paymentsPerFileMax', [1, paymentsPerFileMaxMax], 5_000),
+  fileWindowMs: readIntegerField(fields, 'fileWindowMs', [0, dayMs], minuteMs),
+  instantWindowMs: readIntegerField(fields, 'instantWindowMs', [0, minuteMs], 200),
+  messageBytesMax: readIntegerField(fields, 'messageBytesMax', [1024, 64 * gigabyte], 4 * gigabyte),
+  unfinishedAfterMs: readIntegerField(fields, 'unfinishedAfterMs', [100, 7 * dayMs], 10 * minuteMs),
+  missingAfterMs: readIntegerField(fields, 'missingAfterMs', [100, 60 * dayMs], 2 * dayMs),
+  detailsWithinMs: readIntegerField(fields, 'detailsWithinMs', [0, 60 * dayMs], 4 * hourMs),
+  pollMs: readIntegerField(fields, 'pollMs', [10, hourMs], 2 * secondMs),
 })
 
 /** Reads the external code of a purpose (ISO 20022). */
 function readPurpose(fields: Fields, key: 'categoryPurpose' | 'purpose'): { readonly [Key in typeof key]?: string } {
-  const code = optionalText(fields, key, 4)
+  const code = readOptionalText(fields, key, 4)
   if (code === undefined) return {}
   return /^[A-Z]{4}$/.test(code)
     ? { [key]: code }
@@ -223,19 +223,19 @@ function readPurpose(fields: Fields, key: 'categoryPurpose' | 'purpose'): { read
 const recallForms = ['camt.055', 'camt.056', 'letter'] as const
 
 function readProfile(fields: Fields) {
-  const profile = profileOf(choiceOf(fields, 'profile', profileIds, usualProfile.id)) ?? usualProfile
+  const profile = profileById(readChoiceField(fields, 'profile', profileIds, defaultProfile.id)) ?? defaultProfile
   if (fields.given['payeeCheck'] !== undefined && profile.payeeCheck === undefined)
     return refuseSettingField(fields, 'payeeCheck', `absent: files of the profile ${profile.id} do not support it`)
-  const payeeCheck = optionalText(fields, 'payeeCheck')
+  const payeeCheck = readOptionalText(fields, 'payeeCheck')
   return {
     profile,
-    chargeBearer: choiceOf(fields, 'chargeBearer', chargeBearers, 'SHAR'),
-    payer: choiceOf(fields, 'payer', payers, 'customer'),
-    payerData: choiceOf(fields, 'payerData', payerDataModes, 'send'),
-    recalls: choiceOf(fields, 'recalls', recallForms, 'camt.055'),
+    chargeBearer: readChoiceField(fields, 'chargeBearer', chargeBearers, 'SHAR'),
+    payer: readChoiceField(fields, 'payer', payers, 'customer'),
+    payerData: readChoiceField(fields, 'payerData', payerDataModes, 'send'),
+    recalls: readChoiceField(fields, 'recalls', recallForms, 'camt.055'),
     ...readPurpose(fields, 'categoryPurpose'),
     ...readPurpose(fields, 'purpose'),
-    ...(payeeCheck === undefined ? {} : { payeeCheck: choiceOf(fields, 'payeeCheck', ['in', 'out']) }),
+    ...(payeeCheck === undefined ? {} : { payeeCheck: readChoiceField(fields, 'payeeCheck', ['in', 'out']) }),
   }
 }
 
@@ -264,25 +264,25 @@ function checkProfile(fields: Fields, bank: BankConfig): BankConfig {
 }
 
 function readBank(value: unknown, path: string): BankConfig {
-  const fields = fieldsOf(value, path, bankFields)
-  const name = optionalText(fields, 'name')
+  const fields = readFields(value, path, bankFields)
+  const name = readOptionalText(fields, 'name')
   if (name !== undefined && !nameForm.test(name))
     return refuseSettingField(fields, 'name', 'lower-case letters, digits and hyphens, at most 40')
-  const reach = nested({ ...fields, given: { reach: fields.given['reach'] ?? {} } }, 'reach', schemes)
+  const reach = readNestedFields({ ...fields, given: { reach: fields.given['reach'] ?? {} } }, 'reach', schemes)
   return checkProfile(fields, {
     id: isoConnectorId(name),
     initiator: readInitiator(fields),
     accounts: readAccounts(fields),
-    preferred: choiceOf(fields, 'preferredScheme', schemes, 'CreditTransfer'),
+    preferred: readChoiceField(fields, 'preferredScheme', schemes, 'CreditTransfer'),
     instantMax: readEuros(fields, 'instantMax'),
     reach: { Instant: readReach(reach, 'Instant', 'none'), CreditTransfer: readReach(reach, 'CreditTransfer', 'all') },
-    unknownBankReachable: booleanOf(fields, 'unknownBankReachable', true),
+    unknownBankReachable: readBooleanField(fields, 'unknownBankReachable', true),
     ...readCalendar(fields),
     ...readLimits(fields),
-    batchBooking: booleanOf(fields, 'batchBooking', false),
+    batchBooking: readBooleanField(fields, 'batchBooking', false),
     ...readProfile(fields),
-    statementNumbers: choiceOf(fields, 'statementNumbers', statementNumberings, 'evidence'),
-    archive: resolve(textOf(fields, 'archive', 1000)),
+    statementNumbers: readChoiceField(fields, 'statementNumbers', statementNumberings, 'evidence'),
+    archive: resolve(readTextField(fields, 'archive', 1000)),
     transport: readTransport(fields),
   })
 }

@@ -2,7 +2,7 @@
 import { hourMs, nilId } from '../../kernel/index.ts'
 import type {
   BankFile,
-  BankFileFacts,
+  BankFileDetails,
   BankFiles,
   BankFilesQuery,
   FileEntry,
@@ -95,14 +95,14 @@ function filesByName(tx: Tx, text: string, rowsMax: number): Promise<readonly Ba
     order by "at" desc, id desc limit ${rowsMax}`)
 }
 
-type BankFileRow = Omit<BankFileFacts, 'sent'> & {
+type BankFileRow = Omit<BankFileDetails, 'sent'> & {
   readonly payments: bigint | null
   readonly controlSum: string | null
   readonly attempts: number | null
   readonly bankStatus: string | null
 }
 
-async function fileById(tx: Tx, id: string): Promise<BankFileFacts | undefined> {
+async function fileById(tx: Tx, id: string): Promise<BankFileDetails | undefined> {
   const row = await tx.row<BankFileRow>(sql`/* rails.fileById */
     select 'received' as direction, id, connector, file_name as name, kind, message_id, state, problem, received_at as "at", sha256,
       bytes, taken_at as ended_at, released_at, null::bigint as payments, null as control_sum, null::integer as attempts,

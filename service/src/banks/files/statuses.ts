@@ -2,7 +2,7 @@
 import {
   type PayeeResult,
   type Reason,
-  reasonOf,
+  explainReason,
   type StatusMeaning,
   findStatus,
   type StatusReport,
@@ -230,7 +230,7 @@ async function requeueRefused(
     const reasonCode = readReasonCode(word)
     const isOpen = status === 'Filed' || status === 'Accepted'
     if (word.meaning !== 'rejected' || !isOpen || schemeApplied !== 'Instant' || reasonCode === null) return []
-    return reasonOf(reasonCode).retryAsCreditTransfer ? [{ partnerId, id, reasonCode }] : []
+    return explainReason(reasonCode).retryAsCreditTransfer ? [{ partnerId, id, reasonCode }] : []
   })
   if (refused.length === 0) return said
   const again = new Set((await requeue(tx, refused)).map(({ partnerId, id }) => partnerKey(partnerId, id)))
@@ -363,7 +363,7 @@ function readFailure(word: PaymentWord, payee: PayeeResult | null) {
     return mismatch === undefined
       ? ({ errorKey: 'BankRejection', details: 'The bank rejected the payment.', reasonCode, bankText } as const)
       : ({ errorKey: 'InvalidAccountDetails', details: mismatch, reasonCode: payeeCode, bankText } as const)
-  const { errorKey, details } = reasonOf(reasonCode)
+  const { errorKey, details } = explainReason(reasonCode)
   return { errorKey, details: mismatch === undefined ? details : `${details} ${mismatch}`, reasonCode, bankText }
 }
 
@@ -466,7 +466,7 @@ type PaymentMeaning = Exclude<StatusMeaning, 'part'> | 'duplicate'
 function readMeaning(status: string | undefined, reasons: readonly Reason[]): PaymentMeaning | undefined {
   const meaning = findStatus(status ?? '')?.meaning
   if (meaning === 'part') return undefined
-  const isRepetition = reasons.some(({ code, proprietary }) => reasonOf(code ?? proprietary ?? '').isDuplicate)
+  const isRepetition = reasons.some(({ code, proprietary }) => explainReason(code ?? proprietary ?? '').isDuplicate)
   return meaning === 'rejected' && isRepetition ? 'duplicate' : meaning
 }
 

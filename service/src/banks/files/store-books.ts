@@ -20,7 +20,7 @@ import type {
   EntryScope,
   EntrySums,
   InstructionKey,
-  Sums,
+  PaymentSums,
 } from '../../rails/index.ts'
 import type { OutgoingFile } from './store-instructions.ts'
 
@@ -63,11 +63,11 @@ export function sumsOfStatements(
     group by statement_id, kind, status`)
 }
 
-const noSums: Sums = { count: 0n, amount: 0n, oldest: null }
+const noSums: PaymentSums = { count: 0n, amount: 0n, oldest: null }
 
 /** Sums payments that are reported as paid and not booked yet. */
-export async function sumSettledNotBooked(tx: Tx, connector: string, currency: Currency): Promise<Sums> {
-  const row = await tx.row<Sums>(
+export async function sumSettledNotBooked(tx: Tx, connector: string, currency: Currency): Promise<PaymentSums> {
+  const row = await tx.row<PaymentSums>(
     acrossPartners(
       'adds up payments of all partners that a bank has paid and not booked, by an index',
       sql`/* rails.sumSettledNotBooked */
@@ -80,8 +80,8 @@ export async function sumSettledNotBooked(tx: Tx, connector: string, currency: C
 }
 
 /** Sums payments whose return is booked and whose execution is not. */
-export async function sumReturnedNotBooked(tx: Tx, connector: string, currency: Currency): Promise<Sums> {
-  const row = await tx.row<Sums>(
+export async function sumReturnedNotBooked(tx: Tx, connector: string, currency: Currency): Promise<PaymentSums> {
+  const row = await tx.row<PaymentSums>(
     acrossPartners(
       'adds up payments of all partners that came back before they were booked, by an index',
       sql`/* rails.sumReturnedNotBooked */
@@ -98,7 +98,7 @@ export async function sumsUnderWay(
   tx: Tx,
   connector: string,
   currency: Currency,
-): Promise<readonly (Sums & { readonly status: 'queued' | 'at_bank' | 'missing' })[]> {
+): Promise<readonly (PaymentSums & { readonly status: 'queued' | 'at_bank' | 'missing' })[]> {
   return tx.rows(
     acrossPartners(
       'adds up payments of all partners that are on their way to a bank, by indexes',
@@ -187,8 +187,13 @@ const inScope = (
   ${from === undefined ? noSql : sql`and created_at >= ${from}`} ${before === undefined ? noSql : sql`and created_at < ${before}`}`
 
 /** Sums entries that the ledger has, limited by statement and time of the first report. */
-export async function sumInScope(tx: Tx, operatorId: string, account: BooksAccount, scope: EntryScope): Promise<Sums> {
-  const row = await tx.row<Sums>(sql`/* rails.sumInScope */
+export async function sumInScope(
+  tx: Tx,
+  operatorId: string,
+  account: BooksAccount,
+  scope: EntryScope,
+): Promise<PaymentSums> {
+  const row = await tx.row<PaymentSums>(sql`/* rails.sumInScope */
     select count(*) as count, coalesce(sum(amount), 0)::bigint as amount, min(created_at) as oldest
     from rails.iso_entries where ${inScope(operatorId, account, scope)}`)
   return row ?? noSums

@@ -1,6 +1,6 @@
 /** All SQL of the entries of a bank, which belong to the operator's ledger. */
 import type { Currency, Minor } from '../../kernel/index.ts'
-import { columnOf, insertBy, type RowOf, sql, type Tx, unprepared } from '../../postgres/index.ts'
+import { columnValues, insertBy, type RowOf, sql, type Tx, unprepared } from '../../postgres/index.ts'
 
 export type EntryKind = 'payout' | 'return' | 'credit' | 'reversal' | 'fee' | 'unknown' | 'waiting'
 
@@ -169,7 +169,7 @@ export function seeBookings(
   days: readonly DayOfBooking[],
   { statementId, announced }: SeenMark,
 ): void {
-  const column = columnOf(days)
+  const column = columnValues(days)
   tx.later(
     unprepared(sql`/* rails.seeBookings */
     update rails.iso_entries entry set statement_id = coalesce(statement_id, ${statementId}::uuid),
@@ -310,7 +310,7 @@ export function replaceWaiting(
     'id' | 'kind' | 'subjectId' | 'subjectPartnerId' | 'score' | 'matchedBy' | 'refs' | 'counterparty' | 'remittance'
   >[],
 ): void {
-  const column = columnOf(rows)
+  const column = columnValues(rows)
   tx.later(
     unprepared(sql`/* rails.replaceWaiting */
     update rails.iso_entries entry set kind = given.kind, subject_id = given.subject_id,

@@ -1,10 +1,10 @@
 /** All SQL of incoming messages and of the lease of a bank's folder. Messages do not belong to partners. */
 import {
   acrossPartners,
-  columnOf,
+  columnValues,
   dueWork,
   erasePersonal,
-  type KeptTable,
+  type RetainedTable,
   ofPartners,
   type PersonalColumns,
   sql,
@@ -282,7 +282,7 @@ export type PaymentChange = InstructionKey & {
 
 /** Records a report of the bank: the payment is no longer missing. */
 export function updateSent(tx: Tx, rows: readonly PaymentChange[], now: Date): void {
-  const column = columnOf(rows)
+  const column = columnValues(rows)
   tx.later(
     unprepared(sql`/* rails.updateSent */
     update rails.iso_instructions instruction set status = given.status, entry_id = given.entry_id,
@@ -302,7 +302,7 @@ export type PayeeCheckResult = InstructionKey & { readonly payee: PayeeResult }
 
 /** Records results of payee checks. They are reports of the bank, so that the payments are not missing. */
 export function notePayees(tx: Tx, rows: readonly PayeeCheckResult[], now: Date): void {
-  const column = columnOf(rows)
+  const column = columnValues(rows)
   tx.later(
     unprepared(sql`/* rails.notePayees */
     update rails.iso_instructions instruction set payee_check = given.payee, missing_since = null, updated_at = ${now}
@@ -415,7 +415,7 @@ export function answerRecalls(
   rows: readonly RecallAnswerChange[],
   now: Date,
 ): Promise<readonly (InstructionKey & Pick<RecallRow, 'instructionId'>)[]> {
-  const column = columnOf(rows)
+  const column = columnValues(rows)
   return tx.rows(
     unprepared(sql`/* rails.answerRecalls */
     update rails.iso_recalls recall set status = given.status, answer_code = given.answer_code,
@@ -442,7 +442,7 @@ export function tieNotifications(
   tx: Tx,
   rows: readonly { readonly partnerId: string; readonly id: string; readonly entryId: string }[],
 ): Promise<readonly { readonly id: string }[]> {
-  const column = columnOf(rows)
+  const column = columnValues(rows)
   return tx.rows(
     unprepared(sql`/* rails.tieNotifications */
     update rails.iso_notifications notification set entry_id = given.entry_id
@@ -480,7 +480,7 @@ export async function eraseInstructions(tx: Tx, partnerId: string, ids: readonly
 const noParty = JSON.stringify({ name: null, account: null, bic: null, country: null, address: null })
 
 /** Erases the parties and texts of booked entries. References and amounts stay. */
-export const keptIsoEntries: KeptTable = {
+export const keptIsoEntries: RetainedTable = {
   table: 'rails.iso_entries',
   isOver: ({ endedBefore }) => sql`status = 'Applied' and kind <> 'waiting' and created_at < ${endedBefore}`,
   personal: [{ table: 'rails.iso_entries', by: 'id', erased: { counterparty: noParty, remittance: null } }],

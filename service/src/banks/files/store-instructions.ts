@@ -2,7 +2,7 @@
 import type { AccountType, ErrorKey } from '@partner-payments/wire'
 import type { Currency, Minor } from '../../kernel/index.ts'
 import {
-  columnOf,
+  columnValues,
   dueWork,
   insertBy,
   ofPartners,
@@ -144,7 +144,7 @@ export async function requeueAsCreditTransfer(
   rows: readonly (InstructionKey & { readonly schemeReason: string })[],
   { dueAt, now }: { readonly dueAt: Date; readonly now: Date },
 ): Promise<void> {
-  const column = columnOf(rows)
+  const column = columnValues(rows)
   await tx.run(
     unprepared(sql`/* rails.requeueAsCreditTransfer */
     update rails.iso_instructions instruction set status = 'Queued', scheme_applied = 'CreditTransfer',
@@ -219,7 +219,7 @@ export function lockQueued(
   scheme: Scheme,
   keys: readonly InstructionKey[],
 ): Promise<readonly SealedPayment[]> {
-  const column = columnOf(keys)
+  const column = columnValues(keys)
   return tx.rows<SealedPayment>(
     unprepared(sql`/* rails.lockQueued */
     select ${paymentColumns} from rails.iso_instructions
@@ -232,7 +232,7 @@ export function lockQueued(
 export type BatchAssignment = InstructionKey & { readonly batchId: string }
 
 export function fileInstructions(tx: Tx, rows: readonly BatchAssignment[], fileId: string, now: Date): void {
-  const column = columnOf(rows)
+  const column = columnValues(rows)
   tx.later(
     unprepared(sql`/* rails.fileInstructions */
     update rails.iso_instructions instruction set status = 'Filed', file_id = ${fileId}, batch_id = given.batch_id,

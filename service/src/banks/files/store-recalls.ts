@@ -1,5 +1,5 @@
 /** All SQL of recalls until they are in a file or letter. */
-import { columnOf, dueWork, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
+import { columnValues, dueWork, ofPartners, sql, type Tx, unprepared } from '../../postgres/index.ts'
 import type { InstructionKey } from '../../rails/index.ts'
 import type { OutgoingPayment } from './store-instructions.ts'
 
@@ -58,7 +58,7 @@ export function queuedRecalls(tx: Tx, connector: string, recallsMax: number): Pr
 
 /** Locks recalls that still wait. */
 export function lockRecalls(tx: Tx, keys: readonly InstructionKey[]): Promise<readonly InstructionKey[]> {
-  const column = columnOf(keys)
+  const column = columnValues(keys)
   return tx.rows<InstructionKey>(
     unprepared(sql`/* rails.lockRecalls */
     select partner_id, id from rails.iso_recalls
@@ -68,7 +68,7 @@ export function lockRecalls(tx: Tx, keys: readonly InstructionKey[]): Promise<re
 }
 
 export function fileRecalls(tx: Tx, keys: readonly InstructionKey[], fileId: string, now: Date): void {
-  const column = columnOf(keys)
+  const column = columnValues(keys)
   tx.later(
     unprepared(sql`/* rails.fileRecalls */
     update rails.iso_recalls set status = 'Sent', file_id = ${fileId}, updated_at = ${now}
@@ -106,7 +106,7 @@ export function recallsWithoutCase(
 }
 
 export function markLetterCases(tx: Tx, keys: readonly InstructionKey[], now: Date): void {
-  const column = columnOf(keys)
+  const column = columnValues(keys)
   tx.later(
     unprepared(sql`/* rails.markLetterCases */
     update rails.iso_recalls set told_at = ${now}

@@ -34,15 +34,15 @@ type InternalConnectorDeps = {
   readonly db: Database
   readonly clock: Clock
   /** Returns for each account, in order, why it cannot be credited in the currency; undefined if it can. */
-  readonly problemsOf: (payees: readonly PayeeAccount[]) => Promise<readonly (PayeeProblem | undefined)[]>
+  readonly findProblems: (payees: readonly PayeeAccount[]) => Promise<readonly (PayeeProblem | undefined)[]>
   /** Reads the payers, in order. */
-  readonly debtorsOf: (payers: readonly PayerRef[]) => Promise<readonly IncomingDebtor[]>
+  readonly readDebtors: (payers: readonly PayerRef[]) => Promise<readonly IncomingDebtor[]>
 }
 
 const limits = { instructionsPerCallMax: 256, callsMax: 2, callTimeoutMs: callTimeoutMsMax } as const
 
 export function createInternalConnector(deps: InternalConnectorDeps): Connector {
-  const { db, clock, debtorsOf } = deps
+  const { db, clock, readDebtors } = deps
   const receive = createReceive(deps)
   return {
     id: internalConnectorId,
@@ -59,7 +59,7 @@ export function createInternalConnector(deps: InternalConnectorDeps): Connector 
     },
     notifications: async (notificationsMax, options) => {
       const due = await untilAborted(store.dueTransfers(db, clock.now(), notificationsMax), options)
-      const debtors = await untilAborted(debtorsOf(due), options)
+      const debtors = await untilAborted(readDebtors(due), options)
       return due.map((row, index) => toNotification(row, present(debtors[index], `no payer for transfer ${row.id}`)))
     },
     notificationsDue: store.transfersDue,
@@ -84,12 +84,12 @@ function forecastToday(at: Date): Forecast {
 }
 
 /** Stores instructions with their answers. The answer to a known instruction does not change. */
-function createReceive({ db, clock, problemsOf }: InternalConnectorDeps) {
+function createReceive({ db, clock, findProblems }: InternalConnectorDeps) {
   return async (instructions: readonly Instruction[]): Promise<ReadonlyMap<string, Acknowledgement>> => {
     const grouped = [...Map.groupBy(instructions, keyOf).values()]
     const ones = grouped.flatMap(([one, ...repeated]) => (one ? [{ one, times: 1 + repeated.length }] : []))
     // Read before the transactions, because payees may be on other shards than payers.
-    const problems = await problemsOf(
+    const problems = await findProblems(
       ones.map(({ one: { creditorAccount: account, currency } }) => ({ account, currency })),
     )
     const now = clock.now()

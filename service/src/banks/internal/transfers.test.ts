@@ -5,7 +5,7 @@ import { rawNumber } from '@partner-payments/wire'
 import { checkLedger } from '../../../../test/model/ledger-audit.ts'
 import { checkPayments } from '../../../../test/model/payments.ts'
 import { addPartner, balanceOf, ip, pay, type TestPartner } from '../../../../test/support/composition.ts'
-import { findingsOf } from '../../../../test/support/integrity.ts'
+import { ledgerFindings } from '../../../../test/support/integrity.ts'
 import { Refusal } from '../../kernel/api/index.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
 import { type Currency, minuteMs, newId } from '../../kernel/index.ts'
@@ -200,7 +200,7 @@ suite('transfers', async () => {
     const [payer, payee] = [await addPartner(service, floatMinor), await addPartner(service)]
     const { id: beneficiaryId } = await payable(payer, payee)
     const { payout } = await pay(service, payer, '2.00', { beneficiaryId })
-    const findings = () => findingsOf(service.db, payer.partnerId)
+    const findings = () => ledgerFindings(service.db, payer.partnerId)
     await processed()
     assert.deepEqual(await findings(), [])
     await service.db.run(sql`update rails.internal_transfers set next_step = 'credit', due_at = received_at

@@ -7,7 +7,7 @@ import { minuteMs, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import type { Instruction } from '../../rails/index.ts'
 import { createSandboxBank } from './service.ts'
-import { behaviourOf, magicAmounts, planDeposit, notificationsOfInstruction } from './script.ts'
+import { chooseBehaviour, magicAmounts, planDeposit, planInstruction } from './script.ts'
 import { submitDuePayouts } from '../settlement/index.ts'
 
 suite('outcomes', async () => {
@@ -30,7 +30,7 @@ suite('outcomes', async () => {
   const money = { currency: 'EUR', amount: 1000n } as const
   const instruct = async (submitted: Instruction) => (await service.bank.instruct([submitted]))[0]
   const find = async (id: string) => (await service.bank.find([{ partnerId, id }]))[0]
-  const kindOf = (fields: Partial<Instruction>) => behaviourOf(instruction(fields)).kind
+  const kindOf = (fields: Partial<Instruction>) => chooseBehaviour(instruction(fields)).kind
 
   test('the simulated outcome, then the exact amount, then the creditor name selects the behaviour; the default settles', () => {
     assert.equal(kindOf({}), 'settle')
@@ -47,11 +47,11 @@ suite('outcomes', async () => {
 
   test('the notifications of each behaviour and outcome follow one another', () => {
     const kinds = (notifications: readonly { readonly kind: string }[]) => notifications.map(({ kind }) => kind)
-    assert.deepEqual(kinds(notificationsOfInstruction(behaviourOf(instruction({ amount: 400_105n })), money)), [
+    assert.deepEqual(kinds(planInstruction(chooseBehaviour(instruction({ amount: 400_105n })), money)), [
       'payout.settled',
       'payout.returned',
     ])
-    assert.deepEqual(notificationsOfInstruction(behaviourOf(instruction({ amount: 400_107n })), money), [])
+    assert.deepEqual(planInstruction(chooseBehaviour(instruction({ amount: 400_107n })), money), [])
     assert.deepEqual(planDeposit('expired', money), [])
     for (const outcome of ['completed', 'failed'] as const) {
       const steps = planDeposit(outcome, money).map(({ afterSteps }) => afterSteps)

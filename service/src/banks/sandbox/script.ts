@@ -116,7 +116,7 @@ const recallAmounts: Readonly<Record<string, RecallBehaviour>> = {
 const recallBehaviour = ({ amount, currency }: Money): RecallBehaviour =>
   recallAmounts[amountText(amount, currency)] ?? { kind: 'return', keptMinor: 0n, afterMs: 0 }
 
-export function behaviourOf(instruction: WaitingPayment): Behaviour {
+export function chooseBehaviour(instruction: WaitingPayment): Behaviour {
   const requested = instruction.simulatedOutcome === null ? undefined : simulatedOutcomes[instruction.simulatedOutcome]
   if (requested) return behaviours[requested]
   const byAmount = magicAmounts[amountText(instruction.amount, instruction.currency)]
@@ -141,7 +141,7 @@ const chargeMinor = 100n
 const moneyJson = ({ currency, amount }: Money) => ({ money: { currency, amount: String(amount) } })
 
 /** Plans the notifications of an accepted instruction. `afterSteps` counts delays of the bank. */
-export function notificationsOfInstruction(behaviour: Behaviour, money: Money): readonly PlannedNotification[] {
+export function planInstruction(behaviour: Behaviour, money: Money): readonly PlannedNotification[] {
   const settled = { kind: 'payout.settled', afterSteps: 1, payload: moneyJson(money) }
   switch (behaviour.kind) {
     case 'settle':
@@ -221,7 +221,7 @@ const sandboxAccounts: Readonly<Record<string, { readonly account: string; reado
 export const sandboxBankCountries: readonly string[] = Object.keys(sandboxAccounts)
 
 /** Plans the bank's reports on the steps of a payer, in order. The first is due at once. */
-export function payerSteps(steps: readonly BankStep[], payer: SimulatedPayer): readonly PlannedNotification[] {
+export function planPayerSteps(steps: readonly BankStep[], payer: SimulatedPayer): readonly PlannedNotification[] {
   return steps.map((step, afterSteps) => ({ ...planStep(step, payer), afterSteps }))
 }
 

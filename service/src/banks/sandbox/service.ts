@@ -16,7 +16,7 @@ import {
   type Instruction,
   type InstructionKey,
   type InstructionOutcome,
-  railOf,
+  chooseRail,
   type RecallOutcome,
   type RecallRequest,
   sandboxConnectorId,
@@ -24,13 +24,13 @@ import {
 } from '../../rails/index.ts'
 import {
   type Behaviour,
-  behaviourOf,
+  chooseBehaviour,
   sandboxDebtorOf,
   planDeposit,
   planCredit,
-  notificationsOfInstruction,
+  planInstruction,
   planRecall,
-  payerSteps,
+  planPayerSteps,
   type PlannedNotification,
   sandboxBankCountries,
 } from './script.ts'
@@ -61,7 +61,7 @@ export function createSandboxBank(deps: SandboxBankDeps): SandboxBank {
 
   /** Reports whether the bank is unreachable for this attempt. */
   const isUnreachable = (instruction: Instruction): boolean => {
-    const behaviour = behaviourOf(instruction)
+    const behaviour = chooseBehaviour(instruction)
     if (behaviour.kind === 'silent') return true
     if (behaviour.kind !== 'unreachable') return false
     const attempts = (attemptCounts.get(instruction.id) ?? 0) + 1
@@ -74,8 +74,8 @@ export function createSandboxBank(deps: SandboxBankDeps): SandboxBank {
     id: sandboxConnectorId,
     limits,
     forecast: forecastPayment,
-    waitMsOf: (payment) => {
-      const behaviour = behaviourOf(payment)
+    initialWaitMs: (payment) => {
+      const behaviour = chooseBehaviour(payment)
       return behaviour.kind === 'settle' ? (behaviour.waitMs ?? 0) : 0
     },
     stepMs,
@@ -107,7 +107,7 @@ export function createSandboxBank(deps: SandboxBankDeps): SandboxBank {
     scheduleDeposit: async (tx, { partnerId, id: subjectId, money, outcome }) =>
       schedule(tx, [{ partnerId, subjectId, planned: planDeposit(outcome, money) }]),
     scheduleSteps: (tx, { partnerId, id: subjectId }, steps, payer) =>
-      schedule(tx, [{ partnerId, subjectId, planned: payerSteps(steps, payer) }]),
+      schedule(tx, [{ partnerId, subjectId, planned: planPayerSteps(steps, payer) }]),
     sendCredit: (tx, partnerId, subjectId, credit) =>
       schedule(tx, [{ partnerId, subjectId, planned: [planCredit('credit.booked', credit)] }]),
     reverseCredit: (tx, partnerId, subjectId, reversed) =>
@@ -118,7 +118,7 @@ export function createSandboxBank(deps: SandboxBankDeps): SandboxBank {
 /** Forecasts a payment: the bank is always open and pays at once. */
 function forecastPayment({ currency, creditorAccount, creditorBic }: ForecastPayment, at: Date): Forecast {
   const day = at.toISOString().slice(0, 10)
-  const rail = railOf(currency, { account: creditorAccount, bic: creditorBic })
+  const rail = chooseRail(currency, { account: creditorAccount, bic: creditorBic })
   const method = rail === 'Sepa' ? 'SepaCreditTransfer' : 'Swift'
   return { possible: true, method, cutOffAt: null, submitsAt: at, valueDate: day, arrivesOn: day }
 }
@@ -151,14 +151,14 @@ function createReceive({ db, clock }: SandboxBankDeps, schedule: Schedule) {
     const now = clock.now()
     const received = [...Map.groupBy(instructions, keyOf).values()].flatMap(([instruction, ...repeated]) => {
       if (instruction === undefined) return []
-      const behaviour = behaviourOf(instruction)
+      const behaviour = chooseBehaviour(instruction)
       const row = {
         ...instruction,
         ...instructionAnswer(behaviour),
         timesReceived: 1 + repeated.length,
         receivedAt: now,
       }
-      return [{ row, planned: notificationsOfInstruction(behaviour, instruction) }]
+      return [{ row, planned: planInstruction(behaviour, instruction) }]
     })
     const rows = await store.receiveInstructions(
       tx,

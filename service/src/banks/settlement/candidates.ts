@@ -2,23 +2,23 @@
 import { type Cases, operatorPartnerId, type Returns } from '../../cases/index.ts'
 import { type Clock, dayMs } from '../../kernel/index.ts'
 import type { AccountOwner, Deposits } from '../../deposits/index.ts'
-import { payoutsOfAmount, statusesOf } from '../../payouts/index.ts'
+import { payoutsOfAmount, instructionStatuses } from '../../payouts/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { Candidate, CandidateSources, InLedger } from '../../cases/reconciliation/index.ts'
+import type { Candidate, CandidateSources, LedgerStates } from '../../cases/reconciliation/index.ts'
 import type { PendingReport } from '../../rails/index.ts'
 
 export type CandidatesDeps = {
   readonly clock: Clock
   readonly deposits: Pick<Deposits, 'namedIn' | 'waitingOfAmount'>
   /** Finds the owners of accounts: IBANs of customers and wallet addresses. */
-  readonly ownersOf: (tx: Tx, accounts: readonly string[]) => Promise<ReadonlyMap<string, AccountOwner>>
+  readonly findOwners: (tx: Tx, accounts: readonly string[]) => Promise<ReadonlyMap<string, AccountOwner>>
 }
 
 const candidateDays = 30
 
-export const createCandidateSources = ({ deposits, ownersOf, clock }: CandidatesDeps): CandidateSources => ({
+export const createCandidateSources = ({ deposits, findOwners, clock }: CandidatesDeps): CandidateSources => ({
   incoming: async (tx, { currency, amount, texts }, credited, partnerId) => {
-    const owner = credited === '' ? undefined : (await ownersOf(tx, [credited])).get(credited)
+    const owner = credited === '' ? undefined : (await findOwners(tx, [credited])).get(credited)
     const since = new Date(clock.now().getTime() - candidateDays * dayMs)
     const ofPartner = owner?.partnerId ?? (partnerId === operatorPartnerId ? undefined : partnerId)
     const named = await deposits.namedIn(tx, ofPartner, texts)
@@ -87,14 +87,14 @@ type InLedgerDeps = {
 }
 
 /** Finds the reports already in the ledger, by the statuses of payouts, deposits and returns, and by cases. */
-export const createInLedger =
+export const createLedgerLookup =
   ({ deposits, cases, returns }: InLedgerDeps) =>
-  async (tx: Tx, connector: string, reports: readonly PendingReport[]): Promise<InLedger> => {
+  async (tx: Tx, connector: string, reports: readonly PendingReport[]): Promise<LedgerStates> => {
     if (reports.length === 0) return new Map()
     const found = new Map<string, 'settled' | 'returned' | 'applied'>()
     const ofPayouts = reports.filter(({ kind }) => kind.startsWith('payout.'))
     const keys = ofPayouts.map(({ partnerId, subjectId: instructionId }) => ({ partnerId, instructionId }))
-    const statuses = await statusesOf(tx, keys)
+    const statuses = await instructionStatuses(tx, keys)
     for (const { id, partnerId, subjectId } of ofPayouts) {
       const status = statuses.get(subjectId) ?? (await returnStatus(tx, returns, partnerId, subjectId))
       if (status === 'Completed' || status === 'Booked') found.set(id, 'settled')

@@ -102,11 +102,11 @@ export function createCaseEffects({
   }
 }
 
-export const createRefusal =
-  (monitoring: Pick<Monitoring, 'standingOf'>): CaseEffects['refusal'] =>
+export const createCaseRefusal =
+  (monitoring: Pick<Monitoring, 'payoutStanding'>): CaseEffects['refusal'] =>
   async (tx, { partnerId, id, kind }) => {
     if (kind === 'sanctions_hold') return { stopped: 1, alreadySent: 0 }
-    const { waiting, left, ended } = await monitoring.standingOf(tx, partnerId, id)
+    const { waiting, left, ended } = await monitoring.payoutStanding(tx, partnerId, id)
     const recall = left > 0n ? ' To get sent money back, the partner or "bank recall" must recall it.' : ''
     if (waiting === 0n)
       throw refuse(

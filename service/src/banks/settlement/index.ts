@@ -12,10 +12,10 @@ import type { Connector } from '../../rails/index.ts'
 import type { SettlementDeps, SettlementObserver } from './deps.ts'
 import { createSubmitter, sendDueRecalls, sendDueReturns, submitDuePayouts } from './instructions.ts'
 import { createNotificationStep, processBankNotifications, type RetryPauses } from './notifications.ts'
-import type { OldestUnfinished } from '../../lifecycle/index.ts'
+import type { OldestUnfinishedPayment } from '../../lifecycle/index.ts'
 
-export { type CandidatesDeps, createCandidateSources, createInLedger } from './candidates.ts'
-export { type CaseEffectsDeps, createCaseEffects, createRefusal } from './case-effects.ts'
+export { type CandidatesDeps, createCandidateSources, createLedgerLookup } from './candidates.ts'
+export { type CaseEffectsDeps, createCaseEffects, createCaseRefusal } from './case-effects.ts'
 export { type CancelEntry, createCancelEntry, createUndoPayment, type UndoPayment } from './wrong-debits.ts'
 
 export {
@@ -92,7 +92,7 @@ export function createAgeWatch({ log, payoutAges, deposits, partnerIds, observe 
   /** The last log line by subject and status: the payment, and the `performance.now()` of the line. */
   const told = new Map<string, { readonly id: string; readonly atMs: number }>()
 
-  const look = ({ subject, status, limitMs, ageMs, oldest }: OldestUnfinished): void => {
+  const look = ({ subject, status, limitMs, ageMs, oldest }: OldestUnfinishedPayment): void => {
     observe?.age(subject, status, { ageMs, limitMs })
     const key = `${subject} ${status}`
     if (oldest === null || ageMs <= limitMs) return void told.delete(key)

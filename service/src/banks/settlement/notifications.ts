@@ -11,7 +11,7 @@ import {
   type SettlementDeps,
   type NotificationSource,
 } from './deps.ts'
-import type { Applied } from '../../lifecycle/index.ts'
+import type { AppliedOutcome } from '../../lifecycle/index.ts'
 import { type CaseKind, type NewCase, operatorPartnerId } from '../../cases/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 
@@ -177,7 +177,7 @@ async function process(source: NotificationSource, notification: BankNotificatio
 async function apply(
   { deps, connector: { id: connector } }: NotificationSource,
   notification: BankNotification,
-): Promise<{ readonly applied: Applied; readonly partnerId: string; readonly depositId?: string }> {
+): Promise<{ readonly applied: AppliedOutcome; readonly partnerId: string; readonly depositId?: string }> {
   const { kind, partnerId } = notification
   if (kind === 'credit.booked') return deps.deposits.processCredit(connector, notification)
   if (kind === 'credit.reversed') return deps.deposits.processReversal(connector, notification)
@@ -215,7 +215,7 @@ async function applyToReturn(
   { returns }: SettlementDeps,
   connector: string,
   notification: SubjectNotification,
-): Promise<Applied> {
+): Promise<AppliedOutcome> {
   const { kind, partnerId, id, subjectId } = notification
   if (kind !== 'payout.settled' && kind !== 'payout.rejected' && kind !== 'payout.returned') return 'unknown'
   if (!isUuid(subjectId) || !isUuid(partnerId)) return 'unknown'
@@ -233,7 +233,7 @@ async function applyToSubject(
   { payouts, deposits }: SettlementDeps,
   connector: string,
   notification: SubjectNotification,
-): Promise<Applied> {
+): Promise<AppliedOutcome> {
   const { partnerId, subjectId, id: notificationId } = notification
   if (!isUuid(subjectId) || !isUuid(partnerId)) return 'unknown'
   const { money } = notification.kind === 'payout.settled' || 'errorKey' in notification ? notification : {}
@@ -296,7 +296,7 @@ async function openCase(
   const money = nullIfZero(movedMoney(notification))
   const offer = async (tx: Tx, caseId: string) => {
     if (depositId === undefined || money === null || notification.kind !== 'credit.booked') return
-    await deposits.offerLate(tx, { partnerId, id: depositId }, { caseId, money })
+    await deposits.offerUnmatched(tx, { partnerId, id: depositId }, { caseId, money })
   }
   const found: NewCase = {
     partnerId: isUuid(partnerId) && (await isPartner(partnerId)) ? partnerId : operatorPartnerId,

@@ -2,7 +2,7 @@
  * Finds candidates for the money of a case: payments that the connector has submitted, waiting deposits, owners of
  * accounts.
  */
-import { type CaseReport, type CaseRow, reportOf } from '../index.ts'
+import { type CaseReport, type CaseRow, readCaseReport } from '../index.ts'
 import type { Currency, Minor } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { BankBooks, BankInstruction } from '../../rails/index.ts'
@@ -28,7 +28,7 @@ export async function findCandidates(
 ): Promise<readonly ScoredCandidate[]> {
   const { booked, currency, connector, partnerId } = found
   if (booked === null || currency === null) return []
-  const report = reportOf(found)
+  const report = readCaseReport(found)
   const money = readMoney(found, { currency, amount: booked < 0n ? -booked : booked }, report)
   const ids = [...new Set(money.texts.flatMap((text) => text.match(/[0-9a-f]{32}/gi) ?? []))]
   const carried = await books.instructionsLike(

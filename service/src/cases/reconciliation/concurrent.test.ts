@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { after, test } from 'node:test'
 import { Refusal } from '../../kernel/api/index.ts'
-import { readAtOneMoment, sql } from '../../postgres/index.ts'
+import { useSnapshot, sql } from '../../postgres/index.ts'
 import { addPartner, createTestService, pay, type TestPartner } from '../../../../test/support/composition.ts'
 import { createIsoBooksBank, isoAccount, isoConnector } from '../../../../test/support/iso-books.ts'
 import { checkLedger } from '../../../../test/model/ledger-audit.ts'
@@ -30,7 +30,7 @@ const debited = { kind: 'debit.booked', why: 'bank_fee', details: 'Charges.' } a
 async function unexplained(): Promise<string | undefined> {
   let left: string | undefined
   await service.db.transaction(async (tx) => {
-    await readAtOneMoment(tx)
+    await useSnapshot(tx)
     for await (const page of service.reconciliation.report(tx, { account: isoAccount.account }))
       left ??= page.find(({ record }) => record === 'account')?.['unexplained']
   })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, suite, test } from 'node:test'
 import { accountReportXml, type ReportPart } from '../../iso20022/index.ts'
 import { minuteMs, present } from '../../kernel/index.ts'
-import { readAtOneMoment, sql } from '../../postgres/index.ts'
+import { useSnapshot, sql } from '../../postgres/index.ts'
 import {
   addPartner,
   balanceOf,
@@ -57,7 +57,7 @@ suite('messages', () => {
   async function found(): Promise<Readonly<Record<string, string>>> {
     const lines: ReportLine[] = []
     await service.db.transaction(async (tx) => {
-      await readAtOneMoment(tx)
+      await useSnapshot(tx)
       for await (const page of service.reconciliation.report(tx, { account: ownIban })) lines.push(...page)
     })
     const parts = lines.filter(({ record, amount }) => record === 'difference' && amount !== '0.00')
@@ -294,7 +294,7 @@ suite('corrected statements', () => {
   async function unexplained(): Promise<string> {
     const lines: ReportLine[] = []
     await service.db.transaction(async (tx) => {
-      await readAtOneMoment(tx)
+      await useSnapshot(tx)
       for await (const page of service.reconciliation.report(tx, { account: ownIban })) lines.push(...page)
     })
     return lines.find(({ record }) => record === 'account')?.['unexplained'] ?? ''

@@ -15,5 +15,5 @@ export {
   reconciliationEveryMs,
   type ReconciliationObserver,
 } from './service.ts'
-export type { InLedger } from './look.ts'
+export type { LedgerStates } from './look.ts'
 export { type ReportLine, reportHead, reportLine } from './read.ts'

@@ -15,7 +15,7 @@ import {
   type BankBooks,
   type BankStatement,
   type BooksAccount,
-  inOrder,
+  orderStatements,
   type PendingReport,
 } from '../../rails/index.ts'
 import {
@@ -31,14 +31,14 @@ import {
  * State of reports in the ledger: `settled`, the payout's payment; `returned`, its payment and return, or neither;
  * `applied`, a report about anything but a payout. Absent: nothing is booked.
  */
-export type InLedger = ReadonlyMap<string, 'settled' | 'returned' | 'applied'>
+export type LedgerStates = ReadonlyMap<string, 'settled' | 'returned' | 'applied'>
 
 export type LookDeps = {
   readonly books: BankBooks
   readonly ledger: Pick<Ledger, 'connectorTotals'>
   readonly cases: Pick<Cases, 'openSums' | 'reversedSums'>
   /** Reads the state of reports in the ledger, by report id. */
-  readonly inLedger: (tx: Tx, connector: string, reports: readonly PendingReport[]) => Promise<InLedger>
+  readonly inLedger: (tx: Tx, connector: string, reports: readonly PendingReport[]) => Promise<LedgerStates>
   /** Reads the sums of statements that no longer change. */
   readonly counted: (tx: Tx, account: BooksAccount) => Promise<ReadonlyMap<string, Minor>>
 }
@@ -74,7 +74,7 @@ export async function lookAt(deps: LookDeps, tx: Tx, account: BooksAccount, shar
   const all = await books.statements(tx, account)
   const chain = buildChain(all)
   const partial = all.filter(({ taken }) => !taken).map(({ id }) => id)
-  const repeated = repeatedStatements(partial.length === 0 ? chain.versions : inOrder(all))
+  const repeated = repeatedStatements(partial.length === 0 ? chain.versions : orderStatements(all))
   const counted = new Map([...(await deps.counted(tx, account))].filter(([id]) => !repeated.has(id)))
   const whole = [...chain.versions.values()].flat()
   const uncounted = whole.filter(({ id }) => !counted.has(id))
@@ -213,7 +213,7 @@ type Payment = NonNullable<PendingReport['instruction']>
  * Finds what the ledger lacks: amounts by entry, and payments that the connector counts as paid but not booked. An entry may
  * be the sum of many payments, and the return of a payment may be reported before the payment.
  */
-function notInLedger(reports: readonly PendingReport[], states: InLedger) {
+function notInLedger(reports: readonly PendingReport[], states: LedgerStates) {
   const missing = new Map<string, Minor>()
   const lack = (entryId: string | null, amount: Minor) => {
     if (entryId !== null) missing.set(entryId, (missing.get(entryId) ?? 0n) + amount)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, afterEach, beforeEach, suite, test } from 'node:test'
 import { operatorPartnerId } from '../index.ts'
 import { dayMs, hourMs, minuteMs, newId } from '../../kernel/index.ts'
-import { readAtOneMoment } from '../../postgres/index.ts'
+import { useSnapshot } from '../../postgres/index.ts'
 import {
   addPartner,
   createTestService,
@@ -44,7 +44,7 @@ suite('differences', () => {
   async function report(wanted: { readonly at?: Date } = {}): Promise<readonly ReportLine[]> {
     const lines: ReportLine[] = []
     await service.db.transaction(async (tx) => {
-      await readAtOneMoment(tx)
+      await useSnapshot(tx)
       for await (const page of service.reconciliation.report(tx, wanted)) lines.push(...page)
     })
     return lines

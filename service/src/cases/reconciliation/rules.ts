@@ -3,7 +3,13 @@
  * ledger.
  */
 import type { Currency, Minor } from '../../kernel/index.ts'
-import { balancesAlong, type BankStatement, inOrder, missingByNumber, type Versions } from '../../rails/index.ts'
+import {
+  balancesAlong,
+  type BankStatement,
+  orderStatements,
+  countMissing,
+  type StatementVersions,
+} from '../../rails/index.ts'
 
 /** A part of `ledger - bank`, with its reason. */
 export const differenceKinds = {
@@ -48,7 +54,7 @@ export type StatementGap = {
 export type StatementChain = {
   readonly statements: readonly BankStatement[]
   /** All versions of each statement, by the version that counts. */
-  readonly versions: Versions<BankStatement>
+  readonly versions: StatementVersions<BankStatement>
   readonly last: BankStatement | undefined
   /** The opening balance of the first statement and the closing balance of the last. Null if the bank does not state them. */
   readonly opening: Minor | null
@@ -63,7 +69,7 @@ const statementMovement = ({ credits, debits }: BankStatement): Minor => credits
 
 /** Builds the chain of complete statements. Entries of the others are still being written. */
 export function buildChain(all: readonly BankStatement[]): StatementChain {
-  const versions = inOrder(all.filter(({ taken }) => taken))
+  const versions = orderStatements(all.filter(({ taken }) => taken))
   const statements = [...versions.keys()]
   const gaps: StatementGap[] = []
   const sumsDiffer: { readonly statement: BankStatement; readonly amount: Minor }[] = []
@@ -89,7 +95,7 @@ export function buildChain(all: readonly BankStatement[]): StatementChain {
 /** Finds the gap between two statements. Undefined if their balances join, or if the bank does not number its statements. */
 function gapBetween(before: BankStatement, after: BankStatement): Minor | undefined {
   const amount = before.closing === null || after.opening === null ? 0n : after.opening - before.closing
-  return amount !== 0n || missingByNumber(before, after, after.numbering) > 0n ? amount : undefined
+  return amount !== 0n || countMissing(before, after, after.numbering) > 0n ? amount : undefined
 }
 
 export const sum = (amounts: readonly Minor[]): Minor => amounts.reduce((total, amount) => total + amount, 0n)

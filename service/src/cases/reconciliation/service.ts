@@ -16,7 +16,7 @@ import {
   present,
 } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
-import { type Database, readAtOneMoment, type Tx } from '../../postgres/index.ts'
+import { type Database, useSnapshot, type Tx } from '../../postgres/index.ts'
 import {
   type BankBooks,
   type BankEntry,
@@ -24,7 +24,7 @@ import {
   type BooksAccount,
   type EntryScope,
   isRepetition,
-  type Sums,
+  type PaymentSums,
 } from '../../rails/index.ts'
 import type { CandidateSources } from './candidates.ts'
 import { type AccountLook, lookAt, type LookDeps, readShared, suspenseLook } from './look.ts'
@@ -130,7 +130,7 @@ const suspenseAccount = (currency: Currency): BooksAccount => ({ connector: '', 
 /** Checks all due accounts in one snapshot, without locks. */
 const lookAtAll = ({ db }: ReconciliationDeps, parts: LookDeps, due: readonly BooksAccount[]) =>
   db.transaction(async (tx) => {
-    await readAtOneMoment(tx)
+    await useSnapshot(tx)
     const shared = await readShared(parts, tx)
     const looks: AccountLook[] = []
     for (const { connector, account, currency } of due)
@@ -359,7 +359,7 @@ export type DayReader = {
   readonly lookUpTo: (tx: Tx, accounts: readonly BooksAccount[], day: string) => Promise<readonly DayLook[]>
   /** Finds the last complete statement up to a day, among statements that name their day. */
   readonly lastStatement: (tx: Tx, account: BooksAccount, day: string) => Promise<BankStatement | undefined>
-  readonly sumInScope: (tx: Tx, account: BooksAccount, scope: EntryScope) => Promise<Sums>
+  readonly sumInScope: (tx: Tx, account: BooksAccount, scope: EntryScope) => Promise<PaymentSums>
   /** Lists entries of a scope, oldest first. */
   readonly entriesInScope: (
     tx: Tx,

@@ -7,7 +7,7 @@ import {
   type ChainNetwork,
   type ChainSimulator,
   simulatedChainConnectorId,
-  type Tokens,
+  type TokenContracts,
   zeroAddress,
 } from '../../rails/index.ts'
 import { type ChainConnector, createChainConnector } from './connector.ts'
@@ -31,7 +31,7 @@ const addressHexChars = 42
 /** Makes the address of a simulated token contract. */
 const simulatedContract = (currency: Currency): string =>
   simulatedHash('simulated token', currency).slice(0, addressHexChars)
-export const simulatedTokens: Tokens = { USDC: simulatedContract('USDC'), EURC: simulatedContract('EURC') }
+export const simulatedTokens: TokenContracts = { USDC: simulatedContract('USDC'), EURC: simulatedContract('EURC') }
 
 /** Plausible constants: gas is free on the simulated chain, and the sending account has unlimited tokens. */
 const gasOfTransfer = 65_000n

@@ -9,8 +9,8 @@ export {
 } from './chains.ts'
 export type { TravelParties } from './deps.ts'
 export { type ChainKeys, createChainKeys, deriveWalletAddress, messageSigner } from './keys.ts'
-export { receivedOn, eraseTransfers, sealedChainKeys, sealedTravelRules } from './store-chain.ts'
+export { sumReceived, eraseTransfers, sealedChainKeys, sealedTravelRules } from './store-chain.ts'
 
-export { proofAboveOf } from './settings.ts'
+export { parseProofAbove } from './settings.ts'
 
-export { travelRuleOf } from './submit.ts'
+export { readTravelRule } from './submit.ts'

@@ -2,7 +2,7 @@
 import { readForeign, type Static, type TSchema, Type } from '@partner-payments/wire'
 import { Unreachable } from '../../kernel/api/index.ts'
 import { currencies, type Currency } from '../../kernel/index.ts'
-import type { CallOptions, Tokens } from '../../rails/index.ts'
+import type { CallOptions, TokenContracts } from '../../rails/index.ts'
 import {
   type Block,
   type ChainNode,
@@ -18,7 +18,7 @@ type RpcOptions = {
   readonly url: string
   /** A call that takes longer is abandoned, even if its caller would still wait. */
   readonly timeoutMs: number
-  readonly tokens: Tokens
+  readonly tokens: TokenContracts
 }
 
 /** Keccak-256 of `Transfer(address,address,uint256)`. */
@@ -220,7 +220,7 @@ async function readFees(
 
 function readTransferLog(
   log: Static<typeof WireLog>,
-  tokens: Tokens,
+  tokens: TokenContracts,
   count: (text: unknown) => number,
 ): readonly TransferLog[] {
   const contract = log.address.toLowerCase()

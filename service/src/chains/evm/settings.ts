@@ -164,7 +164,7 @@ function readProofAbove(value: string | undefined, mode: Mode): string {
 }
 
 /** Parses WALLET_PROOF_ABOVE as minor units of the euro. Undefined: payments do not need a proof. */
-export function proofAboveOf(text: string): Minor | undefined {
+export function parseProofAbove(text: string): Minor | undefined {
   const [, whole, cents = ''] = euros.exec(text) ?? []
   return whole === undefined ? undefined : BigInt(whole + cents.padEnd(2, '0'))
 }

@@ -157,7 +157,7 @@ export function deleteCredit(tx: Tx, { partnerId, id }: Pick<CreditRow, 'partner
 }
 
 /** Sums the amounts that addresses of a partner have received and that were not reversed, by token. */
-export function receivedOn(
+export function sumReceived(
   tx: Tx,
   partnerId: string,
   accounts: readonly string[],

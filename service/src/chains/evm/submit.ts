@@ -223,7 +223,7 @@ async function sealTravelRules(
 }
 
 /** Reads the parties of a transaction; undefined if it is not ours. */
-export async function travelRuleOf(tx: Tx, sealer: Sealer, hash: string): Promise<object | undefined> {
+export async function readTravelRule(tx: Tx, sealer: Sealer, hash: string): Promise<object | undefined> {
   const row = await transferByHash(tx, hash.toLowerCase())
   if (row === undefined) return undefined
   const { partnerId, id, travelRuleSealed } = row

@@ -17,7 +17,7 @@ import {
 import { assert } from '../../kernel/index.ts'
 
 type Hex = `0x${string}`
-export const hex = (text: string): Hex => {
+export const asHex = (text: string): Hex => {
   assert(text.startsWith('0x'), 'hexadecimal digits begin with 0x')
   return text as Hex
 }
@@ -39,7 +39,7 @@ export type UnsignedTransfer = {
 export type Secp256k1Signature = { readonly r: string; readonly s: string; readonly yParity: 0 | 1 }
 
 export const transferData = (recipient: string, amount: bigint): string =>
-  encodeFunctionData({ abi: erc20, functionName: 'transfer', args: [hex(recipient), amount] })
+  encodeFunctionData({ abi: erc20, functionName: 'transfer', args: [asHex(recipient), amount] })
 
 /** Signs an ERC-20 transfer. The signer only gets its hash. */
 export async function signTransfer(
@@ -50,37 +50,39 @@ export async function signTransfer(
     type: 'eip1559',
     chainId,
     nonce,
-    to: hex(contract),
-    data: hex(transferData(recipient, amount)),
+    to: asHex(contract),
+    data: asHex(transferData(recipient, amount)),
     gas,
     maxFeePerGas: feeMax,
     maxPriorityFeePerGas: feePriority,
   } as const
   const { r, s, yParity } = await signHash(keccak256(serializeTransaction(transaction)))
-  const signed = serializeTransaction(transaction, { r: hex(r), s: hex(s), yParity })
+  const signed = serializeTransaction(transaction, { r: asHex(r), s: asHex(s), yParity })
   return { signed, hash: keccak256(signed) }
 }
 
 /** Reads a signed transaction, as a node does. */
 export async function readTransaction(signed: string) {
-  const { chainId, to, data = '0x', nonce = 0 } = parseTransaction(hex(signed) as TransactionSerializedEIP1559)
-  const sender = await recoverTransactionAddress({ serializedTransaction: hex(signed) as TransactionSerializedEIP1559 })
+  const { chainId, to, data = '0x', nonce = 0 } = parseTransaction(asHex(signed) as TransactionSerializedEIP1559)
+  const sender = await recoverTransactionAddress({
+    serializedTransaction: asHex(signed) as TransactionSerializedEIP1559,
+  })
   return {
     chainId,
     contract: (to ?? '').toLowerCase(),
     data,
     nonce,
     sender: sender.toLowerCase(),
-    hash: keccak256(hex(signed)),
+    hash: keccak256(asHex(signed)),
   }
 }
 
 export async function signWithPrivateKey(hash: string, privateKey: string): Promise<Secp256k1Signature> {
-  const { r, s, yParity } = await sign({ hash: hex(hash), privateKey: hex(privateKey) })
+  const { r, s, yParity } = await sign({ hash: asHex(hash), privateKey: asHex(privateKey) })
   return { r, s, yParity: yParity === 1 ? 1 : 0 }
 }
 
-export const privateKeyAddress = (privateKey: string): string => privateKeyToAddress(hex(privateKey)).toLowerCase()
+export const privateKeyAddress = (privateKey: string): string => privateKeyToAddress(asHex(privateKey)).toLowerCase()
 
 /** BIP-44 for Ethereum, hardened down to the account, so that addresses can be derived from the account's public key. */
 const accountPath = "m/44'/60'/0'/0"
@@ -100,7 +102,7 @@ export function deriveAddress(publicKey: string, index: number): string {
 
 /** Returns the address whose key has signed a personal message (EIP-191), in lower case; undefined if it is not a signature. */
 export const recoverSigner = async (message: string, signature: string): Promise<string | undefined> =>
-  recoverMessageAddress({ message, signature: hex(signature) }).then(
+  recoverMessageAddress({ message, signature: asHex(signature) }).then(
     (address) => address.toLowerCase(),
     () => undefined,
   )

@@ -48,7 +48,7 @@ export type Ownership = {
    * Reports for each payment whether it lacks a required proof: it is above WALLET_PROOF_ABOVE, or has no rate, and the
    * wallet's owner is neither proved nor declared. Small payments do not read proofs.
    */
-  readonly areMissing: (tx: Tx, payments: readonly WalletPayment[]) => Promise<readonly boolean[]>
+  readonly findMissing: (tx: Tx, payments: readonly WalletPayment[]) => Promise<readonly boolean[]>
   /** Deletes the proofs of a customer whose payments are erased. */
   readonly erase: typeof store.eraseProofs
 }
@@ -57,10 +57,10 @@ export type OwnershipDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly cursors: Cursors
-  readonly customers: Pick<Customers, 'hold' | 'idOf'>
+  readonly customers: Pick<Customers, 'hold' | 'resolveId'>
   readonly partnerName: (tx: Tx, partnerId: string) => Promise<string>
   /** Returns the address whose key has signed a personal message, in lower case. */
-  readonly signerOf: (message: string, signature: string) => Promise<string | undefined>
+  readonly recoverSigner: (message: string, signature: string) => Promise<string | undefined>
   /** WALLET_PROOF_ABOVE, in minor units of the euro. Undefined: payments do not need a proof. */
   readonly proofAbove: Minor | undefined
   readonly converter: Rates['converter']
@@ -70,7 +70,7 @@ export type OwnershipDeps = {
 const signedWithinMs = 24 * hourMs
 
 export function createOwnership(deps: OwnershipDeps): Ownership {
-  const { db, clock, cursors, customers, partnerName, signerOf } = deps
+  const { db, clock, cursors, customers, partnerName, recoverSigner } = deps
   const listName = (partnerId: string) => `ownership-proofs:${partnerId}`
   const withExpiry = (proof: store.OwnershipProof): OwnershipProof =>
     proof.expiresAt !== null && proof.status === 'Requested' && proof.expiresAt <= clock.now()
@@ -113,7 +113,7 @@ export function createOwnership(deps: OwnershipDeps): Ownership {
             message: 'cannot be signed: a provider keeps the wallet',
           })
         if (withExpiry(row).status === 'Expired') throw new Refusal('ownership_proof_expired')
-        const signer = await signerOf(message, signature)
+        const signer = await recoverSigner(message, signature)
         if (signer !== address) throw refuseSignature(signer, address)
         const provedAt = clock.now()
         await store.proveOwnership(tx, partnerId, { id, signature: signature.toLowerCase(), provedAt })
@@ -126,7 +126,7 @@ export function createOwnership(deps: OwnershipDeps): Ownership {
     },
     list: async (partnerId, { customerId: ref, address, ...query }) => {
       const request = cursors.read(listName(partnerId), query)
-      const customerId = ref === undefined ? undefined : await customers.idOf(db, partnerId, ref)
+      const customerId = ref === undefined ? undefined : await customers.resolveId(db, partnerId, ref)
       if (ref !== undefined && customerId === undefined) return { data: [], nextCursor: null, hasMore: false }
       const filter = {
         ...(customerId === undefined ? {} : { customerId }),
@@ -135,7 +135,7 @@ export function createOwnership(deps: OwnershipDeps): Ownership {
       const rows = await store.listProofs(db, partnerId, filter, request)
       return cursors.page(listName(partnerId), request, rows.map(withExpiry))
     },
-    areMissing: async (tx, payments) => {
+    findMissing: async (tx, payments) => {
       const { proofAbove } = deps
       if (proofAbove === undefined || payments.length === 0) return payments.map(() => false)
       const convert = await deps.converter(tx)

@@ -1,13 +1,13 @@
 /** Operation id -> verb -> shape. */
 import { wallets as wire } from '@partner-payments/wire'
-import { type Handlers, pageOf, writerOf } from '../../kernel/api/index.ts'
+import { type Handlers, writePage, createRecordWriter } from '../../kernel/api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
 import { checksumAddress } from '../../rails/index.ts'
 import type { OwnershipProof } from './ownership.ts'
 import type { Received, Wallets } from './service.ts'
 
-const writeWallet = writerOf(wire.Wallet)
+const writeWallet = createRecordWriter(wire.Wallet)
 export const toWallet = ({ wallet, address, received }: Received) =>
   writeWallet({
     ...wallet,
@@ -16,7 +16,7 @@ export const toWallet = ({ wallet, address, received }: Received) =>
     received: writeAmount(received, wallet.currency),
   })
 
-const writeProof = writerOf(wire.OwnershipProof)
+const writeProof = createRecordWriter(wire.OwnershipProof)
 export const toOwnershipProof = (proof: OwnershipProof) =>
   writeProof({ ...proof, address: checksumAddress(proof.address) })
 
@@ -28,7 +28,7 @@ export function walletsRoutes(wallets: Wallets, idempotency: Idempotency): Handl
       const { id, customerId } = made.wallet
       return { body: toWallet(made), created: `the wallet ${id}`, customerId, isNew: made.isNew }
     }),
-    listWallets: async ({ caller, query }) => pageOf(await wallets.list(caller.partnerId, query), toWallet),
+    listWallets: async ({ caller, query }) => writePage(await wallets.list(caller.partnerId, query), toWallet),
     getWallet: async ({ caller, params }) => ({
       body: toWallet(await wallets.get(caller.partnerId, params.walletId)),
     }),
@@ -38,7 +38,7 @@ export function walletsRoutes(wallets: Wallets, idempotency: Idempotency): Handl
       return { body: toOwnershipProof(proof), created: `the ownership proof ${id}`, customerId }
     }),
     listOwnershipProofs: async ({ caller, query }) =>
-      pageOf(await ownership.list(caller.partnerId, query), toOwnershipProof),
+      writePage(await ownership.list(caller.partnerId, query), toOwnershipProof),
     getOwnershipProof: async ({ caller, params }) => ({
       body: toOwnershipProof(await ownership.get(caller.partnerId, params.proofId)),
     }),

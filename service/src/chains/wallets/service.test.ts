@@ -17,11 +17,11 @@ import { Refusal } from '../../kernel/api/index.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { processBankNotifications } from '../../banks/settlement/index.ts'
-import { findingsOf } from '../../../../test/support/integrity.ts'
+import { ledgerFindings } from '../../../../test/support/integrity.ts'
 import { useModules } from '../../../../test/support/fixture.ts'
 import { refused } from '../../../../test/support/refusals.ts'
 import { checkLedger } from '../../../../test/model/ledger-audit.ts'
-import { evmSettings, proofAboveOf } from '../evm/settings.ts'
+import { evmSettings, parseProofAbove } from '../evm/settings.ts'
 
 suite('wallets', async () => {
   const service = await useModules()
@@ -94,7 +94,7 @@ suite('wallets', async () => {
     const { partnerId, customer } = await addPartner(service)
     const { wallet } = await service.wallets.create(partnerId, { customerId: customer.id, currency: 'USDC' })
     const stranger = `0x${'9'.repeat(40)}`
-    const owners = await service.wallets.ownersOf(service.db, [wallet.address, stranger])
+    const owners = await service.wallets.findOwners(service.db, [wallet.address, stranger])
     assert.deepEqual([...owners], [[wallet.address, { partnerId, customerId: customer.id }]])
   })
 
@@ -173,7 +173,7 @@ suite('payments', async () => {
     const posted = balance?.posted ?? 0n
     const cases = (await service.cases.list(undefined, 1000)).filter((row) => row.partnerId === partnerId)
     await checkLedger(service.db, partnerId)
-    assert.deepEqual(await findingsOf(service.db, partnerId), [])
+    assert.deepEqual(await ledgerFindings(service.db, partnerId), [])
     return [deposits.map(({ status }) => status).join(), posted, cases.map(({ kind }) => kind).join()]
   }
   const held = ['Screening', 0n, 'payer_data_missing']
@@ -286,7 +286,7 @@ suite('proofs of ownership', async () => {
   const payment = { amount: 5_000_000_000n, currency: 'USDC' } as const
   const knows = async (partnerId: string, customerId: string | null, address: string, paid = payment) => {
     const asked = { partnerId, customerId, address: address.toLowerCase(), ...paid }
-    return (await service.wallets.ownership.areMissing(service.db, [asked]))[0] === false
+    return (await service.wallets.ownership.findMissing(service.db, [asked]))[0] === false
   }
 
   async function begin(signer = wallet()) {
@@ -434,14 +434,14 @@ suite('proofs of ownership', async () => {
         amount: 1n,
         currency: 'USDC',
       } as const
-      assert.deepEqual(await blind.wallets.ownership.areMissing(blind.db, [asked]), [true])
-      assert.deepEqual(await free.wallets.ownership.areMissing(free.db, [{ ...asked, amount: 10n ** 15n }]), [false])
+      assert.deepEqual(await blind.wallets.ownership.findMissing(blind.db, [asked]), [true])
+      assert.deepEqual(await free.wallets.ownership.findMissing(free.db, [{ ...asked, amount: 10n ** 15n }]), [false])
       await Promise.all([blind.close(), free.close()])
     })
 
     test('the sandbox asks for no proof, and production above 1,000 euros', () => {
       const read = (text: string | undefined, mode: Mode) =>
-        proofAboveOf(evmSettings.WALLET_PROOF_ABOVE.read(text, mode))
+        parseProofAbove(evmSettings.WALLET_PROOF_ABOVE.read(text, mode))
       assert.deepEqual([read(undefined, 'sandbox'), read(undefined, 'production')], [undefined, 100_000n])
       assert.deepEqual(
         [read('none', 'production'), read('999.9', 'sandbox'), read('0', 'sandbox')],

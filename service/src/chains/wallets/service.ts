@@ -36,7 +36,7 @@ export type Wallets = {
   /** Closes the wallets of an erased customer, which can then no longer be credited. */
   readonly close: typeof store.closeWallets
   /** Finds the owners of wallets by address in lower case. Skips addresses that this service did not issue. */
-  readonly ownersOf: (
+  readonly findOwners: (
     tx: Tx,
     addresses: readonly string[],
   ) => Promise<ReadonlyMap<string, { readonly partnerId: string; readonly customerId: string | null }>>
@@ -45,14 +45,14 @@ export type Wallets = {
 }
 
 type WalletsDeps = OwnershipDeps & {
-  readonly customers: Pick<Customers, 'hold' | 'idOf' | 'requireCapability'>
+  readonly customers: Pick<Customers, 'hold' | 'resolveId' | 'requireCapability'>
   readonly networks: readonly ChainNetwork[]
   readonly chooseConnector: ChooseConnector
   /** Reads the extended public key of the addresses; undefined if the operator has not created it. */
   readonly addressKey: (tx: Tx) => Promise<string | undefined>
   /** Derives the address with this index from the extended public key, in lower case. */
-  readonly addressAt: (publicKey: string, index: number) => Promise<string>
-  readonly receivedOn: (tx: Tx, partnerId: string, addresses: readonly string[]) => Promise<readonly Sum[]>
+  readonly deriveAddress: (publicKey: string, index: number) => Promise<string>
+  readonly sumReceived: (tx: Tx, partnerId: string, addresses: readonly string[]) => Promise<readonly Sum[]>
 }
 
 export function createWallets(deps: WalletsDeps): Wallets {
@@ -86,7 +86,7 @@ export function createWallets(deps: WalletsDeps): Wallets {
     },
     list: async (partnerId, { customerId: ref, ...query }) => {
       const request = cursors.read(listName(partnerId), query)
-      const customerId = ref === undefined ? undefined : await customers.idOf(db, partnerId, ref)
+      const customerId = ref === undefined ? undefined : await customers.resolveId(db, partnerId, ref)
       if (ref !== undefined && customerId === undefined) return { data: [], nextCursor: null, hasMore: false }
       const filter = customerId === undefined ? query : { ...query, customerId }
       const rows = await store.listWallets(db, partnerId, filter, request)
@@ -100,7 +100,7 @@ export function createWallets(deps: WalletsDeps): Wallets {
     },
     close: store.closeWallets,
     ownership: createOwnership(deps),
-    ownersOf: async (tx, addresses) =>
+    findOwners: async (tx, addresses) =>
       addresses.length === 0
         ? new Map()
         : new Map((await store.addressOwners(tx, addresses)).map(({ address, ...owner }) => [address, owner])),
@@ -113,7 +113,7 @@ type NewWallet = Pick<Wallet, 'ownerId' | 'customerId' | 'currency'> & { readonl
  * Derives the next address and stores the wallet. Of two calls for the same owner, the second waits for the lock and then
  * finds the wallet of the first.
  */
-function createWalletMaker({ clock, addressAt, addressKey }: WalletsDeps) {
+function createWalletMaker({ clock, deriveAddress, addressKey }: WalletsDeps) {
   return async (tx: Tx, partnerId: string, { ownerId, customerId, currency, network }: NewWallet): Promise<Wallet> => {
     const publicKey = await addressKey(tx)
     if (publicKey === undefined)
@@ -132,7 +132,7 @@ function createWalletMaker({ clock, addressAt, addressKey }: WalletsDeps) {
       connector: network.id,
       chainId: BigInt(network.chainId),
       network: network.network,
-      address: await addressAt(publicKey, addressIndex),
+      address: await deriveAddress(publicKey, addressIndex),
       publicKey,
       addressIndex,
       createdAt: clock.now(),
@@ -144,13 +144,13 @@ function createWalletMaker({ clock, addressAt, addressKey }: WalletsDeps) {
 }
 
 async function withReceived(
-  { receivedOn }: Pick<WalletsDeps, 'receivedOn'>,
+  { sumReceived }: Pick<WalletsDeps, 'sumReceived'>,
   tx: Tx,
   partnerId: string,
   wallets: readonly Wallet[],
 ): Promise<readonly Received[]> {
   if (wallets.length === 0) return []
-  const sums = await receivedOn(
+  const sums = await sumReceived(
     tx,
     partnerId,
     wallets.map(({ address }) => address),

@@ -1,7 +1,7 @@
 /** All SQL of wallets. */
 import type { PageRequest } from '../../kernel/api/index.ts'
 import type { Currency } from '../../kernel/index.ts'
-import { acrossPartners, columnOf, noSql, ofPartners, sql, type Tx } from '../../postgres/index.ts'
+import { acrossPartners, columnValues, noSql, ofPartners, sql, type Tx } from '../../postgres/index.ts'
 
 export type Wallet = {
   readonly id: string
@@ -165,7 +165,7 @@ export function provedWallets(
   tx: Tx,
   wallets: readonly { readonly partnerId: string; readonly address: string }[],
 ): Promise<readonly { readonly partnerId: string; readonly customerId: string | null; readonly address: string }[]> {
-  const column = columnOf(wallets)
+  const column = columnValues(wallets)
   return tx.rows(sql`/* wallets.provedWallets */
     select distinct partner_id, customer_id, address from wallets.ownership_proofs
     where ${ofPartners(column('partnerId'))} and address = any(${column('address')}::text[])

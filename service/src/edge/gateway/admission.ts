@@ -3,11 +3,11 @@
  * request, so further requests are refused at once. Requests that wait for a host chosen by a partner have their own limit, so that
  * a silent host cannot block other requests.
  */
-import { type Admitted, Refusal, Unreachable } from '../../kernel/api/index.ts'
+import { type AdmissionOptions, Refusal, Unreachable } from '../../kernel/api/index.ts'
 
 export type AdmissionControl = {
   /** Refuses: overloaded (503) with Retry-After. Returns a function that ends the request; calling it twice is safe. */
-  readonly admit: (asked?: Admitted) => () => void
+  readonly admit: (asked?: AdmissionOptions) => () => void
   /** Reports whether all shared places are taken, so that the server can refuse before any work. */
   readonly isFull: () => boolean
 }

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { type OperationId, operationIds, permissions } from '@partner-payments/wire'
 import { addPartner } from '../../../../test/support/composition.ts'
 import { useModules } from '../../../../test/support/fixture.ts'
-import { type AllHandlers, type Call, Refusal, Unreachable } from '../../kernel/api/index.ts'
+import { type AllHandlers, type OperationCall, Refusal, Unreachable } from '../../kernel/api/index.ts'
 import { createLog, newId } from '../../kernel/index.ts'
 import { createDispatcher } from './gateway.ts'
 
@@ -23,7 +23,7 @@ const requests = {
   },
 }
 type Operation = keyof typeof requests
-type TestHandler = (call: Call<Operation>) => Promise<never>
+type TestHandler = (call: OperationCall<Operation>) => Promise<never>
 
 /** Sends requests that all have the same nonce; resolves to the status. */
 function sender(id: Operation, handler: TestHandler) {

@@ -6,11 +6,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type Operation, type OperationId, operations as table, signatureMistakes } from '@partner-payments/wire'
 import { type Access, diagnoseSignature, isUnixSeconds, type SignatureDiagnosis } from '../../access/index.ts'
 import {
-  type Admitted,
-  admitted,
+  type AdmissionOptions,
+  runAdmitted,
   type AllHandlers,
   type Caller,
-  type Content,
+  type FileContent,
   type PublicSite,
   Refusal,
   Unreachable,
@@ -146,7 +146,8 @@ async function closeServer(server: HttpServer, lingerMs: number): Promise<void> 
 }
 
 /** Operations declare which admission limit they use. An unknown path uses the shared limit. */
-const admissionOf = (id: OperationId | undefined): Admitted => (id === undefined ? {} : (table[id] as Operation))
+const admissionOf = (id: OperationId | undefined): AdmissionOptions =>
+  id === undefined ? {} : (table[id] as Operation)
 
 function standalone(
   options: GatewayOptions & StandaloneOptions,
@@ -159,7 +160,7 @@ function standalone(
     const asked = admissionOf(id)
     const { caller, nonce, body, rateLimitHeaders, deadline, release } = await authenticate(request, asked)
     // A request that was answered at the deadline counts until its work has ended.
-    const work = admitted(asked, () => dispatch(id, { ...request, caller, nonce, body })).finally(release)
+    const work = runAdmitted(asked, () => dispatch(id, { ...request, caller, nonce, body })).finally(release)
     const reply = await deadline(work)
     return reply && { ...reply, headers: { ...rateLimitHeaders, ...reply.headers } }
   }
@@ -218,7 +219,7 @@ function internal(
   const operationOf = compileOperations(options)
   const verified = async <T>(
     request: RawRequest,
-    asked: Admitted,
+    asked: AdmissionOptions,
     work: (verified: VerifiedRequest) => T | Promise<T>,
   ): Promise<T> => {
     const body = await incoming.read(request.message)
@@ -228,7 +229,7 @@ function internal(
     incoming.verified(request.message.socket)
     const release = admission.admit(asked)
     const deadline = startDeadline(options.requestTimeoutMs)
-    return deadline(Promise.try(() => admitted(asked, () => work({ caller, ip, body }))).finally(release))
+    return deadline(Promise.try(() => runAdmitted(asked, () => work({ caller, ip, body }))).finally(release))
   }
   return {
     pages: internalPublic(options, tokens, { admission, incoming }),
@@ -250,7 +251,7 @@ function internal(
 
 type Downloads = {
   /** Refuses: not_found, report_not_ready. */
-  readonly open: (token: string) => Promise<Content>
+  readonly open: (token: string) => Promise<FileContent>
 }
 
 /** A token of 256 random bits cannot be guessed. The limit protects the database from attempts. */
@@ -323,7 +324,7 @@ function createAuthentication(
   options: AuthenticationOptions,
   admission: AdmissionControl,
   incoming: Incoming,
-): (request: RawRequest, asked: Admitted) => Promise<AuthenticatedInput> {
+): (request: RawRequest, asked: AdmissionOptions) => Promise<AuthenticatedInput> {
   const { access, clock, windowSeconds } = options
   const limiter = createRateLimiter({ clock, ...options.rate })
   const verifySignature = createSignatureVerifier({ credential: access.credential, clock, windowSeconds })
@@ -331,7 +332,7 @@ function createAuthentication(
   const receive = (request: RawRequest) => incoming.read(request.message)
   const hints = options.sandbox ? createSignatureHints({ access, clock }) : undefined
 
-  const verify = async (signed: SignatureHeaders, request: RawRequest, body: Buffer, asked: Admitted) => {
+  const verify = async (signed: SignatureHeaders, request: RawRequest, body: Buffer, asked: AdmissionOptions) => {
     // Admitted after the body has arrived, so that slow senders do not use up the capacity.
     const deadline = startDeadline(options.requestTimeoutMs)
     const release = admission.admit(asked)

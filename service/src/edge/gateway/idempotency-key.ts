@@ -1,5 +1,11 @@
 /** Reads the idempotency key of a request, from the header `Idempotency-Key` or the field `idempotencyKey`. */
-import { type FieldError, IdempotencyKey, isRawNumber, keyPlaceOf, type Operation } from '@partner-payments/wire'
+import {
+  type FieldError,
+  IdempotencyKey,
+  isRawNumber,
+  idempotencyKeyPlace,
+  type Operation,
+} from '@partner-payments/wire'
 import { refuseField, refuseFields, Refusal } from '../../kernel/api/index.ts'
 import type { Headers } from './signature.ts'
 import { compileValidator } from './validate.ts'
@@ -22,7 +28,7 @@ type KeyReader = {
 }
 
 export function compileIdempotencyKey(operation: Pick<Operation, 'method' | 'idempotency'>): KeyReader {
-  const place = keyPlaceOf(operation)
+  const place = idempotencyKeyPlace(operation)
   const validate = compileValidator(IdempotencyKey)
   return {
     header: (headers) => {

@@ -17,10 +17,10 @@ import {
 } from '@partner-payments/wire'
 import {
   type AllHandlers,
-  type Answer,
-  type Call,
+  type OperationAnswer,
+  type OperationCall,
   type Caller,
-  type Content,
+  type FileContent,
   type Download,
   type OpenNonce,
   type Operate,
@@ -28,8 +28,8 @@ import {
   Refusal,
   refuseField,
   refuseFields,
-  type Stream,
-  writerOf,
+  type StreamContent,
+  createRecordWriter,
 } from '../../kernel/api/index.ts'
 import { minuteMs, present } from '../../kernel/index.ts'
 import { requireJson } from './incoming.ts'
@@ -93,8 +93,8 @@ function compileOperation(
   const normalizeParams = compileNormalizer(closed(operation.params ?? {})) ?? unchanged
   const normalizeBody = compileNormalizer(operation.body ?? NoFields) ?? unchanged
   const key = compileIdempotencyKey(operation)
-  const project = operation.response ? writerOf(operation.response) : undefined
-  const handler = handlers[id] as unknown as (call: Call<OperationId>) => Promise<Answer<unknown>>
+  const project = operation.response ? createRecordWriter(operation.response) : undefined
+  const handler = handlers[id] as unknown as (call: OperationCall<OperationId>) => Promise<OperationAnswer<unknown>>
   const countItems = compileItemCount(operation)
   const changes = isWrite(operation)
 
@@ -137,7 +137,7 @@ function compileOperation(
       const idempotencyKey = key.agreed(body, header)
       limitItems(caller, countItems(body))
       const call = { caller: { ...caller, requestId }, params, query, body, requestId, ip, nonce, idempotencyKey }
-      const answer = await handler(call as unknown as Call<OperationId>).catch((error: unknown) => {
+      const answer = await handler(call as unknown as OperationCall<OperationId>).catch((error: unknown) => {
         throw pointToGivenKey(error, sent)
       })
       const headers = answer.headers ?? {}
@@ -282,7 +282,10 @@ type StreamReply = {
 /** The longest pause of a client, which costs a socket and one part in memory. */
 const readerPauseMsMax = minuteMs
 
-export function streamReply({ mediaType, fileName, read, closed }: Stream, pauseMsMax = readerPauseMsMax): StreamReply {
+export function streamReply(
+  { mediaType, fileName, read, closed }: StreamContent,
+  pauseMsMax = readerPauseMsMax,
+): StreamReply {
   const giveUp = () => body.destroy(new Error('the client does not read the stream'))
   // Starts now, because an answer that is never sent must not stay open.
   let timer = setTimeout(giveUp, pauseMsMax)
@@ -338,7 +341,7 @@ function requestedRange(headers: Headers, bytes: number, etag: string): Range | 
 }
 
 /** Creates the reply with the content or a range of it. Refuses: range_not_satisfiable (416). */
-export function contentReply(content: Content, headers: Headers): ContentReply {
+export function contentReply(content: FileContent, headers: Headers): ContentReply {
   const { mediaType, fileName, bytes, sha256, read } = content
   const etag = `"${sha256}"`
   const range = requestedRange(headers, bytes, etag)

@@ -4,7 +4,7 @@
  */
 import { Readable } from 'node:stream'
 import {
-  admitted,
+  runAdmitted,
   type PublicAnswer,
   publicHeaders,
   type PublicRequest,
@@ -82,7 +82,7 @@ async function runHandler(
 ): Promise<Reply> {
   const release = admission.admit(route)
   const deadline = startDeadline(requestTimeoutMs)
-  const work = Promise.try(() => admitted(route, () => route.handle(request)))
+  const work = Promise.try(() => runAdmitted(route, () => route.handle(request)))
   return toReply(await deadline(work.finally(release)))
 }
 

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import {
   type Audience,
-  audienceOf,
+  operationAudience,
   type Operation,
   type OperationId,
   operationIds,
@@ -310,7 +310,7 @@ function mountOperations(app: FastifyInstance, options: ServerOptions, unknown: 
 
 function operationHandler(pipeline: Pipeline, id: OperationId, operation: Operation): Handle {
   if ('pass' in pipeline) return pipeline.pass
-  const run = audienceHandler(pipeline.audiences, id, audienceOf(operation))
+  const run = audienceHandler(pipeline.audiences, id, operationAudience(operation))
   return (request, reply) => run(id, request, reply)
 }
 

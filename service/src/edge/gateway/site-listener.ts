@@ -7,7 +7,7 @@ import { createBodyBuffer, readBody } from './incoming.ts'
 import { servePublic } from './public.ts'
 import { type RawRequest, readRequestId, strictTransportHeader } from './server.ts'
 import { isIP } from 'node:net'
-import { allowedFrom } from '../../access/index.ts'
+import { createAddressCheck } from '../../access/index.ts'
 
 export type SiteOptions = {
   readonly site: PublicSite
@@ -110,7 +110,7 @@ type ClientAddress = (remote: string, forwarded: string | readonly string[] | un
  * client. Without proxies the header is ignored.
  */
 export function createClientAddress(proxies: readonly string[] | undefined): ClientAddress {
-  const isTrusted = allowedFrom(proxies ?? [])
+  const isTrusted = createAddressCheck(proxies ?? [])
   if (isTrusted === undefined) return (remote) => remote
   return (remote, forwarded) => {
     const hops = [forwarded ?? []].flat().join(',').split(',')

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
 import { type Encoding, encodingFor, Refusal } from '../../kernel/api/index.ts'
-import { type Clock, once } from '../../kernel/index.ts'
+import { type Clock, loadOnce } from '../../kernel/index.ts'
 import { retryHeaders } from './admission.ts'
 import { toProblem } from './problems.ts'
 import { createAddressLimiter, createRateLimiter } from './rate.ts'
@@ -82,7 +82,7 @@ export function mountStaticPages(app: FastifyInstance, pages: readonly Page[], o
 type PageReply = Reply & { readonly body: string | Buffer }
 
 function createAnswer({ status = 200, contentType, body, headers }: Page): (request: RawRequest) => Promise<PageReply> {
-  const read = once(async () => {
+  const read = loadOnce(async () => {
     const bytes = await body()
     return { bytes, digest: createHash('sha256').update(bytes).digest('base64url') }
   })

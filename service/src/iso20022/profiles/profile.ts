@@ -20,7 +20,7 @@ import {
 } from '../writers/values.ts'
 
 /** The elements of a batch and of its payments that depend on the kind. */
-export type KindForm = {
+export type PaymentKindForm = {
   readonly serviceLevel?: string
   readonly localInstrument?: string
   /** `configured`: the bank's setting decides who bears the charges. */
@@ -35,7 +35,7 @@ export type Pain001Profile = Pain001Form & {
   readonly id: string
   readonly title: string
   /** Files of this profile only support kinds with a form. */
-  readonly kinds: Readonly<Partial<Record<PaymentKind, KindForm>>>
+  readonly kinds: Readonly<Partial<Record<PaymentKind, PaymentKindForm>>>
   /** The scheme of the initiating party's id (ExternalOrganisationIdentification1Code), if required. */
   readonly initiatorIdScheme?: string
   /** `hybrid`: structured, or with at most two lines. `none`: the file does not have the debtor's address. */
@@ -52,7 +52,7 @@ export type Pain001Profile = Pain001Form & {
     readonly until?: string
   }[]
   readonly sources: Readonly<Record<string, RuleSource>>
-  readonly rules: readonly Rule[]
+  readonly rules: readonly ProfileRule[]
 }
 
 // pain.001.001.03 and .09, Customer Credit Transfer Initiation.
@@ -197,7 +197,7 @@ type RuleDemand =
   | { readonly is: 'count'; readonly max: number }
 
 /** A rule of a market about an element of pain.001. */
-export type Rule = {
+export type ProfileRule = {
   /** The path of the contexts below the message: `PmtInf/CdtTrfTxInf`. */
   readonly within: string
   /** The path of the element or attribute in a context: `Amt/InstdAmt/@Ccy`. */

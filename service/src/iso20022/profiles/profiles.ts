@@ -1,5 +1,5 @@
 /** The profiles of pain.001, by id. */
-import type { Pain001Profile, PaymentKind, Rule, RuleSource } from './profile.ts'
+import type { Pain001Profile, PaymentKind, ProfileRule, RuleSource } from './profile.ts'
 
 // The guideline of the European Payments Council for credit transfers: version 09, and 03 for banks that still use it.
 
@@ -33,7 +33,7 @@ const epcSources: Readonly<Record<string, RuleSource>> = {
 /** The first execution day on which unstructured addresses are refused; town and country may have two lines in addition. */
 const structuredFrom = '2026-11-15'
 const lastDayOfLines = '2026-11-14'
-const partyAddressRules = (within: string, place: string): readonly Rule[] => [
+const partyAddressRules = (within: string, place: string): readonly ProfileRule[] => [
   {
     within,
     element: 'TwnNm',
@@ -45,16 +45,16 @@ const partyAddressRules = (within: string, place: string): readonly Rule[] => [
   { within, element: 'Ctry', demand: { is: 'present' }, from: structuredFrom, source: addresses, place: 'section 7.4' },
   { within, element: 'AdrLine', demand: { is: 'count', max: 2 }, source: epcFrom, place },
 ]
-const partyRules: readonly Rule[] = [
+const partyRules: readonly ProfileRule[] = [
   ...partyAddressRules('PmtInf/Dbtr/PstlAdr', 'index 2.23'),
   ...partyAddressRules(`${transfer}/Cdtr/PstlAdr`, 'Creditor, Postal Address'),
 ]
 /** The ultimate debtor in SEPA has a name and one id, without an address. */
-const payerInSepa = (element: string, demand: Rule['demand']): readonly Rule[] => [
+const payerInSepa = (element: string, demand: ProfileRule['demand']): readonly ProfileRule[] => [
   { within: `${transfer}/UltmtDbtr`, element, demand, kinds: bySepa, source: epcFrom, place: 'AT-P006, AT-P007' },
 ]
 /** Rules that hold in both versions. */
-const commonRules: readonly Rule[] = [
+const commonRules: readonly ProfileRule[] = [
   {
     within: 'GrpHdr',
     element: 'MsgId',
@@ -138,7 +138,7 @@ const commonRules: readonly Rule[] = [
   ...payerInSepa('Id/OrgId/Othr', { is: 'count', max: 1 }),
   ...payerInSepa('Id/PrvtId/Othr', { is: 'count', max: 1 }),
 ]
-const epcRules: readonly Rule[] = [
+const epcRules: readonly ProfileRule[] = [
   ...commonRules,
   {
     within: 'PmtInf',
@@ -221,10 +221,10 @@ const qrIban = 'QR-IID'
 const swissRule = (
   within: string,
   element: string,
-  demand: Rule['demand'],
+  demand: ProfileRule['demand'],
   place: string,
   kinds?: readonly PaymentKind[],
-): Rule => ({
+): ProfileRule => ({
   within,
   element,
   demand,
@@ -392,7 +392,7 @@ const cgi09 = {
 // tests check its rules instead.
 
 const austrianFrom = 'PSA-005'
-const austrianRule = (within: string, element: string, demand: Rule['demand'], place: string): Rule => ({
+const austrianRule = (within: string, element: string, demand: ProfileRule['demand'], place: string): ProfileRule => ({
   within,
   element,
   demand,
@@ -451,7 +451,7 @@ const psa09 = {
 // The format of German banks, for SEPA payments only: Anlage 3 of the DFÜ-Abkommen, chapter 2.
 
 const germanFrom = 'GBIC-5'
-const germanRule = (within: string, element: string, demand: Rule['demand'], place: string): Rule => ({
+const germanRule = (within: string, element: string, demand: ProfileRule['demand'], place: string): ProfileRule => ({
   within,
   element,
   demand,
@@ -529,5 +529,5 @@ const profiles: readonly Pain001Profile[] = [epc09, epc03, sps09, dk09, psa09, c
 
 /** The first one is the default. */
 export const profileIds = profiles.map(({ id }) => id)
-export const usualProfile: Pain001Profile = epc09
-export const profileOf = (id: string): Pain001Profile | undefined => profiles.find((profile) => profile.id === id)
+export const defaultProfile: Pain001Profile = epc09
+export const profileById = (id: string): Pain001Profile | undefined => profiles.find((profile) => profile.id === id)

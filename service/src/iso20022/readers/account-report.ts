@@ -1,7 +1,7 @@
 /** Reads camt.052, camt.053 and camt.054, the bookings of a bank, as a stream. */
 import { expectMessage, reportElements, reportKinds } from '../messages.ts'
 import type { Balance, EntryDetail, EntryTotals, ReportHead, ReportKind, ReportPart, StatementHead } from '../model.ts'
-import { type Limits, limitsDefault, MessageProblem, type Source } from '../source.ts'
+import { type MessageLimits, limitsDefault, MessageProblem, type MessageSource } from '../source.ts'
 import { type NodeDisposal, type XmlNode, readTree, refuseAt } from '../xml/tree.ts'
 import { readDetail, readEntry, readIfValid } from './entries.ts'
 import {
@@ -114,7 +114,7 @@ function readStatement(node: XmlNode, kind: ReportKind): StatementHead {
 }
 
 type ReportReading = {
-  readonly limits: Limits
+  readonly limits: MessageLimits
   kind: ReportKind
   version: string
   parts: ReportPart[]
@@ -190,8 +190,8 @@ function onEnded(reading: ReportReading, node: XmlNode): NodeDisposal {
  * a caller must read to the end before it acts. Reads versions 02 to 08, and later ones with the same elements.
  */
 export async function* readAccountReport(
-  source: Source,
-  limits?: Partial<Limits>,
+  source: MessageSource,
+  limits?: Partial<MessageLimits>,
 ): AsyncGenerator<readonly ReportPart[]> {
   const reading: ReportReading = {
     limits: { ...limitsDefault, ...limits },

@@ -3,7 +3,7 @@ import { currencies, isFiat } from '../../kernel/index.ts'
 import type { Amount, Code } from '../model.ts'
 import { type NodeDisposal, type XmlNode, readTree, refuseAt } from '../xml/tree.ts'
 import { expectMessage, type MessageKind, type MessageName } from '../messages.ts'
-import { type Limits, MessageProblem, type Source, wholeLimitsDefault } from '../source.ts'
+import { type MessageLimits, MessageProblem, type MessageSource, wholeLimitsDefault } from '../source.ts'
 
 /** Returns the only child of this name. Refuses two, because one value would be lost. */
 export function onlyChild(node: XmlNode | undefined, name: string): XmlNode | undefined {
@@ -223,9 +223,9 @@ type MessageReader<Item, Value> = {
 }
 
 export async function readWhole<Item, Value>(
-  source: Source,
+  source: MessageSource,
   { kinds, item, value }: MessageReader<Item, Value>,
-  limits: Partial<Limits> | undefined,
+  limits: Partial<MessageLimits> | undefined,
 ): Promise<Value> {
   let message: { readonly node: XmlNode; readonly name: MessageName } | undefined
   const items = new Map<XmlNode, Item[]>()

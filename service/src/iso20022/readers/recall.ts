@@ -10,7 +10,7 @@ import type {
   Recall,
   RecallAnswer,
 } from '../model.ts'
-import type { Limits, Source } from '../source.ts'
+import type { MessageLimits, MessageSource } from '../source.ts'
 import { type XmlNode, refuseAt } from '../xml/tree.ts'
 import {
   childrenNamed,
@@ -100,7 +100,7 @@ function readRecallMessage(
   })
 }
 
-export function readRecall(source: Source, limits?: Partial<Limits>): Promise<Recall> {
+export function readRecall(source: MessageSource, limits?: Partial<MessageLimits>): Promise<Recall> {
   return readWhole<RecallItem, Recall>(
     source,
     {
@@ -167,7 +167,7 @@ function readRecallAnswerMessage(message: XmlNode, itemsOf: (node: XmlNode) => r
 }
 
 /** Reads versions 03 to 09, and later ones with the same elements. */
-export function readRecallAnswer(source: Source, limits?: Partial<Limits>): Promise<RecallAnswer> {
+export function readRecallAnswer(source: MessageSource, limits?: Partial<MessageLimits>): Promise<RecallAnswer> {
   return readWhole<Answer, RecallAnswer>(
     source,
     {
@@ -275,7 +275,7 @@ function checkSums(node: XmlNode, transfers: readonly CreditTransfer[]): void {
     refuseAt(node, `CtrlSum is ${sum}, and the sum is ${total}`)
 }
 
-export function readPain001(source: Source, limits?: Partial<Limits>): Promise<CreditTransferInitiation> {
+export function readPain001(source: MessageSource, limits?: Partial<MessageLimits>): Promise<CreditTransferInitiation> {
   return readWhole<CreditTransfer, CreditTransferInitiation>(
     source,
     {

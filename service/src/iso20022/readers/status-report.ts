@@ -1,6 +1,6 @@
 /** Reads pain.002, Customer Payment Status Report: the bank's statuses of a file, its batches and its payments. */
 import type { BatchStatus, StatusReport, TransferStatus } from '../model.ts'
-import type { Limits, Source } from '../source.ts'
+import type { MessageLimits, MessageSource } from '../source.ts'
 import { type XmlNode, refuseAt } from '../xml/tree.ts'
 import {
   childrenNamed,
@@ -64,7 +64,7 @@ function readReport(message: XmlNode, itemsOf: (node: XmlNode) => readonly Trans
 }
 
 /** Reads versions 03 to 10, and later ones with the same elements. */
-export function readStatusReport(source: Source, limits?: Partial<Limits>): Promise<StatusReport> {
+export function readStatusReport(source: MessageSource, limits?: Partial<MessageLimits>): Promise<StatusReport> {
   const item = (node: XmlNode) =>
     node.name === 'TxInfAndSts' && node.parent?.name === 'OrgnlPmtInfAndSts' ? readTransferStatus(node) : undefined
   return readWhole<TransferStatus, StatusReport>(source, { kinds: ['pain.002'], item, value: readReport }, limits)

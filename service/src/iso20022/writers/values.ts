@@ -15,7 +15,7 @@ import type {
   Remittance,
   StructuredRemittance,
 } from '../model.ts'
-import { element, optional, shortened, wrapped, xmlText } from '../xml/text.ts'
+import { element, optional, shorten, wrapped, xmlText } from '../xml/text.ts'
 
 /** `2009`: pain.001.001.03, without LEI. `2009 lines`: with addresses of a country and two lines, as in SEPA until 14 November 2026. */
 export type Edition = '2009' | '2009 lines' | '2019'
@@ -54,7 +54,7 @@ function linesXml(address: PostalAddress): string {
   const { street, buildingNumber, buildingName, floor, roomNumber, postBox, department, subDepartment } = address
   const { postCode, town, townLocation, district, countrySubdivision, country, lines = [] } = address
   const joined = (parts: readonly (string | undefined)[]) =>
-    shortened(parts.filter((part) => part !== undefined).join(' '), addressCharsMax).trim()
+    shorten(parts.filter((part) => part !== undefined).join(' '), addressCharsMax).trim()
   const where = [department, subDepartment, buildingName, floor, roomNumber, street, buildingNumber, postBox]
   const place = joined([postCode, town, townLocation, district, countrySubdivision])
   const written = place === '' ? [joined(where), ...lines] : [joined([...where, ...lines]), place]
@@ -66,7 +66,7 @@ function linesXml(address: PostalAddress): string {
 function oldAddressXml(address: PostalAddress): string {
   const { buildingName, floor, roomNumber, postBox, townLocation, district, lines = [] } = address
   const others = [buildingName, floor, roomNumber, postBox, townLocation, district].filter((part) => part !== undefined)
-  const all = [...(others.length === 0 ? [] : [shortened(others.join(' '), addressCharsMax).trim()]), ...lines]
+  const all = [...(others.length === 0 ? [] : [shorten(others.join(' '), addressCharsMax).trim()]), ...lines]
   return wrapped(
     'PstlAdr',
     optional('Dept', address.department) +

@@ -1,5 +1,5 @@
 /** Decodes bytes to text. The byte order mark decides the encoding, or else the XML declaration, or else it is UTF-8. */
-import { type Limits, MessageProblem, type Source } from '../source.ts'
+import { type MessageLimits, MessageProblem, type MessageSource } from '../source.ts'
 
 export type TextPosition = { readonly path: string; readonly line: number }
 
@@ -64,7 +64,11 @@ function detectEncoding(head: Uint8Array): { readonly name: string } | { readonl
 }
 
 /** Yields chunks of at most `bytesMax` bytes in total. The first chunk contains the whole declaration. */
-async function* bounded(source: Source, { bytesMax }: Limits, where: () => TextPosition): AsyncGenerator<Uint8Array> {
+async function* bounded(
+  source: MessageSource,
+  { bytesMax }: MessageLimits,
+  where: () => TextPosition,
+): AsyncGenerator<Uint8Array> {
   let bytes = 0
   let head: Uint8Array | undefined = new Uint8Array()
   for await (const chunk of source) {
@@ -85,7 +89,11 @@ async function* bounded(source: Source, { bytesMax }: Limits, where: () => TextP
 const normaliseLineEnds = (text: string): string => (text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text)
 
 /** Decodes a message in parts, without the byte order mark. `where` returns the position that was read. */
-export async function* decoded(source: Source, limits: Limits, where: () => TextPosition): AsyncGenerator<string> {
+export async function* decoded(
+  source: MessageSource,
+  limits: MessageLimits,
+  where: () => TextPosition,
+): AsyncGenerator<string> {
   let decoder: TextDecoder | undefined
   let pending = ''
   for await (const bytes of bounded(source, limits, where)) {

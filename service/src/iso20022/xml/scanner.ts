@@ -2,7 +2,7 @@
  * Scans XML 1.0 with namespaces. Refuses document types, so that entities are not expanded and nothing is fetched, and XML
  * that is not well-formed. Takes the text in parts of any length, and keeps one token in memory.
  */
-import { type Limits, MessageProblem, type ProblemCode } from '../source.ts'
+import { type MessageLimits, MessageProblem, type ProblemCode } from '../source.ts'
 import type { TextPosition } from './decode.ts'
 import {
   forbiddenCharacter,
@@ -10,13 +10,13 @@ import {
   resolveReferences,
   rootScope,
   type NamespaceScope,
-  type Tag,
+  type XmlTag,
   tooManyAttributes,
 } from './tags.ts'
 
 export type XmlHandler = {
   /** `line` is that at which the tag begins. */
-  readonly open: (tag: Tag, line: number) => void
+  readonly open: (tag: XmlTag, line: number) => void
   /** Receives text of the open element, in one or more pieces, with references resolved. */
   readonly text: (text: string) => void
   readonly close: () => void
@@ -31,16 +31,16 @@ export type XmlScanner = {
 
 type ScanState = {
   readonly handler: XmlHandler
-  readonly limits: Limits
+  readonly limits: MessageLimits
   /** The text from `at` on is not scanned yet. */
   buffer: string
   at: number
   line: number
   /** The position of the next line end to be counted; Infinity if there is none. */
   lineEnd: number
-  readonly open: Tag[]
+  readonly open: XmlTag[]
   /** The previous start tag, and whether the previous token was a tag: space between two tags is not text. */
-  previous: Tag | undefined
+  previous: XmlTag | undefined
   isBehindTag: boolean
   readonly scopes: NamespaceScope[]
   scope: NamespaceScope
@@ -60,7 +60,7 @@ const doctypeStart = '<!DOCTYPE'
 const xmlDeclaration =
   /^xml[ \t\n]+version[ \t\n]*=[ \t\n]*(?:"1\.\d+"|'1\.\d+')(?:[ \t\n]+encoding[ \t\n]*=[ \t\n]*(?:"[\w.-]+"|'[\w.-]+'))?(?:[ \t\n]+standalone[ \t\n]*=[ \t\n]*(?:"(?:yes|no)"|'(?:yes|no)'))?[ \t\n]*$/
 
-export function createScanner(handler: XmlHandler, limits: Limits): XmlScanner {
+export function createScanner(handler: XmlHandler, limits: MessageLimits): XmlScanner {
   const scope = rootScope()
   const scan: ScanState = {
     handler,
@@ -228,14 +228,14 @@ function findTagEnd(scan: ScanState, start: number): number {
 }
 
 /** Returns the tag at `start` if it is the one that last followed the previous tag. */
-function matchExpectedTag({ buffer, scope, previous }: ScanState, start: number): Tag | undefined {
+function matchExpectedTag({ buffer, scope, previous }: ScanState, start: number): XmlTag | undefined {
   const next = previous?.next
   if (next === undefined || next.scope !== scope || !buffer.startsWith(next.raw, start + 1)) return undefined
   return buffer.charCodeAt(start + 1 + next.raw.length) === greater ? next : undefined
 }
 
 /** Returns the tag at `start`, cached by its text or newly read; undefined if the buffer ends within it. */
-function readTagAt(scan: ScanState, start: number): Tag | undefined {
+function readTagAt(scan: ScanState, start: number): XmlTag | undefined {
   const { buffer, scope, open, limits } = scan
   const quick = buffer.indexOf('>', start)
   const known = quick === -1 ? undefined : scope.tags.get(buffer.slice(start + 1, quick))

@@ -1,11 +1,11 @@
 /** Reads tags: names, attributes and namespaces. A tag is cached by its text within the scope of its namespaces. */
 
-export type Tag = {
+export type XmlTag = {
   /** The text between `<` and `>`, and the scope in which it was read. */
   readonly raw: string
   readonly scope: NamespaceScope
   /** The tag that last followed this one. It usually follows again, and a comparison is faster than a look-up. */
-  next: Tag | undefined
+  next: XmlTag | undefined
   /** The name with its prefix, as the end tag repeats it. */
   readonly qualified: string
   readonly local: string
@@ -17,7 +17,7 @@ export type Tag = {
 /** The namespaces of an element and of its descendants that do not declare namespaces. */
 export type NamespaceScope = {
   readonly namespaces: ReadonlyMap<string, string>
-  readonly tags: Map<string, Tag>
+  readonly tags: Map<string, XmlTag>
   /** The number of open elements around the one that declared the namespaces. */
   readonly depth: number
 }
@@ -107,7 +107,7 @@ function declareNamespaces(
   return found
 }
 
-export type ReadTag = { readonly tag: Tag; readonly scope: NamespaceScope }
+export type ReadTag = { readonly tag: XmlTag; readonly scope: NamespaceScope }
 
 /** The result of `readTag` for a well-formed tag beyond the limit. */
 export const tooManyAttributes = 'a tag has too many attributes'
@@ -123,7 +123,7 @@ export function readTag(raw: string, outer: NamespaceScope, depth: number, attri
   const declares = [...attributes.keys()].some((name) => name === 'xmlns' || name.startsWith('xmlns:'))
   const namespaces = declares ? declareNamespaces(attributes, outer) : outer.namespaces
   if (namespaces === undefined) return `a namespace of ${qualified} is malformed`
-  const scope = declares ? { namespaces, tags: new Map<string, Tag>(), depth } : outer
+  const scope = declares ? { namespaces, tags: new Map<string, XmlTag>(), depth } : outer
   const undeclared = [...attributes.keys()].find(
     (name) => name.includes(':') && !name.startsWith('xmlns:') && !namespaces.has(name.slice(0, name.indexOf(':'))),
   )
@@ -131,7 +131,7 @@ export function readTag(raw: string, outer: NamespaceScope, depth: number, attri
   const colon = qualified.indexOf(':')
   const namespace = namespaces.get(qualified.slice(0, Math.max(0, colon)))
   if (namespace === undefined) return `the prefix of ${qualified} is not declared`
-  const tag: Tag = {
+  const tag: XmlTag = {
     raw,
     scope,
     next: undefined,

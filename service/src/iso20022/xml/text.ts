@@ -29,5 +29,5 @@ export const wrapped = (name: string, content: string): string =>
 export const declaration = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 /** Cuts a text without splitting a surrogate pair. Lengths in ISO 20022 count characters. */
-export const shortened = (text: string, charsMax: number): string =>
+export const shorten = (text: string, charsMax: number): string =>
   text.length <= charsMax ? text : Array.from(text).slice(0, charsMax).join('')

@@ -2,10 +2,10 @@
  * Builds trees of elements, which a reader takes as they end, so that only one entry of a statement is in memory. Skips
  * elements of other namespaces, supplementary data, and an envelope around `Document`.
  */
-import { type Limits, MessageProblem, type ProblemCode, type Source } from '../source.ts'
+import { type MessageLimits, MessageProblem, type ProblemCode, type MessageSource } from '../source.ts'
 import { decoded } from './decode.ts'
 import { createScanner, type XmlHandler, isBlank } from './scanner.ts'
-import type { Tag } from './tags.ts'
+import type { XmlTag } from './tags.ts'
 
 export type XmlNode = {
   readonly name: string
@@ -31,7 +31,7 @@ export type TreeReader = {
 
 type TreeState = {
   readonly reader: TreeReader
-  readonly limits: Limits
+  readonly limits: MessageLimits
   readonly open: XmlNode[]
   namespace: string | undefined
   /** The number of open elements within a skipped one. */
@@ -50,7 +50,7 @@ export function refuseAt(node: XmlNode, message: string, code: ProblemCode = 'no
   throw new MessageProblem(code, message, { path: nodePath(node), line: node.line })
 }
 
-function opened(tree: TreeState, tag: Tag, line: number): void {
+function opened(tree: TreeState, tag: XmlTag, line: number): void {
   const { open, reader, limits } = tree
   if (tree.skipped > 0) {
     tree.skipped += 1
@@ -116,7 +116,11 @@ function onClose(tree: TreeState): void {
 }
 
 /** Reads the source to its end. Yields after each part, so that the caller can process the results of the reader. */
-export async function* readTree(source: Source, reader: TreeReader, limits: Limits): AsyncGenerator<void> {
+export async function* readTree(
+  source: MessageSource,
+  reader: TreeReader,
+  limits: MessageLimits,
+): AsyncGenerator<void> {
   const tree: TreeState = {
     reader,
     limits,

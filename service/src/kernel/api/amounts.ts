@@ -102,7 +102,7 @@ export type Sums<Sum = CurrencySum> = { readonly data: readonly Sum[]; readonly 
 /** Rows that the statement of a sum reads. */
 export const sumRowsRead = sumRowsMax + 1
 
-export const sumsOf = <Sum extends CurrencySum>(data: readonly Sum[]): Sums<Sum> => ({
+export const capSums = <Sum extends CurrencySum>(data: readonly Sum[]): Sums<Sum> => ({
   data,
   capped: data.reduce((sum, { count }) => sum + count, 0n) > sumRowsMax,
 })

@@ -11,7 +11,7 @@ import type {
   SignedApproval,
 } from '@partner-payments/wire'
 
-export type Call<K extends OperationId> = {
+export type OperationCall<K extends OperationId> = {
   readonly caller: Caller
   readonly params: ParamsOf<K>
   readonly query: QueryOf<K>
@@ -25,19 +25,19 @@ export type Call<K extends OperationId> = {
   readonly nonce?: OpenNonce
 }
 
-export type Answer<T> = {
+export type OperationAnswer<T> = {
   readonly body: T
   /** The customer whose data the body contains, if the body does not name the customer. Stored answers are erased with the customer. */
   readonly customerId?: string | null
   readonly headers?: Readonly<Record<string, string>>
   /** The file of an operation with `content`. */
-  readonly content?: Content
+  readonly content?: FileContent
   /** The content of an operation that is `streamed`. */
-  readonly stream?: Stream
+  readonly stream?: StreamContent
 }
 
 /** Content of unknown length. */
-export type Stream = {
+export type StreamContent = {
   readonly mediaType: string
   readonly fileName: string
   /** Reads the content, once. Throws if the content ends early, so that partial content is not taken for complete. */
@@ -47,7 +47,7 @@ export type Stream = {
 }
 
 /** A file as the answer of an operation. */
-export type Content = {
+export type FileContent = {
   readonly mediaType: string
   readonly fileName: string
   readonly bytes: number
@@ -57,7 +57,7 @@ export type Content = {
   readonly read: (from: number, until: number) => AsyncIterable<Uint8Array>
 }
 
-export type Handler<K extends OperationId> = (call: Call<K>) => Promise<Answer<ResponseOf<K>>>
+export type Handler<K extends OperationId> = (call: OperationCall<K>) => Promise<OperationAnswer<ResponseOf<K>>>
 
 /** All handlers of one operation group, or of several: `Handlers<'accounts' | 'monitors'>`. */
 export type Handlers<G extends OperationGroup> = { readonly [K in OperationOf<G>]: Handler<K> }

@@ -6,10 +6,10 @@ import { randomBytes } from '../index.ts'
 const partnerBytes = 16
 const secretBytes = 32
 
-export const newLinkToken = (partnerId: string): string => linkTokenOf(partnerId, randomBytes(secretBytes))
+export const newLinkToken = (partnerId: string): string => createLinkToken(partnerId, randomBytes(secretBytes))
 
 /** Creates the token of a partner from a secret of 32 bytes. */
-export const linkTokenOf = (partnerId: string, secret: Uint8Array): string =>
+export const createLinkToken = (partnerId: string, secret: Uint8Array): string =>
   Buffer.concat([Buffer.from(partnerId.replaceAll('-', ''), 'hex'), secret]).toString('base64url')
 
 /** Reads the partner of a token. Undefined: the text is not a token. */

@@ -66,7 +66,7 @@ export type PublicAnswer<Body = string | Buffer | AsyncIterable<Uint8Array>> = {
   readonly body: Body
 }
 
-export type PublicRoute = Admitted & {
+export type PublicRoute = AdmissionOptions & {
   readonly method: 'GET' | 'POST'
   /** Parameters are written `{name}`. */
   readonly path: string
@@ -87,11 +87,12 @@ export type PublicSite = {
 // The admission limit of a request: shared by all callers, or separate for requests that call chosen hosts.
 
 /** Admission of a route or an operation. `callsChosenHost`: it waits for a host that a partner or a stranger has chosen. */
-export type Admitted = { readonly callsChosenHost?: true }
+export type AdmissionOptions = { readonly callsChosenHost?: true }
 
 const shared = new AsyncLocalStorage<boolean>()
 
-export const admitted = <T>(asked: Admitted, work: () => T): T => shared.run(asked.callsChosenHost !== true, work)
+export const runAdmitted = <T>(asked: AdmissionOptions, work: () => T): T =>
+  shared.run(asked.callsChosenHost !== true, work)
 
 /** Reports whether the current work counts against the limit that all callers share. */
 export const isInSharedAdmission = (): boolean => shared.getStore() === true

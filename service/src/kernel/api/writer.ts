@@ -28,13 +28,13 @@ type SchemaLike = {
 }
 
 /** Creates a writer. Compiles the schema at the first record, because compiling all schemas would delay the start. */
-export function writerOf<S extends TSchema>(schema: S): (record: Writable<Static<S>>) => Static<S> {
+export function createRecordWriter<S extends TSchema>(schema: S): (record: Writable<Static<S>>) => Static<S> {
   let write: Write | undefined
   return (record) => (write ??= compile(schema))(record) as Static<S>
 }
 
 /** Writes the records of a page, for the answer of a list. */
-export const pageOf = <Row, Item>({ data, ...page }: Page<Row>, write: (row: Row) => Item) => ({
+export const writePage = <Row, Item>({ data, ...page }: Page<Row>, write: (row: Row) => Item) => ({
   body: { ...page, data: data.map((row) => write(row)) },
 })
 

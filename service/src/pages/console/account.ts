@@ -2,17 +2,17 @@
 import type { ResponseOf } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import type { Factors, Members } from '../../people/users/index.ts'
-import { deviceOf, isRecentSignIn } from '../../people/sign-in/index.ts'
+import { describeDevice, isRecentSignIn } from '../../people/sign-in/index.ts'
 import { html, type Html } from '../html.ts'
 import { hiddenField, postButton, type Problems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { badge, browser, empty, heading, message, table, time, timeText } from '../kit/parts.ts'
-import { readClient, readDone, errorsOf, page, readForm, seeOther, uuid } from '../kit/request.ts'
+import { badge, browserName, empty, heading, message, table, time, timeText } from '../kit/parts.ts'
+import { readClient, readDone, refusalTexts, page, readForm, seeOther, uuidPattern } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { qrCode } from '../qr.ts'
 import { passwordFields, recoveryCodesPage, type Totp } from './join.ts'
 import { callOf, may, type Person, type Routes, signInAgain } from './request.ts'
-import { connection, passkeyForm } from './sign-in.ts'
+import { connectionPart, passkeyForm } from './sign-in.ts'
 import { texts } from './texts/index.ts'
 
 type AccountPage = {
@@ -70,7 +70,7 @@ export function accountPage(view: ConsoleView, account: AccountPage): string {
           >
         </p>
       </section>
-      ${account.sso !== undefined && connection(view, { since: account.sso, action: `${view.root}account/sso` })}`,
+      ${account.sso !== undefined && connectionPart(view, { since: account.sso, action: `${view.root}account/sso` })}`,
   })
 }
 
@@ -181,9 +181,9 @@ function supportTable(view: ConsoleView, support: readonly SupportSession[], may
 
 function sessionRow(view: ConsoleView, { id, createdAt, lastUsedAt, device, ip, isCurrent, expiresAt }: Session) {
   const { t, root } = view
-  const about = fill(t.ofDevice, { device: deviceOf(device, t.deviceWords), ip })
+  const about = fill(t.ofDevice, { device: describeDevice(device, t.deviceWords), ip })
   return [
-    html`<span class="name">${browser(view, device)}</span> ${isCurrent && badge('good', t.thisSession)}`,
+    html`<span class="name">${browserName(view, device)}</span> ${isCurrent && badge('good', t.thisSession)}`,
     html`<span class="address free">${ip}</span>`,
     time(view, createdAt),
     time(view, lastUsedAt),
@@ -253,7 +253,7 @@ export const accountRoutes: Routes = ({ factors, clock, members }, withPerson) =
           const isOver = refusesField(error, '/nonce')
           const errors = isOver
             ? { form: texts[person.view.language].account.pageOver }
-            : errorsOf(person.view.t, error)
+            : refusalTexts(person.view.t, error)
           return showPassword(request, person, form('nonce'), errors)
         }
       }),
@@ -267,7 +267,7 @@ function createAccountPages(factors: Factors, { singleSignOn }: Pick<Members, 's
     const { passkeyOptions, nonce } = await factors.enrolment(person)
     const done = readDone(request, ['added', 'removed'])
     const shown = {
-      ...(await factors.of(person)),
+      ...(await factors.list(person)),
       passkeyOptions,
       nonce,
       sso: await singleSignOn.connectedSince(person),
@@ -320,7 +320,7 @@ export const sessionRoutes: Routes = ({ signIn, operate }, withPerson) => [
     handle: (request) =>
       withPerson(request, async ({ session: { partnerId, memberId } }) => {
         const id = readForm(request)('id')
-        if (uuid.test(id)) await signIn.end(partnerId, memberId, id)
+        if (uuidPattern.test(id)) await signIn.end(partnerId, memberId, id)
         return seeOther('../sessions')
       }),
   },

@@ -1,7 +1,7 @@
 /** The appearance of the payment page: colours, logo and name, with a preview. */
 import { nameCharsMax, type ResponseOf } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
-import { accentsOf } from '../../branding/index.ts'
+import { themeAccents } from '../../branding/index.ts'
 import { pageHeaders } from '../answer.ts'
 import { logoPolicy } from '../assets.ts'
 import { html, type Html } from '../html.ts'
@@ -123,7 +123,7 @@ async function show(
     ...(typed ?? { values: brandingValues(current), problems: {} }),
     hasLogo: current.logo !== undefined,
     shownName: current.name ?? partnerName,
-    accents: accentsOf({ light, dark }),
+    accents: themeAccents({ light, dark }),
     isSaved: typed === undefined && readDone(request, ['saved']) !== undefined,
     mayWrite: may(person, 'checkout:write'),
   }

@@ -3,14 +3,14 @@ import { referenceCharsMax } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { amountText, isUuid } from '../../kernel/index.ts'
 import { type BeyondMaximum, readReference } from '../../payouts/controls/index.ts'
-import type { GivenConfirmation } from '../../people/sign-in/index.ts'
+import type { ConfirmationInput } from '../../people/sign-in/index.ts'
 import { html, type Html } from '../html.ts'
 import { hiddenField, input } from '../kit/forms.ts'
 import { consoleMessage, type ConsoleView, shell } from '../kit/frame.ts'
 import {
   freeText,
   grouped,
-  inFours,
+  formatAccount,
   message,
   money,
   referenceCell,
@@ -192,7 +192,7 @@ const payoutSubject = ({ operate, approvals }: Frame): Subject => ({
         [t.amount, sum, 'sum'],
         ...(counted === undefined || counted.rate === '1' ? [] : [[t.counted, countedText(view, counted)] as const]),
         [t.payee, creditorName],
-        [t.account, inFours(creditorAccount), 'code'],
+        [t.account, formatAccount(creditorAccount), 'code'],
         [t.reference, referenceText(named), 'code'],
         // The signed text contains the reference of the service.
         ...(signed === undefined ? [] : [[t.serviceReference, signed, 'code'] as const]),
@@ -276,7 +276,7 @@ function largestPayouts(view: ConsoleView, id: string, payouts: WaitingBulk['pay
       rows: shown.map(({ id: payoutId, creditorName, creditorAccount, reference, remittance, amount, currency }) => [
         html`<a href="${view.root}payouts/${payoutId}">${creditorName}</a>`,
         referenceCell({ reference, userReference: remittance ?? undefined }),
-        html`<span class="code">${inFours(creditorAccount)}</span>`,
+        html`<span class="code">${formatAccount(creditorAccount)}</span>`,
         money(view, amountText(amount, currency), currency),
       ]),
     })}
@@ -295,7 +295,7 @@ function subjectRoutes({ signIn }: Frame, withMoney: WithPerson, subject: Subjec
   const show = async (request: PublicRequest, person: Person, errors?: Errors): Promise<PublicAnswer> => {
     const { caller, user, view } = person
     const id = readId(request)
-    const asking = signIn.ask(caller.partnerId, user.id, 'approval')
+    const asking = signIn.newPrompt(caller.partnerId, user.id, 'approval')
     const { requestId, ip } = request
     const { text, beyond, ...seen } = await subject.see(view, { caller, requestId, ip }, id, asking)
     const shown = {
@@ -316,11 +316,11 @@ function subjectRoutes({ signIn }: Frame, withMoney: WithPerson, subject: Subjec
     const { requestId, ip } = request
     const id = readId(request)
     const form = readForm(request)
-    const given: GivenConfirmation =
+    const given: ConfirmationInput =
       form('credential') === ''
         ? { kind: 'code', code: form('code') }
         : { kind: 'passkey', credential: form('credential') }
-    const asking = signIn.readAsking(caller.partnerId, user.id, 'approval', form('nonce'))
+    const asking = signIn.readPrompt(caller.partnerId, user.id, 'approval', form('nonce'))
     const seen = asking && (await subject.see(view, { caller, requestId, ip }, id, asking))
     const confirmation =
       asking && seen && (await signIn.confirm(caller.partnerId, user.id, { ...asking, text: seen.text }, given))

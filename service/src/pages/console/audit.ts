@@ -7,14 +7,25 @@ import {
   referenceCharsMax,
 } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
-import { momentOfId } from '../../kernel/index.ts'
+import { idTime } from '../../kernel/index.ts'
 import { deskTexts } from '../desk/texts.ts'
 import { html, type Html } from '../html.ts'
 import { type Options, optionsOf } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type ListRows, listPage, tabs } from '../kit/lists.ts'
-import { copyButton, facts, identifier, type Link, links, message, rawJson, strip, time, wordOf } from '../kit/parts.ts'
-import { readId, linkOf, page, queryText, readQuery, statusOf } from '../kit/request.ts'
+import {
+  copyButton,
+  facts,
+  identifier,
+  type Link,
+  links,
+  message,
+  rawJson,
+  strip,
+  time,
+  wordFor,
+} from '../kit/parts.ts'
+import { readId, linkOf, page, queryText, readQuery, pageStatus } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { withOption, findOperation, subjectLinks } from './request-log.ts'
 import { callOf, type Frame, ifFound, type Person, readList, type Routes, placeRoutes } from './request.ts'
@@ -65,9 +76,7 @@ export function actText({ language }: ConsoleView, action: string): string | und
 const actionPart = (view: ConsoleView, { action, isMade, steps }: AuditRow): Html => {
   const a = texts[view.language].audit
   return html`<span class="lines">
-    <span
-      >${action === undefined ? a.stepsOfPayment : (actText(view, action) ?? html`<code>${action}</code>`)}</span
-    >
+    <span>${action === undefined ? a.stepsOfPayment : (actText(view, action) ?? html`<code>${action}</code>`)}</span>
     ${isMade && html`<span class="soft">${a.made}</span>`}
     ${steps.length > 0 && html`<span class="soft">${steps.join(', ')}</span>`}
   </span>`
@@ -222,7 +231,7 @@ function auditRow(person: Person, record: AuditRecord): AuditRow {
     actor: { kind: actor.kind, name: actor.name, staff: actor.impersonatedBy },
     action: action === stepsAction ? undefined : action,
     isMade: details?.['made'] === true,
-    steps: steps.map((step) => wordOf(words, String(step))),
+    steps: steps.map((step) => wordFor(words, String(step))),
     subjects: subjectLinks(person, action, subject),
   }
 }
@@ -259,7 +268,7 @@ async function showList(frame: Frame, request: PublicRequest, person: Person): P
   }
   const rows = data.map((record) => auditRow(person, record))
   const records = { ...shown, rows, choices }
-  return page(request, statusOf(shown.problems), auditPage(view, records))
+  return page(request, pageStatus(shown.problems), auditPage(view, records))
 }
 
 /** The last time of year 9999. The time in the id of a record is earlier. */
@@ -268,7 +277,7 @@ const lastMs = Date.UTC(9999, 11, 31)
 /** Finds a record by its id among the records of its millisecond, which the id contains. Refuses: not_found. */
 async function findRecord({ operate }: Frame, request: PublicRequest, person: Person): Promise<AuditRecord> {
   const id = readId(request)
-  const at = momentOfId(id).getTime()
+  const at = idTime(id).getTime()
   if (at > lastMs) throw notFound('audit record')
   const [createdFrom, createdTo] = [new Date(at).toISOString(), new Date(at + 1).toISOString()]
   let cursor: string | undefined

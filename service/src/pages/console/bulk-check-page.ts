@@ -2,14 +2,14 @@
 import { amountText } from '../../kernel/index.ts'
 import type { CheckedBulk, CheckedLine, CheckedPayee, LineColumn, TypedLine } from '../../payouts/bulk/index.ts'
 import { html, type Html } from '../html.ts'
-import { check, confirmed, emptyForm, hiddenField, input, inputs, type Problems } from '../kit/forms.ts'
+import { check, confirmedForm, emptyForm, hiddenField, input, inputs, type Problems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import {
   accountText,
   badge,
   freeText,
   heading,
-  inFours,
+  formatAccount,
   message,
   money,
   moneyText,
@@ -95,7 +95,7 @@ export function checkBulkPage(view: ConsoleView, given: CheckPage): string {
       ${summary(view, given)} ${wrong.length > 0 && correction(view, { path, given, wrong })}
       ${newPayees.length > 0 && payeesPart(view, path, newPayees)} ${repeatedPart(view, given)}
       ${sendPart(view, path, given)} ${allPart(view, path, given)}
-      ${confirmed(view, {
+      ${confirmedForm(view, {
         id: 'discard',
         title: b.discardTitle,
         action: `${path}/discard`,
@@ -238,7 +238,7 @@ function questionField(view: ConsoleView, { resolved, typed }: CheckedLine, name
     (payee) =>
       [
         payee.id,
-        fill(b.ours, { name: payee.name, account: inFours(payee.iban ?? payee.domesticAccount ?? '') }),
+        fill(b.ours, { name: payee.name, account: formatAccount(payee.iban ?? payee.domesticAccount ?? '') }),
       ] as const,
   )
   const asNew = resolved.about === 'name' ? [['new', fill(b.asNew, { name: typed.cells.name })] as const] : []
@@ -272,7 +272,7 @@ function payeesPart(view: ConsoleView, path: string, payees: readonly CheckedPay
       rows: shown.map((payee) => [
         html`${payee.name}
         ${payee.refusal !== undefined && html`<span class="error">${refusalText(view, payee.refusal)}</span>`}`,
-        html`<code class="account">${inFours(accountText(payee.fields))}</code>`,
+        html`<code class="account">${formatAccount(accountText(payee.fields))}</code>`,
         payee.currency,
         check(payee),
         payee.lines.slice(0, namedLinesMax).join(', ') + (payee.lines.length > namedLinesMax ? ', …' : ''),
@@ -435,11 +435,11 @@ function payeeCell(view: ConsoleView, { typed, resolved }: CheckedLine): Html | 
   if (resolved?.kind === 'saved') {
     const { id, name, iban, domesticAccount } = resolved.payee
     return html`<a href="${view.root}payees/${id}">${name}</a>
-      <span class="soft">${inFours(iban ?? domesticAccount ?? '')}</span>`
+      <span class="soft">${formatAccount(iban ?? domesticAccount ?? '')}</span>`
   }
   if (resolved?.kind === 'new')
     return html`${resolved.payee.name} ${badge('neutral', b.newPayee)}
-      <span class="soft">${inFours(accountText(resolved.payee.fields))}</span>`
+      <span class="soft">${formatAccount(accountText(resolved.payee.fields))}</span>`
   return typed.cells.name || typed.cells.payee
 }
 

@@ -8,7 +8,7 @@ import type { SendingLease, Upload } from '../../people/users/index.ts'
 import { spreadsheetText } from '../kit/csv.ts'
 import { readFormData } from '../kit/multipart.ts'
 import type { Problems } from '../kit/forms.ts'
-import { headersOf, readId, page, readForm, readQuery, seeOther, statusOf } from '../kit/request.ts'
+import { consoleHeaders, readId, page, readForm, readQuery, seeOther, pageStatus } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import {
   blocksAll,
@@ -33,7 +33,7 @@ const fileBytesMax = 4 * 1024 * 1024
 const formBytesMax = 512 * 1024
 
 const showForm = (request: PublicRequest, { view }: Person, given: NewBulk): PublicAnswer =>
-  page(request, statusOf(given.problems), newBulkPage(view, given))
+  page(request, pageStatus(given.problems), newBulkPage(view, given))
 
 /** Says why a file cannot be checked. */
 function fileProblem(
@@ -166,7 +166,7 @@ async function showDraft(
       page: Number.parseInt(query['page'] ?? '1', 10) || 1,
       done: draftDone.find((each) => each === query['done']),
     }
-    return page(request, statusOf(problems), checkBulkPage(person.view, shown))
+    return page(request, pageStatus(problems), checkBulkPage(person.view, shown))
   })
 }
 
@@ -263,7 +263,7 @@ const wrongLines = (frame: Frame, request: PublicRequest, person: Person): Promi
 export const download = (name: string, body: string): PublicAnswer => ({
   status: 200,
   headers: {
-    ...headersOf,
+    ...consoleHeaders,
     'content-type': 'text/csv; charset=utf-8',
     'content-disposition': `attachment; filename="${name.toLowerCase().replaceAll(/[^a-z0-9.-]+/g, '-')}"`,
   },

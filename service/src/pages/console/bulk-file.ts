@@ -3,7 +3,7 @@ import { bulkPayouts } from '@partner-payments/wire'
 import {
   lineColumns,
   type LineColumn,
-  linesOfPain001,
+  readPain001Lines,
   type Pain001Lines,
   type TypedLine,
 } from '../../payouts/bulk/index.ts'
@@ -65,7 +65,7 @@ export async function readBulkFile(bytes: Uint8Array, today: string): Promise<Bu
   const decoded = decodeFile(bytes)
   if (typeof decoded === 'string') return { kind: 'problem', code: decoded }
   if (/^\s*</.test(decoded.text)) {
-    const file = await linesOfPain001(bytes, today)
+    const file = await readPain001Lines(bytes, today)
     return file.kind === 'many' ? { ...file, isMore: false } : file
   }
   const { named, rows, problems, isCut } = await readTable(decoded.text, bulkColumns, linesMax)

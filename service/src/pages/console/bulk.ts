@@ -11,7 +11,7 @@ import {
   facts,
   freeText,
   identifier,
-  inFours,
+  formatAccount,
   linkButton,
   live,
   message,
@@ -21,9 +21,9 @@ import {
   strip,
   table,
   time,
-  wordOf,
+  wordFor,
 } from '../kit/parts.ts'
-import { page, queryText, readDone, readId, readQuery, statusOf } from '../kit/request.ts'
+import { page, queryText, readDone, readId, readQuery, pageStatus } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { refusalText } from './bulk-check-page.ts'
 import { bulkDraftRoutes, download } from './bulk-drafts.ts'
@@ -192,7 +192,7 @@ function itemTable(view: ConsoleView, items: readonly ItemRow[]): Html {
     rows: items.map(
       ({ position, status, payoutStatus, payee, account, reference, payoutHref, problem, amount, currency }) => [
         formatCount(view, position + 1),
-        html`${payee} ${account !== undefined && html`<span class="soft">${inFours(account)}</span>`}`,
+        html`${payee} ${account !== undefined && html`<span class="soft">${formatAccount(account)}</span>`}`,
         freeText(reference),
         html`${payoutStatus === undefined ? badge(itemTones[status], b.itemStatus[status]) : payoutBadge(view, payoutStatus)}
         ${problem !== undefined && html`<span class="soft">${problem}</span>`}`,
@@ -238,7 +238,7 @@ async function showOne(frame: Frame, request: PublicRequest, person: Person): Pr
       person.caller.permissions.includes('payouts:write'),
     done: readDone(request, doneForms),
   }
-  return page(request, statusOf(problems), bulkPage(view, shown))
+  return page(request, pageStatus(problems), bulkPage(view, shown))
 }
 
 type WireItem = ResponseOf<'listBulkPayoutItems'>['data'][number]
@@ -281,9 +281,18 @@ async function showResults(
       ...shown
     } = itemRow(view, item)
     const status =
-      shown.payoutStatus === undefined ? b.itemStatus[shown.status] : wordOf(t.payoutStatus, shown.payoutStatus)
+      shown.payoutStatus === undefined ? b.itemStatus[shown.status] : wordFor(t.payoutStatus, shown.payoutStatus)
     const money = [spreadsheetAmount(language, amount), currency]
-    return [String(position + 1), payee, inFours(account), ...money, reference, status, problem, item.reference ?? '']
+    return [
+      String(position + 1),
+      payee,
+      formatAccount(account),
+      ...money,
+      reference,
+      status,
+      problem,
+      item.reference ?? '',
+    ]
   })
   return download(`${b.bulk}-${readId(request).slice(0, shortIdChars)}.csv`, spreadsheetText(language, [head, ...rows]))
 }

@@ -3,7 +3,7 @@ import { checkout as wire, decimalText, rawNumber, type ResponseOf } from '@part
 import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
-import { confirmed, type Draft, formPage, optionsOf, type Problems, type Values } from '../kit/forms.ts'
+import { confirmedForm, type Draft, formPage, optionsOf, type Problems, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type ListRows, listPage, sumsNote } from '../kit/lists.ts'
 import {
@@ -32,7 +32,7 @@ import {
   readForm,
   readQuery,
   seeOther,
-  statusOf,
+  pageStatus,
   readValues,
 } from '../kit/request.ts'
 import { type ItemRow, itemFields, itemInputs, itemTable, readItems, readItemValues } from './items.ts'
@@ -311,7 +311,7 @@ function linkPart(view: ConsoleView, url: string): Html {
 
 function expiry(view: ConsoleView, { id, amount, currency, creditorReference, parts }: SessionView): Html {
   const c = texts[view.language].checkout
-  return confirmed(view, {
+  return confirmedForm(view, {
     id: 'expire-session',
     title: c.expireTitle,
     action: `${view.root}checkout/${id}/expire`,
@@ -363,7 +363,7 @@ async function showList({ operate }: Frame, request: PublicRequest, person: Pers
     (query) => operate('sumCheckoutSessions', { ...call, query: queryText(query) }),
   )
   const sessions = { ...shown, sums, rows: data.map(sessionRow), mayWrite: may(person, 'checkout:write') }
-  return page(request, statusOf(shown.problems), sessionsOfCheckoutPage(person.view, sessions))
+  return page(request, pageStatus(shown.problems), sessionsOfCheckoutPage(person.view, sessions))
 }
 
 async function showOne(
@@ -402,7 +402,7 @@ async function showOne(
     parts: sessionParts(session),
     refunds: await readRefunds(frame, request, person, session, refund),
   }
-  return page(request, statusOf(problems), sessionOfCheckoutPage(view, shown))
+  return page(request, pageStatus(problems), sessionOfCheckoutPage(view, shown))
 }
 
 const showForm = (
@@ -413,7 +413,7 @@ const showForm = (
   problems: Problems = {},
 ): PublicAnswer => {
   const draft = { values, idempotencyKey, problems }
-  return page(request, statusOf(problems), newSessionPage(view, draft))
+  return page(request, pageStatus(problems), newSessionPage(view, draft))
 }
 
 async function create({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {

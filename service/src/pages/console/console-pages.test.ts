@@ -16,7 +16,7 @@ import {
   viewOf,
 } from '../../../../test/support/console-pages.ts'
 import { consoleMessage, type ConsoleView, type RoleName } from '../kit/frame.ts'
-import { type ConsoleLanguage, consoleLanguages, consoleTexts, readerOf } from '../kit/language.ts'
+import { type ConsoleLanguage, consoleLanguages, consoleTexts, readReader } from '../kit/language.ts'
 import { calendarDay, time } from '../kit/parts.ts'
 import { qrCode } from '../qr.ts'
 import { accountPage, newPasswordPage, sessionsPage } from './account.ts'
@@ -292,7 +292,7 @@ suite('the texts of the console', () => {
   })
 
   test('the language is the chosen one, then the first that the browser wants, else English', () => {
-    const read = (cookie: string, accepted?: string) => readerOf({ headers: { cookie, 'accept-language': accepted } })
+    const read = (cookie: string, accepted?: string) => readReader({ headers: { cookie, 'accept-language': accepted } })
     assert.equal(read('__Host-language=de', 'en').language, 'de')
     assert.equal(read('__Host-language=fr', 'fr, de;q=0.5, en;q=0.1').language, 'de')
     assert.equal(read('', 'fr').language, 'en')
@@ -302,7 +302,7 @@ suite('the texts of the console', () => {
   test('dates follow the variety of the language that the browser names, and times the zone that was chosen', () => {
     const at = new Date('2026-12-05T23:30:00Z')
     const shown = (cookie: string, accepted: string) => {
-      const reader = readerOf({ headers: { cookie, 'accept-language': accepted } })
+      const reader = readReader({ headers: { cookie, 'accept-language': accepted } })
       const view = { ...viewOf(reader.language), ...reader }
       return [
         time(view, at).html.replaceAll(/<[^>]*>/g, ''),

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import { permissions, rawNumber } from '@partner-payments/wire'
 import { all, checkPage, evil, viewOf } from '../../../../test/support/console-pages.ts'
 import { receiving, verificationRows } from '../../../../test/support/identity-rows.ts'
-import { explain } from '../../transactions/index.ts'
+import { explainHold } from '../../transactions/index.ts'
 import { html } from '../html.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { type ConsoleLanguage, consoleLanguages, consoleTexts } from '../kit/language.ts'
@@ -75,7 +75,7 @@ function transactionPages(language: ConsoleLanguage, text: string): Named {
         userReference: `own ${text}`,
         customer: { name: text, href },
         details: Object.fromEntries(names.map((name) => [name, text])) as Record<(typeof names)[number], string>,
-        hold: explain({ kind: 'approval', by: at }),
+        hold: explainHold({ kind: 'approval', by: at }),
         steps: [{ title: text, at, by: text, detail: text }],
         related: [{ ...row, relation: text }],
         proof: { fileHref: href, href, read: { records: 4, pending: 2 } },
@@ -168,7 +168,7 @@ function payoutPages(language: ConsoleLanguage, text: string): Named {
             repeats: approve === 'no' ? noRepeats : repeats,
             note: { text: approve === 'own' ? '' : text, updatedBy: text, updatedAt: at, mayWrite: approve !== 'no' },
             recalls: { rows: [recall], form: { idempotencyKey: text, typed: { reason: text, text } } },
-            hold: explain({ kind: 'names', by: at }),
+            hold: explainHold({ kind: 'names', by: at }),
             steps: [{ title: text, at }],
             ...{ problems: { form: text, reason: text, text }, raw: { text } },
           }),
@@ -426,7 +426,7 @@ test('the preview explains itself in the language of the page', () => {
       idempotencyKey: 'k',
     },
   }
-  const hold = explain({ kind: 'approval', by: null })
+  const hold = explainHold({ kind: 'approval', by: null })
   const above = [{ kind: 'above', amount: rawNumber('1000.00'), currency: 'EUR' }] as const
   const preview = (language: 'en' | 'de', amounts: readonly (typeof above)[number][] = []) =>
     payoutPreviewPage(viewOf(language), {

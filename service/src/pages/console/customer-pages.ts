@@ -2,14 +2,14 @@
 import { decimalText, type kycFields, type ResponseOf } from '@partner-payments/wire'
 import { html, type Html } from '../html.ts'
 import {
-  asking,
+  confirmationDialog,
   check,
   type Draft,
   formPage,
   hiddenField,
   type Input,
   inputs,
-  openDialog,
+  dialogButton,
   optionsOf,
   type Problems,
 } from '../kit/forms.ts'
@@ -28,7 +28,7 @@ import {
   table,
   time,
   type Tone,
-  wordOf,
+  wordFor,
 } from '../kit/parts.ts'
 import { linkOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
@@ -176,7 +176,7 @@ function resultPart(view: ConsoleView, { status, url, reason, evidence, validUnt
   if (url !== undefined)
     return html`<a class="button" rel="noreferrer" href="${url}">${t.open}</a> <span class="soft">${t.openText}</span>`
   if (status === 'Pending') return html`${t.waiting}`
-  const fields = evidence?.fields.map(({ field, outcome }) => `${wordOf(kyc, field)}: ${t.outcomes[outcome]}`)
+  const fields = evidence?.fields.map(({ field, outcome }) => `${wordFor(kyc, field)}: ${t.outcomes[outcome]}`)
   const lines = [reason && t.reasons[reason], fields?.join(', ')].filter((line) => line !== undefined && line !== '')
   return html`${freeText(lines.join(' '))}
   ${validUntil !== undefined && html`<span class="soft">${t.validUntil} ${time(view, new Date(validUntil), 'date')}</span>`}`
@@ -300,10 +300,10 @@ function fieldTable(view: ConsoleView, { verification: { fields, checkedOn } }: 
         caption: c.verification,
         columns: [[c.field, 'head'], c.state, c.value, c.cure],
         rows: fields.map(({ field, value, state, code }) => [
-          wordOf(c.kyc, field),
+          wordFor(c.kyc, field),
           badge(fieldTones[state], c.fieldStates[state]),
           freeText(value),
-          freeText(code && wordOf(c.cures, code)),
+          freeText(code && wordFor(c.cures, code)),
         ]),
       })
     }`
@@ -398,7 +398,7 @@ function changeText(
 ): string {
   const c = texts[language].customers
   const names = { ...c.kyc, email: c.email, partnerCustomerIdentifier: c.identifier, customerType: c.customerType }
-  const name = wordOf(names, field.replace(/^kyc\./, ''))
+  const name = wordFor(names, field.replace(/^kyc\./, ''))
   if (withheld === true) return `${name}: ${c.withheld}`
   return before === undefined ? `${name}: ${after ?? '–'}` : `${name}: ${before} → ${after ?? '–'}`
 }
@@ -409,8 +409,8 @@ function dataPart(view: ConsoleView, { id, name, may }: CustomerView): Html {
   return html`<p class="soft">${c.exportText}</p>
     ${
       may.write &&
-      html`<p class="buttons">${openDialog({ id: eraseId, label: c.erase, about: shownName, tone: 'danger' })}</p>
-        ${asking({
+      html`<p class="buttons">${dialogButton({ id: eraseId, label: c.erase, about: shownName, tone: 'danger' })}</p>
+        ${confirmationDialog({
           id: eraseId,
           title: fill(c.eraseTitle, { name: shownName }),
           action: `${view.root}customers/${id}/erase`,

@@ -3,7 +3,7 @@ import { decimalText, kycFields, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import type { Problems, Values } from '../kit/forms.ts'
-import { linkOf, page, queryText, readForm, readDone, readQuery, seeOther, statusOf } from '../kit/request.ts'
+import { linkOf, page, queryText, readForm, readDone, readQuery, seeOther, pageStatus } from '../kit/request.ts'
 import {
   customerFilters,
   customerFormPage,
@@ -56,7 +56,7 @@ async function showList({ operate }: Frame, request: PublicRequest, person: Pers
     mayWrite: may(person, 'customers:write'),
     done: readDone(request, ['erased', 'erasedKept']),
   }
-  return page(request, statusOf(shown.problems), customersPage(view, customers))
+  return page(request, pageStatus(shown.problems), customersPage(view, customers))
 }
 async function showOne(
   { operate }: Frame,
@@ -104,7 +104,7 @@ async function showOne(
     problems,
     raw,
   }
-  return page(request, statusOf(problems), customerPage(view, shown))
+  return page(request, pageStatus(problems), customerPage(view, shown))
 }
 export const customerRoutes: Routes = (frame, withPerson, withMoney) => {
   const { operate } = frame
@@ -190,7 +190,7 @@ const customerFormRoutes: Routes = (frame, _withPerson, withMoney) => {
   type Form = { readonly values: Values; readonly id?: string; readonly problems?: Problems; readonly key?: string }
   const show = (request: PublicRequest, { view }: Person, { values, id, problems = {}, key }: Form): PublicAnswer => {
     const draft = { values, id, problems, idempotencyKey: key || newId() }
-    return page(request, statusOf(problems), customerFormPage(view, draft))
+    return page(request, pageStatus(problems), customerFormPage(view, draft))
   }
   const create = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const values = readTyped(request)

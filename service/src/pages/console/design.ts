@@ -1,14 +1,14 @@
 /** Every component of the console in all its states, on one page. */
 import type { DailyBalances } from '../../accounts/index.ts'
 import { html, type Html } from '../html.ts'
-import { asking, inputs, openDialog } from '../kit/forms.ts'
+import { confirmationDialog, inputs, dialogButton } from '../kit/forms.ts'
 import { type ConsoleView, errorSummary, shell } from '../kit/frame.ts'
 import { filterForm, list, pager, tabs } from '../kit/lists.ts'
 import {
   account,
   badge,
   calendarDay,
-  call,
+  apiCall,
   copyButton,
   empty,
   facts,
@@ -150,7 +150,7 @@ const emptyLists = (view: ConsoleView): Html =>
     ${empty({
       title: 'No balance yet',
       text: 'Each currency that you hold gets a row here.',
-      more: call(view, 'POST /v1/customers/{id}/account', 'API call that opens an account'),
+      more: apiCall(view, 'POST /v1/customers/{id}/account', 'API call that opens an account'),
     })}`
 
 const lists = (): Html =>
@@ -219,8 +219,8 @@ const oneThing = (view: ConsoleView): Html =>
   ${rawJson(view, { id: '019aa8c4', amount: 12.5 })}`
 
 const dialogs = (): Html =>
-  html`${openDialog({ id: 'dialog-example', label: 'Remove', about: 'Ada Lovelace', tone: 'danger' })}
-  ${asking({
+  html`${dialogButton({ id: 'dialog-example', label: 'Remove', about: 'Ada Lovelace', tone: 'danger' })}
+  ${confirmationDialog({
     id: 'dialog-example',
     title: 'Remove Ada Lovelace from the team?',
     action: 'design',

@@ -7,8 +7,18 @@ import { html, type Html } from '../html.ts'
 import { hiddenField, type Problems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { isPartial, type ListRows, listPage } from '../kit/lists.ts'
-import { call, copyBlock, facts, freeText, identifier, message, strip, table, time } from '../kit/parts.ts'
-import { readId, linkOf, page, queryText, readForm, readDone, seeOther, statusOf, uuid } from '../kit/request.ts'
+import { apiCall, copyBlock, facts, freeText, identifier, message, strip, table, time } from '../kit/parts.ts'
+import {
+  readId,
+  linkOf,
+  page,
+  queryText,
+  readForm,
+  readDone,
+  seeOther,
+  pageStatus,
+  uuidPattern,
+} from '../kit/request.ts'
 import { fill } from '../language.ts'
 import {
   callOf,
@@ -53,7 +63,7 @@ export function eventsPage(view: ConsoleView, { rows, types, ...shown }: EventLi
       time(view, occurredAt),
       String(sequence),
     ]),
-    none: { title: e.empty, text: e.emptyText, more: call(view, 'GET /v1/events', e.call) },
+    none: { title: e.empty, text: e.emptyText, more: apiCall(view, 'GET /v1/events', e.call) },
   })
 }
 
@@ -161,7 +171,7 @@ async function showList({ operate }: Frame, request: PublicRequest, person: Visi
   ])
   const rows = data.map((event) => ({ ...eventRow(event), sequence: event.sequence }))
   const events = { ...shown, rows, types: types.data.map(({ name }) => name) }
-  return page(request, statusOf(shown.problems), eventsPage(view, events))
+  return page(request, pageStatus(shown.problems), eventsPage(view, events))
 }
 
 type DeliveryKey = ResponseOf<'getEvent'>['deliveries'][number]
@@ -214,13 +224,13 @@ async function showOne(
     mayWrite: caller.permissions.includes('webhooks:write'),
     done: readDone(request, ['redelivered']),
   }
-  return page(request, statusOf(problems), eventPage(view, shown))
+  return page(request, pageStatus(problems), eventPage(view, shown))
 }
 
 async function redeliver(frame: Frame, request: PublicRequest, person: Visitor): Promise<PublicAnswer> {
   const [id, given] = [readId(request), readForm(request)]
   const [subscriptionId, eventId] = [given('subscriptionId'), given('eventId')]
-  if (!uuid.test(subscriptionId) || !uuid.test(eventId)) throw notFound('page')
+  if (!uuidPattern.test(subscriptionId) || !uuidPattern.test(eventId)) throw notFound('page')
   const call = { ...callOf(person, request), params: { id: subscriptionId, eventId } }
   try {
     await frame.operate('redeliver', { ...call, idempotencyKey: given('idempotencyKey') || newId() })

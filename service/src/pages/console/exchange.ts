@@ -15,7 +15,7 @@ import {
   readForm,
   readQuery,
   seeOther,
-  statusOf,
+  pageStatus,
   uuidChars,
   readValues,
 } from '../kit/request.ts'
@@ -313,7 +313,7 @@ async function show(
       transactions: caller.permissions.includes('transactions:read'),
     },
   }
-  return page(request, statusOf(problems), exchangePage(view, shown))
+  return page(request, pageStatus(problems), exchangePage(view, shown))
 }
 
 /** Words the refusals of a quote. The sold and the bought amount share one field. */
@@ -421,7 +421,7 @@ async function showQuote(
     idempotencyKey: newId(),
     isNew: done === 'exchanged',
   }
-  const code = statusOf(problems)
+  const code = pageStatus(problems)
   return page(request, code, quotePage(view, shown))
 }
 

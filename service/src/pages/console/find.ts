@@ -3,8 +3,8 @@ import { decimalText, type ResponseOf } from '@partner-payments/wire'
 import { Refusal } from '../../kernel/api/index.ts'
 import { html } from '../html.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { accountText, empty, inFours, type Link, links, money, referenceText, table, time } from '../kit/parts.ts'
-import { linkOf, page, queryText, readTypedAmounts, seeOther, uuid } from '../kit/request.ts'
+import { accountText, empty, formatAccount, type Link, links, money, referenceText, table, time } from '../kit/parts.ts'
+import { linkOf, page, queryText, readTypedAmounts, seeOther, uuidPattern } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { callOf, type Person, type Routes } from './request.ts'
 import { texts } from './texts/index.ts'
@@ -146,7 +146,7 @@ export const findRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
         operate('listRequests', { ...call, query: queryText({ limit: listedMax, requestId: text }) }).then(({ data }) =>
           data.map(requestResult),
         ),
-        ...(uuid.test(params.id)
+        ...(uuidPattern.test(params.id)
           ? [
               one(
                 operate('getPayout', { ...call, params }).then(
@@ -197,7 +197,7 @@ function listLinks({ view }: Person, text: string): readonly Link[] {
       href: list({ amount: amount.replace(/(\.\d\d)0+$/, '$1'), currency }),
     })),
     ...(ibanPattern.test(text)
-      ? [{ text: fill(t.allOfAccount, { account: inFours(text.toUpperCase()) }), href: list({ account: text }) }]
+      ? [{ text: fill(t.allOfAccount, { account: formatAccount(text.toUpperCase()) }), href: list({ account: text }) }]
       : []),
   ]
 }
@@ -206,7 +206,7 @@ const payeeResult = ({ id, name, alias, ...payee }: ResponseOf<'getBeneficiary'>
   kind: 'payee',
   href: `payees/${id}`,
   name,
-  about: [alias, inFours(accountText(payee))].filter(Boolean).join(', '),
+  about: [alias, formatAccount(accountText(payee))].filter(Boolean).join(', '),
 })
 
 const customerResult = ({

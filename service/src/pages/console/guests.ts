@@ -6,8 +6,8 @@ import { html, type Html } from '../html.ts'
 import { hiddenField, inputs, optionsOf, type Problems, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type ListRows, listPage } from '../kit/lists.ts'
-import { badge, call, facts, time, type Tone } from '../kit/parts.ts'
-import { readDone, page, queryText, readForm, seeOther, statusOf, uuid } from '../kit/request.ts'
+import { badge, apiCall, facts, time, type Tone } from '../kit/parts.ts'
+import { readDone, page, queryText, readForm, seeOther, pageStatus, uuidPattern } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import {
   callOf,
@@ -70,7 +70,7 @@ function guestsPage(view: ConsoleView, guests: GuestList): string {
       row.lastUsedAt === null ? g.never : time(view, row.lastUsedAt),
       ...(mayWrite ? [revocation(view, row)] : []),
     ]),
-    none: { title: g.empty, text: g.emptyText, more: call(view, createCall, g.call) },
+    none: { title: g.empty, text: g.emptyText, more: apiCall(view, createCall, g.call) },
     after: html`${mayWrite && newLink(view, guests)}
       <p class="foot"><a href="${view.root}webhooks">${g.back}</a></p>`,
   })
@@ -165,7 +165,7 @@ async function showList(
     problems: refused?.problems ?? {},
     done: readDone(request, ['sent', 'revoked']),
   }
-  return page(request, statusOf(guests.problems), guestsPage(person.view, guests))
+  return page(request, pageStatus(guests.problems), guestsPage(person.view, guests))
 }
 
 async function create(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
@@ -193,7 +193,7 @@ async function create(frame: Frame, request: PublicRequest, person: Person): Pro
 
 async function revoke({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const guestLinkId = readForm(request)('id')
-  if (!uuid.test(guestLinkId)) throw notFound('page')
+  if (!uuidPattern.test(guestLinkId)) throw notFound('page')
   await operate('revokeGuestLink', { ...callOf(person, request), params: { guestLinkId } })
   return seeOther('../guests?done=revoked')
 }

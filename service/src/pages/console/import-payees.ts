@@ -2,7 +2,7 @@
 import { beneficiaries as wire, type PayeeAddress, type ResponseOf, selectForeign } from '@partner-payments/wire'
 import type { PublicRequest } from '../../kernel/api/index.ts'
 import { isUuid } from '../../kernel/index.ts'
-import { domesticText, readAmericanNumber, readBritishNumber, readSortCode } from '../../rails/index.ts'
+import { formatDomestic, readAmericanNumber, readBritishNumber, readSortCode } from '../../rails/index.ts'
 import type { BeneficiaryCreate, Beneficiary } from '../../parties/beneficiaries/index.ts'
 import { Refusal } from '../../kernel/api/index.ts'
 import type { FileColumns, FileRow } from '../kit/csv.ts'
@@ -60,10 +60,10 @@ function accountKey({ cells }: PayeeRow): string {
   if (cells.walletAddress !== '') return cells.walletAddress
   const [sortCode, british] = [readSortCode(cells.sortCode), readBritishNumber(cells.accountNumber)]
   if (sortCode !== undefined && british !== undefined)
-    return domesticText({ system: 'GBDSC', sortCode, accountNumber: british })
+    return formatDomestic({ system: 'GBDSC', sortCode, accountNumber: british })
   const american = readAmericanNumber(cells.accountNumber)
   if (cells.routingNumber === '' || american === undefined) return ''
-  return domesticText({ system: 'USABA', routingNumber: cells.routingNumber, accountNumber: american })
+  return formatDomestic({ system: 'USABA', routingNumber: cells.routingNumber, accountNumber: american })
 }
 
 const storedAccount = ({ iban, domesticAccount, walletAddress }: Beneficiary): string =>

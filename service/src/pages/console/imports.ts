@@ -9,7 +9,17 @@ import { hiddenField, input, type Problems, type Values } from '../kit/forms.ts'
 import { consoleMessage, type ConsoleView, shell } from '../kit/frame.ts'
 import { readFormData } from '../kit/multipart.ts'
 import { badge, linkButton, message, strip, table } from '../kit/parts.ts'
-import { readId, linkOf, page, queryText, readForm, readQuery, seeOther, statusOf, withTimes } from '../kit/request.ts'
+import {
+  readId,
+  linkOf,
+  page,
+  queryText,
+  readForm,
+  readQuery,
+  seeOther,
+  pageStatus,
+  withTimes,
+} from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { refusalText } from './bulk-check-page.ts'
 import { download } from './bulk-drafts.ts'
@@ -207,7 +217,7 @@ export function importRoutes<Column extends string>(importer: Importer<Column>):
     const { kind, place, permissions } = importer
     const route = placeRoutes(frame, withMoney, place)
     const showNew = (request: PublicRequest, person: Person, problems: Problems = {}): PublicAnswer =>
-      page(request, statusOf(problems), newImportPage(person.view, { place, problems }))
+      page(request, pageStatus(problems), newImportPage(person.view, { place, problems }))
     const show = async (request: PublicRequest, person: Person, problems: Problems = {}): Promise<PublicAnswer> => {
       const { id, revision, content } = await frame.uploads.find<ImportContent<Column>>(person, kind, readId(request))
       if (content === undefined) return seeOther('../import')
@@ -218,7 +228,7 @@ export function importRoutes<Column extends string>(importer: Importer<Column>):
       const planned = await importer.plan(frame, request, person, content.rows)
       const rows = planned.map((each) => ({ ...rowResult(each), fields: each.fields }))
       const shown = { id, place, rows, problems, send: { revision, seen: planHash(planned) } }
-      return page(request, statusOf(problems), importPage(person.view, shown))
+      return page(request, pageStatus(problems), importPage(person.view, shown))
     }
     const apply = async (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
       const i = texts[person.view.language].imports

@@ -1,14 +1,24 @@
 /** The inbox of a person, the choice of mails, and the links in mails, which lead through the sign-in to a page. */
 import { type PublicRequest, type PublicRoute, readCookie, Refusal, sessionCookie } from '../../kernel/api/index.ts'
 import { isUuid } from '../../kernel/index.ts'
-import { type ChoicesShown, type InboxEntry, type Reader, whens, zoneNames } from '../../inbox/index.ts'
+import { type MailChoices, type InboxEntry, type Reader, mailFrequencies, zoneNames } from '../../inbox/index.ts'
 import { html, type Html } from '../html.ts'
 import { formPage, type Input, type Options, postButton, type Problems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { consoleLanguages, consoleTexts } from '../kit/language.ts'
 import { pager, type PageLinks } from '../kit/lists.ts'
 import { badge, empty, heading, linkButton, message, table, time } from '../kit/parts.ts'
-import { readId, linkOf, nextOf, page, readForm, readQuery, seeOther, statusOf, uuid } from '../kit/request.ts'
+import {
+  readId,
+  linkOf,
+  safeNextPath,
+  page,
+  readForm,
+  readQuery,
+  seeOther,
+  pageStatus,
+  uuidPattern,
+} from '../kit/request.ts'
 import { type Person, type Routes } from './request.ts'
 import { texts } from './texts/index.ts'
 
@@ -80,7 +90,7 @@ export type NotificationWords = {
 
 type NotificationsPage = {
   readonly words: NotificationWords
-  readonly choices: ChoicesShown
+  readonly choices: MailChoices
   readonly problems: Problems
   readonly done?: boolean
 }
@@ -88,7 +98,7 @@ type NotificationsPage = {
 export function notificationsPage(view: ConsoleView, { words, choices, problems, done }: NotificationsPage): string {
   const t = texts[view.language].inbox
   const zones = offeredZones.includes(choices.zone) ? offeredZones : [choices.zone, ...offeredZones]
-  const options: Options = whens.map((each) => [each, t.when[each]])
+  const options: Options = mailFrequencies.map((each) => [each, t.when[each]])
   const languages: Options = consoleLanguages.map((each) => [each, consoleTexts[each].languageName])
   return formPage(view, {
     title: words.title,
@@ -118,7 +128,7 @@ export function notificationsPage(view: ConsoleView, { words, choices, problems,
 }
 
 /** Reads the choices of the form. */
-export function choicesOf(request: PublicRequest, { kinds }: ChoicesShown) {
+export function readChoices(request: PublicRequest, { kinds }: MailChoices) {
   const given = readForm(request)
   return {
     language: given('language'),
@@ -129,7 +139,7 @@ export function choicesOf(request: PublicRequest, { kinds }: ChoicesShown) {
 }
 
 /** Words the refused fields of the form. Throws other errors. */
-export function refusedChoices(view: ConsoleView, error: unknown): Problems {
+export function choiceProblems(view: ConsoleView, error: unknown): Problems {
   if (!(error instanceof Refusal) || error.code !== 'validation_failed') throw error
   const { wrong } = texts[view.language].inbox
   return Object.fromEntries(error.errors.map(({ pointer }) => [pointer.split('/').at(-1) ?? 'form', wrong]))
@@ -163,7 +173,7 @@ export const inboxRoutes: Routes = ({ inbox, members }, withPerson, withMoney) =
     const words = { title: view.t.notifications, lead: t.notificationsLead, kinds: t.kinds }
     const done = readQuery(request, ['done'])['done'] !== undefined
     const shown = { words, choices, problems, done }
-    return page(request, statusOf(problems), notificationsPage({ ...view, current: 'notifications' }, shown))
+    return page(request, pageStatus(problems), notificationsPage({ ...view, current: 'notifications' }, shown))
   }
   const form = (path: string, act: (request: PublicRequest, person: Person) => Promise<unknown>): PublicRoute => ({
     method: 'POST',
@@ -188,7 +198,7 @@ export const inboxRoutes: Routes = ({ inbox, members }, withPerson, withMoney) =
     },
     form('/read', async (request, person) => {
       const upTo = readForm(request)('upTo')
-      if (uuid.test(upTo)) await inbox.markAllRead(inboxReader(person), upTo)
+      if (uuidPattern.test(upTo)) await inbox.markAllRead(inboxReader(person), upTo)
     }),
     form('/{id}/read', (request, person) => inbox.open(inboxReader(person), readId(request))),
     form('/{id}/unread', (request, person) => inbox.markUnread(inboxReader(person), readId(request))),
@@ -204,9 +214,9 @@ export const inboxRoutes: Routes = ({ inbox, members }, withPerson, withMoney) =
         withPerson(request, async (person) => {
           const reader = inboxReader(person)
           try {
-            await inbox.choose(reader, choicesOf(request, await inbox.choices(reader)), request.ip)
+            await inbox.choose(reader, readChoices(request, await inbox.choices(reader)), request.ip)
           } catch (error) {
-            return showChoices(request, person, refusedChoices(person.view, error))
+            return showChoices(request, person, choiceProblems(person.view, error))
           }
           return seeOther('notifications?done=saved')
         }),
@@ -222,11 +232,11 @@ const openRoute = (members: Parameters<Routes>[0]['members']): PublicRoute => ({
   handle: async (request) => {
     const query = new URLSearchParams(request.query)
     const partner = query.get('partner') ?? ''
-    const next = nextOf(query.get('to') ?? undefined)
+    const next = safeNextPath(query.get('to') ?? undefined)
     const token = readCookie(request.headers['cookie'], sessionCookie)
     const signed = token === undefined ? undefined : await members.signedIn(token)
     if (signed?.caller.partnerId === partner) return seeOther(next)
-    if (!uuid.test(partner)) return seeOther(linkOf('sign-in', { next }))
+    if (!uuidPattern.test(partner)) return seeOther(linkOf('sign-in', { next }))
     return seeOther(linkOf('sign-in', { partner, next }))
   },
 })

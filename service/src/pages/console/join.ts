@@ -2,23 +2,23 @@
 import { permissions, emailCharsMax, nameCharsMax } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, type PublicRoute, readLink, Refusal } from '../../kernel/api/index.ts'
 import type { CancellableRecovery, Members } from '../../people/users/index.ts'
-import type { GivenFactor } from '../../people/sign-in/index.ts'
+import type { FactorInput } from '../../people/sign-in/index.ts'
 import { html, type Html } from '../html.ts'
 import { emptyForm, field, hiddenField, input, inputs, type Problems, type FormState } from '../kit/forms.ts'
-import { consoleMessage, type ConsoleView, type RoleName, roleOf, shell } from '../kit/frame.ts'
+import { consoleMessage, type ConsoleView, type RoleName, roleLabel, shell } from '../kit/frame.ts'
 import { copyButton, facts, time } from '../kit/parts.ts'
 import {
-  browserOf,
+  readBrowser,
   readClient,
   codeCharsMax,
-  errorsOf,
+  refusalTexts,
   type Form,
   page,
   passwordCharsMax,
   passwordCharsMin,
   readForm,
   seeOther,
-  statusOf,
+  pageStatus,
   readValues,
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
@@ -146,7 +146,7 @@ function invitationFacts(view: ConsoleView, invitation: Invitation): Html {
     ${facts([
       [t.name, fullName],
       [t.email, email],
-      [t.role, roleOf(view, roleName)],
+      [t.role, roleLabel(view, roleName)],
       [t.validUntil, time(view, expiresAt)],
     ])}`
 }
@@ -217,13 +217,13 @@ function factorRoutes(
   complete: Members['join'],
   show: ShowPage,
 ): readonly PublicRoute[] {
-  const route = (kind: GivenFactor['kind'], read: (form: Form) => GivenFactor): PublicRoute => ({
+  const route = (kind: FactorInput['kind'], read: (form: Form) => FactorInput): PublicRoute => ({
     method: 'POST',
     path: `/console/${way}/${kind}`,
     handle: async (request): Promise<PublicAnswer> => {
       const form = readForm(request)
       try {
-        const browser = browserOf(request)
+        const browser = readBrowser(request)
         const { token, recoveryCodes: codes } = await complete(form('token'), read(form), browser)
         const cookies = signedInCookies(token, browser)
         if (codes.length === 0) return seeOther('../home', ...cookies)
@@ -231,7 +231,7 @@ function factorRoutes(
       } catch (error) {
         if (error instanceof Refusal && error.code === 'not_found') throw error
         const view = createView(frame, request)
-        return show(request, form('token'), signOnError(view, error) ?? errorsOf(view.t, error))
+        return show(request, form('token'), signOnError(view, error) ?? refusalTexts(view.t, error))
       }
     },
   })
@@ -251,7 +251,7 @@ export function joinRoutes(frame: Frame): readonly PublicRoute[] {
     const sso = await members.singleSignOn.isOn(partnerId)
     const totp = { secret: totpSecret, qrSvg: qrCode(totpUri, view.t.qrLabel) }
     const body = joinPage(view, { ...shown, token, roleName, totp, passkeyOptions, errors, sso })
-    return page(request, statusOf(errors), body, partnerCookieFor(readLink(token) ?? ''))
+    return page(request, pageStatus(errors), body, partnerCookieFor(readLink(token) ?? ''))
   }
   return factorRoutes(frame, 'join', members.join, show)
 }
@@ -263,7 +263,7 @@ export function recoverRoutes(frame: Frame): readonly PublicRoute[] {
     const { totpSecret, totpUri, role: roleName, begunByName: invitedByName, ...shown } = await recoveries.opened(token)
     const totp = { secret: totpSecret, qrSvg: qrCode(totpUri, view.t.qrLabel) }
     const body = joinPage(view, { ...shown, token, roleName, totp, errors, invitedByName, isRecovery: true })
-    return page(request, statusOf(errors), body, partnerCookieFor(readLink(token) ?? ''))
+    return page(request, pageStatus(errors), body, partnerCookieFor(readLink(token) ?? ''))
   }
   return [
     ...factorRoutes(frame, 'recover', recoveries.complete, show),
@@ -293,7 +293,7 @@ export function firstAdminRoutes(frame: Frame): readonly PublicRoute[] {
   const show = async (request: PublicRequest, token: string, typed: FormState = emptyForm): Promise<PublicAnswer> => {
     const { partnerName } = await firstAdmin.partnerOf(token)
     const body = firstAdminPage(createView(frame, request), { ...typed, token, partnerName })
-    return page(request, statusOf(typed.problems), body)
+    return page(request, pageStatus(typed.problems), body)
   }
   const invite = async ({ requestId, ip }: PublicRequest, form: Form): Promise<string> => {
     const { partnerId, partnerName: name } = await firstAdmin.partnerOf(form('token'))
@@ -321,7 +321,7 @@ export function firstAdminRoutes(frame: Frame): readonly PublicRoute[] {
           return seeOther(`join?token=${encodeURIComponent(await invite(request, form))}`)
         } catch (error) {
           if (error instanceof Refusal && error.code === 'not_found') throw error
-          const problems = errorsOf(createView(frame, request).t, error)
+          const problems = refusalTexts(createView(frame, request).t, error)
           return show(request, form('token'), { values: readValues(form, ['fullName', 'email']), problems })
         }
       },

@@ -2,10 +2,10 @@
 import { decimalText, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
-import { asking, openDialog, type Problems } from '../kit/forms.ts'
+import { confirmationDialog, dialogButton, type Problems } from '../kit/forms.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { badge, money, moneyText, section, table, time, type Tone } from '../kit/parts.ts'
-import { readId, seeOther, uuid } from '../kit/request.ts'
+import { readId, seeOther, uuidPattern } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { callOf, type Frame, type Person, problemsOf, textsWithRefusals } from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
@@ -72,12 +72,12 @@ function choiceDialogs(view: ConsoleView, sessionId: string, currency: string, r
   const [accept, giveBack] = [`accept-${row.id}`, `return-${row.id}`]
   const { cancel } = view.t
   return html`<p class="buttons">
-      ${row.currency === currency && openDialog({ id: accept, label: fill(c.acceptLabel, { sum }), about: row.payer })}
-      ${openDialog({ id: giveBack, label: fill(c.returnLabel, { sum }), about: row.payer, tone: 'danger' })}
+      ${row.currency === currency && dialogButton({ id: accept, label: fill(c.acceptLabel, { sum }), about: row.payer })}
+      ${dialogButton({ id: giveBack, label: fill(c.returnLabel, { sum }), about: row.payer, tone: 'danger' })}
     </p>
     ${
       row.currency === currency &&
-      asking({
+      confirmationDialog({
         id: accept,
         title: fill(c.acceptTitle, { sum }),
         action: `${action}/accept`,
@@ -88,7 +88,7 @@ function choiceDialogs(view: ConsoleView, sessionId: string, currency: string, r
         cancel,
       })
     }
-    ${asking({
+    ${confirmationDialog({
       id: giveBack,
       title: fill(c.returnTitle, { sum }),
       action: `${action}/return`,
@@ -124,7 +124,7 @@ export const chooseLate =
     const sessionId = readId(request)
     const latePaymentId = request.params['late'] ?? ''
     const c = textsWithRefusals(person, 'checkout')
-    if (!uuid.test(latePaymentId))
+    if (!uuidPattern.test(latePaymentId))
       return showOne(frame, request, person, {
         form: texts[person.view.language].checkout.refusal.late_payment_decided,
       })

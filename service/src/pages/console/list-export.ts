@@ -7,7 +7,7 @@ import { csvCell } from '../../kernel/index.ts'
 import type { Values } from '../kit/forms.ts'
 import { consoleMessage, type ConsoleView } from '../kit/frame.ts'
 import type { ConsoleLanguage } from '../kit/language.ts'
-import { headersOf, linkOf, page } from '../kit/request.ts'
+import { consoleHeaders, linkOf, page } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { problemsOf } from './request.ts'
 import { texts } from './texts/index.ts'
@@ -76,7 +76,7 @@ export async function sendCsv(
   try {
     const body = await make()
     if (body === undefined) return refuse(fill(p.exportTooMany, { count: String(exportRowsMax) }))
-    const headers = { ...headersOf, 'content-type': 'text/csv; charset=utf-8' }
+    const headers = { ...consoleHeaders, 'content-type': 'text/csv; charset=utf-8' }
     return {
       status: 200,
       headers: { ...headers, 'content-disposition': `attachment; filename="${list}.csv"` },

@@ -2,8 +2,8 @@
 import { decimalText, payouts, rawNumber, referenceCharsMax, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { isCurrency, newId } from '../../kernel/index.ts'
-import { valueDateOf } from '../../rails/index.ts'
-import type { Explained } from '../../transactions/index.ts'
+import { firstSettlementDay } from '../../rails/index.ts'
+import type { PartnerHold } from '../../transactions/index.ts'
 import { html, type Html } from '../html.ts'
 import { amountCharsMax, formPage, hiddenFields, type Problems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
@@ -19,9 +19,9 @@ import {
   section,
   table,
   time,
-  wordOf,
+  wordFor,
 } from '../kit/parts.ts'
-import { linkOf, page, queryText, readAmount, readForm, readQuery, seeOther, statusOf } from '../kit/request.ts'
+import { linkOf, page, queryText, readAmount, readForm, readQuery, seeOther, pageStatus } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { choosePayee } from './payee-choice.ts'
 import { payeeRow } from './payees.ts'
@@ -88,7 +88,7 @@ type Rule = {
   readonly verdict: 'passed' | 'warning' | 'failed' | 'notApplicable'
   readonly code?: string | undefined
   readonly detail?: string | undefined
-  readonly hold?: Explained | undefined
+  readonly hold?: PartnerHold | undefined
   readonly amounts?: ResponseOf<'previewFiatPayout'>['rules'][number]['amounts']
 }
 
@@ -132,7 +132,7 @@ export function payoutPreviewPage(view: ConsoleView, preview: PayoutPreview): st
           [s.payOn, paidOn && calendarDay(view, paidOn)],
           [p.fee, money(view, preview.fee, currency)],
           [p.total, money(view, preview.total, currency)],
-          [p.rail, preview.rail && wordOf(p.rails, preview.rail)],
+          [p.rail, preview.rail && wordFor(p.rails, preview.rail)],
           [p.cutOff, preview.cutOffAt && time(view, preview.cutOffAt)],
           [p.valueDate, preview.valueDate && time(view, preview.valueDate, 'date')],
           [p.arrives, preview.arrivesOn && time(view, preview.arrivesOn, 'date')],
@@ -212,7 +212,7 @@ function ruleTable(view: ConsoleView, rules: readonly Rule[]): Html {
     columns: [[p.rule, 'head'], p.outcome],
     rows: rules.map(({ rule, verdict, code, detail, hold, amounts = [] }) => {
       const [name = rule, ...scope] = rule.split('.')
-      const known = code === undefined ? undefined : wordOf({ ...p.refusal, ...p.errorKey }, code)
+      const known = code === undefined ? undefined : wordFor({ ...p.refusal, ...p.errorKey }, code)
       const held = hold && texts[view.language].holds.kinds[hold.kind].reason
       const words = held ?? (known !== code ? known : ruleExplanation(p, name, verdict, detail))
       // The page lists the possible duplicates.
@@ -223,7 +223,7 @@ function ruleTable(view: ConsoleView, rules: readonly Rule[]): Html {
         name === 'funds' && verdict === 'passed' && view.language !== 'en' ? fundsText(p, detail) : undefined
       const shown = payer === undefined && isNeeded ? detail : undefined
       return [
-        html`${wordOf(p.ruleName, name)} ${scope.length > 0 && html`<span class="soft">${scope.join(', ')}</span>`}`,
+        html`${wordFor(p.ruleName, name)} ${scope.length > 0 && html`<span class="soft">${scope.join(', ')}</span>`}`,
         html`<span class="lines">
           ${verdict === 'passed' && hold !== undefined ? badge('warning', p.verdict.waits) : badge(tones[verdict], p.verdict[verdict])}
           ${words !== undefined && html`<span>${words}</span>`}
@@ -281,13 +281,13 @@ type Act = (body: PayoutBody, draft: PayoutDraft) => Promise<PublicAnswer>
 
 /** Returns the day, or the next business day of the currency, as for a standing order. */
 const paymentDay = ({ payOn, currency }: PayoutDraft): string =>
-  isCurrency(currency) ? valueDateOf([currency], payOn) : payOn
+  isCurrency(currency) ? firstSettlementDay([currency], payOn) : payOn
 
 function createForm(frame: Frame) {
   const today = () => frame.clock.now().toISOString().slice(0, 'YYYY-MM-DD'.length)
   const show = async (request: PublicRequest, person: Person, typed: TypedPayout, problems: Problems = {}) => {
     const draft = await readDraft(frame, request, person, typed, problems)
-    return page(request, statusOf(problems), newPayoutPage(person.view, draft))
+    return page(request, pageStatus(problems), newPayoutPage(person.view, draft))
   }
   /** Reads the form and calls `act` with the body of a payout. A refusal shows the form again as it was typed. */
   const withBody = async (request: PublicRequest, person: Person, act: Act): Promise<PublicAnswer> => {
@@ -365,7 +365,7 @@ export const newPayoutRoutes: Routes = (frame, _withPerson, withMoney) => {
   const askAgain = (request: PublicRequest, person: Person, judged: PayoutPreview): PublicAnswer => {
     const { againNeeded } = texts[person.view.language].sending
     const problems: Problems = canBeSent(judged) ? { again: againNeeded } : {}
-    return page(request, statusOf(problems), payoutPreviewPage(person.view, { ...judged, problems }))
+    return page(request, pageStatus(problems), payoutPreviewPage(person.view, { ...judged, problems }))
   }
   const schedule = async (
     request: PublicRequest,

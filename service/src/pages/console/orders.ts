@@ -4,10 +4,10 @@ import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/
 import { newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
 import {
-  asking,
+  confirmationDialog,
   type Draft,
   formPage,
-  openDialog,
+  dialogButton,
   optionsOf,
   postButton,
   type Problems,
@@ -41,7 +41,7 @@ import {
   readForm,
   readQuery,
   seeOther,
-  statusOf,
+  pageStatus,
   readValues,
   readDone,
 } from '../kit/request.ts'
@@ -285,9 +285,9 @@ function actions(view: ConsoleView, { id, payee, amount, currency, status }: Ord
   const about = `${payee}, ${moneyText(view, amount, currency)}`
   return html`<div class="buttons">
       ${postButton(`${path}/${act}`, label, { look: 'small' })}
-      ${openDialog({ id: cancelId, label: o.cancel, about, tone: 'danger' })}
+      ${dialogButton({ id: cancelId, label: o.cancel, about, tone: 'danger' })}
     </div>
-    ${asking({
+    ${confirmationDialog({
       id: cancelId,
       title: o.cancelTitle,
       action: `${path}/cancel`,
@@ -330,7 +330,7 @@ async function showList(frame: Frame, request: PublicRequest, person: Person): P
   const rows = data.map((order) => orderRow(person, order, names))
   const mayWrite = may(person, 'payouts:write')
   const body = ordersPage(view, { ...shown, rows, sums, mayWrite })
-  return page(request, statusOf(shown.problems), body)
+  return page(request, pageStatus(shown.problems), body)
 }
 
 async function readExecutions({ operate }: Frame, request: PublicRequest, { view, ...person }: Person) {
@@ -376,7 +376,7 @@ async function showOne(
     mayWrite,
     done: readDone(request, doneForms),
   }
-  return page(request, statusOf(problems), orderPage(view, shown))
+  return page(request, pageStatus(problems), orderPage(view, shown))
 }
 
 type TypedOrder = { readonly beneficiaryId: string; readonly values: Values; readonly idempotencyKey: string }
@@ -391,7 +391,7 @@ async function showForm(
 ): Promise<PublicAnswer> {
   const payee = await operate('getBeneficiary', { ...callOf(person, request), params: { id: typed.beneficiaryId } })
   const draft = { ...typed, payee: payee.name, currency: payee.currency, problems, repeats }
-  return page(request, statusOf(problems), newOrderPage(person.view, draft))
+  return page(request, pageStatus(problems), newOrderPage(person.view, draft))
 }
 
 async function begin(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {

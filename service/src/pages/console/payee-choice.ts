@@ -5,8 +5,8 @@ import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { filterForm, list, type ListRows } from '../kit/lists.ts'
-import { inFours, table } from '../kit/parts.ts'
-import { linkOf, page, queryText, statusOf } from '../kit/request.ts'
+import { formatAccount, table } from '../kit/parts.ts'
+import { linkOf, page, queryText, pageStatus } from '../kit/request.ts'
 import { currencyOptions, payeeNameCell, type PayeeRow, payeeRow } from './payees.ts'
 import { callOf, type Frame, type Person, readList } from './request.ts'
 import { texts } from './texts/index.ts'
@@ -59,7 +59,7 @@ function payeeTable(view: ConsoleView, rows: readonly PayeeRow[], path: string):
     columns: [[p.payee, 'head'], p.account, p.currency, [view.t.actions, 'actions']],
     rows: rows.map((row) => [
       payeeNameCell(row, row.name),
-      html`<code class="account">${inFours(row.account)}</code>`,
+      html`<code class="account">${formatAccount(row.account)}</code>`,
       row.currency,
       row.isWallet
         ? ''
@@ -90,7 +90,7 @@ export async function choosePayee(
   })
   const title = place === 'payouts' ? texts[language].payments.newPayout : texts[language].orders.newOrder
   const choice = { ...shown, rows: data.map(payeeRow), title, path: `${place}/new` }
-  return page(request, statusOf(shown.problems), choosePayeePage(person.view, choice))
+  return page(request, pageStatus(shown.problems), choosePayeePage(person.view, choice))
 }
 
 const choiceFilters = ['search', 'currency']

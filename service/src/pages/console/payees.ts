@@ -8,10 +8,10 @@ import {
 } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import { currencies, newId } from '../../kernel/index.ts'
-import { addressText } from '../../rails/index.ts'
+import { formatAddress } from '../../rails/index.ts'
 import { html, type Html } from '../html.ts'
 import {
-  confirmed,
+  confirmedForm,
   formPage,
   hiddenFields,
   inputs,
@@ -30,13 +30,13 @@ import {
   facts,
   heading,
   identifier,
-  inFours,
+  formatAccount,
   linkButton,
   links,
   message,
   section,
   time,
-  wordOf,
+  wordFor,
 } from '../kit/parts.ts'
 import {
   readDone,
@@ -46,7 +46,7 @@ import {
   readForm,
   readQuery,
   seeOther,
-  statusOf,
+  pageStatus,
   uuidChars,
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
@@ -81,7 +81,7 @@ function verificationPart(view: ConsoleView, verification: Verification): Html {
   const { result, matchedName, reason, answeredAt } = verification
   return html`<div class="verification">
     <p>${badge(tones[result], p.resultShort[result])}</p>
-    <p>${p.result[result]} ${reason !== undefined && wordOf(p.noAnswer, reason)}</p>
+    <p>${p.result[result]} ${reason !== undefined && wordFor(p.noAnswer, reason)}</p>
     ${facts([
       [p.matchedName, matchedName],
       [p.verifiedAt, time(view, answeredAt)],
@@ -248,7 +248,7 @@ export function checkPayeePage(view: ConsoleView, draft: PayeeDraft, verificatio
     main: html`<h1>${p.checkTitle}</h1>
       ${facts([
         [p.payeeName, draft.name],
-        [p.account, html`<code class="account">${inFours(draft.account)}</code>`],
+        [p.account, html`<code class="account">${formatAccount(draft.account)}</code>`],
         [p.currency, draft.currency],
         [p.accountType, accountTypeText(p, draft.accountType)],
         [p.address, Object.values(typedAddress(draft) ?? {}).join(', ') || undefined],
@@ -309,7 +309,7 @@ function details(view: ConsoleView, payee: PayeeView): Html {
     [p.currency, payee.currency],
     [p.accountType, accountTypeText(p, payee.accountType)],
     [p.bank, payee.bic ?? payee.vasp],
-    [p.address, payee.address && addressText(payee.address)],
+    [p.address, payee.address && formatAddress(payee.address)],
     [p.alias, payee.alias],
     [p.customer, payee.customer && links([{ text: payee.customer.name, href: payee.customer.href }])],
     [p.id, identifier(view, payee.id, p.id)],
@@ -354,7 +354,7 @@ function changeForm(view: ConsoleView, { id, name, alias = '', address, isWallet
 
 function deletion(view: ConsoleView, { id, name }: PayeeView): Html {
   const p = texts[view.language].payments
-  return confirmed(view, {
+  return confirmedForm(view, {
     id: 'delete-payee',
     title: fill(p.deletePayeeTitle, { name }),
     action: `${view.root}payees/${id}/delete`,
@@ -402,7 +402,7 @@ async function showList({ operate }: Frame, request: PublicRequest, person: Pers
     may: { write: may(person, 'beneficiaries:write'), pay: may(person, 'payouts:write') },
     done: readDone(request, ['deleted']),
   }
-  return page(request, statusOf(shown.problems), payeesPage(person.view, payees))
+  return page(request, pageStatus(shown.problems), payeesPage(person.view, payees))
 }
 
 async function showOne(
@@ -438,7 +438,7 @@ async function showOne(
     },
     done: readDone(request, ['saved', 'changed']),
   }
-  return page(request, statusOf(problems), payeePage(person.view, shown))
+  return page(request, pageStatus(problems), payeePage(person.view, shown))
 }
 
 export const payeeRoutes: Routes = (frame, _withPerson, withMoney) => {
@@ -521,7 +521,7 @@ function accountFields({ account, currency }: Pick<PayeeDraft, 'account' | 'curr
 const newPayeeRoutes: Routes = (frame, _withPerson, withMoney) => {
   const { operate } = frame
   const show = (request: PublicRequest, { view }: Person, draft: PayeeDraft, problems: Problems = {}): PublicAnswer =>
-    page(request, statusOf(problems), newPayeePage(view, draft, problems))
+    page(request, pageStatus(problems), newPayeePage(view, draft, problems))
   const refused = (request: PublicRequest, person: Person, error: unknown): PublicAnswer => {
     const p = texts[person.view.language].payments
     const names = ['iban', 'walletAddress', 'sortCode', 'routingNumber', 'accountNumber']

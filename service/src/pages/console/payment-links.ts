@@ -2,7 +2,7 @@
 import { checkout as wire, rawNumber, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
-import { confirmed, type Draft, formPage, optionsOf, postButton, type Problems, type Values } from '../kit/forms.ts'
+import { confirmedForm, type Draft, formPage, optionsOf, postButton, type Problems, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type ListRows, listPage } from '../kit/lists.ts'
 import {
@@ -29,7 +29,7 @@ import {
   readForm,
   readQuery,
   seeOther,
-  statusOf,
+  pageStatus,
   readValues,
 } from '../kit/request.ts'
 import { newId } from '../../kernel/index.ts'
@@ -201,7 +201,7 @@ function activationPart(view: ConsoleView, link: PaymentLink): Html {
   const c = texts[view.language].checkout.links
   const action = `${view.root}checkout/links/${link.linkId}`
   if (!link.active) return html`<p class="buttons">${postButton(`${action}/activate`, c.activate)}</p>`
-  return confirmed(view, {
+  return confirmedForm(view, {
     id: 'deactivate-link',
     title: c.deactivateTitle,
     action: `${action}/deactivate`,
@@ -216,7 +216,7 @@ async function showList({ operate }: Frame, request: PublicRequest, person: Pers
     operate('listPaymentLinks', { ...callOf(person, request), query: queryText(query) }),
   )
   const links = { ...shown, rows: data, mayWrite: may(person, 'checkout:write') }
-  return page(request, statusOf(shown.problems), paymentLinksPage(person.view, links))
+  return page(request, pageStatus(shown.problems), paymentLinksPage(person.view, links))
 }
 
 async function showOne(
@@ -234,7 +234,7 @@ async function showOne(
     customerHref: may(person, 'customers:read') ? `${view.root}customers/${link.customerId}` : undefined,
     done: readDone(request, ['created', 'deactivated', 'activated']),
   }
-  return page(request, statusOf(problems), paymentLinkPage(view, shown))
+  return page(request, pageStatus(problems), paymentLinkPage(view, shown))
 }
 
 const showForm = (
@@ -244,7 +244,7 @@ const showForm = (
   idempotencyKey: string,
   problems: Problems = {},
 ): PublicAnswer =>
-  page(request, statusOf(problems), newPaymentLinkPage(person.view, { values, idempotencyKey, problems }))
+  page(request, pageStatus(problems), newPaymentLinkPage(person.view, { values, idempotencyKey, problems }))
 
 const amountFields = ['amount', 'amountMin', 'amountMax'] as const
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dayStart, linkOf, readAmount } from '../kit/request.ts'
-import { nextOf } from '../kit/request.ts'
+import { safeNextPath } from '../kit/request.ts'
 
 test('an amount has two decimal places, and groups only if it can be read in one way', () => {
   const read = ['1250', '12.5', ' 12,50 ', '0', '0.01', '1.250,00', '1,250.00', '7.500.000,5'].map(readAmount)
@@ -22,7 +22,7 @@ test('a day begins at midnight UTC; other texts are left for the operation to re
 test('a link to a reference leads back after the sign-in, and no other path does', () => {
   const reference = encodeURIComponent('Rent / November 100%')
   for (const path of [`transactions/${reference}`, 'transactions/INV.1~2', linkOf('payouts', { reference: 'a b+c' })])
-    assert.equal(nextOf(path), path)
+    assert.equal(safeNextPath(path), path)
   for (const path of [
     '//evil.example',
     'transactions/../../x',
@@ -32,5 +32,5 @@ test('a link to a reference leads back after the sign-in, and no other path does
     'https://evil',
     'a\\b',
   ])
-    assert.equal(nextOf(path), 'home', path)
+    assert.equal(safeNextPath(path), 'home', path)
 })

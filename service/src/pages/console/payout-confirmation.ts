@@ -2,7 +2,7 @@
 import { decimalText, type ResponseOf } from '@partner-payments/wire'
 import type { ReceiptDocument } from '../../typesetting/index.ts'
 import type { ConsoleView } from '../kit/frame.ts'
-import { inFours, moneyText, referenceText, serviceReference, timeText } from '../kit/parts.ts'
+import { formatAccount, moneyText, referenceText, serviceReference, timeText } from '../kit/parts.ts'
 import { fill } from '../language.ts'
 import { texts } from './texts/index.ts'
 
@@ -27,7 +27,7 @@ export function confirmationDocument(
     facts: [
       [p.reference, referenceText(payout)],
       [p.payee, payee],
-      [p.account, inFours(payout.beneficiaryAccount)],
+      [p.account, formatAccount(payout.beneficiaryAccount)],
       [p.amount, amount],
       [s.paidOn, timeText(view, createdAt)],
       [p.endToEndId, endToEndId],

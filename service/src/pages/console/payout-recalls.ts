@@ -3,7 +3,7 @@ import { decimalText, type ResponseOf, referenceCharsMax } from '@partner-paymen
 import { html, type Html } from '../html.ts'
 import { hiddenField, inputs, optionsOf, type Problems, type Values } from '../kit/forms.ts'
 import type { ConsoleView } from '../kit/frame.ts'
-import { badge, money, table, time, wordOf } from '../kit/parts.ts'
+import { badge, money, table, time, wordFor } from '../kit/parts.ts'
 import { texts } from './texts/index.ts'
 import { bankReasonText, transactionHref } from './transactions.ts'
 
@@ -67,8 +67,8 @@ function recallTable(view: ConsoleView, rows: readonly RecallRow[]): Html {
     caption: p.recalls,
     columns: [[p.rejectReason, 'head'], p.status, p.requestedBy, p.created, p.answerDue, p.recallAnswer],
     rows: rows.map(({ reason, status, requestedBy, requestedAt, answerDueOn, answer, returned }) => [
-      wordOf(p.recallReason, reason),
-      badge(tones[status] ?? 'neutral', wordOf(p.recallStatus, status)),
+      wordFor(p.recallReason, reason),
+      badge(tones[status] ?? 'neutral', wordFor(p.recallStatus, status)),
       html`<span class="free">${requestedBy}</span>`,
       time(view, requestedAt),
       answerDueOn === undefined ? '' : time(view, answerDueOn, 'date'),

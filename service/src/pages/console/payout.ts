@@ -2,10 +2,10 @@
 import { decimalText, payouts, type ResponseOf } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
-import { explain, type Explained } from '../../transactions/index.ts'
+import { explainHold, type PartnerHold } from '../../transactions/index.ts'
 import { receiptPdf } from '../../typesetting/index.ts'
 import { html, type Html } from '../html.ts'
-import { asking, input, type Problems } from '../kit/forms.ts'
+import { confirmationDialog, input, type Problems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import {
   account,
@@ -23,9 +23,9 @@ import {
   steps,
   strip,
   time,
-  wordOf,
+  wordFor,
 } from '../kit/parts.ts'
-import { readDone, headersOf, linkOf, page, readForm, seeOther, statusOf } from '../kit/request.ts'
+import { readDone, consoleHeaders, linkOf, page, readForm, seeOther, pageStatus } from '../kit/request.ts'
 import { callOf, type Frame, ifFound, may, type Person, problemsOf, type Routes, placeRoutes } from './request.ts'
 import { confirmationDocument } from './payout-confirmation.ts'
 import { type Recalls, recallPart, recallRow } from './payout-recalls.ts'
@@ -86,7 +86,7 @@ type PayoutDetails = {
   /** Absent: the payout has not settled. */
   readonly recalls?: Recalls | undefined
   /** Absent: the payment is not on hold. */
-  readonly hold?: Explained | undefined
+  readonly hold?: PartnerHold | undefined
   readonly steps: readonly Step[]
   readonly problems: Problems
   readonly raw: unknown
@@ -148,13 +148,13 @@ function details(view: ConsoleView, payout: PayoutDetails): Html {
   const { fee, feeCurrency, sold, errorKey, idempotencyKey, endToEndId, requestedBy, rail, id } = payout
   const ours = serviceReference(payout)
   return facts([
-    [p.failure, errorKey && html`${wordOf(p.errorKey, errorKey)} ${payout.status === 'Failed' && p.moneyBack}`],
+    [p.failure, errorKey && html`${wordFor(p.errorKey, errorKey)} ${payout.status === 'Failed' && p.moneyBack}`],
     [p.reference, html`<span class="free">${referenceText(payout)}</span>`],
     [p.serviceReference, ours && identifier(view, ours, p.serviceReference)],
     [p.fee, fee === undefined ? undefined : money(view, fee, feeCurrency)],
     [p.exchanged, sold && money(view, sold.amount, sold.currency)],
     [p.requestedBy, requestedBy],
-    [p.rail, rail && wordOf(p.rails, rail)],
+    [p.rail, rail && wordFor(p.rails, rail)],
     [p.endToEndId, identifier(view, endToEndId, p.endToEndId)],
     [p.idempotencyKey, idempotencyKey && identifier(view, idempotencyKey, p.idempotencyKey)],
     [p.id, identifier(view, id, p.id)],
@@ -208,7 +208,7 @@ function approvalPart(view: ConsoleView, approval: NonNullable<PayoutDetails['ap
     'approval',
     p.approval,
     facts([
-      [p.approval, decision && wordOf(p.approvalDecision, decision)],
+      [p.approval, decision && wordFor(p.approvalDecision, decision)],
       [p.decidedBy, decidedBy],
       [p.decidedAt, decidedAt && time(view, decidedAt)],
       [p.rejectReason, reason],
@@ -219,7 +219,7 @@ function approvalPart(view: ConsoleView, approval: NonNullable<PayoutDetails['ap
 
 function cancelDialog(view: ConsoleView, { id, payee, amount, currency }: PayoutDetails): Html {
   const p = texts[view.language].payments
-  return asking({
+  return confirmationDialog({
     id: cancelId,
     title: p.cancelTitle,
     action: `${view.root}payouts/${id}/cancel`,
@@ -280,7 +280,7 @@ async function showOne(
     done: readDone(request, doneForms),
     hold:
       timeline?.hold ??
-      (isWaiting ? explain({ kind: 'approval', by: payoutDetails(raw).approval?.until ?? null }) : undefined),
+      (isWaiting ? explainHold({ kind: 'approval', by: payoutDetails(raw).approval?.until ?? null }) : undefined),
     steps: timeline === undefined ? [] : timelineSteps(view, timeline),
     recalls: recalls && {
       rows: recalls.data.map((each) => recallRow(view, each)),
@@ -299,7 +299,7 @@ async function showOne(
     problems,
     raw,
   }
-  return page(request, statusOf(problems), payoutPage(view, shown))
+  return page(request, pageStatus(problems), payoutPage(view, shown))
 }
 
 /** Statuses of payouts whose money is available again. */
@@ -378,7 +378,7 @@ async function sendConfirmation(
   if (payout.status !== 'Completed') throw notFound('confirmation')
   const parts = await Array.fromAsync(receiptPdf(confirmationDocument(view, person.partnerName, payout)))
   const disposition = `attachment; filename="confirmation-${payout.id}.pdf"`
-  const headers = { ...headersOf, 'content-type': 'application/pdf', 'content-disposition': disposition }
+  const headers = { ...consoleHeaders, 'content-type': 'application/pdf', 'content-disposition': disposition }
   return { status: 200, headers, body: Buffer.concat(parts) }
 }
 

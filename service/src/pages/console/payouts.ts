@@ -7,8 +7,18 @@ import { html, type Html } from '../html.ts'
 import { optionsOf } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type ListRows, listPage, pager, type PageLinks, sumsNote, tabs } from '../kit/lists.ts'
-import { account, freeText, inFours, money, payoutBadge, referenceCell, table, time, wordOf } from '../kit/parts.ts'
-import { linkOf, page, queryText, readQuery, statusOf, withTimes } from '../kit/request.ts'
+import {
+  account,
+  freeText,
+  formatAccount,
+  money,
+  payoutBadge,
+  referenceCell,
+  table,
+  time,
+  wordFor,
+} from '../kit/parts.ts'
+import { linkOf, page, queryText, readQuery, pageStatus, withTimes } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { type Columns, writeCsv, sendCsv, exportPageRows } from './list-export.ts'
 import { currencyOptions } from './payees.ts'
@@ -133,7 +143,7 @@ export function payoutsPage(
     columns: [[p.payee, 'head'], p.reference, p.status, p.created, [p.amount, 'number']],
     cells: rows.map((row) => [
       html`<a href="${view.root}payouts/${row.id}">${row.payee}</a>
-        <code class="soft account">${inFours(row.payeeAccount)}</code>`,
+        <code class="soft account">${formatAccount(row.payeeAccount)}</code>`,
       referenceCell(row),
       payoutBadge(view, row.status),
       time(view, row.createdAt),
@@ -215,7 +225,7 @@ async function showList(frame: Frame, request: PublicRequest, person: Person): P
     (query) => frame.operate('sumPayouts', { ...call, query: queryText(query) }),
   )
   const payouts = { ...shown, sums, rows: data.map(payoutRow), mayWrite: caller.permissions.includes('payouts:write') }
-  return page(request, statusOf(shown.problems), payoutsPage(view, payouts))
+  return page(request, pageStatus(shown.problems), payoutsPage(view, payouts))
 }
 
 export const waitingPerPage = 25
@@ -228,14 +238,14 @@ function exportColumns({ language, t }: ConsoleView): Columns<Payout> {
     [p.serviceReference, (row) => row.reference],
     [p.endToEndId, (row) => row.endToEndId],
     [p.payee, (row) => row.beneficiaryName],
-    [p.account, (row) => inFours(row.beneficiaryAccount).replaceAll(' ', '')],
-    [p.status, (row) => wordOf(t.payoutStatus, row.status)],
+    [p.account, (row) => formatAccount(row.beneficiaryAccount).replaceAll(' ', '')],
+    [p.status, (row) => wordFor(t.payoutStatus, row.status)],
     [p.amount, (row) => amountOf(row.amount)],
     [p.currency, (row) => row.currency],
     [p.fee, (row) => amountOf(row.fee)],
     [p.feeCurrency, (row) => (row.fee === undefined ? undefined : (row.sellCurrency ?? row.currency))],
-    [p.rail, (row) => row.rail && wordOf(p.rails, row.rail)],
-    [p.failure, (row) => row.errorKey && wordOf(p.errorKey, row.errorKey)],
+    [p.rail, (row) => row.rail && wordFor(p.rails, row.rail)],
+    [p.failure, (row) => row.errorKey && wordFor(p.errorKey, row.errorKey)],
     [p.customerId, (row) => row.customerId],
     [p.payeeId, (row) => row.beneficiaryId],
     [p.decidedBy, (row) => row.approval?.decidedBy?.name],

@@ -1,6 +1,6 @@
 /** The proof of a transaction as a file. */
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
-import { headersOf } from '../kit/request.ts'
+import { consoleHeaders } from '../kit/request.ts'
 import { callOf, type Frame, type Person } from './request.ts'
 
 /** Sends the proof of a transaction as a file for `npm run verify:proof`. */
@@ -12,7 +12,7 @@ export async function sendProof(
 ): Promise<PublicAnswer> {
   const proof = await operate('getTransactionProof', { ...callOf(person, request), params: { reference } })
   const headers = {
-    ...headersOf,
+    ...consoleHeaders,
     'content-type': 'application/json; charset=utf-8',
     'content-disposition': 'attachment; filename="proof.json"',
   }

@@ -25,7 +25,7 @@ import {
   referenceText,
   table,
   time,
-  wordOf,
+  wordFor,
 } from '../kit/parts.ts'
 import {
   readId,
@@ -157,7 +157,7 @@ function refundTable(view: ConsoleView, rows: readonly RefundRow[]): Html {
         : html`<a class="free" href="${payoutHref}">${referenceText(row)}</a>`,
       html`<span class="lines">
         ${payoutBadge(view, status)} ${isLate && html`<span>${r.ofLate}</span>`}
-        ${errorKey !== undefined && html`<span>${wordOf(p.errorKey, errorKey)}</span>`}
+        ${errorKey !== undefined && html`<span>${wordFor(p.errorKey, errorKey)}</span>`}
       </span>`,
       time(view, createdAt),
       freeText(reason),

@@ -4,12 +4,12 @@ import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
 import {
-  asking,
-  confirmed,
+  confirmationDialog,
+  confirmedForm,
   type Draft,
   formPage,
   type Input,
-  openDialog,
+  dialogButton,
   optionsOf,
   type Problems,
   type Values,
@@ -20,14 +20,14 @@ import { badge, facts, freeText, heading, identifier, linkButton, links, message
 import {
   dayStart,
   readDone,
-  headersOf,
+  consoleHeaders,
   readId,
   page,
   queryText,
   readForm,
   readQuery,
   seeOther,
-  statusOf,
+  pageStatus,
   readValues,
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
@@ -182,7 +182,7 @@ export function reportPage(view: ConsoleView, { report, customer, mayWrite, done
 
 function removal(view: ConsoleView, { id, kind }: Report): Html {
   const r = texts[view.language].reports
-  return confirmed(view, {
+  return confirmedForm(view, {
     id: 'delete-report',
     title: r.removeTitle,
     action: `${view.root}reports/${id}/delete`,
@@ -235,8 +235,8 @@ function deletion(view: ConsoleView, { id, kind, frequency }: Schedule): Html {
   const r = texts[view.language].reports
   const own = `delete-${id}`
   const about = `${r.kinds[kind]}, ${r.frequencies[frequency]}`
-  return html`${openDialog({ id: own, label: r.deleteSchedule, about, tone: 'danger' })}
-  ${asking({
+  return html`${dialogButton({ id: own, label: r.deleteSchedule, about, tone: 'danger' })}
+  ${confirmationDialog({
     id: own,
     title: r.deleteScheduleTitle,
     action: `${view.root}reports/schedules/${id}/delete`,
@@ -280,7 +280,7 @@ async function showList({ operate }: Frame, request: PublicRequest, person: Pers
     operate('listReports', { ...callOf(person, request), query: queryText(query) }),
   )
   const reports = { ...shown, rows, mayWrite: may(person, 'reports:write'), done: readDone(request, ['removed']) }
-  return page(request, statusOf(shown.problems), reportsPage(person.view, reports))
+  return page(request, pageStatus(shown.problems), reportsPage(person.view, reports))
 }
 
 async function showOne(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
@@ -299,7 +299,7 @@ async function showOne(frame: Frame, request: PublicRequest, person: Person): Pr
 async function download({ download: read }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const call = { ...callOf(person, request), params: { id: readId(request) } }
   const { status, headers, body } = await read('getReportContent', call)
-  return { status, headers: { ...headersOf, ...headers }, body }
+  return { status, headers: { ...consoleHeaders, ...headers }, body }
 }
 
 type ReportDraft = { readonly values: Values; readonly idempotencyKey?: string; readonly problems?: Problems }
@@ -310,7 +310,7 @@ const showNew = (
   form: typeof newReportPage,
   { values, idempotencyKey = newId(), problems = {} }: ReportDraft,
 ): PublicAnswer => {
-  return page(request, statusOf(problems), form(view, { values, idempotencyKey, problems }))
+  return page(request, pageStatus(problems), form(view, { values, idempotencyKey, problems }))
 }
 
 async function create({ operate, clock }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {

@@ -16,7 +16,7 @@ import { type Filter, filterForm, isPartial, list, type ListRows, listPage, tabs
 import {
   badge,
   calendarDay,
-  call,
+  apiCall,
   facts,
   freeText,
   grouped,
@@ -29,7 +29,7 @@ import {
   table,
   time,
 } from '../kit/parts.ts'
-import { readId, linkOf, page, queryText, statusOf } from '../kit/request.ts'
+import { readId, linkOf, page, queryText, pageStatus } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { callOf, type Frame, type Person, readList, type Routes, placeRoutes } from './request.ts'
 import { texts } from './texts/index.ts'
@@ -152,7 +152,7 @@ export function requestsPage(view: ConsoleView, { rows, choices, ...shown }: Req
       accountPart(view, row),
       duration(view, row.durationMs),
     ]),
-    none: { title: r.empty, text: r.emptyText, more: call(view, 'GET /v1/requests', r.call) },
+    none: { title: r.empty, text: r.emptyText, more: apiCall(view, 'GET /v1/requests', r.call) },
   })
 }
 
@@ -201,7 +201,11 @@ export function requestProblemsPage(view: ConsoleView, { rows, ...shown }: ListR
         })),
       ) ?? '',
     ]),
-    none: { title: r.noProblem, text: r.noProblemText, more: call(view, 'GET /v1/requests/problems', r.problemsCall) },
+    none: {
+      title: r.noProblem,
+      text: r.noProblemText,
+      more: apiCall(view, 'GET /v1/requests/problems', r.problemsCall),
+    },
   })
 }
 
@@ -330,7 +334,7 @@ function requestUsagePage(view: ConsoleView, { sums, ...shown }: UsagePage): str
         table: html`${operationTable(view, sums, values)} ${dayTable(view, sums)}`,
         isEmpty: sums.length === 0,
         isFiltered: Object.keys(values).length > 0,
-        none: { title: r.noUsage, text: r.emptyText, more: call(view, 'GET /v1/requests/sums', r.usageCall) },
+        none: { title: r.noUsage, text: r.emptyText, more: apiCall(view, 'GET /v1/requests/sums', r.usageCall) },
         pages: {},
       })}`,
   })
@@ -424,7 +428,7 @@ async function showList({ operate, sandbox }: Frame, request: PublicRequest, per
     accounts: withOption(named, values['serviceAccountId']),
   }
   const requests = { ...shown, rows: data.map(requestRow), choices }
-  return page(request, statusOf(problems), requestsPage(view, requests))
+  return page(request, pageStatus(problems), requestsPage(view, requests))
 }
 
 /** Links to the page about a problem, which is outside the console. */
@@ -438,7 +442,7 @@ async function showProblems({ operate }: Frame, request: PublicRequest, person: 
   })
   const rows = data.map(({ type, ...row }) => ({ ...row, explained: problemHref(view, type) }))
   const body = requestProblemsPage(view, { ...shown, rows })
-  return page(request, statusOf(shown.problems), body)
+  return page(request, pageStatus(shown.problems), body)
 }
 
 async function showUsage({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
@@ -448,7 +452,7 @@ async function showUsage({ operate }: Frame, request: PublicRequest, person: Per
     return { ...(await operate('listRequestSums', call)), nextCursor: null }
   })
   const body = requestUsagePage(view, { sums: data, ...shown })
-  return page(request, statusOf(shown.problems), body)
+  return page(request, pageStatus(shown.problems), body)
 }
 
 /** Describes a problem of the catalogue. Undefined: another version of the service answered it. */

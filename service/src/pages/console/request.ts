@@ -21,19 +21,27 @@ import type { Beneficiaries } from '../../parties/beneficiaries/index.ts'
 import type { Customers } from '../../parties/customers/index.ts'
 import type { BulkPayouts } from '../../payouts/bulk/index.ts'
 import type { Payouts } from '../../payouts/index.ts'
-import type { Factors, FirstAdmin, GuestLinks, Members, SavedViews, Signed, Uploads } from '../../people/users/index.ts'
+import type {
+  Factors,
+  FirstAdmin,
+  GuestLinks,
+  Members,
+  SavedViews,
+  SignedInUser,
+  Uploads,
+} from '../../people/users/index.ts'
 import type { Confirmations, SignIn } from '../../people/sign-in/index.ts'
 import type { Assets } from '../assets.ts'
 import { html } from '../html.ts'
 import type { Problems, Values } from '../kit/forms.ts'
-import { consoleMessage, type ConsoleView, homeOf } from '../kit/frame.ts'
+import { consoleMessage, type ConsoleView, homePath } from '../kit/frame.ts'
 import { grouped } from '../kit/parts.ts'
-import { preferencesOf } from '../kit/preferences.ts'
+import { readPreferences } from '../kit/preferences.ts'
 import {
   cookieAttributes,
-  deviceCookieOf,
+  deviceCookieFor,
   isLive,
-  nextOf,
+  safeNextPath,
   page,
   pageLinks,
   readQuery,
@@ -85,10 +93,10 @@ const rootPath = (path: string): string => '../'.repeat(Math.max(0, path.split('
 
 export function createView({ sandbox, css, js, brand }: Frame, request: PublicRequest): ConsoleView {
   const root = rootPath(request.path)
-  return { ...preferencesOf(request, root), sandbox, root, css, js, brand }
+  return { ...readPreferences(request, root), sandbox, root, css, js, brand }
 }
 
-export type Person = Signed & { readonly view: ConsoleView }
+export type Person = SignedInUser & { readonly view: ConsoleView }
 
 /** A member of the team, or a guest of the webhook pages. */
 export type Visitor = Pick<Person, 'caller' | 'view'>
@@ -131,12 +139,12 @@ export function createWithPerson(frame: Frame, shows: 'money' | 'settings'): Wit
 async function readSavedViews(
   { savedViews }: Frame,
   { path, query }: PublicRequest,
-  signed: Signed,
+  signed: SignedInUser,
   view: ConsoleView,
 ) {
   const list = savedPages.find((each) => path === `/console/${each}`)
   if (list === undefined) return undefined
-  return savedViewParts(view, { page: list, query: readFilters(query), views: await savedViews.of(signed, list) })
+  return savedViewParts(view, { page: list, query: readFilters(query), views: await savedViews.list(signed, list) })
 }
 
 /** Answers members of the team, and guests with their places only. */
@@ -169,7 +177,7 @@ function leadToSignIn(request: PublicRequest): PublicAnswer {
 
 /** Redirects to the sign-in, which leads to a page afterwards. */
 export function signInAgain(request: PublicRequest, asked: string | undefined): PublicAnswer {
-  const next = nextOf(asked)
+  const next = safeNextPath(asked)
   const partner = readCookie(request.headers['cookie'], partnerCookie)
   const query = new URLSearchParams({ ...(partner === undefined ? {} : { partner }), next })
   return seeOther(`${rootPath(request.path)}sign-in?${query.toString()}`)
@@ -186,7 +194,7 @@ export const partnerCookieFor = (partnerId: string): string =>
 /** Writes the cookies after a sign-in. Each sign-in renews the device cookie for a year; signing out keeps it. */
 export const signedInCookies = (token: string, { device }: { readonly device: string }): readonly string[] => [
   sessionCookieFor(token),
-  deviceCookieOf(device),
+  deviceCookieFor(device),
 ]
 
 export type GuestPages = (frame: Frame, withVisitor: AnswerAs<Visitor>) => readonly PublicRoute[]
@@ -210,7 +218,7 @@ export const withPermission =
       const { caller, view } = person
       const { t } = view
       const p = texts[view.language].payments
-      const home = { href: `${view.root}${homeOf(view)}`, label: t.home }
+      const home = { href: `${view.root}${homePath(view)}`, label: t.home }
       const refuse = () =>
         page(request, 403, consoleMessage(view, t.refused, fill(p.noPermission, { permission }), home))
       if (!caller.permissions.includes(permission)) return refuse()

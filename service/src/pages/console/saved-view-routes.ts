@@ -1,7 +1,7 @@
 /** The forms that save, rename and delete a view of a list. */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import type { ConsoleView } from '../kit/frame.ts'
-import { type Form, page, readForm, seeOther, uuid } from '../kit/request.ts'
+import { type Form, page, readForm, seeOther, uuidPattern } from '../kit/request.ts'
 import type { Person, Routes } from './request.ts'
 import { readFilters, refusedViewPage, savedPages } from './saved-views.ts'
 import { texts } from './texts/index.ts'
@@ -39,7 +39,7 @@ export const savedViewRoutes: Routes = ({ savedViews }, withPerson) => {
   }
   const change = async (request: PublicRequest, person: Person, act: 'rename' | 'delete'): Promise<PublicAnswer> => {
     const changing = readChangedView(readForm(request))
-    if (!uuid.test(changing.id)) throw notFound('page')
+    if (!uuidPattern.test(changing.id)) throw notFound('page')
     if (act === 'delete') return seeOther(`../${(await savedViews.remove(person, changing.id, request.ip)).page}`)
     try {
       const renamed = await savedViews.rename(person, changing.id, changing.name, request.ip)

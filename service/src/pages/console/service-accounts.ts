@@ -11,7 +11,7 @@ import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from
 import { dayMs, minuteMs, newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
 import {
-  confirmed,
+  confirmedForm,
   type Draft,
   emptyForm,
   hiddenField,
@@ -23,17 +23,17 @@ import {
 } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type ListRows, listPage } from '../kit/lists.ts'
-import { badge, call, copyBlock, facts, identifier, message, time } from '../kit/parts.ts'
+import { badge, apiCall, copyBlock, facts, identifier, message, time } from '../kit/parts.ts'
 import {
   dayStart,
   readDone,
-  headersOf,
+  consoleHeaders,
   readId,
   page,
   queryText,
   readForm,
   seeOther,
-  statusOf,
+  pageStatus,
   readValues,
 } from '../kit/request.ts'
 import { type CreatorFact, readCreatorFact, creatorFacts } from './creator.ts'
@@ -175,7 +175,7 @@ export function serviceAccountsPage(
       row.lastUsedAt === null ? s.never : time(view, row.lastUsedAt),
       row.expiresAt === null ? s.noEnd : time(view, row.expiresAt),
     ]),
-    none: { title: s.empty, text: s.emptyText, more: call(view, createCall, s.call) },
+    none: { title: s.empty, text: s.emptyText, more: apiCall(view, createCall, s.call) },
   })
 }
 
@@ -278,7 +278,7 @@ const hoursCharsMax = 4
 
 function revocation(view: ConsoleView, { serviceAccountId, name }: ServiceAccount): Html {
   const s = texts[view.language].serviceAccounts
-  return confirmed(view, {
+  return confirmedForm(view, {
     id: 'revoke',
     title: s.revokeTitle,
     action: `${view.root}service-accounts/${serviceAccountId}/revoke`,
@@ -369,7 +369,7 @@ async function showList({ operate, clock }: Frame, request: PublicRequest, perso
     return { data: all.data.filter((key) => endsSoon(key, clock.now())), nextCursor: null }
   })
   const accounts = { ...shown, rows: data, mayWrite: may(person, 'users:write') }
-  return page(request, statusOf(shown.problems), serviceAccountsPage(viewAtPlace(person), accounts))
+  return page(request, pageStatus(shown.problems), serviceAccountsPage(viewAtPlace(person), accounts))
 }
 
 type RefusedForm = FormState & { readonly chosen: readonly string[] | undefined }
@@ -396,7 +396,7 @@ async function showOne(
 
 const showNew = (request: PublicRequest, person: Person, draft: Omit<AccountDraft, 'granted'>): PublicAnswer => {
   const body = newServiceAccountPage(viewAtPlace(person), { ...draft, granted: person.caller.permissions })
-  return page(request, statusOf(draft.problems), body)
+  return page(request, pageStatus(draft.problems), body)
 }
 
 /** The checkboxes that are checked. */
@@ -414,7 +414,7 @@ function sendCredentials(
     return page(request, 200, issuedPage(viewAtPlace(person), { id: serviceAccountId, apiKey, apiSecret }))
   const { partnerId } = person.caller
   const body = JSON.stringify({ partnerId, serviceAccountId, apiKey, apiSecret })
-  return { status: 200, headers: { ...headersOf, 'content-type': 'application/json; charset=utf-8' }, body }
+  return { status: 200, headers: { ...consoleHeaders, 'content-type': 'application/json; charset=utf-8' }, body }
 }
 
 async function create({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {

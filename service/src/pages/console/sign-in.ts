@@ -8,23 +8,23 @@ import {
   readCookie,
   sessionCookie,
 } from '../../kernel/api/index.ts'
-import type { SignedIn } from '../../people/users/index.ts'
+import type { SignInResult } from '../../people/users/index.ts'
 import { type Client, SignOnFailed } from '../../people/sign-in/index.ts'
 import { html, type Html } from '../html.ts'
 import { emptyForm, hiddenField, input, inputs } from '../kit/forms.ts'
 import { consoleMessage, type ConsoleView, shell } from '../kit/frame.ts'
 import { message, time } from '../kit/parts.ts'
 import {
-  browserOf,
+  readBrowser,
   readClient,
   type Form,
-  headersOf,
-  nextOf,
+  consoleHeaders,
+  safeNextPath,
   page,
   passwordCharsMax,
   readForm,
   seeOther,
-  uuid,
+  uuidPattern,
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import {
@@ -80,28 +80,28 @@ const attemptSeconds = 600
 
 const attributes = `Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=${attemptSeconds}`
 
-export const attemptOf = ({ headers }: PublicRequest): string => readCookie(headers['cookie'], attemptCookie) ?? ''
+export const readAttempt = ({ headers }: PublicRequest): string => readCookie(headers['cookie'], attemptCookie) ?? ''
 
 type SignInAttempt = { readonly url: string; readonly attempt: string }
 
 const attemptCookieFor = ({ attempt }: SignInAttempt): string => `${attemptCookie}=${attempt}; ${attributes}`
 
 /** Redirects to the provider. */
-export const toProvider = (begun: SignInAttempt): PublicAnswer => ({
+export const redirectToProvider = (begun: SignInAttempt): PublicAnswer => ({
   status: 303,
-  headers: { ...headersOf, location: begun.url },
+  headers: { ...consoleHeaders, location: begun.url },
   cookies: [attemptCookieFor(begun)],
   body: '',
 })
 
 /** Leads to the provider through a page, because the policy (`form-action`) forbids a form to redirect to another site. */
-export const onToProvider = (request: PublicRequest, view: ConsoleView, begun: SignInAttempt): PublicAnswer =>
-  leadsOn(request, view, begun.url, attemptCookieFor(begun))
+export const leadToProvider = (request: PublicRequest, view: ConsoleView, begun: SignInAttempt): PublicAnswer =>
+  leadOn(request, view, begun.url, attemptCookieFor(begun))
 
 /**
  * Leads on through a page, so that the browser sends `SameSite=Strict` cookies with the next request.
  */
-export function leadsOn(
+export function leadOn(
   request: PublicRequest,
   view: ConsoleView,
   href: string,
@@ -114,7 +114,7 @@ export function leadsOn(
 }
 
 /** Answers with the reason why a sign-in at the provider failed. Throws other errors. */
-export function failedPage(request: PublicRequest, view: ConsoleView, error: unknown): PublicAnswer {
+export function signOnFailedPage(request: PublicRequest, view: ConsoleView, error: unknown): PublicAnswer {
   if (!(error instanceof SignOnFailed)) throw error
   const s = texts[view.language].signOn
   const action = { href: `${view.root}sign-in`, label: s.again }
@@ -140,7 +140,7 @@ export const signOnWay = (
 }
 
 /** Draws whether an account is connected with the provider, and the form that connects it. */
-export function connection(
+export function connectionPart(
   view: ConsoleView,
   { since, action }: { readonly since: Date | null; readonly action: string },
 ): Html {
@@ -282,7 +282,7 @@ export function signInRoutes(frame: Frame): readonly PublicRoute[] {
   }
   const signIn = (
     way: 'passkey' | 'password',
-    verify: (partner: string, form: Form, browser: Client) => Promise<SignedIn | undefined>,
+    verify: (partner: string, form: Form, browser: Client) => Promise<SignInResult | undefined>,
   ): PublicRoute => ({
     method: 'POST',
     path: `/console/sign-in/${way}`,
@@ -290,16 +290,16 @@ export function signInRoutes(frame: Frame): readonly PublicRoute[] {
       const form = readForm(request)
       const partner = form('partner')
       const view = createView(frame, request)
-      const browser = browserOf(request)
-      const signed = uuid.test(partner)
+      const browser = readBrowser(request)
+      const signed = uuidPattern.test(partner)
         ? await verify(partner, form, browser).catch((error: unknown) => {
             const refused = signOnError(view, error)
             if (refused === undefined) throw error
             return refused
           })
         : undefined
-      if (!uuid.test(partner)) return seeOther('../sign-in')
-      const next = nextOf(form('next'))
+      if (!uuidPattern.test(partner)) return seeOther('../sign-in')
+      const next = safeNextPath(form('next'))
       if (signed !== undefined && 'token' in signed)
         return seeOther(`../${next}`, ...signedInCookies(signed.token, browser))
       return ask(request, { partner, next, email: form('email'), error: signed?.form ?? view.t.signInRefused })
@@ -312,8 +312,8 @@ export function signInRoutes(frame: Frame): readonly PublicRoute[] {
       handle: (request) => {
         const query = new URLSearchParams(request.query)
         const partner = query.get('partner') ?? readCookie(request.headers['cookie'], partnerCookie) ?? ''
-        if (!uuid.test(partner)) return page(request, 200, findPartnerPage(createView(frame, request), {}))
-        return ask(request, { partner, next: nextOf(query.get('next') ?? undefined) })
+        if (!uuidPattern.test(partner)) return page(request, 200, findPartnerPage(createView(frame, request), {}))
+        return ask(request, { partner, next: safeNextPath(query.get('next') ?? undefined) })
       },
     },
     {

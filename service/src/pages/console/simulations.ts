@@ -13,7 +13,7 @@ import { html, type Html } from '../html.ts'
 import { type Draft, hiddenField, type Input, inputs, type Problems, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { facts, identifier, message, table } from '../kit/parts.ts'
-import { linkOf, page, readForm, readQuery, seeOther, statusOf } from '../kit/request.ts'
+import { linkOf, page, readForm, readQuery, seeOther, pageStatus } from '../kit/request.ts'
 import { callOf, type Frame, may, type Person, problemsOf, type Routes, placeRoutes } from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
 
@@ -222,7 +222,7 @@ function showForm(request: PublicRequest, person: Person, values: Values, proble
     result: result !== undefined && resultPattern.test(result) ? result : undefined,
     may: { transactions: may(person, 'transactions:read'), events: may(person, 'webhooks:read') },
   }
-  return page(request, statusOf(problems), simulationPage(person.view, shown))
+  return page(request, pageStatus(problems), simulationPage(person.view, shown))
 }
 
 const decimalPattern = /^(0|[1-9]\d{0,11})(?:[.,](\d{1,10}))?$/

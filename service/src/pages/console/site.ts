@@ -10,7 +10,7 @@ import {
 import { unknownPage } from '../answer.ts'
 import { type Assets, readAssets } from '../assets.ts'
 import { consoleMessage } from '../kit/frame.ts'
-import { keepingForms } from '../kit/kept-forms.ts'
+import { withKeptForms } from '../kit/kept-forms.ts'
 import { page, seeOther } from '../kit/request.ts'
 import { accountRoutes, sessionRoutes } from './account.ts'
 import { appearanceRoutes } from './appearance.ts'
@@ -58,7 +58,7 @@ export async function createConsoleSite(deps: ConsoleDeps): Promise<PublicSite> 
       ...recoverRoutes(frame),
       ...signInRoutes(frame),
       ...supportRoutes(frame),
-      ...keepingForms(keptSite(frame)),
+      ...withKeptForms(keptSite(frame)),
       unknownPage('/console/*'),
     ],
     refused: (request, { status }) => {
@@ -80,7 +80,7 @@ export async function createConsoleSite(deps: ConsoleDeps): Promise<PublicSite> 
 }
 
 /** Declares the pages whose forms are kept when the session ends. */
-const keptSite = (frame: Frame): Parameters<typeof keepingForms>[0] => ({
+const keptSite = (frame: Frame): Parameters<typeof withKeptForms>[0] => ({
   root: 'console',
   routes: refusingSupport(frame, personRoutes(frame)),
   forms: frame.signIn.forms,

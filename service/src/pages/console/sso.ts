@@ -11,10 +11,19 @@ import {
 } from '../../kernel/api/index.ts'
 import { isRecentSignIn } from '../../people/sign-in/index.ts'
 import { html, type Html } from '../html.ts'
-import { confirmed, hiddenField, type Input, inputs } from '../kit/forms.ts'
+import { confirmedForm, hiddenField, type Input, inputs } from '../kit/forms.ts'
 import { consoleMessage, type ConsoleView, type RoleName, shell } from '../kit/frame.ts'
-import { facts, message, time, whole } from '../kit/parts.ts'
-import { browserOf, readDone, type Form, nextOf, page, readForm, seeOther, uuid } from '../kit/request.ts'
+import { facts, message, time, copyableText } from '../kit/parts.ts'
+import {
+  readBrowser,
+  readDone,
+  type Form,
+  safeNextPath,
+  page,
+  readForm,
+  seeOther,
+  uuidPattern,
+} from '../kit/request.ts'
 import { fill } from '../language.ts'
 import {
   callOf,
@@ -27,7 +36,7 @@ import {
   signInAgain,
   createView,
 } from './request.ts'
-import { attemptOf, failedPage, onToProvider, toProvider } from './sign-in.ts'
+import { readAttempt, signOnFailedPage, leadToProvider, redirectToProvider } from './sign-in.ts'
 import { texts } from './texts/index.ts'
 
 const ssoRoles = ['Admin', 'Operator', 'Developer'] as const satisfies readonly RoleName[]
@@ -131,8 +140,8 @@ function domainPart(
     <h2 id="record-title">${settings.record}</h2>
     <p>${settings.proveText}</p>
     ${facts([
-      [settings.recordName, whole(view, name, settings.recordName)],
-      [settings.recordValue, whole(view, value, settings.recordValue)],
+      [settings.recordName, copyableText(view, name, settings.recordName)],
+      [settings.recordValue, copyableText(view, value, settings.recordValue)],
     ])}
     ${
       may &&
@@ -148,7 +157,7 @@ function providerPart(view: ConsoleView, shown: SsoPage): Html {
   const { current, may } = shown
   return html`<section aria-labelledby="provider-title">
     <h2 id="provider-title">${settings.provider}</h2>
-    ${current !== undefined && facts([[settings.redirect, whole(view, current.redirectUri, settings.redirect)]])}
+    ${current !== undefined && facts([[settings.redirect, copyableText(view, current.redirectUri, settings.redirect)]])}
     ${may.write ? form(view, shown) : html`<p>${settings.readOnly}</p>`}
     ${may.write && current !== undefined && removal(view)}
   </section>`
@@ -208,7 +217,7 @@ const [textCharsMax, secretCharsMax, issuerCharsMax] = [500, 1000, 2000]
 
 function removal(view: ConsoleView): Html {
   const { settings } = texts[view.language].signOn
-  return confirmed(view, {
+  return confirmedForm(view, {
     id: 'remove-sso',
     title: settings.remove,
     action: `${view.root}team/single-sign-on/remove`,
@@ -232,7 +241,7 @@ function providerRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readon
     try {
       return await work()
     } catch (error) {
-      return failedPage(request, createView(frame, request), error)
+      return signOnFailedPage(request, createView(frame, request), error)
     }
   }
   return [
@@ -243,9 +252,11 @@ function providerRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readon
       handle: (request) => {
         const query = new URLSearchParams(request.query)
         const partnerId = query.get('partner') ?? ''
-        if (!uuid.test(partnerId)) return seeOther('../sign-in')
-        const next = nextOf(query.get('next') ?? undefined)
-        return tried(request, async () => toProvider(await singleSignOn.begin({ kind: 'sign in', partnerId, next })))
+        if (!uuidPattern.test(partnerId)) return seeOther('../sign-in')
+        const next = safeNextPath(query.get('next') ?? undefined)
+        return tried(request, async () =>
+          redirectToProvider(await singleSignOn.begin({ kind: 'sign in', partnerId, next })),
+        )
       },
     },
     {
@@ -254,7 +265,7 @@ function providerRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readon
       callsChosenHost: true,
       handle: (request) => {
         const token = new URLSearchParams(request.query).get('token') ?? ''
-        return tried(request, async () => toProvider(await singleSignOn.begin({ kind: 'join', token })))
+        return tried(request, async () => redirectToProvider(await singleSignOn.begin({ kind: 'join', token })))
       },
     },
     {
@@ -265,7 +276,7 @@ function providerRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readon
         withPerson(request, (person) =>
           isRecent(frame, person)
             ? tried(request, async () =>
-                onToProvider(request, person.view, await singleSignOn.begin({ kind: 'connect', signed: person })),
+                leadToProvider(request, person.view, await singleSignOn.begin({ kind: 'connect', signed: person })),
               )
             : signInAgain(request, 'account'),
         ),
@@ -277,14 +288,14 @@ function providerRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readon
       handle: (request) =>
         tried(request, async () => {
           const { partnerId = '' } = request.params
-          if (!uuid.test(partnerId)) return seeOther('../sign-in')
+          if (!uuidPattern.test(partnerId)) return seeOther('../sign-in')
           const session = readCookie(request.headers['cookie'], sessionCookie)
           const found = session === undefined ? undefined : await frame.members.signedIn(session)
           const signed = found?.support === undefined ? found : undefined
-          const given = { attempt: attemptOf(request), query: request.query, signed }
-          const browser = browserOf(request)
+          const given = { attempt: readAttempt(request), query: request.query, signed }
+          const browser = readBrowser(request)
           const { kind, token, next } = await singleSignOn.finish(partnerId, given, browser)
-          if (token !== undefined) return seeOther(`../${nextOf(next)}`, ...signedInCookies(token, browser))
+          if (token !== undefined) return seeOther(`../${safeNextPath(next)}`, ...signedInCookies(token, browser))
           const view = createView(frame, request)
           const s = texts[view.language].signOn
           const action = { href: `${view.root}account`, label: s.leadsOn }
@@ -360,7 +371,7 @@ type DoneForm = (typeof doneForms)[number]
 
 function readChangeId(field: Form): string {
   const id = field('id')
-  if (!uuid.test(id)) throw notFound('change of the single sign-on')
+  if (!uuidPattern.test(id)) throw notFound('change of the single sign-on')
   return id
 }
 

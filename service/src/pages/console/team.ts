@@ -10,18 +10,27 @@ import {
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { isRecentSignIn } from '../../people/sign-in/index.ts'
 import { html, type Html } from '../html.ts'
-import { asking, emptyForm, hiddenField, input, inputs, openDialog, postButton, type Values } from '../kit/forms.ts'
+import {
+  confirmationDialog,
+  emptyForm,
+  hiddenField,
+  input,
+  inputs,
+  dialogButton,
+  postButton,
+  type Values,
+} from '../kit/forms.ts'
 import { type ConsoleView, type RoleName, roleText, shell } from '../kit/frame.ts'
 import { badge, message, table, time } from '../kit/parts.ts'
 import {
   readClient,
   readDone,
-  errorsOf,
+  refusalTexts,
   type Form,
   page,
   readForm,
   seeOther,
-  uuid,
+  uuidPattern,
   readValues,
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
@@ -90,9 +99,9 @@ function memberActions(
   const { t } = view
   const { id, fullName } = member
   return html`<div class="actions">
-    ${openDialog({ id: `role-of-${id}`, label: t.changeRole, about: fullName })}
-    ${reset && openDialog({ id: `reset-${id}`, label: t.reset, about: fullName, tone: 'danger' })}
-    ${openDialog({ id: `remove-${id}`, label: t.remove, about: fullName, tone: 'danger' })}
+    ${dialogButton({ id: `role-of-${id}`, label: t.changeRole, about: fullName })}
+    ${reset && dialogButton({ id: `reset-${id}`, label: t.reset, about: fullName, tone: 'danger' })}
+    ${dialogButton({ id: `remove-${id}`, label: t.remove, about: fullName, tone: 'danger' })}
     ${roleDialog(view, member, grantable)} ${removeDialog(view, member)} ${reset && resetDialog(view, member)}
   </div>`
 }
@@ -102,7 +111,7 @@ function roleDialog(view: ConsoleView, { id, fullName, roleName }: TeamMember, g
   const own = `role-of-${id}`
   const choices = roleChoices(view, grantable)
   const role = input(view, emptyForm, { id: `${own}-choice`, name: 'role', label: t.role, value: roleName, choices })
-  return asking({
+  return confirmationDialog({
     id: own,
     title: fill(t.changeRoleOf, { name: fullName }),
     action: `${root}team/role`,
@@ -119,7 +128,7 @@ const aboutMember = ({ id, email }: TeamMember): Html =>
     <p class="soft">${email}</p>`
 
 const removeDialog = ({ t, root }: ConsoleView, member: TeamMember): Html =>
-  asking({
+  confirmationDialog({
     id: `remove-${member.id}`,
     title: fill(t.removeTitle, { name: member.fullName }),
     action: `${root}team/remove`,
@@ -130,7 +139,7 @@ const removeDialog = ({ t, root }: ConsoleView, member: TeamMember): Html =>
   })
 
 const resetDialog = ({ t, root }: ConsoleView, member: TeamMember): Html =>
-  asking({
+  confirmationDialog({
     id: `reset-${member.id}`,
     title: fill(t.resetSignInTitle, { name: member.fullName }),
     action: `${root}team/reset`,
@@ -315,7 +324,7 @@ export const teamRoutes: Routes = (frame, withPerson) => {
           await act(readForm(request), callOf(person, request))
           return seeOther('../team')
         } catch (error) {
-          return show(request, person, errorsOf(person.view.t, error))
+          return show(request, person, refusalTexts(person.view.t, error))
         }
       }),
   })
@@ -351,7 +360,7 @@ async function reset({ members, clock }: Frame, request: PublicRequest, person: 
   const id = readForm(request)('id')
   const { t } = person.view
   if (id === person.user.id) return show(request, person, { form: t.resetSelf })
-  if (!uuid.test(id)) throw notFound('user')
+  if (!uuidPattern.test(id)) throw notFound('user')
   try {
     await members.recoveries.reset(person, id, readClient(request))
     return seeOther('../team?done=reset')

@@ -4,7 +4,7 @@ import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import type { Values } from '../kit/forms.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { consoleTexts } from '../kit/language.ts'
-import { accountText, wordOf } from '../kit/parts.ts'
+import { accountText, wordFor } from '../kit/parts.ts'
 import { queryText, readQuery, readTypedAmounts, withTimes } from '../kit/request.ts'
 import { type Columns, writeCsv, sendCsv, exportPageRows } from './list-export.ts'
 import { callOf, type Frame, type Person } from './request.ts'
@@ -23,15 +23,15 @@ function exportColumns({ language }: ConsoleView): Columns<Exported> {
     [p.serviceReference, (row) => row.reference],
     [p.endToEndId, (row) => row.endToEndId],
     [p.websiteReference, (row) => row.websiteReference],
-    [p.kind, (row) => wordOf(p.category, row.category)],
-    [p.type, (row) => wordOf(p.transactionType, row.type)],
-    [p.direction, (row) => wordOf(p.directions, row.direction)],
-    [p.status, (row) => wordOf(consoleTexts[language].transactionStatus, row.status)],
+    [p.kind, (row) => wordFor(p.category, row.category)],
+    [p.type, (row) => wordFor(p.transactionType, row.type)],
+    [p.direction, (row) => wordFor(p.directions, row.direction)],
+    [p.status, (row) => wordFor(consoleTexts[language].transactionStatus, row.status)],
     [p.amount, (row) => ({ amount: decimalText(row.amount) })],
     [p.currency, (row) => row.currency],
     [p.fee, (row) => row.fee && { amount: row.fee.amount }],
     [p.feeCurrency, (row) => row.fee?.currency],
-    [p.rail, (row) => row.rail && wordOf(p.rails, row.rail)],
+    [p.rail, (row) => row.rail && wordFor(p.rails, row.rail)],
     [p.party, (row) => otherParty(row)?.accountHolderName],
     [p.otherAccount, (row) => accountText(otherParty(row) ?? {})],
     [p.bic, (row) => otherParty(row)?.bic],

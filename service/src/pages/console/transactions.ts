@@ -1,7 +1,7 @@
 /** Transactions: the list, the page of one with its timeline and proof, and the request that created it. */
 import { type Decimal, decimalText, type ResponseOf, nameCharsMax } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
-import type { Explained } from '../../transactions/index.ts'
+import type { PartnerHold } from '../../transactions/index.ts'
 import { html, type Html } from '../html.ts'
 import { optionsOf, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
@@ -26,9 +26,9 @@ import {
   table,
   time,
   transactionBadge,
-  wordOf,
+  wordFor,
 } from '../kit/parts.ts'
-import { linkOf, page, queryText, readQuery, statusOf, withTimes } from '../kit/request.ts'
+import { linkOf, page, queryText, readQuery, pageStatus, withTimes } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { currencyOptions } from './payees.ts'
 import { sendProof } from './proof-file.ts'
@@ -98,7 +98,7 @@ export function transactionsPage(view: ConsoleView, { rows, sums, ...shown }: Tr
     columns: [[p.reference, 'head'], p.kind, p.party, p.customer, p.status, p.created, [p.amount, 'number']],
     cells: rows.map(({ href, category, direction, status, party, customer, createdAt, amount, currency, ...row }) => [
       html`<a href="${href}">${referenceCell(row)}</a>`,
-      html`<span>${wordOf(p.category, category)} <span class="soft">${wordOf(p.directions, direction)}</span></span>`,
+      html`<span>${wordFor(p.category, category)} <span class="soft">${wordFor(p.directions, direction)}</span></span>`,
       freeText(party),
       freeText(customer),
       transactionBadge(view, status),
@@ -116,7 +116,7 @@ export function transactionsPage(view: ConsoleView, { rows, sums, ...shown }: Tr
 
 const withDirection = ({ language }: ConsoleView, { label = '', ...sum }: CurrencySum): CurrencySum => ({
   ...sum,
-  label: wordOf(texts[language].payments.directions, label),
+  label: wordFor(texts[language].payments.directions, label),
 })
 
 function filterInputs({ t, language }: ConsoleView) {
@@ -184,7 +184,7 @@ type TransactionDetails = {
     Record<'endToEndId' | 'idempotencyKey' | 'description' | 'hash' | 'requestedBy', string | undefined>
   >
   /** Absent: the payment is not on hold. */
-  readonly hold?: Explained | undefined
+  readonly hold?: PartnerHold | undefined
   readonly steps: readonly Step[]
   readonly related: readonly RelatedRow[]
   /** Absent: the transaction is not a payout, or the person may not read payouts. */
@@ -204,7 +204,7 @@ type TransactionDetails = {
 }
 
 /** Draws why a payment is on hold: who acts next, until when, and which evidence helps. */
-export function holdPart(view: ConsoleView, { kind, actor, by, evidence }: Explained): Html {
+export function holdPart(view: ConsoleView, { kind, actor, by, evidence }: PartnerHold): Html {
   const h = texts[view.language].holds
   const words = h.kinds[kind]
   return html`<section aria-labelledby="hold-title">
@@ -223,9 +223,9 @@ export function transactionPage(view: ConsoleView, transaction: TransactionDetai
   const { amount, currency, status, category, direction, createdAt, related } = transaction
   const name = referenceText(transaction)
   const { payoutHref, eventsHref } = transaction
-  const kind = `${wordOf(p.category, category)}, ${wordOf(p.directions, direction)}`
+  const kind = `${wordFor(p.category, category)}, ${wordFor(p.directions, direction)}`
   return shell(view, {
-    title: `${wordOf(p.category, category)} ${name}`,
+    title: `${wordFor(p.category, category)} ${name}`,
     main: html`<div class="heading">
         <h1>${name}</h1>
         <div class="buttons">
@@ -253,14 +253,14 @@ function details(view: ConsoleView, transaction: TransactionDetails): Html {
   const { customer } = transaction
   const copied = (text: string | undefined, what: string) => text && identifier(view, text, what)
   return facts([
-    [p.failure, errorKey && wordOf(p.errorKey, errorKey)],
+    [p.failure, errorKey && wordFor(p.errorKey, errorKey)],
     [p.description, description],
     [p.payer, partyPart(view, debtor)],
     [p.payee, partyPart(view, creditor)],
     [p.customer, customer && links([{ text: customer.name, href: customer.href }])],
     [p.exchanged, exchanged && money(view, exchanged.amount, exchanged.currency)],
-    [p.type, wordOf(p.transactionType, type)],
-    [p.rail, rail && wordOf(p.rails, rail)],
+    [p.type, wordFor(p.transactionType, type)],
+    [p.rail, rail && wordFor(p.rails, rail)],
     [p.requestedBy, requestedBy],
     [
       p.request,
@@ -293,7 +293,7 @@ function relatedTable(view: ConsoleView, rows: readonly RelatedRow[]): Html {
     columns: [[p.reference, 'head'], p.relation, p.status, p.created, [p.amount, 'number']],
     rows: rows.map(({ href, relation, status, createdAt, amount, currency, ...row }) => [
       html`<a href="${href}">${referenceText(row)}</a>`,
-      wordOf(p.relations, relation),
+      wordFor(p.relations, relation),
       transactionBadge(view, status),
       time(view, createdAt),
       money(view, amount, currency),
@@ -377,11 +377,11 @@ export const transactionHref = ({ root }: ConsoleView, reference: string): strin
 export const timelineSteps = (view: ConsoleView, { data, requestedBy }: Timeline): readonly Step[] => {
   const p = texts[view.language].payments
   return data.map(({ step, createdAt, actor, reason, bankText }) => ({
-    title: wordOf(p.step, step),
+    title: wordFor(p.step, step),
     at: new Date(createdAt),
     by:
       actor &&
-      fill(p.timelineBy, { actor: (step === 'Created' ? requestedBy?.name : undefined) ?? wordOf(p.actor, actor) }),
+      fill(p.timelineBy, { actor: (step === 'Created' ? requestedBy?.name : undefined) ?? wordFor(p.actor, actor) }),
     detail: bankReasonText(view, reason, bankText),
   }))
 }
@@ -423,7 +423,7 @@ export const transactionRoutes: Routes = (frame, _withPerson, withMoney) => {
       customer: each.partnerUser?.name ?? each.partnerUser?.email ?? each.partnerUser?.id,
     }))
     const body = transactionsPage(view, { ...shown, rows, sums })
-    return page(request, statusOf(shown.problems), body)
+    return page(request, pageStatus(shown.problems), body)
   }
   const showOne = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const { view, caller } = person

@@ -6,7 +6,7 @@ import { html, type Html } from '../html.ts'
 import { type Draft, formPage, type Options, type Problems, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type ListRows, listPage } from '../kit/lists.ts'
-import { facts, identifier, message, money, strip, time, whole } from '../kit/parts.ts'
+import { facts, identifier, message, money, strip, time, copyableText } from '../kit/parts.ts'
 import {
   readDone,
   readId,
@@ -16,7 +16,7 @@ import {
   readForm,
   readQuery,
   seeOther,
-  statusOf,
+  pageStatus,
   uuidChars,
   readValues,
 } from '../kit/request.ts'
@@ -125,7 +125,7 @@ function addressPart(view: ConsoleView, { address, currency, network, chainId }:
   const w = texts[view.language].wallets
   return html`<section class="card" aria-labelledby="address-title">
     <h2 id="address-title">${w.addressTitle}</h2>
-    <p class="to">${whole(view, address, w.address)}</p>
+    <p class="to">${copyableText(view, address, w.address)}</p>
     <p class="message warning">${fill(w.warning, { currency, network, id: String(chainId) })}</p>
     <p>${w.compare}</p>
   </section>`
@@ -150,7 +150,7 @@ async function showList(frame: Frame, request: PublicRequest, person: Person): P
   const customers = await readCustomerLinks(frame, request, person, ids)
   const rows = data.map((wallet) => walletRow(wallet, customers))
   const wallets = { ...shown, rows, tokens, mayWrite: may(person, 'wallets:write') }
-  return page(request, statusOf(shown.problems), walletsPage(view, wallets))
+  return page(request, pageStatus(shown.problems), walletsPage(view, wallets))
 }
 
 async function showOne(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
@@ -177,7 +177,7 @@ const showForm = (
   idempotencyKey: string,
   problems: Problems = {},
 ): PublicAnswer => {
-  const status = statusOf(problems)
+  const status = pageStatus(problems)
   const draft = { tokens, values, idempotencyKey, problems }
   return page(request, status, newWalletPage(view, draft))
 }

@@ -1,17 +1,17 @@
 /** Webhook endpoints: the list, a new one, and the page of one with its deliveries. */
-import { type ResponseOf, subscribedIn, webhooks, urlCharsMax } from '@partner-payments/wire'
+import { type ResponseOf, subscriptionField, webhooks, urlCharsMax } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
 import {
-  asking,
+  confirmationDialog,
   choiceCard,
   type Draft,
   emptyForm,
   fieldGroup,
   formPage,
   hiddenField,
-  openDialog,
+  dialogButton,
   optionsOf,
   postButton,
   type Problems,
@@ -19,7 +19,7 @@ import {
 } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { filterForm, list, type ListRows, listPage, type PageLinks } from '../kit/lists.ts'
-import { badge, call, copyBlock, facts, message, strip, table, time } from '../kit/parts.ts'
+import { badge, apiCall, copyBlock, facts, message, strip, table, time } from '../kit/parts.ts'
 import {
   readDone,
   readId,
@@ -29,8 +29,8 @@ import {
   readForm,
   readQuery,
   seeOther,
-  statusOf,
-  uuid,
+  pageStatus,
+  uuidPattern,
   readValues,
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
@@ -88,7 +88,7 @@ export function webhooksPage(view: ConsoleView, { rows, mayWrite, hasGuests, don
       statusBadge(view, status),
       time(view, createdAt, 'date'),
     ]),
-    none: { title: d.empty, text: d.emptyText, more: call(view, createCall, d.createCall) },
+    none: { title: d.empty, text: d.emptyText, more: apiCall(view, createCall, d.createCall) },
   })
 }
 
@@ -187,7 +187,7 @@ export function webhookPage(view: ConsoleView, webhook: WebhookView): string {
         none: {
           title: d.deliveriesEmpty,
           text: d.deliveriesEmptyText,
-          more: call(view, `GET /v1/webhooks/${id}/deliveries`, d.listCall),
+          more: apiCall(view, `GET /v1/webhooks/${id}/deliveries`, d.listCall),
         },
         pages,
       })}
@@ -220,10 +220,10 @@ function webhookDialogs(view: ConsoleView, { url, idempotencyKey }: WebhookView,
   const d = texts[view.language].developers
   const ask = (id: string) => ({ id, action: `${path}/${id}`, cancel: view.t.cancel })
   return html`<p class="buttons">
-      ${openDialog({ id: rotateId, label: d.rotate, about: url })}
-      ${openDialog({ id: deleteId, label: d.deleteWebhook, about: url, tone: 'danger' })}
+      ${dialogButton({ id: rotateId, label: d.rotate, about: url })}
+      ${dialogButton({ id: deleteId, label: d.deleteWebhook, about: url, tone: 'danger' })}
     </p>
-    ${asking({
+    ${confirmationDialog({
       ...ask(rotateId),
       title: d.rotateTitle,
       effects: [d.rotateEffect, d.rotateOverlap],
@@ -231,7 +231,7 @@ function webhookDialogs(view: ConsoleView, { url, idempotencyKey }: WebhookView,
       submit: d.rotate,
       look: 'primary',
     })}
-    ${asking({
+    ${confirmationDialog({
       ...ask(deleteId),
       title: d.deleteTitle,
       effects: [d.deleteEffect, d.deleteFeed],
@@ -450,7 +450,7 @@ async function showOne(
     test: after.test,
     done: readDone(request, ['enabled', 'redelivered']),
   }
-  return page(request, statusOf(problems), webhookPage(view, shown))
+  return page(request, pageStatus(problems), webhookPage(view, shown))
 }
 
 type TypedWebhook = Omit<NewWebhook, 'types'>
@@ -462,7 +462,7 @@ async function showNew(
   typed: TypedWebhook = { ...emptyForm, events: [], idempotencyKey: newId() },
 ): Promise<PublicAnswer> {
   const { data: types } = await operate('listEventTypes', callOf(person, request))
-  return page(request, statusOf(typed.problems), newWebhookPage(person.view, { ...typed, types }))
+  return page(request, pageStatus(typed.problems), newWebhookPage(person.view, { ...typed, types }))
 }
 
 /** Creates an endpoint. The page that shows the secret is the answer, because no later request can show it. */
@@ -472,7 +472,7 @@ async function create(frame: Frame, request: PublicRequest, person: Visitor): Pr
   const events = new URLSearchParams(request.body.toString('utf8')).getAll('events')
   const idempotencyKey = given('idempotencyKey') || newId()
   // The page has one list: each type goes into the field that delivers it.
-  const extensionEvents = events.filter((name) => subscribedIn(name) === 'extensionEvents')
+  const extensionEvents = events.filter((name) => subscriptionField(name) === 'extensionEvents')
   const body = {
     ...values,
     events: events.length === 0 ? [webhooks.allEvents] : events.filter((name) => !extensionEvents.includes(name)),
@@ -522,7 +522,7 @@ export const webhookRoutes: GuestPages = (frame, withVisitor) => {
     form('redeliver', async (request, person) => {
       const [id, given] = [readId(request), readForm(request)]
       const eventId = given('eventId')
-      if (!uuid.test(eventId)) throw notFound('page')
+      if (!uuidPattern.test(eventId)) throw notFound('page')
       const call = { ...callOf(person, request), params: { id, eventId } }
       await operate('redeliver', { ...call, idempotencyKey: given('idempotencyKey') || newId() })
       return seeOther(`../${id}?done=redelivered`)

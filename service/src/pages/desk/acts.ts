@@ -3,9 +3,9 @@
  * secret is shown once.
  */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
-import { facts, freeText, linkButton, message, time, whole } from '../kit/parts.ts'
+import { facts, freeText, linkButton, message, time, copyableText } from '../kit/parts.ts'
 import { hiddenField } from '../kit/forms.ts'
-import { linkOf, page, readForm, seeOther, uuid } from '../kit/request.ts'
+import { linkOf, page, readForm, seeOther, uuidPattern } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { commandFields, commandRoute, noteField, type RefusedForm } from './forms.ts'
@@ -201,7 +201,7 @@ function resultFacts(view: ConsoleView, part: unknown): readonly (readonly [stri
     if (typeof value === 'object') return [name, facts(resultFacts(view, value))] as const
     const text =
       typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' ? String(value) : ''
-    return [name, timeForm.test(text) ? time(view, new Date(text)) : whole(view, text, name)] as const
+    return [name, timeForm.test(text) ? time(view, new Date(text)) : copyableText(view, text, name)] as const
   })
 }
 
@@ -244,7 +244,7 @@ export function actRoutes(frame: DeskFrame): readonly PublicRoute[] {
 
 const readResultId = (result: unknown, name: string): string | undefined => {
   const id = (Object(result) as Readonly<Record<string, unknown>>)[name]
-  return typeof id === 'string' && uuid.test(id) ? id : undefined
+  return typeof id === 'string' && uuidPattern.test(id) ? id : undefined
 }
 /** A sandbox creates a partner with its first credential. */
 const hasSecret = (result: unknown): boolean => Object.hasOwn(Object(result) as object, 'apiSecret')
@@ -269,7 +269,7 @@ async function show(
   }
   const options = changes.form(act)
   const partner = given('partner')
-  const names = uuid.test(partner) ? await access.namesOf(db, [partner]) : new Map<string, string>()
+  const names = uuidPattern.test(partner) ? await access.namesOf(db, [partner]) : new Map<string, string>()
   const shown = { act, options, back, cuts: known.cuts, partnerName: names.get(partner), refused }
   const fields = Object.fromEntries(options.map(({ name }) => [name, given(name)]))
   return page(request, refused === undefined ? 200 : 400, actPage(view, { ...shown, given: fields }))

@@ -9,7 +9,7 @@ import {
   evil,
   viewOf,
 } from '../../../../test/support/console-pages.ts'
-import { type BankFileFacts, bankFileFilters, type FileEntry } from '../../rails/index.ts'
+import { type BankFileDetails, bankFileFilters, type FileEntry } from '../../rails/index.ts'
 import type { ReportLine } from '../../cases/reconciliation/index.ts'
 import { differenceKinds, memoKinds } from '../../cases/reconciliation/rules.ts'
 import { type ConsoleLanguage, consoleLanguages } from '../kit/language.ts'
@@ -22,7 +22,11 @@ import { accountPage, accountsPage } from './reconciliation.ts'
 const at = new Date('2026-11-24T14:30:00Z')
 const states = ['Taking', 'Taken', 'Repeated', 'Aside', 'Made', 'Staged', 'Delivered'] as const
 
-const fileOf = (text: string, state: BankFileFacts['state'], more: Partial<BankFileFacts> = {}): BankFileFacts => ({
+const fileOf = (
+  text: string,
+  state: BankFileDetails['state'],
+  more: Partial<BankFileDetails> = {},
+): BankFileDetails => ({
   ...{ direction: 'received', id: `file-${state}`, connector: text, name: text, kind: text, messageId: text, state },
   ...{ problem: text, at, sha256: text, bytes: 12n, endedAt: at, releasedAt: null, sent: null },
   ...more,

@@ -9,12 +9,12 @@ import {
   caseKinds,
   type CaseRow,
   dispositionsOf,
-  reportOf,
+  readCaseReport,
 } from '../../cases/index.ts'
 import { amountText } from '../../kernel/index.ts'
-import { partiesOf } from '../../payouts/index.ts'
-import { type Deciders, kindsDecidedBy, type SignedStaff } from '../../people/staff/index.ts'
-import { linkOf, page, readForm, seeOther, uuid } from '../kit/request.ts'
+import { screenedParties } from '../../payouts/index.ts'
+import { type Deciders, kindsDecidedBy, type SignedInStaff } from '../../people/staff/index.ts'
+import { linkOf, page, readForm, seeOther, uuidPattern } from '../kit/request.ts'
 import type { Form } from '../kit/request.ts'
 import type { Html } from '../html.ts'
 import { casePage, type CaseShown, type CaseStep, caseSteps, type AlertPayouts } from './case-page.ts'
@@ -43,9 +43,9 @@ async function readAlertPayouts(
   { db, monitoring, payouts }: DeskFrame,
   { partnerId, id }: CaseRow,
 ): Promise<AlertPayouts> {
-  const counts = await monitoring.standingOf(db, partnerId, id)
+  const counts = await monitoring.payoutStanding(db, partnerId, id)
   if (counts.waiting === 0n) return { ...counts, sums: [], payments: [] }
-  const { payments, sums } = await monitoring.waitingOf(db, partnerId, id, payoutsShown)
+  const { payments, sums } = await monitoring.waitingPayouts(db, partnerId, id, payoutsShown)
   const period = { money: null, from: null, before: null }
   const shown = await Promise.all(
     payments.map(async (payment) => {
@@ -58,14 +58,14 @@ async function readAlertPayouts(
 
 /** Finds the hits that hold a payment: of every party of a payout, or of the payer of a deposit. */
 async function findHits({ payouts, screening }: DeskFrame, { partnerId, kind, subject, booked }: CaseRow) {
-  if (kind !== 'sanctions_hold' || !uuid.test(subject)) return []
+  if (kind !== 'sanctions_hold' || !uuidPattern.test(subject)) return []
   if (booked !== null) return screening.hitsOn(partnerId, [{ partnerId, kind: 'payer', id: subject }])
   const [found] = await payouts.find(partnerId, { id: subject }, 1)
-  return found === undefined ? [] : screening.hitsOn(partnerId, partiesOf(found.payout))
+  return found === undefined ? [] : screening.hitsOn(partnerId, screenedParties(found.payout))
 }
 
 async function findFile({ bankFiles, db }: DeskFrame, { subject }: CaseRow) {
-  return uuid.test(subject) ? bankFiles.byId(db, subject) : undefined
+  return uuidPattern.test(subject) ? bankFiles.byId(db, subject) : undefined
 }
 
 type CaseRefusal = { readonly error: string | Html; readonly action?: string }
@@ -75,7 +75,7 @@ async function showCase(frame: DeskFrame, request: PublicRequest, { view, signed
   const { partnerId, id } = readKey(request)
   const row = await cases.byId(db, partnerId, id)
   if (row === undefined) throw notFound('case')
-  const report = reportOf(row)
+  const report = readCaseReport(row)
   const query = new URLSearchParams(request.query)
   const history = await decisions.history(db, partnerId, id)
   const proposal = row.proposal === null ? null : ownJson<Proposal>(row.proposal)
@@ -124,7 +124,7 @@ export function caseRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { staff } = frame
   const form = (
     name: string,
-    act: (signed: SignedStaff, key: ReturnType<typeof readKey>, form: Form) => Promise<CaseStep | undefined>,
+    act: (signed: SignedInStaff, key: ReturnType<typeof readKey>, form: Form) => Promise<CaseStep | undefined>,
   ): PublicRoute =>
     staffRoute(frame, 'queue', 'POST', `/cases/{partnerId}/{id}/${name}`, async (request, person) => {
       const key = readKey(request)
@@ -160,7 +160,7 @@ export function caseRoutes(frame: DeskFrame): readonly PublicRoute[] {
       return row.resolution === null ? 'proposed' : 'closed'
     }),
     form('approve', async (signed, key, given) => {
-      const { waiting } = await frame.monitoring.standingOf(frame.db, key.partnerId, key.id)
+      const { waiting } = await frame.monitoring.payoutStanding(frame.db, key.partnerId, key.id)
       const row = await frame.cases.byId(frame.db, key.partnerId, key.id)
       await staff.approve(signed, { ...key, proposalId: given('proposal') })
       // The approval released no payout, because none waited.
@@ -180,7 +180,7 @@ export function caseRoutes(frame: DeskFrame): readonly PublicRoute[] {
 /** Recalls a refund that a case names, because the payer has its money twice. */
 const recall = (
   { changes }: DeskFrame,
-  { account }: SignedStaff,
+  { account }: SignedInStaff,
   { partnerId: partner, id }: ReturnType<typeof readKey>,
   payout: string,
 ) => {
@@ -191,7 +191,7 @@ const recall = (
 /** Reads the current state of the refunds that a case names. */
 async function readRefunds({ payouts }: DeskFrame, row: CaseRow) {
   const shown = []
-  for (const { payoutId: id } of reportOf(row).refunds ?? []) {
+  for (const { payoutId: id } of readCaseReport(row).refunds ?? []) {
     const [found] = await payouts.find(row.partnerId, { id }, 1)
     if (found === undefined) continue
     const { status, amount, currency } = found.payout
@@ -213,7 +213,7 @@ function readProposal({ changes }: DeskFrame, given: Form) {
   )
   const { payout: payoutId, customer: customerId, 'to-partner': toPartnerId, disposition } = typed
   for (const id of [payoutId, toPartnerId])
-    if (id !== undefined && !uuid.test(id))
+    if (id !== undefined && !uuidPattern.test(id))
       throw new Refusal('validation_failed', 'An ID must be a UUID in lower case.')
   const known = dispositionsOf(action).find((each) => each === disposition)
   return {
@@ -288,7 +288,7 @@ async function readWaiting(
   { db, staff, waiting }: DeskFrame,
   look: () => Promise<WaitingResult>,
   { tab, mine, deciders }: WaitingFilter,
-  { account }: SignedStaff,
+  { account }: SignedInStaff,
 ): Promise<WaitingItems> {
   const decidesHits = kindsDecidedBy(deciders, account.role).includes('screening_hit')
   const fits = ({ kind }: { readonly kind: string }) => !mine || (kind === 'hit' && decidesHits) || kind === 'change'

@@ -1,12 +1,12 @@
 /** The sign-in of commands, and the changes that wait for a second person. */
 import { ownJson } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
-import { deviceOf } from '../../people/sign-in/index.ts'
-import type { SignedStaff, StaffChange } from '../../people/staff/index.ts'
-import { asking, field, hiddenField, openDialog, postButton } from '../kit/forms.ts'
-import { badge, browser, call, empty, freeText, message, table, time } from '../kit/parts.ts'
-import { page, readForm, seeOther, uuid } from '../kit/request.ts'
-import { connection } from '../console/sign-in.ts'
+import { describeDevice } from '../../people/sign-in/index.ts'
+import type { SignedInStaff, StaffChange } from '../../people/staff/index.ts'
+import { confirmationDialog, field, hiddenField, dialogButton, postButton } from '../kit/forms.ts'
+import { badge, browserName, apiCall, empty, freeText, message, table, time } from '../kit/parts.ts'
+import { page, readForm, seeOther, uuidPattern } from '../kit/request.ts'
+import { connectionPart } from '../console/sign-in.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
@@ -55,7 +55,7 @@ export function devicePage(
         none: {
           title: d.signedInNone,
           text: d.signedInNoneText,
-          more: call(view, 'npm run -s operator -- sign-in', d.call),
+          more: apiCall(view, 'npm run -s operator -- sign-in', d.call),
         },
         caption: d.signedIn,
         columns: [[d.from, 'head'], d.allows, d.until, [d.end, 'actions']],
@@ -67,7 +67,7 @@ export function devicePage(
         ]),
       })}
       ${sessionTable(view, sessions)}
-      ${sso !== undefined && connection(view, { since: sso.since, action: `${view.root}sso/connect` })}`,
+      ${sso !== undefined && connectionPart(view, { since: sso.since, action: `${view.root}sso/connect` })}`,
   })
 }
 
@@ -78,14 +78,14 @@ function sessionTable(view: ConsoleView, sessions: CommandSignIn['sessions']): H
       caption: s.sessions,
       columns: [[s.session, 'head'], s.address, s.lastUsed, [s.end, 'actions']],
       rows: sessions.map(({ id, ip, userAgent, lastUsedAt, isThis }) => [
-        browser(view, userAgent),
+        browserName(view, userAgent),
         ip,
         time(view, lastUsedAt),
         isThis
           ? badge('neutral', s.thisOne)
           : postButton(`${view.root}sessions/${id}/end`, s.end, {
               look: 'small danger',
-              about: deviceOf(userAgent, view.t.deviceWords),
+              about: describeDevice(userAgent, view.t.deviceWords),
             }),
       ]),
     })}`
@@ -190,7 +190,7 @@ function decisionForms(view: ConsoleView, change: DeskChange): Html {
   if (!mayDecide) return html`<p>${d.needsRole}</p>`
   const label = isOwn ? d.withdraw : d.reject
   const about = commandTitle(view, command)
-  const reject = openDialog({ id: `reject-${id}`, label, about, tone: 'danger' })
+  const reject = dialogButton({ id: `reject-${id}`, label, about, tone: 'danger' })
   if (approvedBy !== null)
     return html`<p>${fill(d.approvedBy, { name: approvedBy, author: by })}</p>
       ${
@@ -213,7 +213,7 @@ function decisionForms(view: ConsoleView, change: DeskChange): Html {
 function rejectDialog(view: ConsoleView, { id, isOwn }: DeskChange): Html {
   const d = deskTexts[view.language].commands
   const label = isOwn ? d.withdraw : d.reject
-  return asking({
+  return confirmationDialog({
     ...{ id: `reject-${id}`, title: label, action: `${view.root}changes/${id}/reject` },
     about: noteField(view, `note-${id}`),
     ...{ submit: label, look: 'danger', cancel: d.cancel },
@@ -231,7 +231,7 @@ function deviceRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { db, staff } = frame
   const show = async (
     request: PublicRequest,
-    { view, signed }: { readonly view: ConsoleView; readonly signed: SignedStaff },
+    { view, signed }: { readonly view: ConsoleView; readonly signed: SignedInStaff },
     { code, error = false, said }: { readonly code: string; readonly error?: boolean; readonly said?: string },
   ) => {
     const tokens = await staff.commands.list(db, signed.account.id)
@@ -239,7 +239,7 @@ function deviceRoutes(frame: DeskFrame): readonly PublicRoute[] {
     const sessions = own.map((session) => ({ ...session, isThis: session.id === signed.session.id }))
     const { isOn, connectedSince } = staff.singleSignOn
     const sso = isOn ? { since: await connectedSince(signed.account.id) } : undefined
-    const found = code === '' || error ? undefined : await ifFound(staff.commands.requested(code))
+    const found = code === '' || error ? undefined : await ifFound(staff.commands.findRequest(code))
     const isWrong = error || (code !== '' && found === undefined)
     return page(
       request,
@@ -268,7 +268,7 @@ function deviceRoutes(frame: DeskFrame): readonly PublicRoute[] {
     }),
     staffRoute(frame, 'device', 'POST', '/sessions/{id}/end', async (request, { signed }) => {
       const { id = '' } = request.params
-      if (!uuid.test(id)) throw notFound('page')
+      if (!uuidPattern.test(id)) throw notFound('page')
       await staff.endSession(signed.account.id, id)
       return seeOther('../../device')
     }),
@@ -277,7 +277,7 @@ function deviceRoutes(frame: DeskFrame): readonly PublicRoute[] {
 
 function changeRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { changes } = frame
-  const show = async (request: PublicRequest, view: ConsoleView, signed: SignedStaff, error?: string) => {
+  const show = async (request: PublicRequest, view: ConsoleView, signed: SignedInStaff, error?: string) => {
     const shown = await listChanges(frame, signed)
     return page(
       request,
@@ -287,13 +287,13 @@ function changeRoutes(frame: DeskFrame): readonly PublicRoute[] {
   }
   const form = (
     name: 'approve' | 'reject' | 'run',
-    act: (signed: SignedStaff, id: string, request: PublicRequest) => Promise<unknown>,
+    act: (signed: SignedInStaff, id: string, request: PublicRequest) => Promise<unknown>,
     answer: (request: PublicRequest, view: ConsoleView, result: unknown) => PublicAnswer = () =>
       seeOther(actResultHref('../../changes', `change ${name}`, undefined)),
   ): PublicRoute =>
     staffRoute(frame, 'changes', 'POST', `/changes/{id}/${name}`, async (request, { signed, view }) => {
       const { id = '' } = request.params
-      if (!uuid.test(id)) throw notFound('page')
+      if (!uuidPattern.test(id)) throw notFound('page')
       if (signed.session.rested) return seeOther('../../sign-in')
       try {
         return answer(request, view, await act(signed, id, request))
@@ -317,12 +317,12 @@ function changeRoutes(frame: DeskFrame): readonly PublicRoute[] {
 /** Reads the changes that wait, with what the person may do about each. */
 export async function listChanges(
   { db, access, staff, changes }: DeskFrame,
-  { account }: SignedStaff,
+  { account }: SignedInStaff,
 ): Promise<readonly DeskChange[]> {
   const rows = await staff.changes.waiting(db, changesShown)
   const shown = rows.map((row) => toChange(row, account.id, changes.mayDecide(row.command, account.role)))
   const partnerIds = shown.flatMap(({ partnerId }) =>
-    partnerId !== undefined && uuid.test(partnerId) ? [partnerId] : [],
+    partnerId !== undefined && uuidPattern.test(partnerId) ? [partnerId] : [],
   )
   const names = await access.namesOf(db, [...new Set(partnerIds)])
   return shown.map((change) => ({ ...change, partnerName: names.get(change.partnerId ?? '') }))

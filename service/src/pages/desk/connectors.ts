@@ -2,15 +2,15 @@
 import type { PublicRoute } from '../../kernel/api/index.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
 import type { BankFile } from '../../rails/index.ts'
-import { badge, facts, freeText, table, time, wordOf } from '../kit/parts.ts'
+import { badge, facts, freeText, table, time, wordFor } from '../kit/parts.ts'
 import { page } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { deskTexts, type Runbook } from './texts.ts'
-import { type ConnectorFacts, type DeskFrame, staffRoute } from './request.ts'
+import { type ConnectorStatus, type DeskFrame, staffRoute } from './request.ts'
 import { runbookLink, waitingItemHref } from './things.ts'
 
-const runbooks: Readonly<Record<NonNullable<ConnectorFacts['trouble']>, Runbook>> = {
+const runbooks: Readonly<Record<NonNullable<ConnectorStatus['trouble']>, Runbook>> = {
   heldBack: 'alerts/PaymentsBankUnreachable',
   failing: 'alerts/PaymentsBankUnreachable',
   file: 'alerts/PaymentsBankFileStuck',
@@ -19,7 +19,7 @@ const runbooks: Readonly<Record<NonNullable<ConnectorFacts['trouble']>, Runbook>
 }
 
 type ConnectorList = {
-  readonly connectors: readonly ConnectorFacts[]
+  readonly connectors: readonly ConnectorStatus[]
   /** Path of the page with owner and notes of a connector, from the root of the desk. */
   readonly hrefOf: (id: string) => string
 }
@@ -37,7 +37,7 @@ export function connectorsPage(view: ConsoleView, { connectors, hrefOf }: Connec
   })
 }
 
-function stateBadge(view: ConsoleView, { trouble, state, byFiles, files }: ConnectorFacts): Html {
+function stateBadge(view: ConsoleView, { trouble, state, byFiles, files }: ConnectorStatus): Html {
   const d = deskTexts[view.language].connectors
   if (trouble !== undefined) return badge('bad', d[trouble])
   const isQuiet = state.answeredAt === null && !(byFiles && files.received !== null)
@@ -47,7 +47,7 @@ function stateBadge(view: ConsoleView, { trouble, state, byFiles, files }: Conne
 const timeOr = (view: ConsoleView, at: Date | null) =>
   at === null ? deskTexts[view.language].connectors.never : time(view, at)
 
-function connectorTable(view: ConsoleView, connectors: readonly ConnectorFacts[]): Html {
+function connectorTable(view: ConsoleView, connectors: readonly ConnectorStatus[]): Html {
   const d = deskTexts[view.language].connectors
   return table({
     caption: d.connectors,
@@ -62,7 +62,7 @@ function connectorTable(view: ConsoleView, connectors: readonly ConnectorFacts[]
   })
 }
 
-function connectorPart(view: ConsoleView, connector: ConnectorFacts, href: string): Html {
+function connectorPart(view: ConsoleView, connector: ConnectorStatus, href: string): Html {
   const d = deskTexts[view.language].connectors
   const { id, byFiles, state, waits, files, trouble } = connector
   const wait = (name: keyof typeof waits, text: string) =>
@@ -100,7 +100,7 @@ const fileCell = (view: ConsoleView, found: BankFile | null): Html | string =>
   found === null
     ? deskTexts[view.language].connectors.never
     : html`<a href="${view.root}files/${found.id}">${freeText(found.name)}</a>
-        ${wordOf(deskTexts[view.language].files, found.state)} ${time(view, found.at)}`
+        ${wordFor(deskTexts[view.language].files, found.state)} ${time(view, found.at)}`
 
 export const connectorRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
   staffRoute(frame, 'connectors', 'GET', '/connectors', async (request, { view }) => {

@@ -3,7 +3,7 @@ import { nameCharsMax } from '@partner-payments/wire'
 import { countryName } from '../kit/countries.ts'
 import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { partnerKey } from '../../kernel/index.ts'
-import { type Customer, type Customers, nameOf, type Review } from '../../parties/customers/index.ts'
+import { type Customer, type Customers, customerName, type CustomerReview } from '../../parties/customers/index.ts'
 import { instructionIdOf } from '../../payouts/index.ts'
 import { field } from '../kit/forms.ts'
 import {
@@ -20,7 +20,7 @@ import {
   strip,
   table,
   time,
-  wordOf,
+  wordFor,
 } from '../kit/parts.ts'
 import { list } from '../kit/lists.ts'
 import { linkOf, page } from '../kit/request.ts'
@@ -73,7 +73,7 @@ type CustomerDetails = {
   readonly hits: Parameters<typeof hitsTable>[1]
   readonly alerts: readonly ListedAlert[]
   readonly cases: Parameters<typeof casesTable>[1]
-  readonly review: Review | undefined
+  readonly review: CustomerReview | undefined
   readonly isOverdue: boolean
   readonly blocks: Resolved<DeskFrame['accounts']['stateChanges']>['data']
   readonly limits: readonly PrintedLimit[]
@@ -88,7 +88,7 @@ export function customerPage(view: ConsoleView, shown: CustomerDetails): string 
   const texts = deskTexts[view.language]
   const d = texts.parties
   const { customer, partnerId, capabilities, review } = shown
-  const title = nameOf(customer)
+  const title = customerName(customer)
   const parts = customerParts(view, shown)
   return shell(view, {
     title,
@@ -111,7 +111,7 @@ export function customerPage(view: ConsoleView, shown: CustomerDetails): string 
   })
 }
 
-const riskBadge = (view: ConsoleView, review: Review | undefined): Html | string =>
+const riskBadge = (view: ConsoleView, review: CustomerReview | undefined): Html | string =>
   review === undefined ? '–' : badge(levelTones[review.risk], deskTexts[view.language].reviews[review.risk])
 
 const stateBadge = ({ language }: ConsoleView, state: CustomerDetails['accountState']): Html =>
@@ -138,7 +138,7 @@ function identityPart(view: ConsoleView, { customer, mayIdentify }: CustomerDeta
     : []
   return html`<h2>${c.identity}</h2>
     ${facts([
-      [d.name, freeText(nameOf(customer))],
+      [d.name, freeText(customerName(customer))],
       [d.type, texts.customerTypes[customer.customerType]],
       [d.email, customer.email === null ? undefined : freeText(customer.email)],
       [d.country, country(kyc.addressCountryCode)],
@@ -226,7 +226,9 @@ function capabilitiesPart(view: ConsoleView, { capabilities }: CustomerDetails):
       <ul class="effects">
         ${fields.map(
           ({ field: name, code }) =>
-            html`<li><strong>${wordOf(k.kyc, name)}</strong>: ${code === undefined ? '' : wordOf(k.cures, code)}</li>`,
+            html`<li>
+              <strong>${wordFor(k.kyc, name)}</strong>: ${code === undefined ? '' : wordFor(k.cures, code)}
+            </li>`,
         )}
       </ul>`
   }`

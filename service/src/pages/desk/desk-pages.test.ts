@@ -20,7 +20,7 @@ import {
   type CaseRow,
   operatorPartnerId,
 } from '../../cases/index.ts'
-import { decidedKinds, staffRoles, type ThingKind, waitingReasons } from '../../people/staff/index.ts'
+import { decidedKinds, staffRoles, type QueueItemKind, waitingReasons } from '../../people/staff/index.ts'
 import { isCommand } from '../../operator/declarations.ts'
 import { formOptions } from '../../operator/parse.ts'
 import type { HitView } from '../../screening/index.ts'
@@ -364,7 +364,7 @@ const thingsOf = (text: string) =>
       lastNote: nth === 0 ? text : null,
     })),
   )
-const kindOf = (why: (typeof waitingReasons)[number]): ThingKind =>
+const kindOf = (why: (typeof waitingReasons)[number]): QueueItemKind =>
   why === 'poolLow' ? 'pool' : why === 'connectorFails' ? 'connector' : why.startsWith('deposit') ? 'deposit' : 'payout'
 
 const thingOf = (text: string) => ({

@@ -4,7 +4,7 @@ import { type CaseKind, operatorPartnerId } from '../../cases/index.ts'
 import { amountText, isCurrency } from '../../kernel/index.ts'
 import {
   type BankFile,
-  type BankFileFacts,
+  type BankFileDetails,
   bankFileFilters,
   type FileEntry,
   type FilePayment,
@@ -27,7 +27,7 @@ import {
 } from '../kit/parts.ts'
 import { hiddenField, select } from '../kit/forms.ts'
 import { filters, pager } from '../kit/lists.ts'
-import { type Form, page, seeOther, uuid } from '../kit/request.ts'
+import { type Form, page, seeOther, uuidPattern } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
@@ -161,7 +161,7 @@ function takeForm(
     </form>`
 }
 
-function fileFacts(view: ConsoleView, file: BankFileFacts): Html {
+function fileFacts(view: ConsoleView, file: BankFileDetails): Html {
   const d = deskTexts[view.language].files
   const { messageId, at, endedAt, releasedAt, bytes, sha256, sent, problem, state } = file
   const ended = endedAt === null ? undefined : time(view, endedAt, 'seconds')
@@ -189,7 +189,7 @@ type CaseKey = { readonly partnerId: string; readonly id: string; readonly kind:
 type CasesBySubject = ReadonlyMap<string, CaseKey>
 
 export type FileDetails = {
-  readonly file: BankFileFacts
+  readonly file: BankFileDetails
   readonly cases: CasesBySubject
   readonly statements: readonly FileStatement[]
   readonly hasMoreStatements: boolean
@@ -400,7 +400,7 @@ async function show(
   refused?: { readonly error: string; readonly form: Form },
 ): Promise<PublicAnswer> {
   const { id = '' } = request.params
-  const file = uuid.test(id) ? await frame.bankFiles.byId(frame.db, id) : undefined
+  const file = uuidPattern.test(id) ? await frame.bankFiles.byId(frame.db, id) : undefined
   if (file === undefined) throw notFound('page')
   const read =
     file.sent === null ? await readReceivedFile(frame, request, file) : await readSentFile(frame, request, file)
@@ -421,7 +421,7 @@ function readFilters({ query }: PublicRequest) {
   const id = fields.get('after') ?? ''
   const connector = fields.get('bank') || undefined
   const show = bankFileFilters.find((each) => each === fields.get('show')) ?? 'all'
-  return { connector, show, after: uuid.test(id) && !Number.isNaN(at.getTime()) ? { at, id } : undefined }
+  return { connector, show, after: uuidPattern.test(id) && !Number.isNaN(at.getTime()) ? { at, id } : undefined }
 }
 
 type FileRows = Omit<FileDetails, 'file' | 'cases'>
@@ -432,7 +432,7 @@ const noRows: FileRows = {
 async function readReceivedFile(
   { bankFiles, db }: DeskFrame,
   { query }: PublicRequest,
-  file: BankFileFacts,
+  file: BankFileDetails,
 ): Promise<FileRows> {
   const fields = new URLSearchParams(query)
   const all = await bankFiles.statements(db, file.id, statementsShown + 1)
@@ -440,7 +440,7 @@ async function readReceivedFile(
   const statement = statements.find(({ id }) => id === fields.get('statement')) ?? statements[0]
   if (statement === undefined) return noRows
   const [position, id] = [fields.get('position') ?? '', fields.get('after') ?? '']
-  const after = /^\d{1,15}$/.test(position) && uuid.test(id) ? { position: BigInt(position), id } : undefined
+  const after = /^\d{1,15}$/.test(position) && uuidPattern.test(id) ? { position: BigInt(position), id } : undefined
   const rows = await bankFiles.entries(db, { file, statement }, { after, rowsMax: rowsShown + 1 })
   const entries = rows.slice(0, rowsShown)
   const last = rows.length > rowsShown ? entries.at(-1) : undefined
@@ -456,10 +456,10 @@ async function readReceivedFile(
 async function readSentFile(
   { bankFiles, db }: DeskFrame,
   { query }: PublicRequest,
-  file: BankFileFacts,
+  file: BankFileDetails,
 ): Promise<FileRows> {
   const given = new URLSearchParams(query).get('after') ?? ''
-  const after = uuid.test(given) ? given : undefined
+  const after = uuidPattern.test(given) ? given : undefined
   const payments = await bankFiles.payments(db, file.id, after, rowsShown + 1)
   const recalls = payments.length > 0 ? [] : await bankFiles.recalls(db, file.id, after, rowsShown + 1)
   const rows = payments.length > 0 ? payments : recalls
@@ -486,7 +486,7 @@ function paymentKeys({ entries, payments, recalls }: FileRows): readonly string[
 }
 
 /** Reads the open cases about the file and the rows on the page, with one statement for each partner. */
-async function findCases({ cases, db }: DeskFrame, file: BankFileFacts, read: FileRows): Promise<CasesBySubject> {
+async function findCases({ cases, db }: DeskFrame, file: BankFileDetails, read: FileRows): Promise<CasesBySubject> {
   const subjects = [
     { partnerId: operatorPartnerId, id: file.id },
     ...read.entries.map(({ id }) => ({ partnerId: operatorPartnerId, id })),

@@ -8,7 +8,7 @@ import { instructionIdOf, type Payouts } from '../../payouts/index.ts'
 import { isDay } from '../../reports/safeguarding/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { type BankFile, isIban } from '../../rails/index.ts'
-import { account, empty, freeText, identifier, message, money, payoutBadge, time, wordOf } from '../kit/parts.ts'
+import { account, empty, freeText, identifier, message, money, payoutBadge, time, wordFor } from '../kit/parts.ts'
 import { field, hiddenField } from '../kit/forms.ts'
 import { page, readForm } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
@@ -320,12 +320,12 @@ async function findCustomers(
   partnerId: string,
   text: string,
 ): Promise<readonly string[]> {
-  const id = await customers.idOf(tx, partnerId, text)
+  const id = await customers.resolveId(tx, partnerId, text)
   if (id !== undefined) return [id]
-  const own = await customers.idsBy(partnerId, { partnerCustomerIdentifier: text }, rowsMax + 1)
+  const own = await customers.findIds(partnerId, { partnerCustomerIdentifier: text }, rowsMax + 1)
   const query = text.includes('@') ? { email: text } : nameForm.test(text) ? { namePrefix: text } : undefined
   if (query === undefined) return own
-  return [...new Set([...own, ...(await customers.idsBy(partnerId, query, rowsMax + 1))])]
+  return [...new Set([...own, ...(await customers.findIds(partnerId, query, rowsMax + 1))])]
 }
 /** A name has at least three letters and no digits. Other texts are references. */
 const nameForm = /^(?=(?:.*\p{L}){3})[^\p{N}]+$/u
@@ -415,7 +415,7 @@ function depositsTable(view: ConsoleView, deposits: SearchResult['deposits']): H
     rows: deposits.map(({ id, partnerId, partnerName, reference, status, money: sum, createdAt, customerId }) => [
       html`<a href="${view.root}${paymentHref(partnerId, reference)}">${freeText(reference)}</a>`,
       partnerPart(view, partnerId, partnerName),
-      wordOf(deskTexts[view.language].depositStatuses, status),
+      wordFor(deskTexts[view.language].depositStatuses, status),
       money(view, amountText(sum.amount, sum.currency), sum.currency),
       time(view, createdAt),
       customerId === null ? '–' : customerLink(view, partnerId, customerId),
@@ -433,7 +433,7 @@ function filesTable(view: ConsoleView, files: SearchResult['files']): Html | und
       html`<a href="${view.root}files/${id}">${freeText(name)}</a>`,
       messageId === null ? '–' : freeText(messageId),
       freeText(connector),
-      wordOf(deskTexts[view.language].files, state),
+      wordFor(deskTexts[view.language].files, state),
       time(view, at),
     ]),
   })

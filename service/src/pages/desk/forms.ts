@@ -4,7 +4,7 @@ import { permissions } from '@partner-payments/wire'
 import { boxes, field, select } from '../kit/forms.ts'
 import { permissionFields } from '../console/permission-fields.ts'
 import type { Tone } from '../kit/parts.ts'
-import { type Form, readForm, seeOther, uuid } from '../kit/request.ts'
+import { type Form, readForm, seeOther, uuidPattern } from '../kit/request.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
@@ -153,7 +153,7 @@ type CommandForm = {
 
 function readId({ params }: PublicRequest): Typed {
   const { id } = params
-  if (id !== undefined && !uuid.test(id)) throw notFound('page')
+  if (id !== undefined && !uuidPattern.test(id)) throw notFound('page')
   return id === undefined ? {} : { id }
 }
 

@@ -2,8 +2,15 @@
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { amountText } from '../../kernel/index.ts'
 import { kindsDecidedBy, type StaffRole } from '../../people/staff/index.ts'
-import { type Hit, hitDispositionsOf, type HitView, type Outcome, outcomes, pairOf } from '../../screening/index.ts'
-import { badge, facts, freeText, identifier, message, money, table, time, wordOf } from '../kit/parts.ts'
+import {
+  type Hit,
+  allowedDispositions,
+  type HitView,
+  type HitOutcome,
+  hitOutcomes,
+  hitPairKey,
+} from '../../screening/index.ts'
+import { badge, facts, freeText, identifier, message, money, table, time, wordFor } from '../kit/parts.ts'
 import { choices, hiddenField } from '../kit/forms.ts'
 import { type Form, linkOf, page, readForm, seeOther } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
@@ -130,7 +137,7 @@ export function hitPage(view: ConsoleView, hit: HitDetails): string {
         [d.listedName, hit.listedName],
         [
           d.list,
-          `${listName(view, entry.source)} ${entry.reference}, ${wordOf(deskTexts[view.language].entryKinds, entry.kind)}`,
+          `${listName(view, entry.source)} ${entry.reference}, ${wordFor(deskTexts[view.language].entryKinds, entry.kind)}`,
         ],
         [d.published, entry.publishedAt === null ? undefined : time(view, entry.publishedAt)],
         [d.score, String(hit.score)],
@@ -178,7 +185,7 @@ function subjectPart(view: ConsoleView, { subjectKind, subjectId, role, partnerI
   const d = deskTexts[view.language].hits
   const words: Readonly<Record<string, string>> = d
   const text = html`${words[`subject-${subjectKind}`] ?? subjectKind}
-    <span class="soft">${wordOf(deskTexts[view.language].hitRoles, role.replace(/\d+$/, ''))}</span>`
+    <span class="soft">${wordFor(deskTexts[view.language].hitRoles, role.replace(/\d+$/, ''))}</span>`
   if (subjectKind === 'payout') return html`<a href="${view.root}payouts/${partnerId}/${subjectId}">${text}</a>`
   if (subjectKind === 'customer' || subjectKind === 'beneficiary')
     return html`${text} ${findButton(view, subjectId, d.findSubject)}`
@@ -249,7 +256,7 @@ const howText = (view: ConsoleView, how: string, kind: string | undefined): stri
   return kind === undefined ? said : `${said}: ${valueLabel(view, 'word', kind)}`
 }
 
-const stepText = (view: ConsoleView, kind: 'proposed' | 'decided', outcome: Outcome): string => {
+const stepText = (view: ConsoleView, kind: 'proposed' | 'decided', outcome: HitOutcome): string => {
   const d = deskTexts[view.language].hits
   return `${kind === 'proposed' ? d.stepProposed : d.stepDecided}: ${d[outcome]}`
 }
@@ -276,7 +283,7 @@ function decisionForm(view: ConsoleView, hit: HitDetails): Html {
     return html`${message('neutral', fill(c.readOnly, { roles: roles.map((role) => q[role]).join(', ') }))}
       <p><a href="${view.root}deciders">${c.whoDecides}</a></p>`
   const errorOf = (name: string) => (refused?.field === name ? refused.error : undefined)
-  const fitting = outcomes.flatMap((outcome) => hitDispositionsOf(source, outcome))
+  const fitting = hitOutcomes.flatMap((outcome) => allowedDispositions(source, outcome))
   const fieldOf = (option: FormOption): Html => {
     const { name } = option
     const given = { value: typed(name), error: errorOf(name), unchosen: true }
@@ -284,7 +291,7 @@ function decisionForm(view: ConsoleView, hit: HitDetails): Html {
     if (name !== 'outcome') return html``
     return choices({
       ...{ id: name, name, legend: d.outcome, chosen: given.value || undefined, error: given.error },
-      options: outcomes.map((value) => ({ value, label: d[value], help: help[value] })),
+      options: hitOutcomes.map((value) => ({ value, label: d[value], help: help[value] })),
     })
   }
   return html`<h2>${d.decide}</h2>
@@ -350,7 +357,7 @@ export function hitRoutes(frame: DeskFrame): readonly PublicRoute[] {
       const shown = rows.slice(0, hitsShown)
       const last = rows.length > hitsShown ? shown.at(-1) : undefined
       const next = last === undefined ? null : `hits?at=${last.openedAt.toISOString()}&after=${last.id}`
-      const groups = [...Map.groupBy(shown, pairOf).values()].flatMap(([first, ...others]) =>
+      const groups = [...Map.groupBy(shown, hitPairKey).values()].flatMap(([first, ...others]) =>
         first === undefined ? [] : [{ first, equal: others.length + 1 }],
       )
       const keys = groups.map(({ first: { partnerId, id: subject } }) => ({ partnerId, kind: 'hit', subject }) as const)
@@ -415,9 +422,9 @@ async function decideHits(frame: DeskFrame, request: PublicRequest, person: Pers
     showHit(frame, request, person, { error, ...(field && { field }) })
   const hit = await screening.hit(key.partnerId, key.id)
   if (hit === undefined) throw notFound('hit')
-  const outcome = outcomes.find((each) => each === given('outcome'))
+  const outcome = hitOutcomes.find((each) => each === given('outcome'))
   if (outcome === undefined) return again(texts.outcomeWrong, 'outcome')
-  const disposition = hitDispositionsOf(hit.source, outcome).find((each) => each === given('disposition'))
+  const disposition = allowedDispositions(hit.source, outcome).find((each) => each === given('disposition'))
   if (disposition === undefined) return again(texts.dispositionWrong, 'disposition')
   const note = given('note').trim()
   if (note === '' || note.length > noteCharsMax) return again(texts.noteWrong, 'note')

@@ -1,7 +1,7 @@
 /** Adds a note about a partner, a customer or a payee. Every role of staff does. */
 import { notFound, type PublicRoute } from '../../kernel/api/index.ts'
-import { notedKinds } from '../../people/staff/index.ts'
-import { readForm, seeOther, uuid } from '../kit/request.ts'
+import { noteSubjectKinds } from '../../people/staff/index.ts'
+import { readForm, seeOther, uuidPattern } from '../kit/request.ts'
 import { formPage } from '../kit/forms.ts'
 import { page } from '../kit/request.ts'
 import { customerHref, noteFields, payeeHref } from './parties.ts'
@@ -12,9 +12,9 @@ export const noteRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
   staffRoute(frame, 'partners', 'POST', '/notes', async (request, { view, signed }) => {
     const { db, beneficiaries, customers, partners, staff } = frame
     const form = readForm(request)
-    const kind = notedKinds.find((each) => each === form('kind'))
+    const kind = noteSubjectKinds.find((each) => each === form('kind'))
     const [partnerId, subjectId] = [form('partner'), form('id')]
-    if (kind === undefined || !uuid.test(partnerId) || !uuid.test(subjectId)) throw notFound('page')
+    if (kind === undefined || !uuidPattern.test(partnerId) || !uuidPattern.test(subjectId)) throw notFound('page')
     if (signed.session.rested) return seeOther(`${view.root}sign-in`)
     // Each refuses (404) what the partner does not have.
     if (kind === 'customer') await customers.find(db, partnerId, subjectId)

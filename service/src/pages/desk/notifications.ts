@@ -2,9 +2,9 @@
 import type { PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import type { Reader } from '../../inbox/index.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
-import { choicesOf, notificationsPage, refusedChoices } from '../console/inbox.ts'
+import { readChoices, notificationsPage, choiceProblems } from '../console/inbox.ts'
 import type { Problems } from '../kit/forms.ts'
-import { page, readQuery, seeOther, statusOf } from '../kit/request.ts'
+import { page, readQuery, seeOther, pageStatus } from '../kit/request.ts'
 import { type DeskFrame, type Person, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
 
@@ -20,16 +20,16 @@ export function notificationRoutes(frame: DeskFrame): readonly PublicRoute[] {
     const words = { title, lead, kinds }
     const choices = await inbox.choices(readerOf(person))
     const done = readQuery(request, ['done'])['done'] !== undefined
-    return page(request, statusOf(problems), notificationsPage(view, { words, choices, problems, done }))
+    return page(request, pageStatus(problems), notificationsPage(view, { words, choices, problems, done }))
   }
   return [
     staffRoute(frame, 'notifications', 'GET', '/notifications', (request, person) => show(request, person)),
     staffRoute(frame, 'notifications', 'POST', '/notifications', async (request, person) => {
       const reader = readerOf(person)
       try {
-        await inbox.choose(reader, choicesOf(request, await inbox.choices(reader)), request.ip)
+        await inbox.choose(reader, readChoices(request, await inbox.choices(reader)), request.ip)
       } catch (error) {
-        return show(request, person, refusedChoices(person.view, error))
+        return show(request, person, choiceProblems(person.view, error))
       }
       return seeOther('notifications?done=saved')
     }),

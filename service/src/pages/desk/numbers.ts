@@ -12,7 +12,7 @@ import {
 import { type Deciders, kindsDecidedBy, type StaffRole } from '../../people/staff/index.ts'
 import { select } from '../kit/forms.ts'
 import { freeText, heading, linkButton, section, table, time } from '../kit/parts.ts'
-import { headersOf, linkOf, page } from '../kit/request.ts'
+import { consoleHeaders, linkOf, page } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
@@ -255,7 +255,7 @@ export function numberRoutes(frame: DeskFrame): readonly PublicRoute[] {
 export const csvFile = (name: string, body: string): PublicAnswer => ({
   status: 200,
   headers: {
-    ...headersOf,
+    ...consoleHeaders,
     'content-type': 'text/csv; charset=utf-8',
     'content-disposition': `attachment; filename="${name}"`,
   },

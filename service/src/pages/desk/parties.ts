@@ -2,9 +2,9 @@
 import type { CaseRow } from '../../cases/index.ts'
 import { amountText, type Currency, type Minor } from '../../kernel/index.ts'
 import type { Beneficiary } from '../../parties/beneficiaries/index.ts'
-import { type Customer, nameOf } from '../../parties/customers/index.ts'
-import type { Note, Noted } from '../../people/staff/index.ts'
-import type { ShownHit } from '../../screening/index.ts'
+import { type Customer, customerName } from '../../parties/customers/index.ts'
+import type { StaffNote, NoteSubject } from '../../people/staff/index.ts'
+import type { HitSummary } from '../../screening/index.ts'
 import type { TransactionWithUser } from '../../transactions/index.ts'
 import { field, hiddenField } from '../kit/forms.ts'
 import {
@@ -12,7 +12,7 @@ import {
   empty,
   freeText,
   identifier,
-  inFours,
+  formatAccount,
   money,
   referenceText,
   section,
@@ -20,7 +20,7 @@ import {
   type Table,
   time,
   transactionBadge,
-  wordOf,
+  wordFor,
 } from '../kit/parts.ts'
 import { linkOf } from '../kit/request.ts'
 import type { ConsoleView } from '../kit/frame.ts'
@@ -112,7 +112,7 @@ export function customersTable(
     caption: d.customers,
     columns: [[d.customer, 'head'], d.type, d.verification, d.identifier, d.email, d.created],
     rows: customers.map((customer) => [
-      html`<a href="${view.root}${customerHref(partnerId, customer.id)}">${freeText(nameOf(customer))}</a>`,
+      html`<a href="${view.root}${customerHref(partnerId, customer.id)}">${freeText(customerName(customer))}</a>`,
       texts.customerTypes[customer.customerType],
       verificationBadge(view, customer.verification),
       freeText(customer.partnerCustomerIdentifier ?? undefined) || '–',
@@ -152,7 +152,7 @@ export function payeesTable(view: ConsoleView, partnerId: string, payees: readon
     rows: payees.map((payee) => [
       html`<a href="${view.root}${payeeHref(partnerId, payee.id)}">${freeText(payee.name)}</a>
         ${payee.alias !== null && html`<span class="soft">${freeText(payee.alias)}</span>`}`,
-      html`<code class="account">${inFours(payeeAccount(payee))}</code>`,
+      html`<code class="account">${formatAccount(payeeAccount(payee))}</code>`,
       payee.currency,
       payee.customerId === null
         ? d.own
@@ -163,7 +163,7 @@ export function payeesTable(view: ConsoleView, partnerId: string, payees: readon
 }
 
 export const categoryText = ({ language }: ConsoleView, category: string): string =>
-  wordOf(deskTexts[language].categories, category)
+  wordFor(deskTexts[language].categories, category)
 
 export function paymentsTable(view: ConsoleView, payments: readonly TransactionWithUser[]): Html {
   const d = deskTexts[view.language].parties
@@ -212,7 +212,7 @@ export function casesTable(view: ConsoleView, cases: readonly ListedCase[], titl
 
 const hitTones = { open: 'warning', cleared: 'good', confirmed: 'bad', gone: 'neutral' } as const
 
-export function hitsTable(view: ConsoleView, hits: readonly ShownHit[], title: string): Html {
+export function hitsTable(view: ConsoleView, hits: readonly HitSummary[], title: string): Html {
   const texts = deskTexts[view.language]
   const d = texts.parties
   return table({
@@ -259,11 +259,11 @@ export function alertsTable(view: ConsoleView, alerts: readonly ListedAlert[]): 
   })
 }
 
-type NoteList = { readonly about: Noted; readonly notes: readonly Note[] }
+type NoteList = { readonly about: NoteSubject; readonly notes: readonly StaffNote[] }
 
 export const noteFields = (
   view: ConsoleView,
-  { kind, partnerId, subjectId }: Noted,
+  { kind, partnerId, subjectId }: NoteSubject,
   { typed = '', error }: { readonly typed?: string; readonly error?: string },
 ): Html =>
   html`${hiddenField('kind', kind)} ${hiddenField('partner', partnerId)} ${hiddenField('id', subjectId)}

@@ -1,5 +1,5 @@
 /** The rules, blocks, recoveries and credentials of a partner, as commands print them, with the forms of the commands that change them. */
-import { asking, hiddenField, openDialog } from '../kit/forms.ts'
+import { confirmationDialog, hiddenField, dialogButton } from '../kit/forms.ts'
 import { table } from '../kit/parts.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
@@ -56,7 +56,7 @@ export function sectionPart(view: ConsoleView, shown: PartnerRules, { section: o
 }
 
 const removeButton = (view: ConsoleView, section: Section, row: PrintedRow, at: number): Html =>
-  openDialog({
+  dialogButton({
     ...{
       id: `${section.id}-remove-${at}`,
       label: deskTexts[view.language].partners.remove,
@@ -77,7 +77,7 @@ function removalDialog(
   if (removal === undefined) return html``
   const id = `${section.id}-remove-${at}`
   const title = p[removal.command as keyof typeof p]
-  return asking({
+  return confirmationDialog({
     ...{ id, title, action: `${view.root}partners/${partner.id}/change` },
     about: html`<p>${rowLabel(view, section.columns, row)}</p>
       ${hiddenField('command', removal.command)} ${hiddenField(removal.option, String(row[removal.column]))}

@@ -1,9 +1,9 @@
 /** The list of partners, and the page of a partner: money, blocks, customers, payees, payments, waiting items, rules, team and credentials. */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { field } from '../kit/forms.ts'
-import { badge, freeText, heading, identifier, linkButton, section, strip, table, time, wordOf } from '../kit/parts.ts'
+import { badge, freeText, heading, identifier, linkButton, section, strip, table, time, wordFor } from '../kit/parts.ts'
 import { pager } from '../kit/lists.ts'
-import { linkOf, page, readForm, seeOther, uuid } from '../kit/request.ts'
+import { linkOf, page, readForm, seeOther, uuidPattern } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
@@ -219,7 +219,7 @@ function accessParts(view: ConsoleView, { concerns }: PartnerDetails): readonly 
         rows: team.map(({ fullName, email, role, lastSignInAt }) => [
           freeText(fullName),
           freeText(email),
-          wordOf(roles, role),
+          wordFor(roles, role),
           lastSignInAt === null ? t.never : time(view, lastSignInAt),
         ]),
       }),
@@ -290,7 +290,7 @@ export const partnerRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
 const partnersRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
   staffRoute(frame, 'partners', 'GET', '/partners', async (request, { view, signed }) => {
     const after = new URLSearchParams(request.query).get('after')
-    const from = after !== null && uuid.test(after) ? after : null
+    const from = after !== null && uuidPattern.test(after) ? after : null
     const rows = await frame.partners.page(frame.db, from, partnersShown + 1)
     const partners = rows.slice(0, partnersShown)
     const next = rows.length > partnersShown ? `partners?after=${partners.at(-1)?.id ?? ''}` : undefined
@@ -299,14 +299,14 @@ const partnersRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
   }),
   staffRoute(frame, 'partners', 'GET', '/partners/find', (request) => {
     const id = new URLSearchParams(request.query).get('id')?.trim().toLowerCase() ?? ''
-    if (!uuid.test(id)) throw notFound('partner')
+    if (!uuidPattern.test(id)) throw notFound('partner')
     return seeOther(id)
   }),
 ]
 
 async function findPartner({ db, partners }: DeskFrame, { params }: PublicRequest): Promise<PartnerRow> {
   const { id = '' } = params
-  const found = uuid.test(id) ? await partners.byId(db, id) : undefined
+  const found = uuidPattern.test(id) ? await partners.byId(db, id) : undefined
   if (found === undefined) throw notFound('partner')
   return found
 }
@@ -409,7 +409,7 @@ async function showPayees(
 ): Promise<PublicAnswer> {
   const fields = new URLSearchParams(request.query)
   const [customer, cursor] = [fields.get('customer'), fields.get('cursor')]
-  if (customer !== null && !uuid.test(customer)) throw notFound('page')
+  if (customer !== null && !uuidPattern.test(customer)) throw notFound('page')
   const q = readSearchText(request)
   const query = { limit: String(listedPerPage), ...(customer !== null && { customerId: customer }) }
   const listed =

@@ -1,13 +1,13 @@
 /** The page of a payment: parties, timeline and the reason why it waits. A payout has its own page. */
 import { ownJson } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
-import { explain, type Party, type TransactionView } from '../../transactions/index.ts'
+import { explainHold, type Party, type TransactionView } from '../../transactions/index.ts'
 import {
   heading,
   facts,
   freeText,
   identifier,
-  inFours,
+  formatAccount,
   linkButton,
   message,
   referenceText,
@@ -17,10 +17,10 @@ import {
   time,
   transactionBadge,
   accountText,
-  wordOf,
+  wordFor,
 } from '../kit/parts.ts'
 import { list } from '../kit/lists.ts'
-import { linkOf, page, seeOther, uuid } from '../kit/request.ts'
+import { linkOf, page, seeOther, uuidPattern } from '../kit/request.ts'
 import { texts as consoleTexts } from '../console/texts/index.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
@@ -87,8 +87,8 @@ export function paymentPage(view: ConsoleView, shown: PaymentDetails): string {
         [p.from, partyCell(row.debtor)],
         [p.to, partyCell(row.creditor)],
         [p.description, freeText(row.description ?? undefined) || undefined],
-        [p.ended, errorKey === null ? undefined : wordOf(t.errorKey, errorKey)],
-        [p.rail, row.rail === null ? undefined : wordOf(t.rails, row.rail)],
+        [p.ended, errorKey === null ? undefined : wordFor(t.errorKey, errorKey)],
+        [p.rail, row.rail === null ? undefined : wordFor(t.rails, row.rail)],
         [p.serviceReference, identifier(view, row.reference, p.serviceReference)],
         [p.endToEndId, row.endToEndId === null ? undefined : identifier(view, row.endToEndId, p.endToEndId)],
         [p.at, time(view, row.createdAt)],
@@ -105,7 +105,7 @@ export function paymentPage(view: ConsoleView, shown: PaymentDetails): string {
         steps(
           view,
           timeline.map(({ step, createdAt, reason, bankText }) => ({
-            title: wordOf(t.step, step),
+            title: wordFor(t.step, step),
             at: new Date(createdAt),
             detail: [reason, bankText].filter(Boolean).join(' ') || undefined,
           })),
@@ -128,7 +128,7 @@ function partyCell(text: string | null): Html | undefined {
   const known = accountText(party)
   const name = party.accountHolderName
   if (name === undefined && known === '') return undefined
-  return html`${freeText(name)} ${known !== '' && html`<code class="account">${inFours(known)}</code>`}`
+  return html`${freeText(name)} ${known !== '' && html`<code class="account">${formatAccount(known)}</code>`}`
 }
 
 type PaymentList = {
@@ -164,7 +164,7 @@ async function showPayment(frame: DeskFrame, request: PublicRequest, person: Per
   const { db, access, cases, deposits, holdOf, payouts, staff, transactions } = frame
   const fields = new URLSearchParams(request.query)
   const [partnerId, reference] = [fields.get('partner') ?? '', fields.get('reference') ?? '']
-  if (!uuid.test(partnerId) || reference === '' || reference.includes('\0')) throw notFound('page')
+  if (!uuidPattern.test(partnerId) || reference === '' || reference.includes('\0')) throw notFound('page')
   const { transaction, related } = await transactions.related(partnerId, reference)
   const { row } = transaction
   if (row.category === 'Withdrawal') {
@@ -183,7 +183,7 @@ async function showPayment(frame: DeskFrame, request: PublicRequest, person: Per
     customerName: await readCustomerName(frame, partnerId, row.customerId),
     related: await transactions.withUsers(related.map((each) => each.transaction)),
     cases: await cases.about(db, partnerId, about),
-    partnerReads: hold && explain(hold).reason,
+    partnerReads: hold && explainHold(hold).reason,
     acts: actButtons(
       view,
       { ...frame, person },
@@ -209,7 +209,8 @@ export async function showPayments(
   const d = deskTexts[view.language].parties
   const fields = new URLSearchParams(request.query)
   const [customer, payee, cursor] = [fields.get('customer'), fields.get('payee'), fields.get('cursor')]
-  if ((customer !== null && !uuid.test(customer)) || (payee !== null && !uuid.test(payee))) throw notFound('page')
+  if ((customer !== null && !uuidPattern.test(customer)) || (payee !== null && !uuidPattern.test(payee)))
+    throw notFound('page')
   const filter = {
     ...(customer === null ? {} : { customerId: customer }),
     ...(payee === null ? {} : { beneficiaryId: payee }),

@@ -12,7 +12,7 @@ import {
   steps,
   strip,
   time,
-  wordOf,
+  wordFor,
   badge,
   table,
 } from '../kit/parts.ts'
@@ -27,8 +27,8 @@ import { deskTexts, type DeskTexts } from './texts.ts'
 import { commandFields, commandRoute, noteField, type RefusedForm } from './forms.ts'
 import { type DeskFrame, type FormOption, readKey, type Person, staffRoute } from './request.ts'
 import { readWaitingItem, runbookLink, waitingParts, type WaitingItemDetails } from './things.ts'
-import { type CaseRow, reportOf } from '../../cases/index.ts'
-import { partiesOf, type PayoutRow } from '../../payouts/index.ts'
+import { type CaseRow, readCaseReport } from '../../cases/index.ts'
+import { screenedParties, type PayoutRow } from '../../payouts/index.ts'
 
 /** A payout as `payment find` prints it. */
 export type PrintedPayout = {
@@ -125,7 +125,7 @@ export function payoutPage(view: ConsoleView, shown: PayoutDetails): string {
       ${steps(
         view,
         payout.timeline.map(({ step, createdAt, reason, bankText }) => ({
-          title: wordOf(consoleTexts[view.language].payments.step, step),
+          title: wordFor(consoleTexts[view.language].payments.step, step),
           at: new Date(createdAt),
           detail: [reason, bankText && fill(d.bankSays, { text: bankText })].filter(Boolean).join(' ') || undefined,
         })),
@@ -141,7 +141,7 @@ export function payoutPage(view: ConsoleView, shown: PayoutDetails): string {
 function nextStep({ language }: ConsoleView, { hold, status }: PrintedPayout): string {
   const texts = deskTexts[language]
   if (hold !== undefined) return texts.holdNext[hold]
-  return wordOf(texts.payoutEnded, status)
+  return wordFor(texts.payoutEnded, status)
 }
 
 function payoutFacts(view: ConsoleView, shown: PayoutDetails): Html {
@@ -174,7 +174,7 @@ function payoutFacts(view: ConsoleView, shown: PayoutDetails): Html {
       errorKey === null
         ? undefined
         : freeText(
-            [wordOf(consoleTexts[view.language].payments.errorKey, errorKey), errorDetails ?? ''].join(' ').trim(),
+            [wordFor(consoleTexts[view.language].payments.errorKey, errorKey), errorDetails ?? ''].join(' ').trim(),
           ),
     ],
     [d.runbook, runbookLink(view, 'stuck-payout', payout.runbook.split('#')[1])],
@@ -185,7 +185,7 @@ function bankFacts(view: ConsoleView, bank: PrintedBankPayment): Html {
   const d = deskTexts[view.language].payouts
   const { file, fileId, settledAt, missingSince } = bank
   return facts([
-    [d.bankStatus, wordOf(view.t.payoutStatus, bank.status)],
+    [d.bankStatus, wordFor(view.t.payoutStatus, bank.status)],
     [d.scheme, bank.schemeApplied],
     [d.reason, bank.reasonCode ?? undefined],
     [
@@ -193,7 +193,7 @@ function bankFacts(view: ConsoleView, bank: PrintedBankPayment): Html {
       file === null
         ? undefined
         : html`<a href="${view.root}files/${fileId ?? ''}">${file.name}</a>
-            ${wordOf(deskTexts[view.language].files, file.state)}`,
+            ${wordFor(deskTexts[view.language].files, file.state)}`,
     ],
     [d.settledAt, settledAt === null ? undefined : time(view, new Date(settledAt))],
     [d.missingSince, missingSince === null ? undefined : time(view, new Date(missingSince))],
@@ -208,8 +208,8 @@ function approvalPart(view: ConsoleView, { approval, payout }: PayoutDetails): H
       ? d.approvalNone
       : approval.decision === null || approval.at === null
         ? d.approvalOpen
-        : html`${wordOf(deskTexts[view.language].approvalDecisions, approval.decision)}, ${freeText(approval.by ?? '')},
-          ${time(view, approval.at)}`
+        : html`${wordFor(deskTexts[view.language].approvalDecisions, approval.decision)},
+          ${freeText(approval.by ?? '')}, ${time(view, approval.at)}`
   return html`<h2>${d.approval}</h2>
     <p>${decided}</p>
     <p><a href="${view.root}partners/${payout.partnerId}">${d.rules}</a></p>`
@@ -382,11 +382,13 @@ async function readHoldReasons(frame: DeskFrame, payout: PayoutRow): Promise<Hol
   const { cases, db, monitoring, screening } = frame
   if (payout.status !== 'Pending') return { alerts: [], hits: [] }
   const { partnerId, transactionId } = payout
-  const ids = [...new Set((await monitoring.holding(db, partnerId, [transactionId])).map(({ alertId }) => alertId))]
+  const ids = [
+    ...new Set((await monitoring.holdingAlerts(db, partnerId, [transactionId])).map(({ alertId }) => alertId)),
+  ]
   const rows = await Promise.all(ids.map((id) => cases.byId(db, partnerId, id)))
   return {
     alerts: rows.filter((row) => row !== undefined).filter(({ resolution }) => resolution === null),
-    hits: await screening.hitsOn(partnerId, partiesOf(payout)),
+    hits: await screening.hitsOn(partnerId, screenedParties(payout)),
   }
 }
 
@@ -403,7 +405,7 @@ function holdPart(view: ConsoleView, { alerts, hits }: HoldReasons): Html | unde
       rows: [
         ...alerts.map((row) => [
           html`<a href="${view.root}cases/${row.partnerId}/${row.id}"
-            >${d.alert}: ${reportOf(row).rule?.name ?? ''}</a
+            >${d.alert}: ${readCaseReport(row).rule?.name ?? ''}</a
           >`,
           d.decideAlert,
           time(view, row.openedAt),

@@ -6,7 +6,7 @@ import {
   type CaseRow,
   caseKinds,
   type OpenCounts,
-  reportOf,
+  readCaseReport,
 } from '../../cases/index.ts'
 import { after, amountText, dayMs, secondMs } from '../../kernel/index.ts'
 import type { WaitingThing } from '../../people/staff/index.ts'
@@ -137,7 +137,7 @@ function casesTable(view: ConsoleView, { cases, names, now }: QueueContent) {
       const { partnerId, id, kind, openedAt, ownerName, booked, currency, proposedBy } = row
       return [
         html`<a href="${view.root}cases/${partnerId}/${id}">${kindName(view, kind)}</a>
-          ${kind === 'monitoring_alert' && html`<span class="soft">${reportOf(row).rule?.name ?? ''}</span>`}`,
+          ${kind === 'monitoring_alert' && html`<span class="soft">${readCaseReport(row).rule?.name ?? ''}</span>`}`,
         html`${ageText(view, openedAt, now)} <span class="soft">${time(view, openedAt)}</span>`,
         ownerName === null ? badge('warning', d.unowned) : freeText(ownerName),
         booked === null || currency === null ? '–' : money(view, amountText(booked, currency), currency),

@@ -1,7 +1,7 @@
 /** The pages of reconciliation: the accounts with their last results, and the parts of one account's difference with what to do about each. */
 import { notFound, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { dayMs } from '../../kernel/index.ts'
-import { readAtOneMoment, type Tx } from '../../postgres/index.ts'
+import { useSnapshot, type Tx } from '../../postgres/index.ts'
 import { type ReportLine, reportHead, reportLine } from '../../cases/reconciliation/index.ts'
 import {
   badge,
@@ -10,7 +10,7 @@ import {
   freeText,
   heading as titleWith,
   identifier,
-  inFours,
+  formatAccount,
   linkButton,
   message,
   money,
@@ -106,7 +106,7 @@ export function accountsPage(view: ConsoleView, { accounts, now }: AccountList):
         ],
         rows: accounts.map(({ name, line }) => [
           html`<a href="${view.root}${accountHref(name)}"
-            >${isSuspense(name) ? d.suspense : inFours(name.account)} ${name.currency}</a
+            >${isSuspense(name) ? d.suspense : formatAccount(name.account)} ${name.currency}</a
           >`,
           badge(tones[lookResult(line, name, now)], d[lookResult(line, name, now)]),
           isSuspense(name) ? '' : dayCell(view, line?.['statement_on'], d.noneYet),
@@ -139,7 +139,7 @@ export function accountPage(view: ConsoleView, shown: AccountDetails): string {
   const line = lines.find(({ record }) => record === 'account')
   const result = lookResult(line, name, at === undefined ? now : undefined)
   const of = (...records: readonly string[]) => lines.filter(({ record = '' }) => records.includes(record))
-  const heading = isSuspense(name) ? d.suspense : inFours(name.account)
+  const heading = isSuspense(name) ? d.suspense : formatAccount(name.account)
   const opening = line?.['opening'] ?? ''
   const from = opening === '' ? d.notStated : moneyText(view, opening, name.currency)
   return shell(view, {
@@ -341,7 +341,7 @@ export function reconciliationRoutes(frame: DeskFrame): readonly PublicRoute[] {
       const wanted =
         account === '' ? { at, rowsMax: fileRowsMax } : { connector, account, currency, at, rowsMax: fileRowsMax }
       const lines = await db.transaction(async (tx) => {
-        await readAtOneMoment(tx)
+        await useSnapshot(tx)
         return linesOf(tx, wanted)
       })
       const body = [reportHead, ...lines.map(reportLine)].map((line) => `${line}\n`).join('')
@@ -350,7 +350,7 @@ export function reconciliationRoutes(frame: DeskFrame): readonly PublicRoute[] {
     staffRoute(frame, 'reconciliation', 'GET', '/reconciliation/account', async (request, { view }) => {
       const { connector, account, currency, at, before } = readReportQuery(request)
       const shown = await db.transaction(async (tx) => {
-        await readAtOneMoment(tx)
+        await useSnapshot(tx)
         const known = await reconciliation.accounts(tx)
         const name = known.find(
           (one) => one.connector === connector && one.account === account && one.currency === currency,

@@ -25,16 +25,16 @@ import type { BankFile, BankFiles, ConnectorState } from '../../rails/index.ts'
 import type { Reconciliation } from '../../cases/reconciliation/index.ts'
 import type { DecisionNumbers } from '../../reports/decisions/index.ts'
 import type { Safeguarding } from '../../reports/safeguarding/index.ts'
-import type { SignedStaff, Staff, StaffRole, ThingKey, WaitingThing } from '../../people/staff/index.ts'
+import type { SignedInStaff, Staff, StaffRole, QueueItemKey, WaitingThing } from '../../people/staff/index.ts'
 import type { Members } from '../../people/users/index.ts'
-import type { HoldOf, Transactions } from '../../transactions/index.ts'
+import type { FindHold, Transactions } from '../../transactions/index.ts'
 import type { DeliveryEngine } from '../../webhooks/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Assets } from '../assets.ts'
 import { html, type Html } from '../html.ts'
 import type { ConsoleLanguage } from '../kit/language.ts'
-import { preferencesOf } from '../kit/preferences.ts'
-import { type Form, linkOf, nextOf, seeOther, uuid } from '../kit/request.ts'
+import { readPreferences } from '../kit/preferences.ts'
+import { type Form, linkOf, safeNextPath, seeOther, uuidPattern } from '../kit/request.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import type { Screener, Screening } from '../../screening/index.ts'
 import { deskTexts } from './texts.ts'
@@ -60,22 +60,22 @@ export type DeskChanges = {
   /** Describes a command that changes something and needs no file. `cuts`: it takes access away. `secret`: the page shows its result once. */
   readonly act: (command: string) => { readonly cuts: boolean; readonly secret: boolean } | undefined
   /** Refuses as the command, and: not_found, validation_failed, permission_denied. */
-  readonly approve: (by: SignedStaff['account'], id: string) => Promise<unknown>
+  readonly approve: (by: SignedInStaff['account'], id: string) => Promise<unknown>
   /** Carries out an approved change for its author, and returns its result. Refuses as the command, and: not_found, permission_denied. */
-  readonly carryOut: (by: SignedStaff['account'], id: string) => Promise<object>
+  readonly carryOut: (by: SignedInStaff['account'], id: string) => Promise<object>
   /**
    * Runs a command of the operator for the person, with its options as they are typed. `waits`: the id of the change, if another person has to
    * approve it first. Refuses as the command, and: validation_failed (the role, an option).
    */
   readonly run: (
-    by: SignedStaff['account'],
+    by: SignedInStaff['account'],
     command: string,
     options: Readonly<Record<string, string>>,
   ) => Promise<{ readonly waits?: string; readonly result?: object }>
   /** Runs a command that only reads. Refuses as the command. */
   readonly read: (command: string, options: Readonly<Record<string, string>>) => Promise<object>
   /** Refuses: not_found, validation_failed, permission_denied. */
-  readonly reject: (by: SignedStaff['account'], id: string, note: string) => Promise<void>
+  readonly reject: (by: SignedInStaff['account'], id: string, note: string) => Promise<void>
 }
 
 export type PartnerRow = { readonly id: string; readonly name: string; readonly createdAt: Date }
@@ -88,7 +88,7 @@ export type Runbooks = {
 }
 
 /** How a bank or chain answers, what waits for it, and its last files. */
-export type ConnectorFacts = {
+export type ConnectorStatus = {
   readonly id: string
   readonly byFiles: boolean
   readonly state: ConnectorState
@@ -111,7 +111,10 @@ export type DeskDeps = {
   readonly screening: Screening
   readonly screener: Pick<Screener, 'viewOf'>
   readonly bankFiles: BankFiles
-  readonly monitoring: Pick<Monitoring, 'newestAlerts' | 'rules' | 'standingOf' | 'waitingOf' | 'holding'>
+  readonly monitoring: Pick<
+    Monitoring,
+    'newestAlerts' | 'rules' | 'payoutStanding' | 'waitingPayouts' | 'holdingAlerts'
+  >
   readonly reconciliation: Pick<Reconciliation, 'report' | 'accounts' | 'days' | 'candidates'>
   readonly safeguarding: Pick<Safeguarding, 'list' | 'versions'>
   readonly customers: Customers
@@ -126,12 +129,12 @@ export type DeskDeps = {
   readonly transactions: Pick<Transactions, 'list' | 'related' | 'withUsers'>
   readonly webhooks: Pick<DeliveryEngine, 'list'>
   /** Finds why a payment waits. */
-  readonly holdOf: HoldOf
+  readonly holdOf: FindHold
   /** Reads what waits for a person besides cases, and how the connectors are. */
   readonly waiting: {
     readonly look: () => Promise<readonly WaitingThing[]>
-    readonly of: (keys: readonly ThingKey[]) => Promise<readonly WaitingThing[]>
-    readonly connectors: () => Promise<readonly ConnectorFacts[]>
+    readonly of: (keys: readonly QueueItemKey[]) => Promise<readonly WaitingThing[]>
+    readonly connectors: () => Promise<readonly ConnectorStatus[]>
   }
   readonly runbooks: Runbooks
   readonly payouts: Pick<Payouts, 'decisionsOf' | 'find' | 'get' | 'list'>
@@ -150,10 +153,10 @@ export type DeskFrame = Omit<DeskDeps, 'brand'> & Pick<Assets, 'css' | 'js' | 'b
 
 export function viewOf({ sandbox, css, js, brand }: DeskFrame, request: PublicRequest): ConsoleView {
   const root = '../'.repeat(Math.max(0, request.path.split('/').length - 3))
-  return { ...preferencesOf(request, root), sandbox, root, css, js, brand }
+  return { ...readPreferences(request, root), sandbox, root, css, js, brand }
 }
 
-export type Person = { readonly signed: SignedStaff; readonly view: ConsoleView }
+export type Person = { readonly signed: SignedInStaff; readonly view: ConsoleView }
 
 /** Icons of the navigation, in page order. */
 const icons = {
@@ -225,7 +228,7 @@ export async function withStaff(
 /** Redirects to the sign-in, and from there back to the page. A form cannot be sent again. */
 export function toSignIn({ root }: ConsoleView, { path, query, body }: PublicRequest): PublicAnswer {
   const asked = path.slice('/desk/'.length) + (query === '' ? '' : `?${query}`)
-  const next = nextOf(body.length === 0 ? asked : undefined)
+  const next = safeNextPath(body.length === 0 ? asked : undefined)
   return seeOther(next === 'home' ? `${root}sign-in` : linkOf(`${root}sign-in`, { next }))
 }
 
@@ -249,7 +252,7 @@ export const noStaffCookie = `${staffCookie}=; ${attributes}; Max-Age=0`
 /** Reads the partner id and the id in the path. Refuses: not_found. */
 export const readKey = ({ params }: PublicRequest) => {
   const { partnerId = '', id = '' } = params
-  if (!uuid.test(partnerId) || !uuid.test(id)) throw notFound('page')
+  if (!uuidPattern.test(partnerId) || !uuidPattern.test(id)) throw notFound('page')
   return { partnerId, id }
 }
 
@@ -257,12 +260,12 @@ export const readKey = ({ params }: PublicRequest) => {
 export function readCursor({ query }: PublicRequest): { readonly openedAt: Date; readonly id: string } | undefined {
   const fields = new URLSearchParams(query)
   const [openedAt, id] = [new Date(fields.get('at') ?? ''), fields.get('after') ?? '']
-  return uuid.test(id) && !Number.isNaN(openedAt.getTime()) ? { openedAt, id } : undefined
+  return uuidPattern.test(id) && !Number.isNaN(openedAt.getTime()) ? { openedAt, id } : undefined
 }
 
 /** Reads the id of a person. Null if it is empty. Refuses: validation_failed. */
 export function readPersonId(text: string): string | null {
-  if (text !== '' && !uuid.test(text)) throw new Refusal('validation_failed', 'Choose a person of staff.')
+  if (text !== '' && !uuidPattern.test(text)) throw new Refusal('validation_failed', 'Choose a person of staff.')
   return text === '' ? null : text
 }
 

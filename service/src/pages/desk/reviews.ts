@@ -1,11 +1,11 @@
 /** The page of overdue customer reviews, the longest overdue first, and of customers without a review. */
 import { notFound, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { partnerKey } from '../../kernel/index.ts'
-import type { Review } from '../../parties/customers/index.ts'
+import type { CustomerReview } from '../../parties/customers/index.ts'
 import { isDay } from '../../reports/safeguarding/index.ts'
 import { badge, calendarDay, freeText, heading, linkButton, table, time } from '../kit/parts.ts'
 import { pager } from '../kit/lists.ts'
-import { page, uuid } from '../kit/request.ts'
+import { page, uuidPattern } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { actHref, actTitle } from './acts.ts'
@@ -14,7 +14,7 @@ import { type DeskFrame, type Person, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
 
 type ReviewList = {
-  readonly reviews: readonly (Review & {
+  readonly reviews: readonly (CustomerReview & {
     readonly name: string | undefined
     readonly partnerName: string | undefined
   })[]
@@ -128,7 +128,7 @@ export function reviewRoutes(frame: DeskFrame): readonly PublicRoute[] {
     }),
     staffRoute(frame, 'partners', 'GET', '/partners/{id}/unreviewed', async (request, person) => {
       const { id = '' } = request.params
-      const partner = uuid.test(id) ? await partners.byId(db, id) : undefined
+      const partner = uuidPattern.test(id) ? await partners.byId(db, id) : undefined
       if (partner === undefined) throw notFound('partner')
       const rows = (await customers.reviews.missing(db, id)).slice(0, unreviewedShown)
       const nameOf = await namesOf(
@@ -148,5 +148,5 @@ const unreviewedShown = 100
 function readCursor({ query }: PublicRequest) {
   const fields = new URLSearchParams(query)
   const [dueOn, customerId] = [fields.get('due') ?? '', fields.get('after') ?? '']
-  return isDay(dueOn) && uuid.test(customerId) ? { dueOn, customerId } : undefined
+  return isDay(dueOn) && uuidPattern.test(customerId) ? { dueOn, customerId } : undefined
 }

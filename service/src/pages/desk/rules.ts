@@ -2,14 +2,14 @@
 import { notFound, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import {
   currencyScopes,
-  moments,
+  ruleMoments,
   ruleFields,
   type RuleKind,
   ruleKinds,
   type RuleState,
   severities,
 } from '../../monitoring/index.ts'
-import { asking, field, hiddenField, select } from '../kit/forms.ts'
+import { confirmationDialog, field, hiddenField, select } from '../kit/forms.ts'
 import { badge, dayText, facts, freeText, identifier, message, moneyText, strip, table, time } from '../kit/parts.ts'
 import { type Form, page, readAmount, seeOther } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
@@ -217,7 +217,7 @@ function switches(view: ConsoleView, last: RuleVersion, on: RuleVersion | undefi
       ${label}
     </button>`
   const form = (name: 'on' | 'off', version: number, title: string, text: string, look: string) =>
-    asking({
+    confirmationDialog({
       ...{ id: `rule-${name}-dialog`, title, action: `${view.root}rules/${last.id}/${name}` },
       about: html`<p>${text}</p>
         ${hiddenField('version', String(version))} ${noteField(view, `rule-${name}-note`)}`,
@@ -422,7 +422,7 @@ function ruleForm(view: ConsoleView, { action, kind, version, typed, error, titl
       <div class="grid">
         ${field({ ...common('currency'), more: html`maxlength="4" autocapitalize="characters"` })}
         ${choice('counts', currencyScopes, 'OwnCurrency')} ${choice('severity', severities, 'medium')}
-        ${choice('when', moments, 'after')} ${own.includes('direction') && choice('direction', directions)}
+        ${choice('when', ruleMoments, 'after')} ${own.includes('direction') && choice('direction', directions)}
       </div>
       <div class="grid">${inputs}</div>
       ${field({ ...common('partners'), optional: true, help: d.partnersHelp })}

@@ -25,7 +25,7 @@ import {
   time,
 } from '../kit/parts.ts'
 import { pager } from '../kit/lists.ts'
-import { headersOf, page } from '../kit/request.ts'
+import { consoleHeaders, page } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
@@ -281,7 +281,7 @@ export function safeguardingRoutes(frame: DeskFrame): readonly PublicRoute[] {
       const [last] = await safeguarding.versions(db, day, currency)
       if (last === undefined) throw notFound('page')
       const disposition = `attachment; filename="safeguarding-${day}-${currency}.${format}"`
-      const headers = { ...headersOf, 'content-type': mediaTypes[format], 'content-disposition': disposition }
+      const headers = { ...consoleHeaders, 'content-type': mediaTypes[format], 'content-disposition': disposition }
       return { status: 200, headers, body: exportBody(format, [toSigned(last)]) }
     }),
   ]

@@ -10,21 +10,30 @@ import {
   Refusal,
   staffCookie,
 } from '../../kernel/api/index.ts'
-import type { SignedStaff } from '../../people/staff/index.ts'
-import { type Client, type GivenFactor, isRecentSignIn } from '../../people/sign-in/index.ts'
+import type { SignedInStaff } from '../../people/staff/index.ts'
+import { type Client, type FactorInput, isRecentSignIn } from '../../people/sign-in/index.ts'
 import { readAssets } from '../assets.ts'
 import { joinPage, recoveryCodesPage } from '../console/join.ts'
 import { consoleMessage, shell } from '../kit/frame.ts'
-import { keepingForms } from '../kit/kept-forms.ts'
-import { browserOf, deviceCookieOf, errorsOf, type Form, nextOf, page, readForm, seeOther } from '../kit/request.ts'
+import { withKeptForms } from '../kit/kept-forms.ts'
 import {
-  attemptOf,
-  failedPage,
-  leadsOn,
-  onToProvider,
+  readBrowser,
+  deviceCookieFor,
+  refusalTexts,
+  type Form,
+  safeNextPath,
+  page,
+  readForm,
+  seeOther,
+} from '../kit/request.ts'
+import {
+  readAttempt,
+  signOnFailedPage,
+  leadOn,
+  leadToProvider,
   signInPage,
   signOnError,
-  toProvider,
+  redirectToProvider,
 } from '../console/sign-in.ts'
 import { texts as consoleTexts } from '../console/texts/index.ts'
 import { html } from '../html.ts'
@@ -77,7 +86,11 @@ export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
         method: 'GET',
         path: '/desk/open',
         handle: (request) =>
-          leadsOn(request, viewOf(frame, request), nextOf(new URLSearchParams(request.query).get('to') ?? undefined)),
+          leadOn(
+            request,
+            viewOf(frame, request),
+            safeNextPath(new URLSearchParams(request.query).get('to') ?? undefined),
+          ),
       },
       {
         method: 'GET',
@@ -91,7 +104,7 @@ export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
       ...joinRoutes(frame),
       ...signInRoutes(frame),
       ...ssoRoutes(frame),
-      ...keepingForms(keptSite(frame)),
+      ...withKeptForms(keptSite(frame)),
     ],
     refused: (request, { status }) => {
       const view = viewOf(frame, request)
@@ -112,7 +125,7 @@ export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
 }
 
 /** The site whose forms are kept when a session ends. */
-const keptSite = (frame: DeskFrame): Parameters<typeof keepingForms>[0] => ({
+const keptSite = (frame: DeskFrame): Parameters<typeof withKeptForms>[0] => ({
   root: 'desk',
   routes: staffPages(frame),
   forms: frame.staff.forms,
@@ -166,21 +179,21 @@ function joinRoutes(frame: DeskFrame): readonly PublicRoute[] {
     const sso = staff.singleSignOn.isOn
     return page(request, status, joinPage(view, { ...shown, ...names, token, totp, errors, sso }))
   }
-  const choose = (way: 'passkey' | 'password', read: (form: Form) => GivenFactor): PublicRoute => ({
+  const choose = (way: 'passkey' | 'password', read: (form: Form) => FactorInput): PublicRoute => ({
     method: 'POST',
     path: `/desk/join/${way}`,
     handle: async (request) => {
       const form = readForm(request)
       try {
-        const browser = browserOf(request)
+        const browser = readBrowser(request)
         const { token, recoveryCodes: codes } = await staff.join(form('token'), read(form), browser)
-        const cookies = [staffCookieOf(token), deviceCookieOf(browser.device)]
+        const cookies = [staffCookieOf(token), deviceCookieFor(browser.device)]
         if (codes.length === 0) return seeOther('../queue', ...cookies)
         return page(request, 200, recoveryCodesPage(viewOf(frame, request), { codes }), ...cookies)
       } catch (error) {
         if (error instanceof Refusal && error.code === 'not_found') throw error
         const view = viewOf(frame, request)
-        return show(request, form('token'), signOnError(view, error) ?? errorsOf(view.t, error))
+        return show(request, form('token'), signOnError(view, error) ?? refusalTexts(view.t, error))
       }
     },
   })
@@ -217,11 +230,11 @@ function signInRoutes(frame: DeskFrame): readonly PublicRoute[] {
     handle: async (request) => {
       const form = readForm(request)
       const view = viewOf(frame, request)
-      const next = nextOf(form('next'))
+      const next = safeNextPath(form('next'))
       try {
-        const browser = browserOf(request)
+        const browser = readBrowser(request)
         const token = await verify(form, browser)
-        if (token !== undefined) return seeOther(`../${next}`, staffCookieOf(token), deviceCookieOf(browser.device))
+        if (token !== undefined) return seeOther(`../${next}`, staffCookieOf(token), deviceCookieFor(browser.device))
       } catch (error) {
         const said = signOnError(view, error)
         if (said === undefined) throw error
@@ -251,7 +264,7 @@ function signInRoutes(frame: DeskFrame): readonly PublicRoute[] {
 }
 
 /** Reads the page to open after the sign-in. */
-const nextIn = ({ query }: PublicRequest): string => nextOf(new URLSearchParams(query).get('next') ?? undefined)
+const nextIn = ({ query }: PublicRequest): string => safeNextPath(new URLSearchParams(query).get('next') ?? undefined)
 
 function ssoRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { staff, clock } = frame
@@ -260,7 +273,7 @@ function ssoRoutes(frame: DeskFrame): readonly PublicRoute[] {
     try {
       return await work()
     } catch (error) {
-      return failedPage(request, viewOf(frame, request), error)
+      return signOnFailedPage(request, viewOf(frame, request), error)
     }
   }
   return [
@@ -269,7 +282,9 @@ function ssoRoutes(frame: DeskFrame): readonly PublicRoute[] {
       path: '/desk/sign-in/sso',
       callsChosenHost: true,
       handle: (request) =>
-        tried(request, async () => toProvider(await singleSignOn.begin({ kind: 'sign in', next: nextIn(request) }))),
+        tried(request, async () =>
+          redirectToProvider(await singleSignOn.begin({ kind: 'sign in', next: nextIn(request) })),
+        ),
     },
     {
       method: 'GET',
@@ -277,21 +292,21 @@ function ssoRoutes(frame: DeskFrame): readonly PublicRoute[] {
       callsChosenHost: true,
       handle: (request) => {
         const token = new URLSearchParams(request.query).get('token') ?? ''
-        return tried(request, async () => toProvider(await singleSignOn.begin({ kind: 'join', token })))
+        return tried(request, async () => redirectToProvider(await singleSignOn.begin({ kind: 'join', token })))
       },
     },
     {
       ...staffRoute(frame, 'device', 'POST', '/sso/connect', (request, { signed, view }) => {
         if (!isRecentSignIn(signed.session.createdAt, clock.now())) return seeOther('../sign-in')
         const begin = () => singleSignOn.begin({ kind: 'connect', signed })
-        return tried(request, async () => onToProvider(request, view, await begin()))
+        return tried(request, async () => leadToProvider(request, view, await begin()))
       }),
       callsChosenHost: true,
     },
     {
       method: 'GET',
       path: '/desk/sso',
-      handle: (request) => leadsOn(request, viewOf(frame, request), `sso/finish?${request.query}`),
+      handle: (request) => leadOn(request, viewOf(frame, request), `sso/finish?${request.query}`),
     },
     {
       method: 'GET',
@@ -299,11 +314,11 @@ function ssoRoutes(frame: DeskFrame): readonly PublicRoute[] {
       callsChosenHost: true,
       handle: (request) =>
         tried(request, async () => {
-          const given = { attempt: attemptOf(request), query: request.query, signed: await signedIn(frame, request) }
-          const browser = browserOf(request)
+          const given = { attempt: readAttempt(request), query: request.query, signed: await signedIn(frame, request) }
+          const browser = readBrowser(request)
           const { kind, token, next } = await singleSignOn.finish(given, browser)
           if (token !== undefined)
-            return seeOther(`../${nextOf(next)}`, staffCookieOf(token), deviceCookieOf(browser.device))
+            return seeOther(`../${safeNextPath(next)}`, staffCookieOf(token), deviceCookieFor(browser.device))
           const view = viewOf(frame, request)
           const s = consoleTexts[view.language].signOn
           return kind === 'connect'
@@ -314,7 +329,7 @@ function ssoRoutes(frame: DeskFrame): readonly PublicRoute[] {
   ]
 }
 
-async function signedIn({ staff }: DeskFrame, { headers }: PublicRequest): Promise<SignedStaff | undefined> {
+async function signedIn({ staff }: DeskFrame, { headers }: PublicRequest): Promise<SignedInStaff | undefined> {
   const token = readCookie(headers['cookie'], staffCookie)
   return token === undefined ? undefined : staff.signedIn(token)
 }

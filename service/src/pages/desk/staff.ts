@@ -1,7 +1,7 @@
 /** The page of staff: accounts, invitations and impersonation. Each form runs a command of the operator. */
 import type { PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import type { StaffRole } from '../../people/staff/index.ts'
-import { asking, openDialog } from '../kit/forms.ts'
+import { confirmationDialog, dialogButton } from '../kit/forms.ts'
 import { badge, freeText, table, time } from '../kit/parts.ts'
 import { type Form, page, seeOther } from '../kit/request.ts'
 import { texts as consoleTexts } from '../console/texts/index.ts'
@@ -67,16 +67,16 @@ export function staffPage(view: ConsoleView, shown: StaffList): string {
 function actions(view: ConsoleView, { id, fullName }: DeskPerson): Html {
   const d = deskTexts[view.language].staff
   return html`<div class="actions">
-    ${openDialog({ id: `role-${id}`, label: d.changeRole, about: fullName })}
-    ${openDialog({ id: `sessions-${id}`, label: d.endSessions, about: fullName })}
-    ${openDialog({ id: `remove-${id}`, label: d.remove, about: fullName, tone: 'danger' })}
+    ${dialogButton({ id: `role-${id}`, label: d.changeRole, about: fullName })}
+    ${dialogButton({ id: `sessions-${id}`, label: d.endSessions, about: fullName })}
+    ${dialogButton({ id: `remove-${id}`, label: d.remove, about: fullName, tone: 'danger' })}
   </div>`
 }
 
 function dialogs(view: ConsoleView, { optionsOf }: StaffList, { id, fullName, role }: DeskPerson): Html {
   const d = deskTexts[view.language].staff
   const form = (name: string, title: string, body: readonly Html[] | Html, look = 'danger') =>
-    asking({
+    confirmationDialog({
       ...{ id: `${name}-${id}`, title: `${title}: ${fullName}`, action: `${view.root}staff/${id}/${name}` },
       about: html`${body} ${noteField(view, `${name}-note-${id}`)}`,
       ...{ submit: title, look, cancel: d.back },

@@ -4,16 +4,16 @@ import { ConflictingStep } from '../../cases/index.ts'
 import type { StaffRole } from '../../people/staff/index.ts'
 import {
   type Assignment,
-  type SignedStaff,
-  type Step,
-  type ThingKey,
-  thingKinds,
-  thingName,
+  type SignedInStaff,
+  type AssignmentStep,
+  type QueueItemKey,
+  queueItemKinds,
+  queueItemName,
   type WaitingThing,
 } from '../../people/staff/index.ts'
-import { badge, facts, freeText, message, table, time, wordOf } from '../kit/parts.ts'
+import { badge, facts, freeText, message, table, time, wordFor } from '../kit/parts.ts'
 import { field, hiddenField, select } from '../kit/forms.ts'
-import { type Form, page, readForm, seeOther, uuid } from '../kit/request.ts'
+import { type Form, page, readForm, seeOther, uuidPattern } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
@@ -44,7 +44,7 @@ const runbooks: Readonly<Partial<Record<WaitingReason, Runbook>>> = {
 const waitingRunbook = (why: WaitingReason): Runbook | undefined => runbooks[why]
 
 /** The page of an item, from the root of the desk. Hits and payouts have pages of their own. */
-export function waitingItemHref({ partnerId, kind, subject }: ThingKey): string {
+export function waitingItemHref({ partnerId, kind, subject }: QueueItemKey): string {
   if (kind === 'hit') return `hits/${partnerId}/${subject}`
   if (kind === 'payout') return `payouts/${partnerId}/${subject}`
   return `waiting?${new URLSearchParams({ kind, partner: partnerId, id: subject }).toString()}`
@@ -57,9 +57,9 @@ export const assignedOwner = (found: Assignment | undefined): Owner | null =>
   found === undefined || found.ownerId === null ? null : { id: found.ownerId, fullName: found.ownerName ?? '' }
 
 export function withOwners(things: readonly WaitingThing[], assignments: readonly Assignment[]): readonly OwnedItem[] {
-  const known = new Map(assignments.map((each) => [thingName(each), each]))
+  const known = new Map(assignments.map((each) => [queueItemName(each), each]))
   return things.map((thing) => {
-    const found = known.get(thingName(thing))
+    const found = known.get(queueItemName(thing))
     return { ...thing, owner: assignedOwner(found), lastNote: found?.lastNote ?? null }
   })
 }
@@ -187,7 +187,7 @@ const runbookPart = (view: ConsoleView, why: WaitingThing['why']): Html | undefi
   return name === undefined ? undefined : runbookLink(view, name)
 }
 
-const isOfPartner = ({ kind }: ThingKey) => kind !== 'pool' && kind !== 'connector' && kind !== 'change'
+const isOfPartner = ({ kind }: QueueItemKey) => kind !== 'pool' && kind !== 'connector' && kind !== 'change'
 
 /** Formats the detail of an item: its status, amount or figure. */
 function detailCell(view: ConsoleView, thing: WaitingThing): Html | string {
@@ -206,31 +206,31 @@ function detailCell(view: ConsoleView, thing: WaitingThing): Html | string {
     return html`<a href="${view.root}changes">${freeText(name)}</a>`
   }
   if (kind === 'review') {
-    const risk = wordOf(
+    const risk = wordFor(
       { low: texts.reviews.low, medium: texts.reviews.medium, high: texts.reviews.high },
       detail ?? '',
     )
     return html`<a href="${view.root}${customerHref(partnerId, subject)}">${texts.parties.customer}</a> ${risk}`
   }
   if (kind === 'payout') {
-    const status = wordOf(view.t.payoutStatus, detail ?? '–')
+    const status = wordFor(view.t.payoutStatus, detail ?? '–')
     return thing.money === undefined
       ? status
       : html`${minorMoney(view, thing.money.amount, thing.money.currency)} ${status}`
   }
   if (kind === 'hit')
     return fill(w.hitDetail, { list: listName(view, detail ?? ''), score: String(thing.score ?? '–') })
-  if (kind === 'deposit') return wordOf(texts.depositStatuses, detail ?? '–')
+  if (kind === 'deposit') return wordFor(texts.depositStatuses, detail ?? '–')
   return detail ?? '–'
 }
 
 /** An item with its reasons, owner and history. */
 export type WaitingItemDetails = {
-  readonly key: ThingKey
+  readonly key: QueueItemKey
   /** The reasons why the item waits. Empty if it no longer does. */
   readonly waits: readonly WaitingThing[]
   readonly owner: Owner | null
-  readonly steps: readonly Step[]
+  readonly steps: readonly AssignmentStep[]
   readonly people: OwnedSubject['people']
   readonly readerId: string
 }
@@ -261,7 +261,7 @@ function waitList(view: ConsoleView, waits: readonly WaitingThing[]): Html {
     )}`
 }
 
-function stepTable(view: ConsoleView, steps: readonly Step[]): Html | undefined {
+function stepTable(view: ConsoleView, steps: readonly AssignmentStep[]): Html | undefined {
   const [d, w] = [deskTexts[view.language].queue, deskTexts[view.language].waiting]
   return titledTable({
     caption: w.history,
@@ -305,11 +305,11 @@ export function waitingItemPage(
 const subjectCharsMax = 140
 
 /** Reads the key of an item. Refuses: not_found. */
-function readItemKey(given: Form): ThingKey {
+function readItemKey(given: Form): QueueItemKey {
   const [partnerId, subject] = [given('partner'), given('id')]
-  const kind = thingKinds.find((each) => each === given('kind'))
+  const kind = queueItemKinds.find((each) => each === given('kind'))
   const isId = kind !== 'pool' && kind !== 'connector'
-  if (kind === undefined || !uuid.test(partnerId) || (isId && !uuid.test(subject))) throw notFound('page')
+  if (kind === undefined || !uuidPattern.test(partnerId) || (isId && !uuidPattern.test(subject))) throw notFound('page')
   if (subject === '' || subject.length > subjectCharsMax || subject.includes('\0')) throw notFound('page')
   return { partnerId, kind, subject }
 }
@@ -317,8 +317,8 @@ function readItemKey(given: Form): ThingKey {
 /** Reads why an item waits, its owner and its history. */
 export async function readWaitingItem(
   frame: DeskFrame,
-  { account }: SignedStaff,
-  key: ThingKey,
+  { account }: SignedInStaff,
+  key: QueueItemKey,
 ): Promise<WaitingItemDetails> {
   const { db, staff, waiting } = frame
   const waits = await waiting.of([key])
@@ -335,7 +335,7 @@ export function waitingItemRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const show = async (
     request: PublicRequest,
     person: Person,
-    key: ThingKey,
+    key: QueueItemKey,
     error?: string | Html,
   ): Promise<PublicAnswer> => {
     const shown = await readWaitingItem(frame, person.signed, key)
@@ -344,7 +344,7 @@ export function waitingItemRoutes(frame: DeskFrame): readonly PublicRoute[] {
   }
   const form = (
     name: string,
-    act: (signed: SignedStaff, key: ThingKey, given: Form) => Promise<unknown>,
+    act: (signed: SignedInStaff, key: QueueItemKey, given: Form) => Promise<unknown>,
   ): PublicRoute =>
     staffRoute(frame, 'queue', 'POST', `/waiting/${name}`, async (request, person) => {
       const given = readForm(request)
@@ -364,10 +364,14 @@ export function waitingItemRoutes(frame: DeskFrame): readonly PublicRoute[] {
       return show(request, person, key)
     }),
     form('assign', (signed, key, given) =>
-      staff.assignThing(signed, { ...key, ownerId: readPersonId(given('owner')), seen: readPersonId(given('seen')) }),
+      staff.assignQueueItem(signed, {
+        ...key,
+        ownerId: readPersonId(given('owner')),
+        seen: readPersonId(given('seen')),
+      }),
     ),
     form('remark', (signed, key, given) =>
-      staff.remarkThing(signed, { ...key, note: readNote(() => given('remark')) }),
+      staff.remarkQueueItem(signed, { ...key, note: readNote(() => given('remark')) }),
     ),
   ]
 }

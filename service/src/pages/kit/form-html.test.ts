@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { html } from '../html.ts'
-import { confirmed, input, select } from './forms.ts'
+import { confirmedForm, input, select } from './forms.ts'
 import { findForm, pageWithForm } from './form-html.ts'
 import { consoleTexts } from './language.ts'
 
@@ -84,7 +84,7 @@ test('moves the form of a dialog out of it, without the button that closes it', 
   const view = { language: 'en', t: consoleTexts.en, sandbox: true, root: '../', css: '', js: '', brand: {} } as const
   const typed = { values: {}, problems: {} }
   const fields = input(view, typed, { name: 'reason', label: 'Reason' })
-  const dialog = confirmed(view, {
+  const dialog = confirmedForm(view, {
     ...{ id: 'ask', title: 'Reject?', action: 'new', about: 'x', fields, submit: 'Reject' },
   })
   const text = filled(

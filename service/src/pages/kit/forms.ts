@@ -320,7 +320,7 @@ export const postButton = (
 type DialogButton = { readonly id: string; readonly label: string; readonly about: string; readonly tone?: 'danger' }
 
 /** Draws the button that opens a dialog. `about` names the row of a table for screen readers. */
-export const openDialog = ({ id, label, about, tone }: DialogButton): Html =>
+export const dialogButton = ({ id, label, about, tone }: DialogButton): Html =>
   html`<button type="button" class="small ${tone ?? ''}" popovertarget="${id}" aria-haspopup="dialog">
     ${label}<span class="away"> ${about}</span>
   </button>`
@@ -343,7 +343,7 @@ type ConfirmationDialog = {
  * Draws a dialog that says what a form does before the person sends it. The dialog is a native popover: a button opens it without a script,
  * Escape or a click outside closes it.
  */
-export const asking = ({
+export const confirmationDialog = ({
   id,
   title,
   action,
@@ -383,6 +383,9 @@ type ConfirmedForm = Omit<ConfirmationDialog, 'cancel' | 'about'> &
   }
 
 /** Draws a button and the dialog that it opens, which asks before its form is sent. */
-export const confirmed = ({ t }: ConsoleView, { about, label, tone = 'danger', shown, ...own }: ConfirmedForm): Html =>
-  html`<p class="buttons">${openDialog({ id: own.id, label: label ?? own.submit, about, tone })}</p>
-    ${asking({ ...own, about: shown, cancel: t.cancel })}`
+export const confirmedForm = (
+  { t }: ConsoleView,
+  { about, label, tone = 'danger', shown, ...own }: ConfirmedForm,
+): Html =>
+  html`<p class="buttons">${dialogButton({ id: own.id, label: label ?? own.submit, about, tone })}</p>
+    ${confirmationDialog({ ...own, about: shown, cancel: t.cancel })}`

@@ -156,7 +156,7 @@ const logoImage = (root: string, logo: string): Html =>
   html`<img class="logo" src="${root}assets/${logo}" alt="" height="28" />`
 
 /** Returns the path of the first place of a person. */
-export const homeOf = ({ places = [] }: ConsoleView): string =>
+export const homePath = ({ places = [] }: ConsoleView): string =>
   places.some(({ name }) => name === 'home') ? 'home' : (places.at(-1)?.name ?? 'home')
 
 function supportBand({ t, language, locale = language, zone = 'UTC', support }: ConsoleView): Html | undefined {
@@ -180,7 +180,7 @@ function topBar(view: ConsoleView, person: NonNullable<ConsoleView['person']>): 
       <svg viewBox="0 0 20 20" aria-hidden="true" focusable="false"><path d="M3 5.5h14M3 10h14M3 14.5h14" /></svg>
       <span class="away">${t.menu}</span>
     </button>
-    <a class="brand" href="${root}${homeOf(view)}">
+    <a class="brand" href="${root}${homePath(view)}">
       ${
         brand.logo === undefined
           ? html`<span class="tile" aria-hidden="true">${initial.toLocaleUpperCase()}</span>`
@@ -193,7 +193,7 @@ function topBar(view: ConsoleView, person: NonNullable<ConsoleView['person']>): 
     <div class="person">
       <p title="${person.email}">
         <span class="person-name">${person.fullName}</span>
-        <span class="soft">${roleOf(view, person.roleName)}</span>
+        <span class="soft">${roleLabel(view, person.roleName)}</span>
       </p>
       <form method="post" action="${root}sign-out">
         <button type="submit" class="small">${view.support === undefined ? t.signOut : t.supportEnd}</button>
@@ -266,7 +266,7 @@ function languageNavigation({ t, language, languageLinks = [], zone, zoneLink }:
 }
 
 /** Returns the text of a role. A staff role already has its text. */
-export const roleOf = (view: ConsoleView, roleName: RoleName | Html): Html | string =>
+export const roleLabel = (view: ConsoleView, roleName: RoleName | Html): Html | string =>
   typeof roleName === 'string' ? roleText(view, roleName) : roleName
 
 export const roleText = ({ t }: ConsoleView, roleName: RoleName): string =>

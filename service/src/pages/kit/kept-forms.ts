@@ -8,11 +8,11 @@ import type { KeptForms } from '../../people/sign-in/index.ts'
 import { html } from '../html.ts'
 import { fill } from '../language.ts'
 import { type FormFields, findForm, type KeptFile, pageWithForm } from './form-html.ts'
-import { consoleMessage, type ConsoleView, homeOf, shell } from './frame.ts'
+import { consoleMessage, type ConsoleView, homePath, shell } from './frame.ts'
 import { readFormData } from './multipart.ts'
 import { facts, message } from './parts.ts'
 import { preferenceRoutes } from './preferences.ts'
-import { readDevice, isLive, nextOf, page, readRefererPath, seeOther, uuid } from './request.ts'
+import { readDevice, isLive, safeNextPath, page, readRefererPath, seeOther, uuidPattern } from './request.ts'
 
 type KeptForm = {
   readonly path: string
@@ -50,7 +50,7 @@ const secretField = /password|secret|credential|private|^(?:code|nonce|pin|token
 /** Matches the redirect to the sign-in that answers an interrupted form. */
 const signInPath = /^((?:\.\.\/)*)sign-in(?:\?(.*))?$/
 
-export function keepingForms(site: Site): readonly PublicRoute[] {
+export function withKeptForms(site: Site): readonly PublicRoute[] {
   const pages = createPages(site)
   return [
     ...preferenceRoutes({ ...site, isPage: pages.isPage }),
@@ -77,7 +77,7 @@ const withReferrer = (answer: PublicAnswer): PublicAnswer =>
 
 const readKeptId = ({ query }: PublicRequest): string | undefined => {
   const id = query.includes('kept=') ? (new URLSearchParams(query).get('kept') ?? '') : ''
-  return uuid.test(id) ? id : undefined
+  return uuidPattern.test(id) ? id : undefined
 }
 
 const readSender = (site: Site, request: PublicRequest) => {
@@ -170,9 +170,9 @@ function formToFind({ before }: Site, form: KeptForm): KeptForm {
 /** Redirects from the sign-in to the page with the form. If no page has it any more, shows what was typed. */
 async function leadToForm(site: Site, pages: Pages, request: PublicRequest, view: ConsoleView): Promise<PublicAnswer> {
   const { id = '' } = request.params
-  const kept = uuid.test(id) ? await readKept(site, request, id) : undefined
+  const kept = uuidPattern.test(id) ? await readKept(site, request, id) : undefined
   const { t } = view
-  const home = { href: `${view.root}${homeOf(view)}`, label: t.home }
+  const home = { href: `${view.root}${homePath(view)}`, label: t.home }
   if (kept === undefined) return page(request, 404, consoleMessage(view, t.keptForm.over, t.keptForm.overText, home))
   const form = formToFind(site, kept)
   for (const path of candidatePaths(form)) {
@@ -180,7 +180,7 @@ async function leadToForm(site: Site, pages: Pages, request: PublicRequest, view
     if (body === undefined || findForm(body, `/${site.root}/${path}`, form) === undefined) continue
     return seeOther(`../${path}${path.includes('?') ? '&' : '?'}kept=${id}`)
   }
-  const typed = kept.fields.filter(([, value]) => value !== '' && !uuid.test(value))
+  const typed = kept.fields.filter(([, value]) => value !== '' && !uuidPattern.test(value))
   const main = html`<h1>${t.keptForm.changed}</h1>
     <p class="lead">${t.keptForm.changedText}</p>
     ${facts(typed)}
@@ -197,7 +197,7 @@ function candidatePaths({ path, from, fields }: KeptForm): readonly string[] {
   )
   const query = new URLSearchParams(short.slice(0, queryFieldsMax).map(([name, value]) => [name, value])).toString()
   const all = above.flatMap((each) => [...(query === '' ? [] : [`${each}?${query}`]), each])
-  return [...(from === undefined ? [] : [from]), ...all].filter((each) => nextOf(each) === each)
+  return [...(from === undefined ? [] : [from]), ...all].filter((each) => safeNextPath(each) === each)
 }
 const queryValueCharsMax = 100
 const queryFieldsMax = 8

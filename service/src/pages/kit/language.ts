@@ -44,7 +44,7 @@ export type Reader = {
   readonly zone?: string
 }
 
-export function readerOf({ headers }: Pick<PublicRequest, 'headers'>): Reader {
+export function readReader({ headers }: Pick<PublicRequest, 'headers'>): Reader {
   const { cookie, 'accept-language': accepted } = headers
   const language = preferredLanguage(consoleLanguages, readCookie(cookie, languageCookie) ?? null, accepted) ?? 'en'
   const [chosenZone, browserZone] = [zoneCookie, browserZoneCookie]

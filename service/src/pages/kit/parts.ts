@@ -1,6 +1,6 @@
 /** Parts of pages: messages, badges, times, money, identifiers, facts, steps, tables. `console/design.ts` shows each in its states. */
 import { type Decimal, decimalText } from '@partner-payments/wire'
-import { deviceOf } from '../../people/sign-in/index.ts'
+import { describeDevice } from '../../people/sign-in/index.ts'
 import { readDomestic } from '../../rails/index.ts'
 import { html, type Html } from '../html.ts'
 import type { ConsoleView } from './frame.ts'
@@ -13,7 +13,7 @@ export const badge = (tone: Tone, text: string): Html => html`<span class="badge
 /** Draws a message about the form that was sent. Screen readers announce it. */
 export const message = (tone: Tone, text: string): Html => html`<p class="message ${tone}" role="status">${text}</p>`
 
-export const wordOf = (words: Readonly<Record<string, string>>, value: string): string => words[value] ?? value
+export const wordFor = (words: Readonly<Record<string, string>>, value: string): string => words[value] ?? value
 
 const tones: Readonly<Record<string, 'good' | 'warning' | 'bad'>> = {
   Completed: 'good',
@@ -25,10 +25,10 @@ const tones: Readonly<Record<string, 'good' | 'warning' | 'bad'>> = {
 }
 
 export const transactionBadge = ({ t }: ConsoleView, status: string): Html =>
-  badge(tones[status] ?? 'neutral', wordOf(t.transactionStatus, status))
+  badge(tones[status] ?? 'neutral', wordFor(t.transactionStatus, status))
 
 export const payoutBadge = ({ t }: ConsoleView, status: string): Html =>
-  badge(tones[status] ?? 'neutral', wordOf(t.payoutStatus, status))
+  badge(tones[status] ?? 'neutral', wordFor(t.payoutStatus, status))
 
 /** Draws a copy button, which the script shows if the browser can copy. `what` names the text for screen readers. */
 export const copyButton = ({ t }: ConsoleView, text: string, what: string): Html =>
@@ -99,7 +99,7 @@ const groupChars = 4
 const shortChars = 16
 
 /** Writes an IBAN in groups of four, a domestic account as its country does, and a wallet address unchanged. */
-export function inFours(account: string): string {
+export function formatAccount(account: string): string {
   const domestic = readDomestic(account)
   if (domestic !== undefined) return accountText(domestic)
   return /^[A-Za-z]{2}\d\d/.test(account) ? account.replaceAll(' ', '').replaceAll(/(.{4})(?=.)/g, '$1 ') : account
@@ -143,8 +143,8 @@ export const serviceReference = (payment: Parameters<typeof referenceText>[0]): 
   referenceText(payment) === payment.reference ? undefined : payment.reference
 
 /** Draws the name of a session's browser, with its user agent in the title. */
-export function browser({ t }: ConsoleView, userAgent: string): Html {
-  return html`<span title="${userAgent}">${deviceOf(userAgent, t.deviceWords)}</span>`
+export function browserName({ t }: ConsoleView, userAgent: string): Html {
+  return html`<span title="${userAgent}">${describeDevice(userAgent, t.deviceWords)}</span>`
 }
 
 export type Link = { readonly text: string; readonly href?: string | undefined }
@@ -168,13 +168,13 @@ export function identifier(view: ConsoleView, text: string, what: string): Html 
 }
 
 /** Draws a text with a copy button. The text is not shortened, because the person compares it elsewhere. */
-export const whole = (view: ConsoleView, text: string, what: string): Html =>
+export const copyableText = (view: ConsoleView, text: string, what: string): Html =>
   html`<span class="copied"><code class="account">${text}</code> ${copyButton(view, text, what)}</span>`
 
 /** Draws an IBAN or a wallet address with a button that copies it without spaces. */
 export const account = (view: ConsoleView, text: string): Html =>
   html`<span class="copied">
-    <code class="account">${inFours(text)}</code> ${copyButton(view, text, view.t.accountCopied)}
+    <code class="account">${formatAccount(text)}</code> ${copyButton(view, text, view.t.accountCopied)}
   </span>`
 
 /** Draws labels with their values. An absent value has no line. */
@@ -333,7 +333,7 @@ export const copyBlock = (view: ConsoleView, text: string, what: string): Html =
   </div>`
 
 /** Draws an API call with a copy button. */
-export const call = (view: ConsoleView, text: string, what: string): Html =>
+export const apiCall = (view: ConsoleView, text: string, what: string): Html =>
   html`<div class="call" role="group" aria-label="${what}">
     <pre><code>${text}</code></pre>
     ${copyButton(view, text, what)}

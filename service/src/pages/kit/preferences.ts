@@ -10,10 +10,10 @@ import {
   isZone,
   languageCookie,
   type Reader,
-  readerOf,
+  readReader,
   zoneCookie,
 } from './language.ts'
-import { cookieAttributes, nextOf, page, readForm, seeOther, yearSeconds } from './request.ts'
+import { cookieAttributes, safeNextPath, page, readForm, seeOther, yearSeconds } from './request.ts'
 
 type Site = {
   readonly root: 'console' | 'desk'
@@ -26,14 +26,14 @@ const cookie = (name: string, value: string): string =>
   `${name}=${encodeURIComponent(value)}; ${cookieAttributes}; Max-Age=${value === '' ? 0 : yearSeconds}`
 
 /** Reads the reader's choices and the links of the footer, for the view of a page. */
-export function preferencesOf(
+export function readPreferences(
   request: PublicRequest,
   root: string,
 ): Reader & Pick<ConsoleView, 't' | 'languageLinks' | 'zoneLink'> {
-  const reader = readerOf(request)
+  const reader = readReader(request)
   const [, , ...parts] = request.path.split('/')
   const here = parts.join('/') + (request.query === '' ? '' : `?${request.query}`)
-  const next = encodeURIComponent(nextOf(here))
+  const next = encodeURIComponent(safeNextPath(here))
   return {
     ...reader,
     t: consoleTexts[reader.language],
@@ -44,9 +44,9 @@ export function preferencesOf(
 
 /** Returns the page to go back to. For the address of a sent form, this is the nearest page above it. */
 function backPath({ isPage }: Site, next: string): string {
-  const parts = nextOf(next).split('?', 1)[0]?.split('/') ?? []
+  const parts = safeNextPath(next).split('?', 1)[0]?.split('/') ?? []
   const above = parts.map((_part, at) => parts.slice(0, parts.length - at).join('/'))
-  return isPage(above[0] ?? '') ? nextOf(next) : (above.find(isPage) ?? 'home')
+  return isPage(above[0] ?? '') ? safeNextPath(next) : (above.find(isPage) ?? 'home')
 }
 
 const readNext = ({ query }: PublicRequest): string => new URLSearchParams(query).get('next') ?? ''
@@ -65,7 +65,7 @@ export const preferenceRoutes = (site: Site): readonly PublicRoute[] => [
     method: 'GET',
     path: `/${site.root}/time-zone`,
     handle: (request) =>
-      page(request, 200, zonePage(site.viewOf(request), readerOf(request), backPath(site, readNext(request)))),
+      page(request, 200, zonePage(site.viewOf(request), readReader(request), backPath(site, readNext(request)))),
   },
   {
     method: 'POST',

@@ -18,7 +18,7 @@ import type { Problems, Values } from './forms.ts'
 import { liveParts } from './parts.ts'
 import type { Texts } from './texts/en.ts'
 
-export const headersOf = {
+export const consoleHeaders = {
   ...pageHeaders,
   'content-security-policy': `${pageHeaders['content-security-policy']}; require-trusted-types-for 'script'`,
 }
@@ -30,7 +30,7 @@ export function page(
   ...cookies: readonly string[]
 ): PublicAnswer {
   const { headers } = request
-  const all = { ...headersOf, 'content-type': 'text/html; charset=utf-8' }
+  const all = { ...consoleHeaders, 'content-type': 'text/html; charset=utf-8' }
   const encoding = encodingFor(headers['accept-encoding'])
   if (!isLive(request) || status !== 200) return compressed({ status, headers: all, cookies, body }, encoding, 'quick')
   // The script of an open page polls only its live parts, and only changed ones.
@@ -46,7 +46,7 @@ export const isLive = ({ headers }: PublicRequest): boolean => headers['x-live']
 /** Redirects to a page after a form, so that a reload does not send the form again. */
 export const seeOther = (location: string, ...cookies: readonly string[]): PublicAnswer => ({
   status: 303,
-  headers: { ...headersOf, location },
+  headers: { ...consoleHeaders, location },
   cookies,
   body: '',
 })
@@ -68,22 +68,22 @@ export function readDevice({ headers }: PublicRequest): string | undefined {
 }
 
 /** Reads the client of a sign-in with its device, which is new if the browser has no device cookie. */
-export function browserOf(request: PublicRequest): Client & { readonly device: string } {
+export function readBrowser(request: PublicRequest): Client & { readonly device: string } {
   const device = readDevice(request) ?? Buffer.from(randomBytes(deviceBytes)).toString('base64url')
   return { ...readClient(request), device }
 }
 
-export const deviceCookieOf = (device: string): string =>
+export const deviceCookieFor = (device: string): string =>
   `${deviceCookie}=${device}; ${cookieAttributes}; Max-Age=${yearSeconds}`
 
 /** Reads the id in the path of a page. Refuses: not_found for a text that is not a UUID. */
 export function readId({ params }: PublicRequest): string {
   const id = params['id'] ?? ''
-  if (!uuid.test(id)) throw notFound('page')
+  if (!uuidPattern.test(id)) throw notFound('page')
   return id
 }
 
-export const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+export const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 export const uuidChars = 36
 
 const nextCharsMax = 1000
@@ -92,7 +92,7 @@ const nextCharsMax = 1000
 const nextPattern = /^(?!.*%2e)[a-z][a-z0-9-]*(?:\/(?!\.{1,2}(?:[/?]|$))[\w.%~-]+)*(?:\?[\w&=%.+*~-]*)?$/i
 
 /** Returns the path if it is a page of this site, else the home page. Prevents redirects to other sites. */
-export const nextOf = (text: string | undefined): string =>
+export const safeNextPath = (text: string | undefined): string =>
   text !== undefined && text.length <= nextCharsMax && nextPattern.test(text) ? text : 'home'
 
 /** Reads the page of a form, below the root, from the `Referer`. Undefined: the browser does not send it. */
@@ -103,7 +103,7 @@ export function readRefererPath({ headers }: PublicRequest, root: 'console' | 'd
   searchParams?.delete('kept')
   const query = searchParams?.toString() ?? ''
   const path = query === '' ? below : `${below}?${query}`
-  return nextOf(path) === path ? path : undefined
+  return safeNextPath(path) === path ? path : undefined
 }
 
 export type Form = (name: string) => string
@@ -239,7 +239,7 @@ export const pageLinks = (path: string, values: Values, cursor: string | undefin
 })
 
 /** Returns the HTTP status of a page with a form or filters. */
-export const statusOf = (problems: Problems): 200 | 400 => (Object.keys(problems).length > 0 ? 400 : 200)
+export const pageStatus = (problems: Problems): 200 | 400 => (Object.keys(problems).length > 0 ? 400 : 200)
 
 /** `people/sign-in` checks the same length. */
 export const passwordCharsMin = 12
@@ -253,7 +253,7 @@ export const codeCharsMax = 7
 export const withoutBackticks = (reason: string): string => reason.replaceAll('`', '')
 
 /** Returns the text of each field's refusal, by its name. `form`: a refusal of the form as a whole. */
-export function errorsOf(t: Texts, error: unknown): Readonly<Record<string, string>> {
+export function refusalTexts(t: Texts, error: unknown): Readonly<Record<string, string>> {
   if (!(error instanceof Refusal)) throw error
   const fields = error.errors.map((refused) => {
     const name = refused.pointer.split('/').at(-1) ?? ''

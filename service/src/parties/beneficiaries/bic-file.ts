@@ -3,7 +3,7 @@
  * one entry on each line.
  */
 import countries from 'i18n-iso-countries/index.js'
-import { isBic, territoriesWithIbansOf } from '../../rails/index.ts'
+import { isBic, territoriesUsingIbans } from '../../rails/index.ts'
 import type { FieldError } from '@partner-payments/wire'
 import { countrySpecs } from 'ibantools'
 
@@ -142,7 +142,7 @@ const foreignBics: Readonly<Record<string, readonly string[]>> = {
 /** Returns the countries that a BIC may have for IBANs of this country. */
 const allowedBicCountries = (ibanCountry: string): readonly string[] => [
   ibanCountry,
-  ...[...(foreignBics[ibanCountry] ?? []), ...territoriesWithIbansOf(ibanCountry)].toSorted(),
+  ...[...(foreignBics[ibanCountry] ?? []), ...territoriesUsingIbans(ibanCountry)].toSorted(),
 ]
 
 const bicCountry = (bic: string): string => bic.slice(4, 6)

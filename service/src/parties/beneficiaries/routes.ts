@@ -1,12 +1,12 @@
 /** Handlers of beneficiaries and their verifications. */
 import { beneficiaries as wire } from '@partner-payments/wire'
-import { type Handlers, pageOf, writerOf } from '../../kernel/api/index.ts'
+import { type Handlers, writePage, createRecordWriter } from '../../kernel/api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import { readDomestic, type Requirement } from '../../rails/index.ts'
 import type { Beneficiaries, Beneficiary } from './service.ts'
 import type { VerificationRow } from './verifications.ts'
 
-const writeBeneficiary = writerOf(wire.Beneficiary)
+const writeBeneficiary = createRecordWriter(wire.Beneficiary)
 export const toBeneficiary = ({ domesticAccount, ...row }: Beneficiary) =>
   writeBeneficiary({ ...row, ...(domesticAccount === null ? {} : readDomestic(domesticAccount)) })
 
@@ -32,7 +32,7 @@ export function beneficiariesRoutes(beneficiaries: Beneficiaries, idempotency: I
       return { body: withMissingFields(beneficiary), created: `the beneficiary ${id}`, customerId }
     }),
     listBeneficiaries: async ({ caller, query }) =>
-      pageOf(await beneficiaries.list(caller.partnerId, query), (row) => withMissingFields(row, query.incompleteOn)),
+      writePage(await beneficiaries.list(caller.partnerId, query), (row) => withMissingFields(row, query.incompleteOn)),
     listBeneficiaryRequirements: async ({ query }) => ({
       body: { data: beneficiaries.requirements(query).map((row) => toRequirement(row)) },
     }),
@@ -50,7 +50,7 @@ export function beneficiariesRoutes(beneficiaries: Beneficiaries, idempotency: I
       body: toVerification(await beneficiaries.verify(caller, body)),
     }),
     listBeneficiaryVerifications: async ({ caller, query }) =>
-      pageOf(await beneficiaries.listVerifications(caller.partnerId, query), toVerification),
+      writePage(await beneficiaries.listVerifications(caller.partnerId, query), toVerification),
     getBeneficiaryVerification: async ({ caller, params }) => ({
       body: toVerification(await beneficiaries.getVerification(caller.partnerId, params.verificationId)),
     }),
@@ -62,5 +62,5 @@ export function beneficiariesRoutes(beneficiaries: Beneficiaries, idempotency: I
 
 // The wire shape of a verification in the responses of beneficiaries and payouts.
 
-const writeVerification = writerOf(wire.Verification)
+const writeVerification = createRecordWriter(wire.Verification)
 export const toVerification = (row: VerificationRow) => writeVerification({ ...row, requestedBy: row.requestedByName })

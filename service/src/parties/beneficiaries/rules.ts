@@ -7,8 +7,8 @@ import { countriesOfAccount, type CountryRules } from '../../screening/index.ts'
 import {
   addressProblem,
   type DomesticAccount,
-  domesticCountryOf,
-  domesticText,
+  domesticCountry,
+  formatDomestic,
   ibanMistake,
   isBic,
   isIban,
@@ -16,7 +16,7 @@ import {
   readBritishNumber,
   readSortCode,
   routingProblem,
-  territoriesWithIbansOf,
+  territoriesUsingIbans,
 } from '../../rails/index.ts'
 
 export type BeneficiaryCreate = BodyOf<'createBeneficiary'>
@@ -68,9 +68,9 @@ export function readDestination(input: BeneficiaryCreate): Destination {
   )
   refuseFields([...unfit, ...malformed, ...addressErrors(input.address)])
   const vasp = input.vasp ?? null
-  const home = domestic.account && domesticCountryOf(domestic.account)
+  const home = domestic.account && domesticCountry(domestic.account)
   const country = input.country ?? home ?? iban?.slice(0, 2) ?? null
-  const domesticAccount = domestic.account === undefined ? null : domesticText(domestic.account)
+  const domesticAccount = domestic.account === undefined ? null : formatDomestic(domestic.account)
   const accountType = input.accountType ?? null
   const address = input.address ?? null
   return { currency, iban, domesticAccount, accountType, bic, walletAddress, vasp, country, address }
@@ -188,14 +188,14 @@ function formErrors(given: {
 
 /** Returns the possible countries of an account without an IBAN. Three territories also use British sort codes. */
 const accountCountries = (account: DomesticAccount): readonly string[] => {
-  const country = domesticCountryOf(account)
-  return [country, ...territoriesWithIbansOf(country)]
+  const country = domesticCountry(account)
+  return [country, ...territoriesUsingIbans(country)]
 }
 
 /** Returns the possible countries of an IBAN: its own, and the territories that use the same IBANs. */
 function ibanCountries(iban: string): readonly string[] {
   const country = iban.slice(0, 2)
-  return [country, ...territoriesWithIbansOf(country)]
+  return [country, ...territoriesUsingIbans(country)]
 }
 
 /** Lists the errors of an address. A city without a letter is a placeholder, which banks refuse. */

@@ -3,7 +3,14 @@ import type { QueryOf } from '@partner-payments/wire'
 import { notFound, type Page, readCurrency, Refusal } from '../../kernel/api/index.ts'
 import { type Currency, newId, partnerKey, present, isUuid } from '../../kernel/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
-import { holdsOn, lackingOf, railOf, type RequiredPayee, type Requirement, requirementsOf } from '../../rails/index.ts'
+import {
+  isInForce,
+  lackingOf,
+  chooseRail,
+  type RequiredPayee,
+  type Requirement,
+  listRequirements,
+} from '../../rails/index.ts'
 import { countriesOfAccount, type Screening, type SecondData, type Subject } from '../../screening/index.ts'
 import { type Customers, namePrefixes, readNamePrefix, searchedPrefix } from '../customers/index.ts'
 import { type BicDirectory, checkBic, createBicDirectory, judgeBic, readKnownBics } from './bics.ts'
@@ -25,7 +32,7 @@ import {
   type Verifications,
   type VerificationsDeps,
 } from './verifications.ts'
-import { createTurns } from '../../postgres/jobs/index.ts'
+import { createPartnerTurns } from '../../postgres/jobs/index.ts'
 import { answersAbout, type VerificationRow } from './store-verifications.ts'
 import * as store from './store.ts'
 
@@ -70,7 +77,7 @@ export type Beneficiaries = Verifications &
      * Reads the payee's data that the travel rule requires for an accepted payout, even if the payee was removed
      * meanwhile.
      */
-    readonly partyOf: typeof store.partyById
+    readonly travelRuleParty: typeof store.partyById
     /** Reads names and account for screening, even of a removed beneficiary, because a payout to it may be in progress. */
     readonly subjectOf: (tx: Tx, partnerId: string, id: string) => Promise<Subject>
     /** Pages through the ids of a partner's beneficiaries, including removed ones, for screening. */
@@ -84,7 +91,7 @@ export type Beneficiaries = Verifications &
       keys: readonly { readonly partnerId: string; readonly id: string }[],
     ) => Promise<ReadonlyMap<string, Payee>>
     /** Records a bank's result for a name and an account, if the beneficiary still has both. */
-    readonly noteCheck: typeof store.noteCheck
+    readonly recordCheck: typeof store.noteCheck
     /**
      * Deletes the beneficiaries of an erased customer and returns their ids. Payouts keep their own copy of the payee.
      */
@@ -92,7 +99,7 @@ export type Beneficiaries = Verifications &
     /** Pages through a customer's beneficiaries for its export, including removed ones. */
     readonly ofCustomer: typeof store.ofCustomer
     /** Finds the holders of IBANs and domestic accounts, of the partner and of all its customers. */
-    readonly holdersOf: typeof store.holdersOf
+    readonly findHolders: typeof store.holdersOf
     /** Finds beneficiaries of a customer, or of the partner itself (null), by IBANs and domestic accounts, oldest first. */
     readonly byAccounts: (
       partnerId: string,
@@ -102,7 +109,7 @@ export type Beneficiaries = Verifications &
   }
 
 type BeneficiariesDeps = VerificationsDeps & {
-  readonly customers: Pick<Customers, 'hold' | 'idOf'>
+  readonly customers: Pick<Customers, 'hold' | 'resolveId'>
   readonly refusedAddress: RefusedAddress
   readonly screening: Pick<Screening, 'request' | 'countries'>
 }
@@ -141,7 +148,7 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
     missingFields: (beneficiary, day = todayOf(deps)) => missingFields(beneficiary, day),
     requirements: ({ country, currency: given, on = todayOf(deps) }) => {
       const currency = readCurrency(given)
-      return requirementsOf({ currency, country, rail: railOf(currency, { account: country, bic: null }) }, on)
+      return listRequirements({ currency, country, rail: chooseRail(currency, { account: country, bic: null }) }, on)
     },
     indexNamesStep: createNameIndexing(deps),
     get: find,
@@ -156,12 +163,12 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
     ...createManyBeneficiaries(deps),
     bicDirectory: createBicDirectory(deps),
     modulusTables: createModulusTables(deps),
-    partyOf: store.partyById,
+    travelRuleParty: store.partyById,
     ofCustomer: store.ofCustomer,
     eraseOf: store.eraseOf,
     byAlias: store.byAlias,
-    noteCheck: store.noteCheck,
-    holdersOf: store.holdersOf,
+    recordCheck: store.noteCheck,
+    findHolders: store.holdersOf,
     byAccounts: (partnerId, customerId, accounts) => store.byAccounts(db, partnerId, customerId, accounts),
     subjectOf: async (tx, partnerId, id) => {
       const row = await store.nameById(tx, partnerId, id)
@@ -190,7 +197,7 @@ function createLists({ db, cursors, customers }: BeneficiariesDeps): Pick<Benefi
       const given = incompleteOn === undefined ? rest : { ...rest, incompleteOn }
       const query = iban === undefined ? given : { ...given, iban: iban.replaceAll(/\s/g, '').toUpperCase() }
       const request = cursors.read(listName(partnerId), query)
-      const customerId = ref === undefined ? undefined : await customers.idOf(db, partnerId, ref)
+      const customerId = ref === undefined ? undefined : await customers.resolveId(db, partnerId, ref)
       if (ref !== undefined && customerId === undefined) return { data: [], nextCursor: null, hasMore: false }
       const prefix = namePrefix === undefined ? undefined : readNamePrefix(namePrefix)
       const filter = {
@@ -223,7 +230,7 @@ function missingFields({ iban, domesticAccount, walletAddress, country, ...payee
 
 function missingRequirements(payee: RequiredPayee, day: string): readonly string[] {
   const fields = lackingOf(payee, day)
-    .filter((one) => holdsOn(one, day))
+    .filter((one) => isInForce(one, day))
     .map(({ field }) => (payee.address === null ? field.replace(/^address\..*/, 'address') : field))
   return [...new Set(fields)]
 }
@@ -318,7 +325,7 @@ const payeesPerStepMax = 100
 
 /** Creates the step that indexes names which a process of an earlier version wrote or removed. It returns how many. */
 const createNameIndexing = ({ db }: { readonly db: Database }): (() => Promise<number>) =>
-  createTurns(
+  createPartnerTurns(
     (afterId) => store.partnerWithNamesDue(db, afterId),
     (partnerId) =>
       db.transaction(async (tx) => {

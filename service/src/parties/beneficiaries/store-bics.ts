@@ -1,5 +1,5 @@
 /** All SQL of the BIC directory and of the modulus check. All partners share these tables. */
-import { columnOf, insertBy, sql, type Tx } from '../../postgres/index.ts'
+import { columnValues, insertBy, sql, type Tx } from '../../postgres/index.ts'
 import type { BicEntry } from './bic-file.ts'
 import type { SubstituteRow, WeightRange, WeightRow } from './modulus-file.ts'
 
@@ -44,7 +44,7 @@ type BicKey = Pick<BicEntry, 'country' | 'bankCode'>
 
 /** Reads the entries of bank codes in the newest directory. */
 export function bicsOf(tx: Tx, keys: readonly BicKey[]): Promise<readonly BicEntry[]> {
-  const column = columnOf(keys)
+  const column = columnValues(keys)
   return tx.rows<BicEntry>(sql`/* beneficiaries.bicsOf */
     select entry.country, entry.bank_code, entry.bic, entry.name
     from unnest(${column('country')}::text[], ${column('bankCode')}::text[]) as given (country, bank_code)
@@ -53,7 +53,7 @@ export function bicsOf(tx: Tx, keys: readonly BicKey[]): Promise<readonly BicEnt
 }
 
 export async function endBics(tx: Tx, keys: readonly BicKey[], version: number): Promise<void> {
-  const column = columnOf(keys)
+  const column = columnValues(keys)
   await tx.run(sql`/* beneficiaries.endBics */
     update beneficiaries.bics as entry set until_version = ${version}
     from unnest(${column('country')}::text[], ${column('bankCode')}::text[]) as given (country, bank_code)
@@ -94,7 +94,7 @@ export async function completeBics(
   completed: readonly CompletedBic[],
   now: Date,
 ): Promise<void> {
-  const column = columnOf(completed)
+  const column = columnValues(completed)
   await tx.run(sql`/* beneficiaries.completeBics */
     update beneficiaries.beneficiaries as payee set bic = given.bic,
       bic_completed_at = case when given.bic is null then null else ${now}::timestamptz end

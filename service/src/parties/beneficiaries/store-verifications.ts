@@ -1,7 +1,7 @@
 /** All SQL of verifications. A row is evidence: it never changes, and is deleted when its retention ends (`keptVerifications`). */
 import type { NotPossibleReason } from '@partner-payments/wire'
 import type { PageRequest } from '../../kernel/api/index.ts'
-import { acrossPartners, columnOf, dueWork, insertBy, noSql, sql, type Sql, type Tx } from '../../postgres/index.ts'
+import { acrossPartners, columnValues, dueWork, insertBy, noSql, sql, type Sql, type Tx } from '../../postgres/index.ts'
 
 export type VerificationRow = {
   readonly id: string
@@ -54,7 +54,7 @@ export function answersAbout(
   partnerId: string,
   payees: readonly Pick<VerificationRow, 'name' | 'iban'>[],
 ): Promise<readonly VerificationRow[]> {
-  const column = columnOf(payees)
+  const column = columnValues(payees)
   return tx.rows<VerificationRow>(sql`/* beneficiaries.answersAbout */
     select ${columns} from beneficiaries.verifications
     where partner_id = ${partnerId} and id in (

@@ -6,7 +6,7 @@ import type { PayeeResult } from '../../rails/index.ts'
 import {
   dueWork,
   insertBy,
-  type KeptTable,
+  type RetainedTable,
   noSql,
   ofPartners,
   type RowOf,
@@ -473,7 +473,7 @@ export async function markIndexed(tx: Tx, partnerId: string, payees: readonly Na
 // Verifications name persons, so their retention is limited.
 
 /** Rows are deleted unless a payee has the name and IBAN, because the next payout shows the verification. */
-export const keptVerifications: KeptTable = {
+export const keptVerifications: RetainedTable = {
   table: 'beneficiaries.verifications',
   isOver: ({ partnerId, endedBefore }) => sql`answered_at < ${endedBefore} and not exists (
     select from beneficiaries.beneficiaries as payee

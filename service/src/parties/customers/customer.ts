@@ -32,7 +32,7 @@ export type CustomerUser = {
   readonly countryCode?: string
 }
 
-export const nameOf = ({
+export const customerName = ({
   kyc,
   partnerCustomerIdentifier,
   serviceId,

@@ -8,7 +8,7 @@ import { dayMs, minuteMs, newId, nilId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { retainedUntil } from './erasure-rules.ts'
 import { convert, quote } from '../../../../test/support/fx.ts'
-import { sendCredit, stateOf } from '../../../../test/support/screening/held.ts'
+import { sendCredit, depositState } from '../../../../test/support/screening/held.ts'
 import { until } from '../../../../test/support/until.ts'
 import { useModules } from '../../../../test/support/fixture.ts'
 import { refused } from '../../../../test/support/refusals.ts'
@@ -373,7 +373,7 @@ suite('races', async () => {
       second.clock.advance(minuteMs)
       await processBankNotifications(second.settlement)
     }
-    const { statuses, balance } = await stateOf(first, partnerId)
+    const { statuses, balance } = await depositState(first, partnerId)
     const cases = (await first.cases.list(undefined, 1000)).length - casesBefore
     const outcome = codeOf(erased) === 'done' ? 'erased' : 'credited'
     assert.deepEqual(

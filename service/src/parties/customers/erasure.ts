@@ -6,7 +6,7 @@ import { ownJson } from '@partner-payments/wire'
 import { notFound } from '../../kernel/api/index.ts'
 import type { Audit, NewRecord } from '../../audit/index.ts'
 import { type Clock, nilId, type Sealer } from '../../kernel/index.ts'
-import type { Idempotency, Made } from '../../idempotency/index.ts'
+import type { Idempotency, CreatedResource } from '../../idempotency/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Hold } from '../../screening/index.ts'
@@ -36,7 +36,7 @@ export type Erasures = {
 }
 
 /** The verbs with which other modules report and erase their data about a customer. */
-export type HeldByModules = {
+export type ModuleErasures = {
   /** Lists references of pending transactions. */
   readonly pendingOf: (tx: Tx, partnerId: string, customerId: string, rowsMax: number) => Promise<readonly string[]>
   /** Reads when the newest payment last changed. Null: there was no payment. */
@@ -56,7 +56,7 @@ export type HeldByModules = {
     partnerId: string,
     customer: { readonly id: string; readonly serviceId: string },
     now: Date,
-  ) => Promise<readonly Made[]>
+  ) => Promise<readonly CreatedResource[]>
   /** Erases the records that `eraseLinked` has closed. */
   readonly eraseClosed: (tx: Tx, partnerId: string, customerId: string) => Promise<void>
   /** Erases a page of payments. Returns the next position, or undefined after the last page. */
@@ -77,8 +77,8 @@ export type ErasuresDeps = {
   readonly sealer: Sealer
   readonly audit: Pick<Audit, 'append'>
   readonly ledger: Pick<Ledger, 'countBlock' | 'partySumsAt'>
-  readonly idempotency: Pick<Idempotency, 'forget'>
-  readonly held: HeldByModules
+  readonly idempotency: Pick<Idempotency, 'eraseAnswers'>
+  readonly held: ModuleErasures
   /** CUSTOMER_RETENTION_YEARS. */
   readonly retentionYears: number
 }
@@ -176,7 +176,7 @@ function createErase({ clock, sealer, ledger, idempotency, held, retentionYears 
     else await rewriteChanges(tx, sealer, partnerId, id)
     const made = await held.eraseLinked(tx, partnerId, { id, serviceId }, now)
     const itself = { operation: 'createCustomer', createdAt, created: `the customer ${id}` } as const
-    await idempotency.forget(tx, partnerId, id, [itself, ...made])
+    await idempotency.eraseAnswers(tx, partnerId, id, [itself, ...made])
     if (until === undefined) await held.eraseClosed(tx, partnerId, id)
     const row = {
       customerId: id,

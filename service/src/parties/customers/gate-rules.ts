@@ -1,7 +1,7 @@
 /** Pure: what a customer may do in each state of its verification, and the refusals. */
 import { Refusal } from '../../kernel/api/index.ts'
 import { amountText, type Currency, isFiat, type Minor } from '../../kernel/index.ts'
-import type { Converter } from '../../rates/index.ts'
+import type { ReferenceConverter } from '../../rates/index.ts'
 import { capabilities, type Capability, ownJson, type VerificationState } from '@partner-payments/wire'
 
 /** The maximum balance of a customer in each currency, in minor units. An absent currency does not have a maximum. */
@@ -54,7 +54,11 @@ const gateFields = {
 export const isAllowed = (gate: Gate, capability: Capability): boolean => gate[gateFields[capability]]
 
 /** Returns the capability that an act in a currency lacks: its own, or `Convert` for a token. Undefined: none is lacking. */
-export const lackingFor = (gate: Gate, capability: Capability, currency?: Currency): Capability | undefined =>
+export const findLackingCapability = (
+  gate: Gate,
+  capability: Capability,
+  currency?: Currency,
+): Capability | undefined =>
   [capability, ...(currency === undefined || isFiat(currency) ? [] : (['Convert'] as const))].find(
     (each) => !isAllowed(gate, each),
   )
@@ -91,7 +95,7 @@ export function notVerified(state: VerificationState, capability: Capability, po
 
 type VerifiedHolder = { readonly verificationState: VerificationState; readonly gate: Gate }
 
-export const hasLargestBalance = ({ gate }: Pick<VerifiedHolder, 'gate'>, currency: Currency): boolean =>
+export const hasMaximumBalance = ({ gate }: Pick<VerifiedHolder, 'gate'>, currency: Currency): boolean =>
   gate.balancesMax[currency] !== undefined || hasMaximumSum({ gate })
 export const hasMaximumSum = ({ gate }: Pick<VerifiedHolder, 'gate'>): boolean => Object.keys(gate.totalMax).length > 0
 
@@ -99,7 +103,7 @@ export const entriesOf = (maxima: BalancesMax) => Object.entries(maxima) as read
 
 type Money = { readonly currency: Currency; readonly amount: Minor }
 /** Sums money in a currency. Undefined: there is no recent rate. */
-export function sumOf(held: Iterable<Money>, currency: Currency, convert: Converter): Minor | undefined {
+export function sumOf(held: Iterable<Money>, currency: Currency, convert: ReferenceConverter): Minor | undefined {
   let sum = 0n
   for (const money of held) {
     const counted = money.amount > 0n ? convert(money, currency) : { amount: 0n }
@@ -110,7 +114,7 @@ export function sumOf(held: Iterable<Money>, currency: Currency, convert: Conver
 }
 
 /** Reports whether the customer's money would exceed the maximum sum of the gate. Money without a recent rate exceeds it. */
-export const exceedsSum = ({ totalMax }: Gate, held: Iterable<Money>, convert: Converter): boolean =>
+export const exceedsSum = ({ totalMax }: Gate, held: Iterable<Money>, convert: ReferenceConverter): boolean =>
   entriesOf(totalMax).some(([currency, max]) => (sumOf(held, currency, convert) ?? max + 1n) > max)
 
 /** Reports whether an amount would raise the customer's balance above the maximum of the gate. */
@@ -141,7 +145,7 @@ export function balanceRefusal(
 export function sumRefusal(
   { verificationState, gate }: VerifiedHolder,
   held: Iterable<Money>,
-  convert: Converter,
+  convert: ReferenceConverter,
   pointer: string,
 ): Refusal | undefined {
   if (!exceedsSum(gate, held, convert)) return undefined

@@ -20,7 +20,7 @@ import {
   toGate,
   isAllowed,
   judgedState,
-  lackingFor,
+  findLackingCapability,
   notVerified,
   readBalancesMax,
 } from './gate-rules.ts'
@@ -168,6 +168,6 @@ export function requireCapability(
   capability: Capability,
   { pointer, currency }: { readonly pointer?: string; readonly currency?: Currency },
 ): void {
-  const lacking = lackingFor(gate, capability, currency)
+  const lacking = findLackingCapability(gate, capability, currency)
   if (lacking !== undefined) throw notVerified(verificationState, lacking, pointer)
 }

@@ -4,7 +4,7 @@ import { after, type Clock, dayMs, firstIdOf, minuteMs, nilId, present } from '.
 import type { Erasures } from './erasure.ts'
 import type { Customers } from './service.ts'
 import { erasuresDue, placesDue } from './store-erasures.ts'
-import { type Database, eraseKept, type KeptTable, type Tx } from '../../postgres/index.ts'
+import { type Database, eraseKept, type RetainedTable, type Tx } from '../../postgres/index.ts'
 import * as store from './store-erasures.ts'
 
 export const customerJobs = (
@@ -39,7 +39,7 @@ const rowsPerPageMax = 500
 type KeptRecordsDeps = {
   readonly db: Database
   readonly clock: Clock
-  readonly places: readonly KeptTable[]
+  readonly places: readonly RetainedTable[]
   /** CUSTOMER_RETENTION_YEARS. */
   readonly retentionYears: number
   readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
@@ -73,7 +73,7 @@ export function createKeptRecords(deps: KeptRecordsDeps): KeptRecords {
     tx: Tx,
     partnerId: string,
     row: store.KeptRow,
-    place: KeptTable,
+    place: RetainedTable,
     now: Date,
   ): Promise<store.KeptRow> {
     const endedBefore = new Date(now)

@@ -1,5 +1,5 @@
 /** The blind index of names (docs/decisions/0050-names-by-keyed-prefixes.md). */
-import { createTurns } from '../../postgres/jobs/index.ts'
+import { createPartnerTurns } from '../../postgres/jobs/index.ts'
 import { type Clock, present, randomBytes, type Sealer } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { KycFields } from './rules.ts'
@@ -86,7 +86,7 @@ export function createNameIndexing(deps: {
       return rows.length
     })
 
-  return createTurns((afterId) => store.partnerWithNamesDue(db, afterId), indexSome)
+  return createPartnerTurns((afterId) => store.partnerWithNamesDue(db, afterId), indexSome)
 }
 
 // Pure: normalised names and their prefixes, by which lists search. Those of customers are hashed under the partner's key.

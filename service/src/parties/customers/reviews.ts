@@ -24,7 +24,7 @@ export type Reviews = {
       readonly months?: number | undefined
       readonly staff: string
     },
-  ) => Promise<store.Review>
+  ) => Promise<store.CustomerReview>
   /**
    * Sets the risk of a customer to `high` and makes the next review due today, because staff found out something. The last review stays. Does
    * not apply to an erased customer.
@@ -36,18 +36,22 @@ export type Reviews = {
   /** Makes the next review of a customer due today. A customer without a review is listed as never reviewed instead. */
   readonly makeDue: (tx: Tx, partnerId: string, id: string) => Promise<void>
   /** Reads the last review of a customer. Undefined: it was never reviewed. */
-  readonly of: (tx: Tx, partnerId: string, customerId: string) => Promise<store.Review | undefined>
+  readonly of: (tx: Tx, partnerId: string, customerId: string) => Promise<store.CustomerReview | undefined>
   /** Lists the reviews of a partner, the next due first. */
-  readonly list: (tx: Tx, partnerId: string) => Promise<readonly store.Review[]>
+  readonly list: (tx: Tx, partnerId: string) => Promise<readonly store.CustomerReview[]>
   /** Lists due reviews of all partners or of one, oldest first. */
-  readonly overdue: (tx: Tx, partnerId: string | undefined) => Promise<readonly store.Review[]>
+  readonly overdue: (tx: Tx, partnerId: string | undefined) => Promise<readonly store.CustomerReview[]>
   /** Lists a page of the due reviews of all partners, oldest first. */
   readonly overduePage: (
     tx: Tx,
     page: { readonly after: store.ReviewKey | undefined; readonly rowsMax: number },
-  ) => Promise<readonly store.Review[]>
+  ) => Promise<readonly store.CustomerReview[]>
   /** Reads the due reviews of customers of a partner. */
-  readonly overdueOf: (tx: Tx, partnerId: string, customerIds: readonly string[]) => Promise<readonly store.Review[]>
+  readonly overdueOf: (
+    tx: Tx,
+    partnerId: string,
+    customerIds: readonly string[],
+  ) => Promise<readonly store.CustomerReview[]>
   /** Lists the customers of a partner without a review, oldest first. */
   readonly missing: (tx: Tx, partnerId: string) => Promise<readonly store.UnreviewedCustomer[]>
 }

@@ -1,6 +1,6 @@
 /** Handlers of customers, and their export. */
 import { customers as wire, type ResponseOf } from '@partner-payments/wire'
-import { createReaders, type Handlers, type Page, pageOf, writerOf } from '../../kernel/api/index.ts'
+import { createReaders, type Handlers, type Page, writePage, createRecordWriter } from '../../kernel/api/index.ts'
 import { type Clock, writeAmount } from '../../kernel/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import { stateOf } from './erasure-rules.ts'
@@ -25,7 +25,7 @@ export function toCustomer(customer: Customer): ResponseOf<'getCustomer'> {
   }
 }
 
-const writeChange = writerOf(wire.CustomerChange)
+const writeChange = createRecordWriter(wire.CustomerChange)
 export const toChange = ({ actorId: id, actorName: name, ...change }: Change) =>
   writeChange({ ...change, actor: id === null || name === null ? null : { id, name } })
 
@@ -48,7 +48,7 @@ export function customersRoutes(
     listCustomers: async ({ caller: { partnerId }, query: { iban, ...query } }) => {
       const id = iban === undefined ? undefined : await holderIn(partnerId, iban.replaceAll(/\s/g, '').toUpperCase())
       if (iban !== undefined && id === undefined) return { body: { data: [], nextCursor: null, hasMore: false } }
-      return pageOf(await customers.list(partnerId, { ...query, id }), toCustomer)
+      return writePage(await customers.list(partnerId, { ...query, id }), toCustomer)
     },
     getCustomer: async ({ caller, params }) => ({ body: toCustomer(await customers.get(caller.partnerId, params.id)) }),
     getCustomerVerification: async ({ caller, params }) => {
@@ -69,7 +69,7 @@ export function customersRoutes(
       return { body: { guid, verificationState, capabilities: judged, fields: [...fields] } }
     },
     listCustomerChanges: async ({ caller, params, query }) =>
-      pageOf(await customers.history(caller.partnerId, params.id, query), toChange),
+      writePage(await customers.history(caller.partnerId, params.id, query), toChange),
     eraseCustomer: async ({ caller, params, body }) => ({
       body: toErasure(await erasures.erase(caller.partnerId, params.id, body.nothingOwed === true)),
     }),
@@ -91,7 +91,7 @@ const toHoldingInAll = ({ currency, max, held }: NonNullable<CustomerCapabilitie
   ...(held === undefined ? {} : { held: writeAmount(held, currency) }),
 })
 
-const writeErasure = writerOf(wire.CustomerErasure)
+const writeErasure = createRecordWriter(wire.CustomerErasure)
 const toErasure = ({ row, ...erasure }: Erasure) =>
   writeErasure({ ...row, ...erasure, guid: row.customerId, state: stateOf(row.phase) })
 

@@ -6,14 +6,14 @@ import type { AccountState, Ledger } from '../../ledger/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { PayerData } from '../../rails/index.ts'
 import type { Rates } from '../../rates/index.ts'
-import { partnerOf, type Subject } from '../../screening/index.ts'
+import { partnerParty, type Subject } from '../../screening/index.ts'
 import { type Change, createHistory } from './history.ts'
 import { type Customer, type CustomerUser, payerDataOf, toCustomer, toCustomerUser } from './customer.ts'
 import {
   entriesOf,
   type Gate,
   type GateDefault,
-  hasLargestBalance,
+  hasMaximumBalance,
   hasMaximumSum,
   balanceRefusal,
   sumRefusal,
@@ -75,7 +75,7 @@ export type Customers = Writes & {
    */
   readonly list: (partnerId: string, query: CustomerList) => Promise<Page<Customer>>
   /** Lists ids of customers by the filters of `list`, without opening their KYC. Empty if `namePrefix` has too few letters. */
-  readonly idsBy: (
+  readonly findIds: (
     partnerId: string,
     query: Pick<CustomerList, 'email' | 'namePrefix' | 'partnerCustomerIdentifier'>,
     rowsMax: number,
@@ -176,9 +176,9 @@ export type Customers = Writes & {
    * Resolves a guid or serviceId to the guid, for filters, even of an erased customer. Undefined: no such customer.
    * Does not open KYC.
    */
-  readonly idOf: (tx: Tx, partnerId: string, ref: string) => Promise<string | undefined>
+  readonly resolveId: (tx: Tx, partnerId: string, ref: string) => Promise<string | undefined>
   /** Resolves a reference like `idOf`, but not of an erased customer. */
-  readonly presentIdOf: Customers['idOf']
+  readonly resolvePresentId: Customers['resolveId']
   /** Indexes names of customers that are not in the index, and returns how many. A step of a job. */
   readonly indexNamesStep: () => Promise<number>
   /**
@@ -251,7 +251,7 @@ const createFindBy =
   }
 
 const idBy =
-  (options: store.RefOptions): Customers['idOf'] =>
+  (options: store.RefOptions): Customers['resolveId'] =>
   async (tx, partnerId, ref) => {
     const kind = refKind(ref)
     return kind && store.idByRef(tx, partnerId, kind, options)
@@ -300,7 +300,7 @@ function createCapabilities(
   /** Returns `Blocked` also if the customer or its partner has a confirmed hit. */
   const effectiveState = async (partnerId: string, { id, accountState }: Payer): Promise<AccountState> => {
     if (accountState === 'Closed') return accountState
-    const keys = [partnerOf(partnerId, id), { partnerId, kind: 'customer' as const, id }]
+    const keys = [partnerParty(partnerId, id), { partnerId, kind: 'customer' as const, id }]
     const holdOf = await screening.holdsOf(keys)
     return keys.some((key) => holdOf(key) === 'confirmed') ? 'Blocked' : accountState
   }
@@ -332,7 +332,7 @@ function createCapabilities(
       return payer
     },
     refusalAbove: async (tx, partnerId, payer, { currency, amount, pointer, isBought = false }) => {
-      if (!hasLargestBalance(payer, currency)) return undefined
+      if (!hasMaximumBalance(payer, currency)) return undefined
       const sums = await ledger.partySumsAt(tx, partnerId, payer.id, undefined)
       const held = sums.find((sum) => sum.currency === currency)?.posted ?? 0n
       const refusal = balanceRefusal(payer, { currency, held, amount }, pointer)
@@ -369,7 +369,7 @@ export function createCustomers(given: CustomersDeps): Customers {
       }))
       return { ...page, data }
     },
-    idsBy: async (partnerId, query, rowsMax) => {
+    findIds: async (partnerId, query, rowsMax) => {
       if (query.namePrefix !== undefined && searchedPrefix(query.namePrefix) === undefined) return []
       return (await listRows(partnerId, { ...query, limit: String(rowsMax) })).data.map(({ id }) => id)
     },
@@ -409,8 +409,8 @@ export function createCustomers(given: CustomersDeps): Customers {
       }
     },
     idsAfter: store.idsAfter,
-    idOf: idBy({ erased: true }),
-    presentIdOf: idBy({}),
+    resolveId: idBy({ erased: true }),
+    resolvePresentId: idBy({}),
     ...createSteps(deps, kycSealer, names),
   }
 }

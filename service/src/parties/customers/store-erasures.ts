@@ -182,7 +182,7 @@ export async function movePlace(tx: Tx, partnerId: string, place: string, row: K
 
 // The SQL of reviews.
 
-export type Review = {
+export type CustomerReview = {
   readonly partnerId: string
   readonly customerId: string
   readonly risk: 'low' | 'medium' | 'high'
@@ -196,7 +196,7 @@ export type UnreviewedCustomer = { readonly customerId: string; readonly created
 /** More rows than a person reads. */
 const listedMax = 1000
 
-export async function setReview(tx: Tx, review: Review): Promise<void> {
+export async function setReview(tx: Tx, review: CustomerReview): Promise<void> {
   await tx.run(sql`/* customers.setReview */
     insert into customers.reviews (partner_id, customer_id, risk, reviewed_by, reviewed_at, due_on)
     values (${review.partnerId}, ${review.customerId}, ${review.risk}, ${review.reviewedBy}, ${review.reviewedAt}, ${review.dueOn})
@@ -205,7 +205,7 @@ export async function setReview(tx: Tx, review: Review): Promise<void> {
 }
 
 /** Inserts a review. If there is one, raises its risk and makes the next review due on the day of this one. */
-export async function raiseReview(tx: Tx, review: Review): Promise<void> {
+export async function raiseReview(tx: Tx, review: CustomerReview): Promise<void> {
   await tx.run(sql`/* customers.raiseReview */
     insert into customers.reviews as known (partner_id, customer_id, risk, reviewed_by, reviewed_at, due_on)
     values (${review.partnerId}, ${review.customerId}, ${review.risk}, ${review.reviewedBy}, ${review.reviewedAt}, ${review.dueOn})
@@ -220,13 +220,13 @@ export async function makeReviewDue(tx: Tx, partnerId: string, customerId: strin
 
 const columns = sql`r.partner_id, r.customer_id, r.risk, r.reviewed_by, r.reviewed_at, r.due_on`
 
-export function reviewOf(tx: Tx, partnerId: string, customerId: string): Promise<Review | undefined> {
+export function reviewOf(tx: Tx, partnerId: string, customerId: string): Promise<CustomerReview | undefined> {
   return tx.row(sql`/* customers.reviewOf */
     select ${columns} from customers.reviews r where r.partner_id = ${partnerId} and r.customer_id = ${customerId}`)
 }
 
 /** Lists the reviews of a partner, the next due first. `dueBy`: only those due on this day. */
-export function reviewsOf(tx: Tx, partnerId: string, dueBy: string | null): Promise<readonly Review[]> {
+export function reviewsOf(tx: Tx, partnerId: string, dueBy: string | null): Promise<readonly CustomerReview[]> {
   return tx.rows(sql`/* customers.reviewsOf */
     select ${columns} from customers.reviews r join customers.customers c on c.partner_id = r.partner_id and c.id = r.customer_id
     where r.partner_id = ${partnerId} and c.erased_at is null ${dueBy === null ? noSql : sql`and r.due_on <= ${dueBy}`}
@@ -239,7 +239,7 @@ export async function overdueOf(
   partnerId: string,
   customerIds: readonly string[],
   dueBy: string,
-): Promise<readonly Review[]> {
+): Promise<readonly CustomerReview[]> {
   if (customerIds.length === 0) return []
   return tx.rows(sql`/* customers.overdueOf */
     select ${columns} from customers.reviews r join customers.customers c on c.partner_id = r.partner_id and c.id = r.customer_id
@@ -247,7 +247,7 @@ export async function overdueOf(
 }
 
 /** The last review of the previous page. `dueOn`: `YYYY-MM-DD`. */
-export type ReviewKey = Pick<Review, 'dueOn' | 'customerId'>
+export type ReviewKey = Pick<CustomerReview, 'dueOn' | 'customerId'>
 type Page = { readonly after: ReviewKey | undefined; readonly rowsMax: number }
 
 /** Lists the reviews of all partners that are due on this day, oldest first. `page`: default: the first page. */
@@ -255,7 +255,7 @@ export function overdueReviews(
   tx: Tx,
   dueBy: string,
   { after, rowsMax }: Page = { after: undefined, rowsMax: listedMax },
-): Promise<readonly Review[]> {
+): Promise<readonly CustomerReview[]> {
   const rest = after === undefined ? noSql : sql`and (r.due_on, r.customer_id) > (${after.dueOn}, ${after.customerId})`
   return tx.rows(
     acrossPartners(

@@ -1,6 +1,6 @@
 /** Stores the state of each customer's verification next to the sealed KYC, so that lists can filter by it. */
 import type { VerificationState } from '@partner-payments/wire'
-import { createTurns } from '../../postgres/jobs/index.ts'
+import { createPartnerTurns } from '../../postgres/jobs/index.ts'
 import { after, type Clock, dayMs } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { IdentityRecord, Proofs } from './identity.ts'
@@ -101,7 +101,7 @@ export function createVerificationStep(deps: {
       return kept.length
     })
 
-  const judgeUnverified = createTurns(
+  const judgeUnverified = createPartnerTurns(
     (afterId) => store.partnerWithUnverified(db, afterId),
     (partnerId) => judge(partnerId, (tx) => store.claimUnverified(tx, partnerId, customersPerStepMax)),
   )

@@ -3,11 +3,11 @@ import { identity as wire } from '@partner-payments/wire'
 import {
   type Handlers,
   notFound,
-  pageOf,
+  writePage,
   type PublicAnswer,
   type PublicSite,
   Refusal,
-  writerOf,
+  createRecordWriter,
 } from '../../kernel/api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import type { IdentityChecks, IdentityVerification } from './service.ts'
@@ -23,13 +23,13 @@ export const identityRoutes = (checks: IdentityChecks, idempotency: Idempotency)
     },
   ),
   listIdentityVerifications: async ({ caller, params, query }) =>
-    pageOf(await checks.list(caller.partnerId, params.id, query), toVerification),
+    writePage(await checks.list(caller.partnerId, params.id, query), toVerification),
   getIdentityVerification: async ({ caller, params }) => ({
     body: toVerification(await checks.get(caller.partnerId, params.id, params.verificationId)),
   }),
 })
 
-const writeVerification = writerOf(wire.IdentityVerification)
+const writeVerification = createRecordWriter(wire.IdentityVerification)
 export const toVerification = (row: IdentityVerification) => writeVerification({ ...row, customerGuid: row.customerId })
 
 /** Maximum size of a webhook, which has only a few fields. */

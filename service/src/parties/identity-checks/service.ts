@@ -53,7 +53,7 @@ export type IdentityChecksDeps = StepDeps &
     readonly clock: Clock
     readonly sealer: Sealer
     readonly cursors: Cursors
-    readonly customers: Pick<Customers, 'find' | 'hold' | 'idOf' | 'presentIdOf' | 'rejudge' | 'reviews'>
+    readonly customers: Pick<Customers, 'find' | 'hold' | 'resolveId' | 'resolvePresentId' | 'rejudge' | 'reviews'>
     readonly sandbox: boolean
   }
 
@@ -65,7 +65,7 @@ export function createIdentityChecks(deps: IdentityChecksDeps): IdentityChecks {
     return { ...row, url, evidence }
   }
   const resolveCustomer = async (partnerId: string, ref: string): Promise<string> => {
-    const id = await customers.presentIdOf(db, partnerId, ref)
+    const id = await customers.resolvePresentId(db, partnerId, ref)
     if (id === undefined) throw notFound('customer')
     return id
   }

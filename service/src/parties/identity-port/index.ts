@@ -15,5 +15,5 @@ export {
   type IdentityRequest,
   type IdentityWebhook,
   type StartedIdentity,
-  holdsStandardSignature,
+  hasStandardSignature,
 } from './port.ts'

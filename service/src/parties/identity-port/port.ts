@@ -116,7 +116,7 @@ export function createIdentityCalls(provider: IdentityProvider, breaker: Breaker
 const toleranceMs = 5 * minuteMs
 
 /** Reports whether one of the signatures covers id, time and raw body under the key, and the time is within the tolerance. */
-export function holdsStandardSignature(key: Uint8Array, { headers, body, now }: IdentityWebhook): boolean {
+export function hasStandardSignature(key: Uint8Array, { headers, body, now }: IdentityWebhook): boolean {
   const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures } = headers
   if (id === undefined || signatures === undefined || timestamp === undefined || !/^\d{1,12}$/.test(timestamp))
     return false

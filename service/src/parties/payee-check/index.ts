@@ -5,6 +5,6 @@
  */
 import { type PayeeScheme, sandboxScheme } from './port.ts'
 
-export { compareNames, createVerification, type OwnNames, type PayeeAnswer, type Verification } from './service.ts'
+export { compareNames, createVerification, type ReadOwnNames, type PayeeAnswer, type Verification } from './service.ts'
 
-export const schemeOf = (name: 'none' | 'sandbox'): PayeeScheme | null => (name === 'sandbox' ? sandboxScheme : null)
+export const payeeScheme = (name: 'none' | 'sandbox'): PayeeScheme | null => (name === 'sandbox' ? sandboxScheme : null)

@@ -1,13 +1,13 @@
 /** Answers whether a name and an IBAN belong together: by a scheme, or by comparison for IBANs that this service has issued. */
 import { beneficiaries, type NotPossibleReason, selectForeign, Type } from '@partner-payments/wire'
-import { type Breaker, createBreaker, inTime, Late, type Log } from '../../kernel/index.ts'
+import { type Breaker, createBreaker, inTime, TimeLimitExceeded, type Log } from '../../kernel/index.ts'
 import type { PayeeQuestion, PayeeResult, PayeeScheme } from './port.ts'
 
 /** `source`: the id of the scheme, or `own` if this service has issued the IBAN. */
 export type PayeeAnswer = PayeeResult & { readonly source: string; readonly schemeReference: string | null }
 
 /** Reads the names of an account of this service. Empty: its customer does not have a name. Undefined: the service did not issue the IBAN. */
-export type OwnNames = (iban: string) => Promise<readonly string[] | undefined>
+export type ReadOwnNames = (iban: string) => Promise<readonly string[] | undefined>
 
 export type Verification = {
   /**
@@ -37,7 +37,7 @@ export function createVerification(deps: {
   readonly log: Log
   /** Null: no scheme is configured. */
   readonly scheme: PayeeScheme | null
-  readonly ownNames: OwnNames
+  readonly ownNames: ReadOwnNames
   /** Tests pass a breaker with their own clock. */
   readonly breaker?: Breaker
 }): Verification {
@@ -56,7 +56,7 @@ export function createVerification(deps: {
       } catch (error) {
         breaker.failed()
         log.warn({ err: error, scheme: scheme.id }, 'verification of payee failed')
-        return notPossible(scheme.id, error instanceof Late ? 'SchemeTimeout' : 'SchemeUnavailable')
+        return notPossible(scheme.id, error instanceof TimeLimitExceeded ? 'SchemeTimeout' : 'SchemeUnavailable')
       }
     },
   }

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { suite, test } from 'node:test'
-import { type BulkApprovalSnapshot, faultsOfApproval, rawNumber, type SignedApproval } from '@partner-payments/wire'
+import { type BulkApprovalSnapshot, findApprovalFaults, rawNumber, type SignedApproval } from '@partner-payments/wire'
 import { signedByPasskey } from '../../../../test/support/passkey.ts'
 import { checkLedger } from '../../../../test/model/ledger-audit.ts'
 import { addPartner, balanceOf, ip, pay, type Service, type TestPartner } from '../../../../test/support/composition.ts'
 import { useModules } from '../../../../test/support/fixture.ts'
-import { outcomeOf } from '../../../../test/support/refusals.ts'
+import { outcomeCode } from '../../../../test/support/refusals.ts'
 import { addApprovers, type RuleFields } from '../../../../test/support/approvals.ts'
 import type { Caller } from '../../kernel/api/index.ts'
 import { hourMs, newId } from '../../kernel/index.ts'
@@ -57,7 +57,7 @@ suite('approvals', async () => {
     assert.deepEqual(await service.bulkPayouts.approve(second, large, 11), { decided: 11, refused: [] })
     assert.deepEqual(await statusesOf(partnerId), { Pending: 21 })
     assert.deepEqual(await service.payouts.bulksThatWait(partnerId), [])
-    assert.equal(await outcomeOf(service.bulkPayouts.approve(second, large, 11)), 'payout_not_awaiting_approval')
+    assert.equal(await outcomeCode(service.bulkPayouts.approve(second, large, 11)), 'payout_not_awaiting_approval')
     await checkLedger(service.db, partnerId)
   })
 
@@ -65,14 +65,14 @@ suite('approvals', async () => {
     const partner = await addHolding({ aboveAmount: 0n })
     const { partnerId, caller, second } = partner
     const id = await bulkOf(partner, many(3))
-    assert.equal(await outcomeOf(service.bulkPayouts.approve(second, id, 3)), 'payout_not_awaiting_approval')
+    assert.equal(await outcomeCode(service.bulkPayouts.approve(second, id, 3)), 'payout_not_awaiting_approval')
     await work()
-    assert.equal(await outcomeOf(service.bulkPayouts.approve(caller, id, 3)), 'approver_is_creator')
-    assert.equal(await outcomeOf(service.bulkPayouts.reject(caller, id, 3, 'Mine.')), 'approver_is_creator')
+    assert.equal(await outcomeCode(service.bulkPayouts.approve(caller, id, 3)), 'approver_is_creator')
+    assert.equal(await outcomeCode(service.bulkPayouts.reject(caller, id, 3, 'Mine.')), 'approver_is_creator')
     for (const count of [2, 4])
-      assert.equal(await outcomeOf(service.bulkPayouts.approve(second, id, count)), 'payout_not_awaiting_approval')
+      assert.equal(await outcomeCode(service.bulkPayouts.approve(second, id, count)), 'payout_not_awaiting_approval')
     const stranger = await addHolding({ aboveAmount: 0n })
-    assert.equal(await outcomeOf(service.bulkPayouts.approve(stranger.second, id, 3)), 'not_found')
+    assert.equal(await outcomeCode(service.bulkPayouts.approve(stranger.second, id, 3)), 'not_found')
     assert.equal(await service.payouts.waitingOfBulk(stranger.partnerId, id), undefined)
     assert.deepEqual(await statusesOf(partnerId), { PendingApproval: 3 })
     const [item] = await service.bulkPayouts.items(partnerId, id, undefined)
@@ -105,8 +105,8 @@ suite('approvals', async () => {
     const waiting = await service.bulkPayouts.waiting(partnerId, id)
     const single = (waiting?.payouts ?? [])
       .slice(0, 5)
-      .map((payout) => outcomeOf(other.payouts.approve(third, payout.id)))
-    const [whole, ...alone] = await Promise.all([outcomeOf(service.bulkPayouts.approve(second, id, 20)), ...single])
+      .map((payout) => outcomeCode(other.payouts.approve(third, payout.id)))
+    const [whole, ...alone] = await Promise.all([outcomeCode(service.bulkPayouts.approve(second, id, 20)), ...single])
     // The whole is refused if the single ones were first.
     if (whole !== 'done') assert.deepEqual([whole, ...new Set(alone)], ['payout_not_awaiting_approval', 'done'])
     const { Pending = 0, PendingApproval = 0 } = await statusesOf(partnerId)
@@ -119,12 +119,12 @@ suite('approvals', async () => {
     const id = await made(partner, many(11))
     const { beyond } = await service.payouts.snapshotOfBulk(second, id, asked())
     assert.deepEqual([beyond?.most, beyond?.left], [100_00n, 100_00n])
-    assert.equal(await outcomeOf(service.bulkPayouts.approve(second, id, 11)), 'approver_limit_exceeded')
+    assert.equal(await outcomeCode(service.bulkPayouts.approve(second, id, 11)), 'approver_limit_exceeded')
     assert.deepEqual(await statusesOf(partnerId), { PendingApproval: 11 })
     const within = await made(partner, many(6))
     assert.equal((await service.bulkPayouts.approve(third, within, 6)).decided, 6)
     const next = await made(partner, many(5))
-    assert.equal(await outcomeOf(service.bulkPayouts.approve(third, next, 5)), 'approver_limit_exceeded')
+    assert.equal(await outcomeCode(service.bulkPayouts.approve(third, next, 5)), 'approver_limit_exceeded')
   })
 
   test('two concurrent bulks never exceed the maximum of a person, and the refused payouts still wait', async () => {
@@ -148,7 +148,7 @@ suite('approvals', async () => {
     const partner = await addHolding({ aboveAmount: 0n, needsPasskey: true })
     const { partnerId, second } = partner
     const id = await made(partner, ['1.00', '2.00', '3.00', '4.00', '5.00'])
-    assert.equal(await outcomeOf(service.bulkPayouts.approve(second, id, 5)), 'permission_denied')
+    assert.equal(await outcomeCode(service.bulkPayouts.approve(second, id, 5)), 'permission_denied')
     const { text } = await service.payouts.snapshotOfBulk(second, id, asked())
     assert.equal((await service.payouts.snapshotOfBulk(second, id, asked())).text, text, 'made again it is the same')
     const { payouts: root, ...said } = JSON.parse(text) as BulkApprovalSnapshot
@@ -162,7 +162,7 @@ suite('approvals', async () => {
     const [first] = (await service.bulkPayouts.waiting(partnerId, id))?.payouts ?? []
     await service.payouts.cancel(partnerId, first?.id ?? '')
     assert.equal(
-      await outcomeOf(service.bulkPayouts.approve({ ...second, confirmation }, id, 4)),
+      await outcomeCode(service.bulkPayouts.approve({ ...second, confirmation }, id, 4)),
       'payout_not_awaiting_approval',
     )
     const rest = await service.payouts.snapshotOfBulk(second, id, asked())
@@ -174,7 +174,7 @@ suite('approvals', async () => {
     for (const { reference } of rest.payouts) {
       const proved = approvals.find(({ inBulk }) => inBulk?.reference === reference)
       assert.ok(proved, 'the record of the step has the evidence')
-      assert.deepEqual(faultsOfApproval(proved, { partnerId, reference }), [])
+      assert.deepEqual(findApprovalFaults(proved, { partnerId, reference }), [])
       evidence.push(proved)
     }
     const [one, two] = evidence
@@ -189,9 +189,9 @@ suite('approvals', async () => {
       { ...one, inBulk: { ...two.inBulk, reference } },
     ]
     for (const each of wrong)
-      assert.deepEqual(faultsOfApproval(each, { partnerId, reference }), ['The approval is of another payout.'])
+      assert.deepEqual(findApprovalFaults(each, { partnerId, reference }), ['The approval is of another payout.'])
     const { inBulk: _none, ...bare } = one
-    assert.deepEqual(faultsOfApproval(bare, { partnerId, reference }), ['The approval is of another payout.'])
+    assert.deepEqual(findApprovalFaults(bare, { partnerId, reference }), ['The approval is of another payout.'])
   })
 
   test('waiting payouts expire one by one, and a thousand can be approved together', async () => {
@@ -201,7 +201,7 @@ suite('approvals', async () => {
     assert.deepEqual(await service.bulkPayouts.approve(second, id, 1000), { decided: 1000, refused: [] })
     const late = await made(partner, many(2))
     service.clock.advance(2 * hourMs)
-    assert.equal(await outcomeOf(service.bulkPayouts.approve(second, late, 2)), 'payout_not_awaiting_approval')
+    assert.equal(await outcomeCode(service.bulkPayouts.approve(second, late, 2)), 'payout_not_awaiting_approval')
     assert.equal(await service.bulkPayouts.waiting(partnerId, late), undefined)
   })
 })

@@ -9,7 +9,7 @@ import { amountText, dayMs, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { type CheckedBulk, createBulkCheck, lineKey } from './check.ts'
 import { lineDigest } from './digest.ts'
-import { linesOfPain001 } from './file-lines.ts'
+import { readPain001Lines } from './file-lines.ts'
 import { lineColumns, type TypedLine } from './lines.ts'
 import { bulksWithLines } from './store.ts'
 
@@ -277,7 +277,7 @@ suite('the check of a bulk', async () => {
       ],
       { createdAt: service.clock.now() },
     )
-    const file = await linesOfPain001(Buffer.from(document), service.clock.now().toISOString().slice(0, 10))
+    const file = await readPain001Lines(Buffer.from(document), service.clock.now().toISOString().slice(0, 10))
     assert.ok(file.kind === 'lines')
     const found = await check(partner, file.lines)
     assert.deepEqual(shownOf(found), ['saved Ada GmbH', 'payeeOtherAddress', 'new Bo GmbH'])

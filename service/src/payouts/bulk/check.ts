@@ -5,11 +5,11 @@ import { after, type Clock, type Currency, dayMs, firstIdOf, type Minor, newId }
 import type { Database } from '../../postgres/index.ts'
 import { accountTypeCodes } from '../../rails/index.ts'
 import type { Beneficiaries, Beneficiary, PayeeCheck, VerificationRow } from '../../parties/beneficiaries/index.ts'
-import { comparable, type JudgedBatch, type PayoutCall, type Payouts, type Repeated } from '../index.ts'
+import { normalReference, type JudgedBatch, type PayoutCall, type Payouts, type PossibleDuplicates } from '../index.ts'
 import { lineDigest } from './digest.ts'
 import { type ColumnMistake, readLine, type ReadLine, type TypedLine } from './lines.ts'
 import { knownPayees, type NewPayee, type ResolvedPayee, resolvePayee } from './resolve.ts'
-import { addressOf, addressProblem, accountTypeProblem } from './from-file.ts'
+import { readAddress, addressProblem, accountTypeProblem } from './from-file.ts'
 import * as store from './store.ts'
 
 /** Valid line whose payee is known, or will be created. */
@@ -28,7 +28,7 @@ export type CheckedLine = {
   /** Reason why the bank would refuse the payment. */
   readonly unreachable: string | undefined
   /** Payouts and standing orders that the line may repeat, and the numbers of earlier lines. */
-  readonly duplicates: Repeated & { readonly lines: readonly number[] }
+  readonly duplicates: PossibleDuplicates & { readonly lines: readonly number[] }
 }
 
 export type CheckedPayee = NewPayee & {
@@ -110,7 +110,7 @@ function withFileDetails(resolved: ResolvedPayee, { file }: TypedLine, today: st
   // The page says that an address without town and country is not accepted.
   const creditor = given?.town === undefined || given.country === undefined ? {} : { address: given }
   if (resolved.kind === 'new') {
-    const address = addressOf({ creditor })
+    const address = readAddress({ creditor })
     const accountType = (['Checking', 'Savings'] as const).find((each) => accountTypeCodes[each] === type)
     const more = {
       ...(bic === undefined ? {} : { bic }),
@@ -238,7 +238,7 @@ function toCall(
 }
 
 const isSameReference = (one: ReadyLine | undefined, other: ReadyLine | undefined): boolean =>
-  comparable(one?.reference ?? null) === comparable(other?.reference ?? null)
+  normalReference(one?.reference ?? null) === normalReference(other?.reference ?? null)
 
 const noDuplicates = { earlier: [], scheduled: [], lines: [] }
 

@@ -22,7 +22,7 @@ export type Pain001Lines =
   | { readonly kind: 'mistakes'; readonly mistakes: readonly (FileMistake & { readonly line: number })[] }
 
 /** Reads the lines of a pain.001. A line has the number of its payment in the file, from 1. `today`: `YYYY-MM-DD`. */
-export async function linesOfPain001(bytes: Uint8Array, today: string): Promise<Pain001Lines> {
+export async function readPain001Lines(bytes: Uint8Array, today: string): Promise<Pain001Lines> {
   try {
     const { messageId, batches } = await readBytes(bytes)
     const payments = batches.flatMap((batch) => batch.transfers.map((transfer): Payment => ({ batch, transfer })))

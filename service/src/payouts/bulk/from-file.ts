@@ -23,13 +23,13 @@ import { amountText, type Clock, isCurrency } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import {
   accountTypeCodes,
-  domesticText,
-  holdsOn,
-  railOf,
+  formatDomestic,
+  isInForce,
+  chooseRail,
   readAmericanNumber,
   readBritishNumber,
   readSortCode,
-  requirementsOf,
+  listRequirements,
   routingProblem,
 } from '../../rails/index.ts'
 import { type Beneficiaries, isAddress } from '../../parties/beneficiaries/index.ts'
@@ -90,7 +90,7 @@ export async function readPayouts(
       errors.push({ pointer: pointerInFile(), code: 'invalid_value', message })
       return []
     }
-    const address = beneficiary.address === null ? addressOf(transfer) : undefined
+    const address = beneficiary.address === null ? readAddress(transfer) : undefined
     if (address !== undefined) addresses.set(beneficiary.id, address)
     return [toPayout(message.messageId, index, transfer, beneficiary.id)]
   })
@@ -137,13 +137,13 @@ export function readAccountFields({
   const [sortCode, british] = [readSortCode(clearingId), readBritishNumber(creditorAccount.other)]
   if (system === 'GBDSC' && sortCode !== undefined && british !== undefined)
     return {
-      account: domesticText({ system, sortCode, accountNumber: british }),
+      account: formatDomestic({ system, sortCode, accountNumber: british }),
       fields: { sortCode, accountNumber: british },
     }
   const american = readAmericanNumber(creditorAccount.other)
   if (system === 'USABA' && routingProblem(clearingId) === undefined && american !== undefined)
     return {
-      account: domesticText({ system, routingNumber: clearingId, accountNumber: american }),
+      account: formatDomestic({ system, routingNumber: clearingId, accountNumber: american }),
       fields: { routingNumber: clearingId, accountNumber: american },
     }
   return undefined
@@ -163,7 +163,7 @@ export function accountTypeProblem(
 }
 
 /** Reads the address for a beneficiary. Undefined: it has no city or country, or a field is too long. */
-export function addressOf({ creditor }: Pick<CreditTransfer, 'creditor'>): PayeeAddress | undefined {
+export function readAddress({ creditor }: Pick<CreditTransfer, 'creditor'>): PayeeAddress | undefined {
   const {
     town: city,
     country,
@@ -206,9 +206,9 @@ export function addressProblem(
   if (town === undefined || country === undefined) {
     const account = payee.iban ?? payee.domesticAccount ?? ''
     const place = { account, bic: payee.bic, country: payee.country ?? account.slice(0, 2) }
-    const rail = railOf(currency, place)
-    const refused = requirementsOf({ currency, rail, country: place.country }, today).find(
-      (one) => one.field === 'address.lines' && holdsOn(one, today),
+    const rail = chooseRail(currency, place)
+    const refused = listRequirements({ currency, rail, country: place.country }, today).find(
+      (one) => one.field === 'address.lines' && isInForce(one, today),
     )
     return lines === undefined || refused === undefined
       ? undefined

@@ -6,8 +6,8 @@
  * submitted again is never a second payout. A bulk ends when each of its items has a result.
  */
 export { type CheckedBulk, type CheckedLine, type CheckedPayee, type EarlierBulk, lineKey } from './check.ts'
-export { addressOf as addressOfFile, type FileMistake } from './from-file.ts'
-export { linesOfPain001, type Pain001Lines } from './file-lines.ts'
+export { readAddress as addressOfFile, type FileMistake } from './from-file.ts'
+export { readPain001Lines, type Pain001Lines } from './file-lines.ts'
 export { lineColumns, type LineColumn, type LineMistake, type TypedLine } from './lines.ts'
 export { bulksJob, type BulkPayouts, createBulkPayouts } from './service.ts'
 export { bulkPayoutsRoutes } from './routes.ts'

@@ -3,7 +3,7 @@ import { nameCharsMax, Reference, selectForeign, beneficiaries as wire } from '@
 import type { CreditTransfer } from '../../iso20022/index.ts'
 import { amountMajorMax, currencies, type Currency, isFiat, type Minor } from '../../kernel/index.ts'
 import {
-  domesticText,
+  formatDomestic,
   ibanProblem,
   readAmericanNumber,
   readBritishNumber,
@@ -199,7 +199,7 @@ function readBritish(
     mistakes.push({ column: 'accountNumber', code: number === '' ? 'accountNumberMissing' : 'accountNumberForm' })
   if (currency !== undefined && currency !== 'GBP') mistakes.push({ column: 'sortCode', code: 'accountCurrency' })
   if (mistakes.length > 0 || sortCode === undefined || accountNumber === undefined) return mistakes
-  return { account: domesticText({ system: 'GBDSC', sortCode, accountNumber }), fields: { sortCode, accountNumber } }
+  return { account: formatDomestic({ system: 'GBDSC', sortCode, accountNumber }), fields: { sortCode, accountNumber } }
 }
 
 function readAmerican(
@@ -215,7 +215,7 @@ function readAmerican(
   if (currency !== undefined && currency !== 'USD') mistakes.push({ column: 'routingNumber', code: 'accountCurrency' })
   if (mistakes.length > 0 || accountNumber === undefined) return mistakes
   return {
-    account: domesticText({ system: 'USABA', routingNumber, accountNumber }),
+    account: formatDomestic({ system: 'USABA', routingNumber, accountNumber }),
     fields: { routingNumber, accountNumber },
   }
 }

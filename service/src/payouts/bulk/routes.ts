@@ -1,8 +1,8 @@
 /** Operation id -> verb -> shape, for bulks. */
 import { bulkPayouts as wire, type ResponseOf } from '@partner-payments/wire'
-import { type Handlers, pageOf, writerOf } from '../../kernel/api/index.ts'
+import { type Handlers, writePage, createRecordWriter } from '../../kernel/api/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
-import { type BulkDecision, problemOf, type BulkAwaitingApproval } from '../index.ts'
+import { type BulkDecision, toProblem, type BulkAwaitingApproval } from '../index.ts'
 import type { Bulk, BulkItem, BulkPayouts } from './service.ts'
 
 export function bulkPayoutsRoutes(bulkPayouts: BulkPayouts): Handlers<'bulkPayouts'> {
@@ -10,7 +10,7 @@ export function bulkPayoutsRoutes(bulkPayouts: BulkPayouts): Handlers<'bulkPayou
     createBulkPayout: async ({ caller, body, ip }) => toAnswer(await bulkPayouts.create(caller, body, ip)),
     createBulkPayoutFromFile: async ({ caller, body, ip }) =>
       toAnswer(await bulkPayouts.createFromFile(caller, body, ip)),
-    listBulkPayouts: async ({ caller, query }) => pageOf(await bulkPayouts.list(caller.partnerId, query), toWire),
+    listBulkPayouts: async ({ caller, query }) => writePage(await bulkPayouts.list(caller.partnerId, query), toWire),
     getBulkPayout: async ({ caller, params }) => ({
       body: toWire(await bulkPayouts.get(caller.partnerId, params.bulkId)),
     }),
@@ -43,7 +43,7 @@ const toApproval = (waiting: BulkAwaitingApproval | undefined): ResponseOf<'getB
 const toDecision = ({ decided, refused }: BulkDecision): ResponseOf<'approveBulkPayout'> => ({
   payouts: decided,
   refused: refused.map(({ payoutId, refusal }) => {
-    const { problemCode: code, problemDetail: detail } = problemOf(refusal)
+    const { problemCode: code, problemDetail: detail } = toProblem(refusal)
     return { payoutId, problem: { code, detail } }
   }),
 })
@@ -56,9 +56,9 @@ const toAnswer = ({ bulk, replayed }: { readonly bulk: Bulk; readonly replayed: 
   },
 })
 
-const toWire = writerOf(wire.BulkPayout)
+const toWire = createRecordWriter(wire.BulkPayout)
 
-const writeItem = writerOf(wire.BulkPayoutItem)
+const writeItem = createRecordWriter(wire.BulkPayoutItem)
 const toItem = ({ reference, transactionReference, problemCode, problemDetail, ...item }: BulkItem) =>
   writeItem({
     ...item,

@@ -13,7 +13,7 @@ import {
   refuseFields,
 } from '../../kernel/api/index.ts'
 import { after, type Clock, type Log, newId, nilId, present, secondMs } from '../../kernel/index.ts'
-import { type Database, KeyTaken, once, sqlState, stateOf } from '../../postgres/index.ts'
+import { type Database, KeyTaken, oncePerKey, sqlState, sqlStateOf } from '../../postgres/index.ts'
 import type { Audit } from '../../audit/index.ts'
 import { isSepaReference } from '../../iso20022/index.ts'
 import type { Beneficiaries } from '../../parties/beneficiaries/index.ts'
@@ -26,7 +26,7 @@ import {
   type PayoutCall,
   type PayoutRow,
   type Payouts,
-  problemOf,
+  toProblem,
   requirePaidBy,
 } from '../index.ts'
 import { endToEndIdForm, readPayouts, pointerInFile } from './from-file.ts'
@@ -151,7 +151,7 @@ export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
     const { partnerId, serviceAccountId, name } = caller
     const requestFingerprint = fingerprint(mode, items)
     const now = clock.now()
-    const { row, replayed } = await once({
+    const { row, replayed } = await oncePerKey({
       requestFingerprint,
       find: async () => named(await store.bulkByKey(db, partnerId, idempotencyKey)),
       make: () =>
@@ -349,7 +349,7 @@ class BulkOvertaken extends Error {
 /** Reports whether another transaction took a key or an amount that this one had read. */
 const isOvertaken = (error: unknown): boolean =>
   error instanceof BulkOvertaken ||
-  [sqlState.uniqueViolation, sqlState.checkViolation].some((state) => state === stateOf(error))
+  [sqlState.uniqueViolation, sqlState.checkViolation].some((state) => state === sqlStateOf(error))
 const attemptsMax = 5
 
 type Deps = { readonly db: Database; readonly payouts: Pick<Payouts, 'acceptance'> }
@@ -538,7 +538,7 @@ const refused = ({ position }: store.ItemRow, refusal: Refusal): store.ItemResul
   ...nothing,
   position,
   status: 'Refused',
-  ...problemOf(refusal),
+  ...toProblem(refusal),
 })
 
 function toCall(

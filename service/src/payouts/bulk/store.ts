@@ -3,10 +3,10 @@ import type { bulkPayouts } from '@partner-payments/wire'
 import type { PageRequest } from '../../kernel/api/index.ts'
 import type { Currency, Minor } from '../../kernel/index.ts'
 import {
-  columnOf,
+  columnValues,
   dueWork,
   insertBy,
-  type KeptTable,
+  type RetainedTable,
   noSql,
   type Sql,
   sql,
@@ -292,7 +292,7 @@ export type ItemResult = Pick<
 >
 
 export function recordResults(tx: Tx, { partnerId, id }: BulkRow, results: readonly ItemResult[]): void {
-  const column = columnOf(results)
+  const column = columnValues(results)
   tx.later(
     unprepared(sql`/* bulk-payouts.recordResults */
     update payouts.bulk_items item set status = given.status, payout_id = given.payout_id,
@@ -309,7 +309,7 @@ export function recordResults(tx: Tx, { partnerId, id }: BulkRow, results: reado
 
 // Personal columns of the items of bulks: texts to the payee, and reasons of refusals.
 
-export const keptBulks: KeptTable = {
+export const keptBulks: RetainedTable = {
   table: 'payouts.bulks',
   isOver: ({ endedBefore }) => sql`ended_at < ${endedBefore}`,
   personal: [

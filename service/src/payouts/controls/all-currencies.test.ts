@@ -10,7 +10,7 @@ import { type RuleFields, setApprovalRule } from '../../../../test/support/appro
 import { type Caller, Refusal } from '../../kernel/api/index.ts'
 import { type Currency, currencies, dayMs, hourMs, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
-import { rateOf } from '../../rates/index.ts'
+import { parseStoredRate } from '../../rates/index.ts'
 import { payoutsRoutes } from '../routes.ts'
 import type { LimitPeriod, LimitScope } from './rules.ts'
 import { payoutControlsRoutes } from './routes.ts'
@@ -21,7 +21,7 @@ async function setRates(pounds: string, dollars: string): Promise<void> {
     ['GBP', pounds],
     ['USD', dollars],
   ] as const)
-    await service.rates.setByHand({ pair: { base: 'EUR', quote: quoted, rate: rateOf(rate) } })
+    await service.rates.setByHand({ pair: { base: 'EUR', quote: quoted, rate: parseStoredRate(rate) } })
 }
 
 const ibans = { EUR: 'DE89370400440532013000', GBP: 'GB29NWBK60161331926819' } as const

@@ -7,7 +7,7 @@ import type { Rail, VerificationState } from '@partner-payments/wire'
 import { type Currency, type Minor, nilId, partnerKey } from '../../kernel/index.ts'
 import { type AccountSnapshots, isMovementRead, controlsVersion, type Ledger } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { Converter, Rates, ReferenceAmount } from '../../rates/index.ts'
+import type { ReferenceConverter, Rates, ReferenceAmount } from '../../rates/index.ts'
 import type { PayeeCheck } from '../../parties/beneficiaries/index.ts'
 import {
   neededApproval,
@@ -28,7 +28,7 @@ import {
   type PeriodStarts,
   periodStarts,
 } from './rules.ts'
-import { type CustomerIdOf, readLimits, readUsed, type Used } from './counting.ts'
+import { type CustomerIdOf, readLimits, readUsed, type UsedAmounts } from './counting.ts'
 import {
   type BalanceKey,
   balancesOf,
@@ -130,14 +130,14 @@ async function readRules(tx: Tx, partnerId: string, currency: Currency): Promise
 }
 
 /** Rules for the calls of a batch, and the counted sums. `accounts`: fee accounts that were not read early. */
-export type Controls = {
+export type BatchControls = {
   readonly rules: ReadonlyMap<string, BalanceRules>
-  readonly used: Used
+  readonly used: UsedAmounts
   readonly accounts: AccountSnapshots
   /** Limits of these calls, by `limitsKey`, of the balances that have too many to keep. */
   readonly manyLimits: ReadonlyMap<string, LimitTable>
   /** Undefined: no call has a rule over all currencies. */
-  readonly convert: Converter | undefined
+  readonly convert: ReferenceConverter | undefined
 }
 /** Valid payout with the fields for the operator's rules. */
 type ValidPayout = {
@@ -164,7 +164,7 @@ export type ControlRequirements = {
 }
 
 /** Counters that are read with the first reads of a batch, by the rules that were read last. */
-export type EarlyControls = { readonly counted: readonly ControlledCall[]; readonly used: Used }
+export type EarlyControls = { readonly counted: readonly ControlledCall[]; readonly used: UsedAmounts }
 
 /** Needs this statement only for payouts that are counted, if the batch has the same partners as before. */
 export async function readEarly<Call extends ControlledCall>(
@@ -210,7 +210,7 @@ export async function readControls<Call extends ControlledCall>(
   early: EarlyControls,
   customerIdOf: CustomerIdOf<Call>,
   now: Date,
-): Promise<Controls> {
+): Promise<BatchControls> {
   const rules = await reader.read(tx, calls.flatMap(balancesOf), accounts)
   const rulesOf = (balance: BalanceKey) => rules.get(rulesKey(balance))
   const has = (call: Call, what: (found: BalanceRules) => boolean) =>
@@ -256,7 +256,7 @@ const tablesOf = (limits: readonly Limit[]): ReadonlyMap<string, LimitTable> =>
  */
 export function withControls<Payout extends ValidPayout>(
   payouts: readonly Payout[],
-  controls: Controls,
+  controls: BatchControls,
   now: Date,
 ): readonly (Payout & ControlRequirements)[] {
   const starts = periodStarts(now)
@@ -282,13 +282,17 @@ export function withControls<Payout extends ValidPayout>(
 }
 
 /** Undefined: the call has no rule over all currencies. */
-function sideOverAll(call: ControlledCall, leaving: AmountSide, { rules, convert }: Controls): AmountSide | undefined {
+function sideOverAll(
+  call: ControlledCall,
+  leaving: AmountSide,
+  { rules, convert }: BatchControls,
+): AmountSide | undefined {
   const currency = rules.get(rulesKey(debitedBalance(call)))?.all?.currency
   return currency && sideOverAllCurrencies(leaving, currency, convert?.(leaving, currency))
 }
 
 /** Computes the sum of a payout's bulk in the currency of the amount. */
-function bulkSumOf({ bulk }: ControlledCall, { name, currency }: AmountSide, { convert }: Controls): Minor | null {
+function bulkSumOf({ bulk }: ControlledCall, { name, currency }: AmountSide, { convert }: BatchControls): Minor | null {
   if (bulk === undefined) return null
   if (name !== 'all') return bulk.sum
   return bulk.sums.reduce((sum, each) => sum + (convert?.(each, currency)?.amount ?? unknownAmount), 0n)
@@ -300,7 +304,7 @@ const withoutRules: JudgedSide = { limits: [], approval: null, coolingOff: null,
 function judgeSide(
   payout: ValidPayout,
   side: AmountSide,
-  controls: Controls,
+  controls: BatchControls,
   starts: PeriodStarts,
   now: Date,
 ): JudgedSide {

@@ -18,7 +18,7 @@ import { sql } from '../../postgres/index.ts'
 import { checkLedger } from '../../../../test/model/ledger-audit.ts'
 import { addTrader, quote } from '../../../../test/support/fx.ts'
 import { useModules } from '../../../../test/support/fixture.ts'
-import { outcomeOf, refusalOf } from '../../../../test/support/refusals.ts'
+import { outcomeCode, refusalOf } from '../../../../test/support/refusals.ts'
 import { processBankNotifications, submitDuePayouts } from '../../banks/settlement/index.ts'
 import { payoutFee, type FeeRule } from './rules.ts'
 import { instructionIdOf } from '../index.ts'
@@ -53,9 +53,9 @@ suite('cooling-off', async () => {
     ])
     assert.equal((await balanceOf(service, partner.partnerId)).reserved, 0n)
     advance(24 * hourMs - 1)
-    assert.equal(await outcomeOf(pay(other, partner, '1.00', { idempotencyKey })), 'beneficiary_cooling_off')
+    assert.equal(await outcomeCode(pay(other, partner, '1.00', { idempotencyKey })), 'beneficiary_cooling_off')
     advance(1)
-    assert.equal(await outcomeOf(pay(service, partner, '1.00', { idempotencyKey })), 'done')
+    assert.equal(await outcomeCode(pay(service, partner, '1.00', { idempotencyKey })), 'done')
   })
 
   test('a new name starts the cooling-off again; a new alias or the same name does not', async () => {
@@ -65,15 +65,15 @@ suite('cooling-off', async () => {
     advance(2 * hourMs)
     await service.beneficiaries.update(partnerId, { id: beneficiary.id, alias: 'grace' })
     await rename(partner, beneficiary.name)
-    assert.equal(await outcomeOf(pay(service, partner, '1.00')), 'done')
+    assert.equal(await outcomeCode(pay(service, partner, '1.00')), 'done')
     await rename(partner, 'Mallory')
     assert.match((await refusalOf(pay(service, partner, '1.00'))).detail, new RegExp(timeAfter(2 * hourMs)))
     advance(hourMs)
     await rename(partner, beneficiary.name)
     advance(hourMs)
-    assert.equal(await outcomeOf(pay(service, partner, '1.00')), 'beneficiary_cooling_off')
+    assert.equal(await outcomeCode(pay(service, partner, '1.00')), 'beneficiary_cooling_off')
     advance(hourMs)
-    assert.equal(await outcomeOf(pay(service, partner, '1.00')), 'done')
+    assert.equal(await outcomeCode(pay(service, partner, '1.00')), 'done')
   })
 
   test('hours apply to one partner and currency, change at once, and end with the rule', async () => {
@@ -83,13 +83,13 @@ suite('cooling-off', async () => {
       service.db.rows(sql`select currency, controlled from ledger.accounts
       where partner_id = ${partnerId} and name = 'balance' order by currency`)
     const dollars = await setHours(partner, 5, 'USD')
-    assert.equal(await outcomeOf(pay(service, partner, '1.00')), 'done')
+    assert.equal(await outcomeCode(pay(service, partner, '1.00')), 'done')
     const rule = await setHours(partner, 5)
-    assert.equal(await outcomeOf(pay(service, partner, '1.00')), 'beneficiary_cooling_off')
-    assert.equal(await outcomeOf(pay(service, stranger, '1.00')), 'done')
+    assert.equal(await outcomeCode(pay(service, partner, '1.00')), 'beneficiary_cooling_off')
+    assert.equal(await outcomeCode(pay(service, stranger, '1.00')), 'done')
     assert.equal((await setHours(partner, 1)).id, rule.id)
     advance(hourMs)
-    assert.equal(await outcomeOf(pay(service, partner, '1.00')), 'done')
+    assert.equal(await outcomeCode(pay(service, partner, '1.00')), 'done')
     const { coolingOffs } = service.payoutControls
     assert.deepEqual(await coolingOffs.list(service.db, partnerId), [{ ...rule, hours: 1 }, dollars])
     const remove = (id: string) => service.db.transaction((tx) => coolingOffs.remove(tx, partnerId, id))
@@ -146,8 +146,8 @@ suite('cooling-off', async () => {
       }),
     )
     const outcomes = await Promise.all([
-      outcomeOf(pay(service, partner, '10.00', { beneficiaryId: young.id })),
-      outcomeOf(pay(service, partner, '10.00')),
+      outcomeCode(pay(service, partner, '10.00', { beneficiaryId: young.id })),
+      outcomeCode(pay(service, partner, '10.00')),
     ])
     assert.deepEqual(outcomes, ['beneficiary_cooling_off', 'done'])
   })
@@ -184,7 +184,7 @@ suite('cooling-off', async () => {
     await setHours(partner, 24)
     const request = { customerRef: partner.customer.id, amount: 100n, currency: 'EUR', outcome: 'sent' } as const
     assert.equal(
-      await outcomeOf(service.payouts.simulate(partner.caller, { ...request, idempotencyKey: null }, ip)),
+      await outcomeCode(service.payouts.simulate(partner.caller, { ...request, idempotencyKey: null }, ip)),
       'done',
     )
   })
@@ -195,10 +195,10 @@ suite('cooling-off', async () => {
     await setHours(partner, 1)
     advance(hourMs)
     const paying = Array.from({ length: 20 }, (_, index) =>
-      outcomeOf(pay(index % 2 === 0 ? service : other, partner, '1.00')),
+      outcomeCode(pay(index % 2 === 0 ? service : other, partner, '1.00')),
     )
     const [outcomes] = await Promise.all([Promise.all(paying), rename(partner, 'Mallory')])
-    const later = await outcomeOf(pay(other, partner, '1.00'))
+    const later = await outcomeCode(pay(other, partner, '1.00'))
     assert.equal(later, 'beneficiary_cooling_off')
     const names = await service.db.rows<{ name: string }>(sql`
     select creditor_name as name from payouts.payouts where partner_id = ${partnerId}`)
@@ -387,8 +387,11 @@ suite('controls that partners read', () => {
 
   const setLimit = (limit: Omit<NewLimit, 'partnerId' | 'currency'>, { partnerId }: TestPartner = partner) =>
     service.db.transaction((tx) => service.payoutControls.limits.set(tx, { partnerId, currency: 'EUR', ...limit }))
-  const limits = async (query: Parameters<Service['payoutControls']['limitsNow']>[1] = {}, by: TestPartner = partner) =>
-    (await service.payoutControls.limitsNow(by.partnerId, query)).data
+  const limits = async (
+    query: Parameters<Service['payoutControls']['currentLimits']>[1] = {},
+    by: TestPartner = partner,
+  ) =>
+    (await service.payoutControls.currentLimits(by.partnerId, query)).data
       .map(({ scope, period, holder, now }) => [`${scope}.${period}`, holder, now?.used, now?.left])
       .toReversed()
   const notFound = (pointer: string) => (error: unknown) => {
@@ -415,7 +418,7 @@ suite('controls that partners read', () => {
     // A limit below what is used leaves nothing.
     await setLimit({ scope: 'partner', period: 'day', amount: 8_00n })
     assert.deepEqual((await limits({ scope: 'partner' }))[0], ['partner.day', null, 10_00n, 0n])
-    const [month, day] = (await service.payoutControls.limitsNow(partner.partnerId, { scope: 'partner' })).data
+    const [month, day] = (await service.payoutControls.currentLimits(partner.partnerId, { scope: 'partner' })).data
     assert.deepEqual([day?.now?.startsOn, day?.now?.resetsAt.toISOString()], ['2026-01-31', '2026-02-01T00:00:00.000Z'])
     assert.deepEqual(
       [month?.now?.startsOn, month?.now?.resetsAt.toISOString()],
@@ -493,7 +496,7 @@ suite('controls that partners read', () => {
     let cursor: string | undefined
     do {
       const query = { limit: '4', ...(cursor === undefined ? {} : { cursor }) }
-      const page = await service.payoutControls.limitsNow(partner.partnerId, query)
+      const page = await service.payoutControls.currentLimits(partner.partnerId, query)
       seen.push(...page.data.map(({ id }) => id))
       cursor = page.nextCursor ?? undefined
     } while (cursor !== undefined)
@@ -514,8 +517,8 @@ suite('controls that partners read', () => {
         } as const
         return service.payoutControls.fees.set(tx, { ...base, maxAmount: null, ...rule })
       })
-    const fees = async (query: Parameters<Service['payoutControls']['feesNow']>[1] = {}) =>
-      (await service.payoutControls.feesNow(partnerId, query)).map(
+    const fees = async (query: Parameters<Service['payoutControls']['currentFees']>[1] = {}) =>
+      (await service.payoutControls.currentFees(partnerId, query)).map(
         ({ rule: { currency, rail, fixedAmount }, ...rest }) => [
           ...[currency, rail, fixedAmount],
           ...[rest.isInForce, rest.validUntil?.toISOString()],
@@ -534,6 +537,6 @@ suite('controls that partners read', () => {
     ]
     assert.deepEqual(await fees(), [...ofEuros, ['GBP', 'any', 50n, true, undefined]])
     assert.deepEqual(await fees({ currency: 'EUR' }), ofEuros)
-    assert.deepEqual(await service.payoutControls.feesNow((await addPartner(service)).partnerId, {}), [])
+    assert.deepEqual(await service.payoutControls.currentFees((await addPartner(service)).partnerId, {}), [])
   })
 })

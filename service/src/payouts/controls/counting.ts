@@ -11,7 +11,7 @@ import {
   counterMapKey,
   counterScopes,
   counterScopesOfAll,
-  exceeds,
+  refuseExceeded,
   type ApplicableLimit,
   type Limit,
   type NeededApproval,
@@ -27,7 +27,7 @@ type LimitedPayout = { readonly limits: readonly ApplicableLimit[] }
 /** Payout that may wait for an approval. Null: it needs none. */
 type PayoutWithApproval = LimitedPayout & { readonly approval: NeededApproval | null }
 /** Sums of counters, by their map keys. A counter without a row is absent. */
-export type Used = ReadonlyMap<string, Minor>
+export type UsedAmounts = ReadonlyMap<string, Minor>
 /** Payout beyond a limit. `counters`: those that a payout of the same batch may have filled. */
 export type ExceedingPayout<Payout> = {
   readonly payout: Payout
@@ -88,7 +88,7 @@ export async function withinLimits<Payout extends PayoutWithApproval>(
 /** Judges payouts in order by the sums of their counters, and adds those within their limits. */
 export function judgeLimits<Payout extends PayoutWithApproval>(
   payouts: readonly Payout[],
-  counted: Used,
+  counted: UsedAmounts,
 ): { readonly within: readonly Payout[]; readonly exceeding: readonly ExceedingPayout<Payout>[] } {
   const used = new Map(counted)
   const exceeding: ExceedingPayout<Payout>[] = []
@@ -104,8 +104,10 @@ export function judgeLimits<Payout extends PayoutWithApproval>(
 }
 
 /** Adds the approval that a payout needs because of the daily sum without approval. */
-export function withDayApproval<Payout extends PayoutWithApproval>(payout: Payout, used: Used): Payout {
-  const beyond = payout.limits.find((limit) => limit.otherwise !== undefined && exceeds(limit, used) !== undefined)
+export function withDayApproval<Payout extends PayoutWithApproval>(payout: Payout, used: UsedAmounts): Payout {
+  const beyond = payout.limits.find(
+    (limit) => limit.otherwise !== undefined && refuseExceeded(limit, used) !== undefined,
+  )
   if (beyond?.otherwise === undefined) return payout
   return {
     ...payout,
@@ -114,9 +116,9 @@ export function withDayApproval<Payout extends PayoutWithApproval>(payout: Payou
   }
 }
 
-function firstExceeded({ limits }: LimitedPayout, used: Used): Refusal | undefined {
+function firstExceeded({ limits }: LimitedPayout, used: UsedAmounts): Refusal | undefined {
   for (const limit of limits) {
-    const refusal = exceeds(limit, used)
+    const refusal = refuseExceeded(limit, used)
     if (refusal !== undefined) return refusal
   }
   return undefined
@@ -139,7 +141,7 @@ export async function readUsed<Call extends ControlledCall>(
   customerIdOf: CustomerIdOf<Call>,
   references: readonly Currency[],
   now: Date,
-): Promise<Used> {
+): Promise<UsedAmounts> {
   if (calls.length === 0) return new Map()
   const scopes = references.length === 0 ? counterScopes : [...counterScopes, ...counterScopesOfAll]
   const counters = { ...limitScopesOf(calls, customerIdOf, references), scopes, starts: periodStarts(now) }
@@ -147,7 +149,7 @@ export async function readUsed<Call extends ControlledCall>(
 }
 
 /** Reads the sums of counters of these periods. Takes no lock. */
-export async function readUsedOf(tx: Tx, counters: readonly Counter[], starts: PeriodStarts): Promise<Used> {
+export async function readUsedOf(tx: Tx, counters: readonly Counter[], starts: PeriodStarts): Promise<UsedAmounts> {
   if (counters.length === 0) return new Map()
   const wanted = {
     partnerIds: counters.map(({ partnerId }) => partnerId),
@@ -162,7 +164,7 @@ export async function readUsedOf(tx: Tx, counters: readonly Counter[], starts: P
  * Reports whether all payouts together are within their limits, by sums that were read without a lock. If a counter has
  * grown since, `count` violates a constraint, and the batch runs again under the locks.
  */
-export function fitLimits(payouts: readonly LimitedPayout[], used: Used): boolean {
+export function fitLimits(payouts: readonly LimitedPayout[], used: UsedAmounts): boolean {
   const asked = new Map<string, Minor>()
   return payouts.every(({ limits }) =>
     limits.every(({ limit, counter, side }) => {
@@ -176,7 +178,7 @@ export function fitLimits(payouts: readonly LimitedPayout[], used: Used): boolea
 }
 
 /** Adds payouts to their counters. A sum beyond its limit is a check violation. */
-export function count(tx: Tx, payouts: readonly LimitedPayout[]): void {
+export function countPayouts(tx: Tx, payouts: readonly LimitedPayout[]): void {
   const counted = payouts.flatMap(countedAmounts)
   if (counted.length > 0) store.addToCounters(tx, sumChanges(counted))
 }
@@ -193,7 +195,7 @@ type CountedPayout = Parameters<typeof readCounted>[0] & {
  * Gives the amounts of payouts back to the periods in which they were counted. Locks counters before ledger accounts,
  * like acceptance.
  */
-export async function giveBack(tx: Tx, payouts: readonly CountedPayout[]): Promise<void> {
+export async function giveBackLimits(tx: Tx, payouts: readonly CountedPayout[]): Promise<void> {
   const returned = payouts.flatMap((payout) =>
     readCounted(payout, sidesOf(payout, soldAmountOf(payout))).map(({ amount, ...key }) => ({ ...key, by: -amount })),
   )

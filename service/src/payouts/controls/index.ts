@@ -10,7 +10,7 @@
 export {
   type ApprovalRule,
   payeeMismatches,
-  exceeds,
+  refuseExceeded,
   type Limit,
   limitPeriods,
   limitScopes,
@@ -24,7 +24,7 @@ export {
 
 export {
   type ControlRequirements,
-  type Controls,
+  type BatchControls,
   createRuleReader,
   feeMovement,
   isCharged,
@@ -33,12 +33,12 @@ export {
   withControls,
 } from './controls.ts'
 export {
-  count,
+  countPayouts,
   countersOf,
   type ExceedingPayout,
-  giveBack,
+  giveBackLimits,
   fitLimits,
-  type Used,
+  type UsedAmounts,
   withDayApproval,
   withinLimits,
   judgeLimits,

@@ -11,7 +11,7 @@ import {
 } from '../../../../test/support/composition.ts'
 import { accountsOf, addTrader, quote } from '../../../../test/support/fx.ts'
 import { useModules } from '../../../../test/support/fixture.ts'
-import { outcomeOf, refusalOf } from '../../../../test/support/refusals.ts'
+import { outcomeCode, refusalOf } from '../../../../test/support/refusals.ts'
 import { dayMs, newId, present } from '../../kernel/index.ts'
 import { type Sql, sql, type Tx } from '../../postgres/index.ts'
 import { instructionIdOf } from '../index.ts'
@@ -48,7 +48,7 @@ test('a payment beyond the limit is refused with the name of the limit, and writ
   ])
   assert.deepEqual(await balanceOf(service, partner.partnerId), before)
   assert.deepEqual(await usedOf(partner.partnerId), [])
-  assert.equal(await outcomeOf(pay(service, partner, '50.00')), 'done')
+  assert.equal(await outcomeCode(pay(service, partner, '50.00')), 'done')
 })
 
 test('a day and a month end in UTC, and the refusal states the remaining amount and the end', async () => {
@@ -79,7 +79,7 @@ test('customers and beneficiaries count separately, and their own limit replaces
   await setLimit(partner, 'beneficiary', 'day', 10_00n)
   await setLimit(partner, 'customer', 'day', 15_00n)
   await setLimit(partner, 'beneficiary', 'day', 20_00n, { scopeRef: ownBeneficiary.id })
-  const to = (beneficiaryId: string, amount: string) => outcomeOf(pay(service, partner, amount, { beneficiaryId }))
+  const to = (beneficiaryId: string, amount: string) => outcomeCode(pay(service, partner, amount, { beneficiaryId }))
   assert.equal(await to(beneficiary.id, '10.00'), 'done')
   assert.equal(await to(beneficiary.id, '0.01'), 'limit_exceeded')
   assert.equal(await to(ownBeneficiary.id, '20.00'), 'done')
@@ -106,8 +106,8 @@ test('a simulated withdrawal has a customer and no beneficiary', async () => {
       { customerRef: partner.customer.id, amount, currency: 'EUR', outcome: 'sent', idempotencyKey: null },
       ip,
     )
-  assert.equal(await outcomeOf(simulate(10_00n)), 'done')
-  assert.equal(await outcomeOf(simulate(1n)), 'limit_exceeded')
+  assert.equal(await outcomeCode(simulate(10_00n)), 'done')
+  assert.equal(await outcomeCode(simulate(1n)), 'limit_exceeded')
 })
 
 test('a payout by quote counts in the paid currency', async () => {
@@ -124,10 +124,10 @@ test('a payout by quote counts in the paid currency', async () => {
   const { row } = await quote(service, trader)
   const before = await accountsOf(service, trader)
   const body = { quoteId: row.id, beneficiaryId, idempotencyKey: newId() }
-  assert.equal(await outcomeOf(service.payouts.createFx(caller, body, ip)), 'limit_exceeded')
+  assert.equal(await outcomeCode(service.payouts.createFx(caller, body, ip)), 'limit_exceeded')
   assert.deepEqual(await accountsOf(service, trader), before)
   await setLimit(trader, 'partner', 'day', row.buyAmount, { currency: 'USD' })
-  assert.equal(await outcomeOf(service.payouts.createFx(caller, body, ip)), 'done')
+  assert.equal(await outcomeCode(service.payouts.createFx(caller, body, ip)), 'done')
   assert.deepEqual(
     (await usedOf(partnerId)).map(({ used }) => used),
     [row.buyAmount],
@@ -140,7 +140,7 @@ test('concurrent payouts of two processes fill a limit to the cent, and never be
   await setLimit(partner, 'partner', 'day', 100_00n)
   await setLimit(partner, 'customer', 'month', 95_00n)
   const outcomes = await Promise.all(
-    Array.from({ length: 40 }, (_, index) => outcomeOf(pay(index % 2 === 0 ? service : other, partner, '10.00'))),
+    Array.from({ length: 40 }, (_, index) => outcomeCode(pay(index % 2 === 0 ? service : other, partner, '10.00'))),
   )
   assert.equal(outcomes.filter((outcome) => outcome === 'done').length, 9)
   assert.ok(outcomes.every((outcome) => outcome === 'done' || outcome === 'limit_exceeded'))
@@ -171,7 +171,7 @@ test('duplicates of one idempotency key in two processes are counted once', asyn
 test('a payout that the balance does not cover takes nothing from others of the batch', async () => {
   const partner = await addPartner(service, 15_00n)
   await setLimit(partner, 'partner', 'day', 20_00n)
-  const outcomes = await Promise.all(['16.00', '10.00'].map((amount) => outcomeOf(pay(service, partner, amount))))
+  const outcomes = await Promise.all(['16.00', '10.00'].map((amount) => outcomeCode(pay(service, partner, amount))))
   assert.deepEqual(outcomes, ['insufficient_funds', 'done'])
   assert.deepEqual(
     (await usedOf(partner.partnerId)).map(({ used }) => used),
@@ -235,7 +235,7 @@ test('concurrent payouts and cancellations leave the counter at the reserved amo
   const first = await Promise.all(Array.from({ length: 10 }, () => pay(service, partner, '10.00')))
   await Promise.all([
     ...first.map(({ payout }, index) => (index % 2 === 0 ? service : other).payouts.cancel(partnerId, payout.id)),
-    ...Array.from({ length: 20 }, (_, index) => outcomeOf(pay(index % 2 === 0 ? service : other, partner, '10.00'))),
+    ...Array.from({ length: 20 }, (_, index) => outcomeCode(pay(index % 2 === 0 ? service : other, partner, '10.00'))),
   ])
   const { reserved } = await balanceOf(service, partnerId)
   assert.deepEqual(
@@ -258,9 +258,9 @@ test('a limit is set, set again and removed; the last one ends the control of th
   )
   const remove = (id: string) => service.db.transaction((tx) => service.payoutControls.limits.remove(tx, partnerId, id))
   await remove(first.id)
-  assert.equal(await outcomeOf(pay(service, partner, '20.01')), 'limit_exceeded')
+  assert.equal(await outcomeCode(pay(service, partner, '20.01')), 'limit_exceeded')
   await remove(second.id)
-  assert.equal(await outcomeOf(pay(service, partner, '20.01')), 'done')
+  assert.equal(await outcomeCode(pay(service, partner, '20.01')), 'done')
   await assert.rejects(remove(second.id), { code: 'not_found' })
   const stranger = await addPartner(service)
   const foreign = { scopeRef: stranger.customer.id }
@@ -331,15 +331,15 @@ test('a partner without rules needs no statement for them, and one with limits n
 test('a rule that one process changes applies to the next payout of every process', async () => {
   const partner = await addPartner(service, 100_000n)
   const limit = await setLimit(partner, 'partner', 'payment', 5_00n)
-  assert.equal(await outcomeOf(pay(other, partner, '6.00')), 'limit_exceeded')
+  assert.equal(await outcomeCode(pay(other, partner, '6.00')), 'limit_exceeded')
   await setLimit(partner, 'partner', 'payment', 7_00n)
-  assert.equal(await outcomeOf(pay(other, partner, '6.00')), 'done')
+  assert.equal(await outcomeCode(pay(other, partner, '6.00')), 'done')
   await setLimit(partner, 'beneficiary', 'day', 8_00n)
-  assert.equal(await outcomeOf(pay(other, partner, '6.00')), 'done', 'it counts from when it was set')
-  assert.equal(await outcomeOf(pay(other, partner, '6.00')), 'limit_exceeded')
+  assert.equal(await outcomeCode(pay(other, partner, '6.00')), 'done', 'it counts from when it was set')
+  assert.equal(await outcomeCode(pay(other, partner, '6.00')), 'limit_exceeded')
   await service.db.transaction((tx) => service.payoutControls.limits.remove(tx, partner.partnerId, limit.id))
-  assert.equal(await outcomeOf(pay(other, partner, '7.01')), 'limit_exceeded', 'the limit of the day is left')
-  assert.equal(await outcomeOf(pay(other, partner, '2.00')), 'done')
+  assert.equal(await outcomeCode(pay(other, partner, '7.01')), 'limit_exceeded', 'the limit of the day is left')
+  assert.equal(await outcomeCode(pay(other, partner, '2.00')), 'done')
 })
 
 test('limits apply to more beneficiaries than a process caches', async () => {
@@ -350,9 +350,9 @@ test('limits apply to more beneficiaries than a process caches', async () => {
     select ${partner.partnerId}, gen_random_uuid(), 'beneficiary', gen_random_uuid(), 'EUR', 'day', 1, now(), now()
     from generate_series(1, 150)`)
   await setLimit(partner, 'beneficiary', 'payment', 4_00n, { scopeRef: partner.beneficiary.id })
-  assert.equal(await outcomeOf(pay(service, partner, '4.01')), 'limit_exceeded')
+  assert.equal(await outcomeCode(pay(service, partner, '4.01')), 'limit_exceeded')
   for (const expected of ['done', 'done', 'limit_exceeded'])
-    assert.equal(await outcomeOf(pay(service, partner, '4.00')), expected, 'the limit of each one counts it too')
+    assert.equal(await outcomeCode(pay(service, partner, '4.00')), expected, 'the limit of each one counts it too')
 })
 
 test('a batch that reads before another process fills the limit runs again, and is refused', async () => {
@@ -360,7 +360,7 @@ test('a batch that reads before another process fills the limit runs again, and 
   await setLimit(partner, 'partner', 'day', 10_00n)
   // Both processes have the rules, and read counters that cover each of these alone.
   await Promise.all([pay(service, partner, '0.50'), pay(other, partner, '0.50')])
-  const outcomes = await Promise.all([service, other].map((each) => outcomeOf(pay(each, partner, '6.00'))))
+  const outcomes = await Promise.all([service, other].map((each) => outcomeCode(pay(each, partner, '6.00'))))
   assert.deepEqual(outcomes.toSorted(), ['done', 'limit_exceeded'])
   const [counter] = await usedOf(partner.partnerId)
   assert.equal(counter?.used, 7_00n)

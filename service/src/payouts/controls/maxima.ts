@@ -9,7 +9,7 @@ import { hash } from 'node:crypto'
 import { Refusal } from '../../kernel/api/index.ts'
 import { amountText, type Currency, type Minor, personKey, present } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { Converter, Rates } from '../../rates/index.ts'
+import type { ReferenceConverter, Rates } from '../../rates/index.ts'
 import { usedEntries, soldAmountOf, sumChanges } from './counting.ts'
 import {
   countedIn,
@@ -74,7 +74,7 @@ const countersOf = (
   )
 
 /** Maxima of partners, and the conversion for those over all currencies. */
-type ApproverMaxima = { readonly rows: readonly ApproverMaximum[]; readonly convert: Converter | undefined }
+type ApproverMaxima = { readonly rows: readonly ApproverMaximum[]; readonly convert: ReferenceConverter | undefined }
 /** Amount of a payout to which a maximum applies. */
 type HeldAmount = { readonly side: AmountSide; readonly most: Minor; readonly counters: readonly Counter[] }
 

@@ -1,20 +1,21 @@
 /** Operation id -> verb -> shape, for what a partner reads of its limits and fees. */
 import { payouts as wire } from '@partner-payments/wire'
-import { type Handlers, pageOf, writerOf } from '../../kernel/api/index.ts'
+import { type Handlers, writePage, createRecordWriter } from '../../kernel/api/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
 import type { FeeInForce } from './rules.ts'
 import type { LimitWithUse, PayoutControls } from './service.ts'
 
 export const payoutControlsRoutes = (controls: PayoutControls) =>
   ({
-    listPayoutLimits: async ({ caller, query }) => pageOf(await controls.limitsNow(caller.partnerId, query), toLimit),
+    listPayoutLimits: async ({ caller, query }) =>
+      writePage(await controls.currentLimits(caller.partnerId, query), toLimit),
     listPayoutFees: async ({ caller, query }) => {
-      const fees = await controls.feesNow(caller.partnerId, query)
+      const fees = await controls.currentFees(caller.partnerId, query)
       return { body: { data: fees.map(toFee), nextCursor: null, hasMore: false } }
     },
   }) satisfies Partial<Handlers<'payouts'>>
 
-const writeLimit = writerOf(wire.PayoutLimit)
+const writeLimit = createRecordWriter(wire.PayoutLimit)
 const toLimit = ({ now, holder, allCurrencies, ...limit }: LimitWithUse) =>
   writeLimit({
     ...limit,
@@ -27,7 +28,7 @@ const toLimit = ({ now, holder, allCurrencies, ...limit }: LimitWithUse) =>
     left: now && writeAmount(now.left, limit.currency),
   })
 
-const writeFee = writerOf(wire.PayoutFee)
+const writeFee = createRecordWriter(wire.PayoutFee)
 const toFee = ({ rule, isInForce: inForce, validUntil }: FeeInForce) =>
   writeFee({
     ...rule,

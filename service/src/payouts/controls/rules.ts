@@ -193,7 +193,7 @@ export const remainingAmount = ({ amount }: Pick<Limit, 'amount'>, used: Minor):
  * Checks an amount against a limit: limit_exceeded. Undefined: it is within the limit. `used`: the present sums of the
  * counters.
  */
-export function exceeds(
+export function refuseExceeded(
   { limit, name, side, counter }: ApplicableLimit,
   used: ReadonlyMap<string, Minor>,
 ): Refusal | undefined {

@@ -49,9 +49,9 @@ export type PayoutControls = {
    * Lists limits with their use, newest first, without a lock. Refuses: not_found (customerId, beneficiaryId),
    * validation_failed (cursor).
    */
-  readonly limitsNow: (partnerId: string, query: QueryOf<'listPayoutLimits'>) => Promise<Page<LimitWithUse>>
+  readonly currentLimits: (partnerId: string, query: QueryOf<'listPayoutLimits'>) => Promise<Page<LimitWithUse>>
   /** Lists present and future fee rules, by currency and rail, oldest first. */
-  readonly feesNow: (partnerId: string, query: QueryOf<'listPayoutFees'>) => Promise<readonly FeeInForce[]>
+  readonly currentFees: (partnerId: string, query: QueryOf<'listPayoutFees'>) => Promise<readonly FeeInForce[]>
 }
 
 /**
@@ -250,14 +250,14 @@ function createReads({
   cursors,
   customers,
   beneficiaries,
-}: PayoutControlsDeps): Pick<PayoutControls, 'limitsNow' | 'feesNow'> {
+}: PayoutControlsDeps): Pick<PayoutControls, 'currentLimits' | 'currentFees'> {
   const beneficiaryOf = async (partnerId: string, id: string): Promise<string> => {
     const [found] = (await beneficiaries.payeesByIds(db, [{ partnerId, id: id.toLowerCase() }])).values()
     if (found === undefined) throw notFound('beneficiary', '/query/beneficiaryId')
     return found.id
   }
   return {
-    limitsNow: async (partnerId, query) => {
+    currentLimits: async (partnerId, query) => {
       const { customerId: ref, beneficiaryId: id, scope = null, currency = null } = query
       const list = `payout-limits:${partnerId}`
       const request = cursors.read(list, query)
@@ -274,7 +274,7 @@ function createReads({
       const page = cursors.page(list, request, await store.readableLimits(db, partnerId, filter, request))
       return { ...page, data: await addUse(db, page.data, filter, clock.now()) }
     },
-    feesNow: async (partnerId, { currency }) =>
+    currentFees: async (partnerId, { currency }) =>
       feesInForce(await store.listFees(db, partnerId), clock.now()).filter(
         ({ rule }) => currency === undefined || rule.currency === currency,
       ),

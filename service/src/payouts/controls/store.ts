@@ -3,9 +3,9 @@
  */
 import { type Currency, type Minor, nilId } from '../../kernel/index.ts'
 import {
-  columnOf,
+  columnValues,
   insertBy,
-  namesOf,
+  columnList,
   noSql,
   ofOnePartner,
   ofPartners,
@@ -306,7 +306,7 @@ const newCounters = insertBy<CounterRow>(counterColumns, [], counterKey)
 /** Creates missing counters in the order of their keys, so that two batches cannot deadlock. */
 export function ensureCounters(tx: Tx, keys: readonly CounterKey[]): void {
   tx.later(sql`/* payout-controls.ensureCounters */
-    insert into payouts.limit_counters (${namesOf(counterColumns)})
+    insert into payouts.limit_counters (${columnList(counterColumns)})
     ${newCounters(
       tx,
       keys.map((key) => ({ ...key, used: 0n })),
@@ -319,7 +319,7 @@ export function ensureCounters(tx: Tx, keys: readonly CounterKey[]): void {
  * keys: each column is compared with a list, which has one good plan, even on an empty table.
  */
 export function lockCounters(tx: Tx, keys: readonly CounterKey[]): Promise<readonly CounterRow[]> {
-  const column = columnOf(keys)
+  const column = columnValues(keys)
   return tx.rows<CounterRow>(sql`/* payout-controls.lockCounters */
     select partner_id, currency, scope, scope_id, period, starts_on, used from payouts.limit_counters
     where ${ofPartners(column('partnerId'))} and currency = any(${column('currency')}::text[])
@@ -361,7 +361,7 @@ type CountedRow = CounterRow & { readonly most: Minor }
  */
 export function addToCounters(tx: Tx, changes: readonly (CounterChange & { readonly most: Minor })[]): void {
   tx.later(sql`/* payout-controls.addToCounters */
-    insert into payouts.limit_counters as counter (${namesOf(counterColumns)}, most)
+    insert into payouts.limit_counters as counter (${columnList(counterColumns)}, most)
     ${counted(
       tx,
       changes.map(({ by, ...change }) => ({ ...change, used: by })),
@@ -372,7 +372,7 @@ export function addToCounters(tx: Tx, changes: readonly (CounterChange & { reado
 
 /** Changes each counter once, under the caller's locks. A counter that was deleted after its period is not created again. */
 export function changeCounters(tx: Tx, changes: readonly CounterChange[]): void {
-  const column = columnOf(changes)
+  const column = columnValues(changes)
   tx.later(sql`/* payout-controls.changeCounters */
     update payouts.limit_counters as counter set used = counter.used + change.by
     from unnest(${column('partnerId')}::uuid[], ${column('currency')}::text[], ${column('scope')}::text[],

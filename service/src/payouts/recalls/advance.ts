@@ -6,7 +6,7 @@
 import type { EventOutbox, EventPayload, NewEvent } from '../../events/index.ts'
 import type { FactQueue } from '../../inbox/index.ts'
 import { type Clock, type Minor, partnerKey, present, writeAmount } from '../../kernel/index.ts'
-import { type Actor, type Advanced, createEngine, type Move } from '../../lifecycle/index.ts'
+import { type Actor, type TriggerOutcome, createEngine, type LifecycleMove } from '../../lifecycle/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { amountLeaving, payoutById, type PayoutRow, type RecallReturns } from '../index.ts'
 import type { Transactions } from '../../transactions/index.ts'
@@ -28,13 +28,13 @@ export type RecallTrigger =
 export type AdvanceRecalls = (
   tx: Tx,
   batch: readonly { readonly key: store.RecallKey; readonly trigger: RecallTrigger }[],
-) => Promise<readonly Advanced[]>
+) => Promise<readonly TriggerOutcome[]>
 
 export type AdvanceDeps = {
   readonly clock: Clock
   readonly eventOutbox: EventOutbox
   readonly facts: FactQueue
-  readonly transactions: Pick<Transactions, 'noteAfterEnd'>
+  readonly transactions: Pick<Transactions, 'addStepAfterEnd'>
 }
 
 export function createAdvanceRecalls(deps: AdvanceDeps): AdvanceRecalls {
@@ -58,7 +58,7 @@ function holds({ leaseId, answerDueAt }: store.RecallRow, trigger: RecallTrigger
   return trigger.kind !== 'overdue' || (answerDueAt !== null && answerDueAt <= now)
 }
 
-type RecallMove = Move<store.RecallRow, RecallTrigger, never>
+type RecallMove = LifecycleMove<store.RecallRow, RecallTrigger, never>
 
 async function write(
   { eventOutbox, facts, transactions }: AdvanceDeps,
@@ -73,7 +73,7 @@ async function write(
     const { reasonCode: reason = null, bankText = null } =
       'reasonCode' in move.trigger && !move.implied ? move.trigger : {}
     const cause = { actor: move.actor, reason, bankText, recallId }
-    for (const step of move.transition.steps) await transactions.noteAfterEnd(tx, { partnerId, id }, step, cause)
+    for (const step of move.transition.steps) await transactions.addStepAfterEnd(tx, { partnerId, id }, step, cause)
   }
   const events = written.map(async ({ row }) => {
     const payout = await payoutById(tx, row.partnerId, row.payoutId)
@@ -112,7 +112,7 @@ function changedRecall({ row, trigger, transition, implied }: RecallMove, now: D
   return { ...moved, answeredAt: now, answerCode, answerText }
 }
 
-export function createReturnedByRecall(deps: AdvanceDeps): RecallReturns {
+export function createRecallReturns(deps: AdvanceDeps): RecallReturns {
   const advance = createAdvanceRecalls(deps)
   return {
     /** Locks the accepted recall, otherwise the newest. Without a recall, the bank returned the money on its own. */

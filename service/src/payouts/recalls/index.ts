@@ -4,8 +4,8 @@
  * Tables: payouts.recalls. Invariants: a payout has at most one open recall, and at most one for each reason. Returned
  * money ends the recall, whatever the bank has answered.
  */
-export { recallsJob, createRecalls, operatorOf, type RecallClaim, type Recalls } from './service.ts'
-export { createReturnedByRecall } from './advance.ts'
+export { recallsJob, createRecalls, operatorRequester, type RecallClaim, type Recalls } from './service.ts'
+export { createRecallReturns } from './advance.ts'
 export { recallsRoutes } from './routes.ts'
 
 export { eraseRecalls, recallsDue } from './store.ts'

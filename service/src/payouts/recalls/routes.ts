@@ -1,8 +1,8 @@
 /** Operation id -> verb -> shape, for recalls. */
 import { recalls as wire } from '@partner-payments/wire'
-import { type Handlers, writerOf } from '../../kernel/api/index.ts'
+import { type Handlers, createRecordWriter } from '../../kernel/api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
-import { reasonOf } from '../../iso20022/index.ts'
+import { explainReason } from '../../iso20022/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
 import type { Recalls } from './service.ts'
 import type { RecallRow } from './store.ts'
@@ -20,7 +20,7 @@ export const recallsRoutes = (recalls: Recalls, idempotency: Idempotency): Handl
   }),
 })
 
-const writeRecall = writerOf(wire.PayoutRecall)
+const writeRecall = createRecordWriter(wire.PayoutRecall)
 const toWire = ({ amount, currency, settledAmount, answerCode, ...recall }: RecallRow) =>
   writeRecall({
     ...recall,
@@ -28,7 +28,7 @@ const toWire = ({ amount, currency, settledAmount, answerCode, ...recall }: Reca
     amount: writeAmount(amount, currency),
     currency,
     requestedBy: recall.requestedName,
-    answer: answerCode === null ? null : { code: answerCode, text: reasonOf(answerCode).details },
+    answer: answerCode === null ? null : { code: answerCode, text: explainReason(answerCode).details },
     bankText: recall.answerText,
     settledAmount: settledAmount === null ? null : writeAmount(settledAmount, currency),
     fee: settledAmount === null ? null : writeAmount(amount - settledAmount, currency),

@@ -31,7 +31,11 @@ type RecallAnswer = {
 /** API key of the partner, or the operator on its behalf. */
 type Requester = Pick<Caller, 'partnerId' | 'serviceAccountId' | 'name'>
 /** The operator requests in the name of the partner, which sees the recall as its own. */
-export const operatorOf = (partnerId: string): Requester => ({ partnerId, serviceAccountId: nilId, name: 'operator' })
+export const operatorRequester = (partnerId: string): Requester => ({
+  partnerId,
+  serviceAccountId: nilId,
+  name: 'operator',
+})
 
 export type Recalls = {
   /**
@@ -185,7 +189,7 @@ function createRequest({ db, clock, eventOutbox, payouts, transactions, canRecal
       await store.insertRecall(tx, row)
       const actor = requestedBy === nilId ? ('operator' as const) : ('partner' as const)
       const cause = { actor, reason, recallId: row.id }
-      await transactions.noteAfterEnd(tx, { partnerId, id: row.transactionId }, 'RecallRequested', cause)
+      await transactions.addStepAfterEnd(tx, { partnerId, id: row.transactionId }, 'RecallRequested', cause)
       eventOutbox.appendMany(tx, [recallUpdated(row, payout, now)])
       return { ...row, customerId: payout.customerId }
     })

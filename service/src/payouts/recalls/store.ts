@@ -5,7 +5,7 @@ import {
   acrossPartners,
   dueWork,
   insertBy,
-  namesOf,
+  columnList,
   ofPartners,
   type RowOf,
   type Sql,
@@ -55,7 +55,7 @@ const types = {
   updatedAt: 'timestamptz',
 } as const
 export type RecallRow = RowOf<typeof types, { currency: Currency; reason: RecallReason; status: RecallStatus }>
-const columns = namesOf(types)
+const columns = columnList(types)
 const newRecalls = insertBy<RecallRow>(types, [])
 
 export type RecallKey = Pick<RecallRow, 'partnerId' | 'id'>

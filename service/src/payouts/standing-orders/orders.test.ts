@@ -11,7 +11,7 @@ import {
   type Service,
   type TestPartner,
 } from '../../../../test/support/composition.ts'
-import { outcomeOf, refused } from '../../../../test/support/refusals.ts'
+import { outcomeCode, refused } from '../../../../test/support/refusals.ts'
 import { setApprovalRule } from '../../../../test/support/approvals.ts'
 import { Refusal } from '../../kernel/api/index.ts'
 import { dayMs, hourMs, minuteMs, newId } from '../../kernel/index.ts'
@@ -116,7 +116,7 @@ suite('orders', () => {
 
   test('of two orders for one invoice, or an order and a concurrent payout, only one is accepted', async () => {
     const orders = [1, 2, 3].map(() =>
-      outcomeOf(create(once('2026-01-20'), { reference: 'INV-3', onDuplicate: 'Refuse' })),
+      outcomeCode(create(once('2026-01-20'), { reference: 'INV-3', onDuplicate: 'Refuse' })),
     )
     assert.deepEqual((await Promise.all(orders)).toSorted(), ['done', 'possible_duplicate', 'possible_duplicate'])
     const payNow = () =>
@@ -126,7 +126,7 @@ suite('orders', () => {
         ip,
       )
     const payLater = () => create(once('2026-01-20'), { ...payment(), reference: 'INV 4', onDuplicate: 'Refuse' })
-    const both = [payNow(), payLater(), payNow(), payLater()].map((each: Promise<unknown>) => outcomeOf(each))
+    const both = [payNow(), payLater(), payNow(), payLater()].map((each: Promise<unknown>) => outcomeCode(each))
     assert.equal((await Promise.all(both)).filter((outcome) => outcome === 'done').length, 1)
   })
 
@@ -201,7 +201,10 @@ suite('orders', () => {
     assert.deepEqual(await statusesOf(second.id), ['2026-01-20 Made'])
     const shown = async (id: string) => {
       const [execution] = await executionsOf(id)
-      const { earlier, scheduled } = await service.payouts.repeatedBy(partner.partnerId, execution?.payoutId ?? '')
+      const { earlier, scheduled } = await service.payouts.possibleDuplicates(
+        partner.partnerId,
+        execution?.payoutId ?? '',
+      )
       return [earlier.length, scheduled.length]
     }
     const counts = [await shown(first.id), await shown(second.id)]
@@ -215,7 +218,7 @@ suite('orders', () => {
     const order = await create(once('2026-01-20'), { ...payment(), reference: 'INV-7' })
     const { payout } = await pay(service, partner, '11.00', { reference: 'INV-7' })
     await create(once('2026-01-21'), { ...payment(), reference: 'INV-7' })
-    const { scheduled } = await service.payouts.repeatedBy(partner.partnerId, payout.id)
+    const { scheduled } = await service.payouts.possibleDuplicates(partner.partnerId, payout.id)
     assert.deepEqual(
       scheduled.map(({ id, creditorName }) => [id, creditorName]),
       [[order.id, partner.beneficiary.name]],

@@ -1,6 +1,6 @@
 /** Operation id -> verb -> shape, for standing orders. */
 import { type ResponseOf, standingOrders as wire } from '@partner-payments/wire'
-import { type Handlers, pageOf, writerOf, writeSums } from '../../kernel/api/index.ts'
+import { type Handlers, writePage, createRecordWriter, writeSums } from '../../kernel/api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
 import { timeText } from './schedule.ts'
@@ -22,7 +22,7 @@ export function standingOrdersRoutes(orders: StandingOrders, idempotency: Idempo
       const { id, customerId } = order
       return { body: withDates(order), created: `the standing order ${id}`, customerId }
     }),
-    listStandingOrders: async ({ caller, query }) => pageOf(await orders.list(caller.partnerId, query), toWire),
+    listStandingOrders: async ({ caller, query }) => writePage(await orders.list(caller.partnerId, query), toWire),
     sumStandingOrders: async ({ caller, query }) => ({ body: writeSums(await orders.sums(caller.partnerId, query)) }),
     getStandingOrder: async ({ caller, params }) => ({
       body: withDates(await orders.get(caller.partnerId, params.orderId)),
@@ -31,11 +31,11 @@ export function standingOrdersRoutes(orders: StandingOrders, idempotency: Idempo
     resumeStandingOrder: async ({ caller, params }) => changed(await orders.resume(caller.partnerId, params.orderId)),
     cancelStandingOrder: async ({ caller, params }) => changed(await orders.cancel(caller.partnerId, params.orderId)),
     listStandingOrderExecutions: async ({ caller, params, query }) =>
-      pageOf(await orders.executions(caller.partnerId, params.orderId, query), toExecution),
+      writePage(await orders.executions(caller.partnerId, params.orderId, query), toExecution),
   }
 }
 
-const writeOrder = writerOf(wire.StandingOrder)
+const writeOrder = createRecordWriter(wire.StandingOrder)
 const toWire = (order: OrderRow) =>
   writeOrder({
     ...order,
@@ -45,7 +45,7 @@ const toWire = (order: OrderRow) =>
     nextAttemptAt: order.dueAt,
   })
 
-const writeExecution = writerOf(wire.StandingOrderExecution)
+const writeExecution = createRecordWriter(wire.StandingOrderExecution)
 const toExecution = ({
   occursOn: date,
   transactionReference: reference,

@@ -1,7 +1,7 @@
 /** Pure: the task of a due standing order, and the order after it. */
 import type { Refusal } from '../../kernel/api/index.ts'
 import { after, dayMs, minuteMs, newId, present } from '../../kernel/index.ts'
-import { payoutFingerprint, type PayoutCall, type PayoutRow, problemOf } from '../index.ts'
+import { payoutFingerprint, type PayoutCall, type PayoutRow, toProblem } from '../index.ts'
 import {
   nextPosition,
   midnightAfter,
@@ -74,7 +74,7 @@ export const skippedResult = (order: OrderRow, now: Date): DateResult => ({
 export function refusedResult(order: OrderRow, refusal: Refusal, now: Date): DateResult {
   const { code, errors } = refusal
   const attempts = order.attempts + 1
-  const execution = { ...toExecution(order, now), ...problemOf(refusal), attempts }
+  const execution = { ...toExecution(order, now), ...toProblem(refusal), attempts }
   const failed = { ...execution, status: 'Failed' } as const
   if (code === 'not_found' && errors.some(({ pointer }) => pointer === '/beneficiaryId'))
     return { order: endOrder(order, 'BeneficiaryDeleted', now), execution: failed }

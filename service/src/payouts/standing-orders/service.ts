@@ -10,7 +10,7 @@ import {
   Refusal,
   type Sums,
   sumRowsRead,
-  sumsOf,
+  capSums,
 } from '../../kernel/api/index.ts'
 import {
   after,
@@ -36,7 +36,7 @@ import {
   findOwnIbans,
   toJudgedPayout,
   type LookedUp,
-  type Outcome,
+  type PayoutOutcome,
   type PayoutCall,
   type Payouts,
   type PayoutsDeps,
@@ -105,7 +105,7 @@ export type StandingOrders = {
    * Ends the orders to payees of an erased customer, and erases their texts, in the caller's transaction. Called before
    * the balance is locked, in the order of the workers' locks.
    */
-  readonly eraseOf: (tx: Tx, partnerId: string, beneficiaryIds: readonly string[], now: Date) => Promise<void>
+  readonly eraseOrders: (tx: Tx, partnerId: string, beneficiaryIds: readonly string[], now: Date) => Promise<void>
   /** Lists the next dates of an order: none if it has ended. */
   readonly datesAhead: (order: store.OrderRow) => readonly Occurrence[]
   /** Creates payouts of due orders. Returns the number of processed orders. */
@@ -122,7 +122,7 @@ export function createStandingOrders(deps: StandingOrdersDeps): StandingOrders {
   return {
     ...createChanges(deps),
     create: createCreate(deps),
-    eraseOf: async (tx, partnerId, beneficiaryIds, now) => {
+    eraseOrders: async (tx, partnerId, beneficiaryIds, now) => {
       const orders = await store.lockOrdersOfPayees(tx, partnerId, beneficiaryIds)
       await erasePersonal(
         tx,
@@ -153,7 +153,7 @@ export function createStandingOrders(deps: StandingOrdersDeps): StandingOrders {
       const request = cursors.read(list, query)
       return cursors.page(list, request, await store.listOrders(db, partnerId, query.status ?? null, request))
     },
-    sums: async (partnerId, { status }) => sumsOf(await store.sumOrders(db, partnerId, status ?? null, sumRowsRead)),
+    sums: async (partnerId, { status }) => capSums(await store.sumOrders(db, partnerId, status ?? null, sumRowsRead)),
     executions: async (partnerId, id, query) => {
       await get(partnerId, id)
       const list = `standing-executions:${partnerId}:${id}`
@@ -413,7 +413,8 @@ const accept = async (
   calls: readonly PayoutCall[],
   found: LookedUp | undefined,
   position: BatchPosition | undefined,
-): Promise<readonly Outcome[]> => (found === undefined || calls.length === 0 ? [] : work(tx, calls, found, position))
+): Promise<readonly PayoutOutcome[]> =>
+  found === undefined || calls.length === 0 ? [] : work(tx, calls, found, position)
 
 /** Finds locked orders that are unchanged since they were read. */
 async function findUnchanged(tx: Tx, orders: readonly store.OrderRow[]): Promise<ReadonlySet<store.OrderRow>> {
@@ -427,7 +428,7 @@ async function findUnchanged(tx: Tx, orders: readonly store.OrderRow[]): Promise
 }
 
 /** Undefined: the call must be submitted again, and the order stays due. */
-function executeOutcome(order: store.OrderRow, outcome: Outcome, now: Date): readonly DateResult[] {
+function executeOutcome(order: store.OrderRow, outcome: PayoutOutcome, now: Date): readonly DateResult[] {
   if (outcome === 'resubmit') return []
   return [outcome instanceof Refusal ? refusedResult(order, outcome, now) : createdResult(order, outcome.payout, now)]
 }
@@ -558,11 +559,15 @@ export const ordersJob = ({ step }: Pick<StandingOrders, 'step'>): Job =>
 // The next payouts of standing orders, for payments that may repeat them.
 
 export const createScheduledPayouts =
-  ({ beneficiaries }: { readonly beneficiaries: Pick<Beneficiaries, 'holdersOf'> }): PayoutsDeps['scheduledPayouts'] =>
+  ({
+    beneficiaries,
+  }: {
+    readonly beneficiaries: Pick<Beneficiaries, 'findHolders'>
+  }): PayoutsDeps['scheduledPayouts'] =>
   async (tx, partnerId, payments) => {
     // IBANs are stored in upper case, and addresses of wallets in lower case.
     const accounts = payments.flatMap(({ account }) => [account, account.toUpperCase(), account.toLowerCase()])
-    const holders = await beneficiaries.holdersOf(tx, partnerId, [...new Set(accounts)])
+    const holders = await beneficiaries.findHolders(tx, partnerId, [...new Set(accounts)])
     if (holders.length === 0) return []
     const holderOf = new Map(holders.map((holder) => [holder.id, holder]))
     const amounts = [...new Set(payments.map(({ amount }) => amount))]

@@ -3,11 +3,11 @@ import type { standingOrders } from '@partner-payments/wire'
 import type { CurrencySum, PageRequest } from '../../kernel/api/index.ts'
 import type { Currency, Minor } from '../../kernel/index.ts'
 import {
-  columnOf,
+  columnValues,
   dueWork,
   insertBy,
-  type KeptTable,
-  namesOf,
+  type RetainedTable,
+  columnList,
   noSql,
   ofOnePartner,
   ofPartners,
@@ -83,7 +83,7 @@ const executionColumns = {
   updatedAt: 'timestamptz',
 } as const
 export type ExecutionRow = RowOf<typeof executionColumns, { status: ExecutionStatus }>
-const columns = namesOf(orderColumns)
+const columns = columnList(orderColumns)
 const newOrders = insertBy<OrderRow>(orderColumns, [])
 const newExecutions = insertBy<ExecutionRow>(executionColumns, [])
 
@@ -180,7 +180,7 @@ export function listExecutions(
   { limit, afterId }: PageRequest,
 ): Promise<readonly ExecutionRow[]> {
   return tx.rows<ExecutionRow>(sql`/* standing-orders.listExecutions */
-    select ${namesOf(executionColumns)} from payouts.standing_executions
+    select ${columnList(executionColumns)} from payouts.standing_executions
     where partner_id = ${partnerId} and order_id = ${orderId} ${afterId === null ? noSql : sql`and id < ${afterId}`}
     order by id desc limit ${limit + 1}`)
 }
@@ -218,7 +218,7 @@ export function dueOrders(tx: Tx, groups: readonly DueGroup[], ordersMax: number
 
 /** Locks the orders that no other transaction holds, and reads them. */
 export function lockOrders(tx: Tx, orders: readonly OrderRow[]): Promise<readonly OrderRow[]> {
-  const column = columnOf(orders)
+  const column = columnValues(orders)
   return tx.rows<OrderRow>(
     unprepared(sql`/* standing-orders.lockOrders */
     select ${columns} from unnest(${column('partnerId')}::uuid[], ${column('id')}::uuid[]) as given (owner_id, order_id)
@@ -230,7 +230,7 @@ export function lockOrders(tx: Tx, orders: readonly OrderRow[]): Promise<readonl
 
 /** Writes changed orders, under their locks. */
 export function updateOrders(tx: Tx, orders: readonly OrderRow[]): void {
-  const column = columnOf(orders)
+  const column = columnValues(orders)
   tx.later(
     unprepared(sql`/* standing-orders.updateOrders */
     update payouts.standing_orders as standing set status = given.status, end_reason = given.end_reason,
@@ -256,7 +256,7 @@ export function updateOrders(tx: Tx, orders: readonly OrderRow[]): void {
 export function writeExecutions(tx: Tx, executions: readonly ExecutionRow[]): void {
   tx.later(
     sql`/* standing-orders.writeExecutions */
-    insert into payouts.standing_executions as execution (${namesOf(executionColumns)}) ${newExecutions(tx, executions)}
+    insert into payouts.standing_executions as execution (${columnList(executionColumns)}) ${newExecutions(tx, executions)}
     on conflict (partner_id, order_id, occurs_on) do update set status = excluded.status, attempts = excluded.attempts,
       payout_id = excluded.payout_id, transaction_reference = excluded.transaction_reference,
       problem_code = excluded.problem_code, problem_detail = excluded.problem_detail, updated_at = excluded.updated_at
@@ -276,7 +276,7 @@ export function skipRetrying(tx: Tx, partnerId: string, orderId: string, now: Da
 export function retryingExecutions(tx: Tx, orders: readonly OrderRow[]): Promise<readonly ExecutionRow[]> {
   return tx.rows<ExecutionRow>(
     unprepared(sql`/* standing-orders.retryingExecutions */
-    select ${namesOf(executionColumns)} from payouts.standing_executions
+    select ${columnList(executionColumns)} from payouts.standing_executions
     where ${ofPartners(orders.map(({ partnerId }) => partnerId))} and order_id = any(${orders.map(({ id }) => id)}::uuid[])
       and status = 'Retrying'`),
   )
@@ -302,7 +302,7 @@ export const personalOrders: PersonalColumns = {
   erased: { reference: null, note: null },
 }
 
-export const keptOrders: KeptTable = {
+export const keptOrders: RetainedTable = {
   table: 'payouts.standing_orders',
   isOver: ({ endedBefore }) => sql`ended_at < ${endedBefore}`,
   personal: [personalOrders],

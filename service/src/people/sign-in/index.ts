@@ -8,16 +8,16 @@
  */
 export {
   type Confirmations,
-  type GivenConfirmation,
+  type ConfirmationInput,
   type Client,
   createSignIn,
   type Enrolment,
   type Factor,
-  type GivenFactor,
+  type FactorInput,
   type Session,
   type SignIn,
 } from './service.ts'
-export { deviceOf, isRecentSignIn } from './rules.ts'
+export { describeDevice, isRecentSignIn } from './rules.ts'
 export { sealedTotpSecrets } from './passwords.ts'
 export { type KeptForms, sealedForms } from './kept-forms.ts'
 

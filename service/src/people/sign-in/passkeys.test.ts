@@ -24,7 +24,7 @@ async function invited() {
   const invite = async () => {
     const email = `${newId()}@example.com`
     await users.createInvitations(caller, { invitations: [{ email, fullName: 'Joan Clarke', role: 'Admin' }] })
-    return firstAdmin.invitationOf((await firstAdmin.tokenOf(partnerId)) ?? '', email)
+    return firstAdmin.invitationOf((await firstAdmin.linkToken(partnerId)) ?? '', email)
   }
   return { caller, partnerId, invite }
 }
@@ -59,7 +59,7 @@ test('a person joins with a passkey, signs in with it and confirms with it', asy
     assert.equal(await members.signInByPasskey(partnerId, answer, client), undefined, 'again')
   }
   assert.equal(await signIn.verifyPasskey(partnerId, text(authenticator.get(options, newId()))), undefined)
-  const asked = { ...signIn.ask(partnerId, id, 'approval'), text: '{"amount":"1000.00"}' }
+  const asked = { ...signIn.newPrompt(partnerId, id, 'approval'), text: '{"amount":"1000.00"}' }
   const asking = present(await signIn.passkeyOptionsFor(partnerId, id, asked.text), 'the person has a passkey')
   const credential = text(authenticator.get(asking))
   const confirmed = await signIn.confirm(partnerId, id, asked, { kind: 'passkey', credential })
@@ -224,7 +224,7 @@ test('no input makes a passkey form fail with an error, and only texts are decod
   const { token: staffToken } = await staffInvitation()
   const staffPage = await staff.openInvitation(staffToken)
   const { token: recovery, options: recoveryOptions } = await recoveryOf(other, await invite(), caller.name)
-  const confirmation = { ...signIn.ask(partnerId, id, 'approval'), text: '{}' }
+  const confirmation = { ...signIn.newPrompt(partnerId, id, 'approval'), text: '{}' }
   const passkeyOf = (credential: string) => ({ kind: 'passkey', credential }) as const
   const at = createAuthenticator(desk)
   const forms: Readonly<Record<string, readonly [Credential, (given: string) => Promise<unknown>]>> = {

@@ -3,7 +3,7 @@ import { argon2, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { FieldError } from '@partner-payments/wire'
 import { refuseField } from '../../kernel/api/index.ts'
-import { once, randomBytes } from '../../kernel/index.ts'
+import { loadOnce, randomBytes } from '../../kernel/index.ts'
 import { passwordCharsMax, passwordCharsMin } from './rules.ts'
 import type { SealedColumn } from '../../postgres/index.ts'
 
@@ -35,7 +35,7 @@ const loadChecker = async () => {
   ])
   return new ZxcvbnFactory({ dictionary: { ...common.dictionary }, graphs: common.adjacencyGraphs })
 }
-const checker = once(loadChecker)
+const checker = loadOnce(loadChecker)
 
 /** Refuses (400, `/password`) a password that is shorter than 12 characters, longer than 128, or easy to guess. */
 export async function refuseWeakPassword(password: string, { email, fullName }: Person): Promise<void> {

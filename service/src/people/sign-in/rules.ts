@@ -171,7 +171,7 @@ type DeviceWords = { readonly on: string; readonly browser: string; readonly sys
 const english: DeviceWords = { on: '{browser} on {system}', browser: 'an unknown browser', system: 'an unknown system' }
 
 /** Names the browser and the system, for example `Firefox on Windows`. */
-export function deviceOf(userAgent: string, words = english): string {
+export function describeDevice(userAgent: string, words = english): string {
   const [browser, system] = [browsers, systems].map((known) => known.find(([form]) => form.test(userAgent))?.[1])
   if (browser === undefined && system === undefined) return words.browser
   return words.on.replace('{browser}', browser ?? words.browser).replace('{system}', system ?? words.system)

@@ -17,7 +17,7 @@ import { hashPassword, isPassword, type Person, refuseWeakPassword, totpContext 
 import { createKeptForms, type KeptForms } from './kept-forms.ts'
 import * as rules from './rules.ts'
 import * as store from './store.ts'
-import { challengeOf, type SignedApproval } from '@partner-payments/wire'
+import { approvalChallenge, type SignedApproval } from '@partner-payments/wire'
 
 /** A person who sets a factor. `seed`: the hash of the invitation's token, or random bytes of the page. */
 export type EnrollingPerson = Person & {
@@ -35,7 +35,7 @@ export type Enrolment = {
 }
 
 /** The factor that a person chose in a form. */
-export type GivenFactor =
+export type FactorInput =
   | { readonly kind: 'passkey'; readonly credential: string }
   | { readonly kind: 'password'; readonly password: string; readonly code: string }
 
@@ -61,7 +61,7 @@ export type SignIn = {
   /** Returns the values of a page on which a person chooses a factor. They stay the same each time the page is shown. */
   readonly enrolment: (invited: EnrollingPerson) => Promise<Enrolment>
   /** Proves the factor that a person has chosen. Refuses: validation_failed (/password, /code, /credential). */
-  readonly prove: (invited: EnrollingPerson, given: GivenFactor) => Promise<Factor>
+  readonly prove: (invited: EnrollingPerson, given: FactorInput) => Promise<Factor>
   /**
    * Stores a factor of a member. A password replaces the previous one. Returns the recovery codes of a password, which cannot be read
    * again. Refuses: validation_failed (/credential: it is taken).
@@ -294,7 +294,7 @@ function createProofs(deps: KeyedDeps): Pick<SignIn, 'passkeyOptions' | 'verifyP
 // Confirmations: a signed-in person proves a factor again for a text on the page, such as a payout.
 
 /** The proof that a person gives in a form. */
-export type GivenConfirmation =
+export type ConfirmationInput =
   | { readonly kind: 'passkey'; readonly credential: string }
   | { readonly kind: 'code'; readonly code: string }
 
@@ -305,9 +305,9 @@ type PromptPurpose = 'approval' | 'factor'
 
 export type Confirmations = {
   /** Creates the nonce of a page. An approval expires after two minutes, a new factor after ten. Does not write to the database. */
-  readonly ask: (partnerId: string, memberId: string, purpose: PromptPurpose) => Prompt
+  readonly newPrompt: (partnerId: string, memberId: string, purpose: PromptPurpose) => Prompt
   /** Verifies the nonce of a form. Undefined: it was not issued for this person and purpose, or has expired. */
-  readonly readAsking: (
+  readonly readPrompt: (
     partnerId: string,
     memberId: string,
     purpose: PromptPurpose,
@@ -325,7 +325,7 @@ export type Confirmations = {
     partnerId: string,
     memberId: string,
     asked: Prompt & { readonly text: string },
-    given: GivenConfirmation,
+    given: ConfirmationInput,
   ) => Promise<SignedApproval | undefined>
 }
 
@@ -337,7 +337,7 @@ function createConfirmations(deps: KeyedDeps): Confirmations {
     store.answerChallenge(tx, partnerId, Buffer.from(nonce, 'base64url'), { expiresAt, now: clock.now() })
   return {
     answer,
-    ask: (partnerId, memberId, purpose) => {
+    newPrompt: (partnerId, memberId, purpose) => {
       const expiresAt = after(clock.now(), purpose === 'approval' ? rules.confirmationMs : rules.challengeMs)
       const nonce = rules.newChallenge(
         key,
@@ -347,14 +347,14 @@ function createConfirmations(deps: KeyedDeps): Confirmations {
       )
       return { nonce: Buffer.from(nonce).toString('base64url'), expiresAt }
     },
-    readAsking: (partnerId, memberId, purpose, nonce) => {
+    readPrompt: (partnerId, memberId, purpose, nonce) => {
       const bytes = Buffer.from(nonce, 'base64url')
       const expiresAt = rules.readChallenge(key, promptScope(partnerId, memberId, purpose), bytes, clock.now())
       return expiresAt && { nonce: bytes.toString('base64url'), expiresAt }
     },
     passkeyOptionsFor: async (partnerId, memberId, text) => {
       const passkeys = await store.passkeysOf(db, partnerId, memberId)
-      return passkeys.length === 0 ? undefined : confirmationOptions(site, passkeys, challengeOf(text))
+      return passkeys.length === 0 ? undefined : confirmationOptions(site, passkeys, approvalChallenge(text))
     },
     confirm: async (partnerId, memberId, asked, given) => {
       const evidence =
@@ -376,7 +376,7 @@ async function confirmByPasskey(
   { text, credential }: { readonly text: string; readonly credential: string },
 ): Promise<SignedApproval | undefined> {
   const answer = readAnswer(credential)
-  const challenge = challengeOf(text)
+  const challenge = approvalChallenge(text)
   if (answer === undefined || !answer.challenge.equals(challenge)) return undefined
   const passkey = await store.passkeyOf(db, partnerId, answer.credentialId)
   if (passkey?.memberId !== memberId) return undefined

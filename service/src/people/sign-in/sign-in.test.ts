@@ -386,15 +386,15 @@ suite('confirmations', () => {
     const { signIn, clock } = service
     const { partnerId, memberId, code } = await addMember()
     assert.equal(await signIn.passkeyOptionsFor(partnerId, memberId, text), undefined)
-    const { nonce, expiresAt } = signIn.ask(partnerId, memberId, 'approval')
-    const asked = signIn.readAsking(partnerId, memberId, 'approval', nonce)
+    const { nonce, expiresAt } = signIn.newPrompt(partnerId, memberId, 'approval')
+    const asked = signIn.readPrompt(partnerId, memberId, 'approval', nonce)
     assert.deepEqual(asked, { nonce, expiresAt })
     assert.ok(asked)
-    assert.equal(signIn.readAsking(partnerId, newId(), 'approval', nonce), undefined, 'another person')
-    assert.equal(signIn.readAsking(partnerId, memberId, 'factor', nonce), undefined, 'another page')
-    assert.equal(signIn.readAsking(newId(), memberId, 'approval', nonce), undefined, 'another partner')
+    assert.equal(signIn.readPrompt(partnerId, newId(), 'approval', nonce), undefined, 'another person')
+    assert.equal(signIn.readPrompt(partnerId, memberId, 'factor', nonce), undefined, 'another page')
+    assert.equal(signIn.readPrompt(newId(), memberId, 'approval', nonce), undefined, 'another partner')
     for (const wrong of ['', 'x', `${nonce}AAAA`, nonce.slice(4)])
-      assert.equal(signIn.readAsking(partnerId, memberId, 'approval', wrong), undefined, wrong)
+      assert.equal(signIn.readPrompt(partnerId, memberId, 'approval', wrong), undefined, wrong)
     const confirm = (given: string) =>
       signIn.confirm(partnerId, memberId, { ...asked, text }, { kind: 'code', code: given })
     assert.equal(await confirm('000000'), undefined)
@@ -402,15 +402,15 @@ suite('confirmations', () => {
     clock.advance(30 * secondMs)
     assert.equal(await confirm(code()), undefined, 'the page was answered')
     clock.advance(minuteMs)
-    assert.ok(signIn.readAsking(partnerId, memberId, 'approval', nonce))
+    assert.ok(signIn.readPrompt(partnerId, memberId, 'approval', nonce))
     clock.advance(30 * secondMs)
-    assert.equal(signIn.readAsking(partnerId, memberId, 'approval', nonce), undefined, 'after two minutes')
+    assert.equal(signIn.readPrompt(partnerId, memberId, 'approval', nonce), undefined, 'after two minutes')
   })
 
   test('only one of two concurrent answers to a page confirms', async () => {
     const { signIn, clock } = service
     const { partnerId, memberId, code } = await addMember()
-    const asked = signIn.ask(partnerId, memberId, 'approval')
+    const asked = signIn.newPrompt(partnerId, memberId, 'approval')
     const given = { kind: 'code', code: code() } as const
     const answers = await Promise.all(
       [1, 2, 3].map(() => signIn.confirm(partnerId, memberId, { ...asked, text }, given)),
@@ -422,7 +422,7 @@ suite('confirmations', () => {
   test('five wrong codes also block the password, and a person without a passkey cannot confirm with one', async () => {
     const { signIn, clock } = service
     const { partnerId, memberId, code } = await addMember()
-    const asked = () => ({ ...signIn.ask(partnerId, memberId, 'approval'), text })
+    const asked = () => ({ ...signIn.newPrompt(partnerId, memberId, 'approval'), text })
     for (const credential of ['', '{}', 'null', '{"id":"AA","response":{"clientDataJSON":"AA"}}'])
       assert.equal(await signIn.confirm(partnerId, memberId, asked(), { kind: 'passkey', credential }), undefined)
     for (let failures = 0; failures < 5; failures++)

@@ -11,7 +11,7 @@ import { operatorPartnerId } from '../../cases/index.ts'
 import { dayMs, minuteMs, newId, secondMs } from '../../kernel/index.ts'
 import { eraseKept, sql } from '../../postgres/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../banks/settlement/index.ts'
-import { keptAssignments, type ThingKey } from './index.ts'
+import { keptAssignments, type QueueItemKey } from './index.ts'
 
 suite('what waits besides cases', async () => {
   const service = await useModules({ now: new Date('2026-11-24T08:00:00Z') })
@@ -22,14 +22,14 @@ suite('what waits besides cases', async () => {
     (await joinedStaff(service, folder, name, role)).signed
 
   /** Creates a stuck payout. */
-  async function standing(): Promise<ThingKey> {
+  async function standing(): Promise<QueueItemKey> {
     const partner = await addPartner(service, 100_00n)
     const { payout } = await pay(service, partner, '1.00')
     service.clock.advance(6 * minuteMs)
     return { partnerId: partner.partnerId, kind: 'payout', subject: payout.id }
   }
-  const openOf = async (key: ThingKey) => (await service.staff.assignments.of(service.db, [key]))[0]
-  const stepsOf = async (key: ThingKey) =>
+  const openOf = async (key: QueueItemKey) => (await service.staff.assignments.of(service.db, [key]))[0]
+  const stepsOf = async (key: QueueItemKey) =>
     (await service.staff.assignments.stepsOf(key)).map(({ kind, actor, note }) => [kind, actor, note])
 
   test('if two persons take an item at the same time, one owns it and the other learns who', async () => {
@@ -37,7 +37,7 @@ suite('what waits besides cases', async () => {
     const key = await standing()
     const answers = await Promise.allSettled(
       [ada, grace].map((signed) =>
-        service.staff.assignThing(signed, { ...key, ownerId: signed.account.id, seen: null }),
+        service.staff.assignQueueItem(signed, { ...key, ownerId: signed.account.id, seen: null }),
       ),
     )
     assert.deepEqual(answers.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
@@ -51,18 +51,20 @@ suite('what waits besides cases', async () => {
     const [ada, grace] = [await personOf('Ada Two'), await personOf('Grace Two', 'compliance')]
     const [a, g] = [ada.account.id, grace.account.id]
     const key = await standing()
-    await service.staff.assignThing(ada, { ...key, ownerId: g, seen: null })
-    await service.staff.assignThing(ada, { ...key, ownerId: a, seen: g })
-    await service.staff.remarkThing(grace, { ...key, note: 'Asked the bank' })
-    await assert.rejects(service.staff.assignThing(grace, { ...key, ownerId: null, seen: g }), {
+    await service.staff.assignQueueItem(ada, { ...key, ownerId: g, seen: null })
+    await service.staff.assignQueueItem(ada, { ...key, ownerId: a, seen: g })
+    await service.staff.remarkQueueItem(grace, { ...key, note: 'Asked the bank' })
+    await assert.rejects(service.staff.assignQueueItem(grace, { ...key, ownerId: null, seen: g }), {
       detail: /^Ada Two has it since/,
     })
     assert.deepEqual(
       (await service.staff.assignments.ownedBy(a)).map(({ subject }) => subject),
       [key.subject],
     )
-    await service.staff.assignThing(grace, { ...key, ownerId: null, seen: a })
-    await assert.rejects(service.staff.assignThing(grace, { ...key, ownerId: g, seen: a }), { detail: /handed back/ })
+    await service.staff.assignQueueItem(grace, { ...key, ownerId: null, seen: a })
+    await assert.rejects(service.staff.assignQueueItem(grace, { ...key, ownerId: g, seen: a }), {
+      detail: /handed back/,
+    })
     const open = await openOf(key)
     assert.deepEqual([open?.ownerId, open?.lastNote], [null, 'Asked the bank'])
     assert.deepEqual(await service.staff.assignments.ownedBy(a), [])
@@ -94,23 +96,23 @@ suite('what waits besides cases', async () => {
     const owned = { ownerId: ada.account.id, seen: null }
     await service.db.transaction((tx) => service.staff.remove(tx, gone.account.id))
     for (const ownerId of [gone.account.id, newId()])
-      await assert.rejects(service.staff.assignThing(ada, { ...key, ownerId, seen: null }), {
+      await assert.rejects(service.staff.assignQueueItem(ada, { ...key, ownerId, seen: null }), {
         code: 'validation_failed',
       })
-    await assert.rejects(service.staff.assignThing(gone, { ...key, ...owned }), { code: 'permission_denied' })
+    await assert.rejects(service.staff.assignQueueItem(gone, { ...key, ...owned }), { code: 'permission_denied' })
     const noLonger = { detail: 'This no longer waits for a person.' }
     const stranger = { ...key, partnerId: (await addPartner(service)).partnerId }
-    await assert.rejects(service.staff.assignThing(ada, { ...stranger, ...owned }), noLonger)
+    await assert.rejects(service.staff.assignQueueItem(ada, { ...stranger, ...owned }), noLonger)
     for (const kind of ['hit', 'deposit'] as const)
-      await assert.rejects(service.staff.assignThing(ada, { ...key, kind, ...owned }), noLonger)
+      await assert.rejects(service.staff.assignQueueItem(ada, { ...key, kind, ...owned }), noLonger)
     for (const kind of ['pool', 'connector'] as const)
       await assert.rejects(
-        service.staff.assignThing(ada, { partnerId: operatorPartnerId, kind, subject: 'none', ...owned }),
+        service.staff.assignQueueItem(ada, { partnerId: operatorPartnerId, kind, subject: 'none', ...owned }),
         noLonger,
       )
     await submitDuePayouts(service.settlement)
-    await assert.rejects(service.staff.assignThing(ada, { ...key, ...owned }), noLonger)
-    await assert.rejects(service.staff.remarkThing(ada, { ...key, note: 'Late' }), noLonger)
+    await assert.rejects(service.staff.assignQueueItem(ada, { ...key, ...owned }), noLonger)
+    await assert.rejects(service.staff.remarkQueueItem(ada, { ...key, note: 'Late' }), noLonger)
     assert.equal(await openOf(key), undefined)
   })
 
@@ -118,7 +120,7 @@ suite('what waits besides cases', async () => {
     const ada = await personOf('Ada Four')
     const [key, other] = [await standing(), await standing()]
     for (const each of [key, other])
-      await service.staff.assignThing(ada, { ...each, ownerId: ada.account.id, seen: null })
+      await service.staff.assignQueueItem(ada, { ...each, ownerId: ada.account.id, seen: null })
     await service.staff.assignments.endStep()
     assert.equal((await openOf(key))?.ownerName, 'Ada Four', 'it still waits')
     await service.db.run(sql`update payouts.payouts set status = 'Cancelled', due_at = null
@@ -134,7 +136,7 @@ suite('what waits besides cases', async () => {
     assert.deepEqual((await stepsOf(key)).length, 2)
     await service.db.run(sql`update payouts.payouts set status = 'Pending', due_at = ${service.clock.now()}
     where partner_id = ${key.partnerId} and id = ${key.subject}`)
-    await service.staff.remarkThing(ada, { ...key, note: 'Again' })
+    await service.staff.remarkQueueItem(ada, { ...key, note: 'Again' })
     assert.equal((await openOf(key))?.ownerName, null)
   })
 
@@ -142,7 +144,7 @@ suite('what waits besides cases', async () => {
     const ada = await personOf('Ada Five')
     const key = { partnerId: operatorPartnerId, kind: 'connector', subject: 'sandbox' } as const
     service.connectorHealth.breaker('sandbox', { inFlight: 0, isOpen: true })
-    await service.staff.assignThing(ada, { ...key, ownerId: ada.account.id, seen: null })
+    await service.staff.assignQueueItem(ada, { ...key, ownerId: ada.account.id, seen: null })
     assert.equal((await openOf(key))?.ownerName, 'Ada Five')
     service.connectorHealth.breaker('sandbox', { inFlight: 0, isOpen: false })
     await submitDuePayouts(service.settlement)
@@ -161,8 +163,8 @@ suite('what waits besides cases', async () => {
   test('notes are erased when the retention of records ends, and owners stay', async () => {
     const ada = await personOf('Ada Six')
     const key = await standing()
-    await service.staff.assignThing(ada, { ...key, ownerId: ada.account.id, seen: null })
-    await service.staff.remarkThing(ada, { ...key, note: 'Grace lives in Bonn' })
+    await service.staff.assignQueueItem(ada, { ...key, ownerId: ada.account.id, seen: null })
+    await service.staff.remarkQueueItem(ada, { ...key, note: 'Grace lives in Bonn' })
     const erase = () =>
       service.db.transaction((tx) =>
         eraseKept(tx, keptAssignments, {
@@ -195,7 +197,7 @@ suite('what waits besides cases', async () => {
     const partner = await addPartner(service)
     const { partnerId, customer } = partner
     const key = { partnerId, kind: 'review', subject: customer.id } as const
-    const taken = () => service.staff.assignThing(ada, { ...key, ownerId: ada.account.id, seen: null })
+    const taken = () => service.staff.assignQueueItem(ada, { ...key, ownerId: ada.account.id, seen: null })
     await assert.rejects(taken(), { code: 'validation_failed' })
     const review = (months: number) =>
       service.db.transaction((tx) =>

@@ -3,25 +3,26 @@
  * author saw, and the history has each step. An assignment ends when the item no longer waits.
  */
 import { Refusal } from '../../kernel/api/index.ts'
-import { ownedMeanwhile } from '../../cases/index.ts'
+import { ownerChanged } from '../../cases/index.ts'
 import { defineJob, type Job } from '../../postgres/jobs/index.ts'
 import { type Clock, minuteMs, newId } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import * as store from './store.ts'
 
 /** Checks items, and returns names by `thingName`. */
-export type AskWaiting = {
+export type WaitingChecks = {
   /** Returns the items that still wait for a person. */
-  readonly stillWaiting: (keys: readonly store.ThingKey[]) => Promise<ReadonlySet<string>>
+  readonly stillWaiting: (keys: readonly store.QueueItemKey[]) => Promise<ReadonlySet<string>>
   /** Returns the items that no longer wait, as far as this process can know. */
-  readonly over: (keys: readonly store.ThingKey[]) => Promise<ReadonlySet<string>>
+  readonly over: (keys: readonly store.QueueItemKey[]) => Promise<ReadonlySet<string>>
 }
 
-export const thingName = ({ partnerId, kind, subject }: store.ThingKey): string => `${partnerId} ${kind} ${subject}`
+export const queueItemName = ({ partnerId, kind, subject }: store.QueueItemKey): string =>
+  `${partnerId} ${kind} ${subject}`
 
 type Person = { readonly id: string; readonly fullName: string }
 
-type AssignmentRequest = store.ThingKey & {
+type AssignmentRequest = store.QueueItemKey & {
   readonly by: Person
   /** Null removes the owner. */
   readonly owner: Person | null
@@ -31,43 +32,43 @@ type AssignmentRequest = store.ThingKey & {
 
 export type Assignments = {
   /** Refuses: validation_failed (the item no longer waits). The caller checks it before the transaction of `assign` and `remark`. */
-  readonly requireWaiting: (key: store.ThingKey) => Promise<void>
+  readonly requireWaiting: (key: store.QueueItemKey) => Promise<void>
   /** Sets or removes the owner. Refuses: validation_failed (another person owns the item meanwhile). */
   readonly assign: (tx: Tx, request: AssignmentRequest) => Promise<store.Assignment>
   /** Adds a note to the history. */
   readonly remark: (
     tx: Tx,
-    remark: store.ThingKey & { readonly by: Person; readonly note: string },
+    remark: store.QueueItemKey & { readonly by: Person; readonly note: string },
   ) => Promise<store.Assignment>
   /** Reads the open assignments of items. */
   readonly of: typeof store.assignmentsOf
   /** Lists the waiting items that a person owns, oldest first. */
   readonly ownedBy: (ownerId: string) => Promise<readonly store.Assignment[]>
   /** Lists the newest steps of an item, oldest first. */
-  readonly stepsOf: (key: store.ThingKey) => Promise<readonly store.Step[]>
+  readonly stepsOf: (key: store.QueueItemKey) => Promise<readonly store.AssignmentStep[]>
   /** Ends the assignments of items that no longer wait. Returns 0, so that its job waits for its next run. */
   readonly endStep: () => Promise<number>
 }
 
-type Deps = { readonly db: Database; readonly clock: Clock; readonly waiting: AskWaiting }
+type Deps = { readonly db: Database; readonly clock: Clock; readonly waiting: WaitingChecks }
 
 const ownedMax = 200
 const stepsShownMax = 100
 const endedPerPageMax = 500
 
 export function createAssignments({ db, clock, waiting: checks }: Deps): Assignments {
-  const open = async (tx: Tx, key: store.ThingKey): Promise<store.Assignment> => {
+  const open = async (tx: Tx, key: store.QueueItemKey): Promise<store.Assignment> => {
     const row = await store.openAndLock(tx, key, { id: newId(), now: clock.now() })
     if (row === undefined) throw noLongerWaiting()
     return row
   }
   return {
     requireWaiting: async (key) => {
-      if (!(await checks.stillWaiting([key])).has(thingName(key))) throw noLongerWaiting()
+      if (!(await checks.stillWaiting([key])).has(queueItemName(key))) throw noLongerWaiting()
     },
     assign: async (tx, { by, owner, seen, ...key }) => {
       const row = await open(tx, key)
-      if (row.ownerId !== seen) throw ownedMeanwhile('it', row)
+      if (row.ownerId !== seen) throw ownerChanged('it', row)
       if (row.ownerId === (owner?.id ?? null)) return row
       const at = clock.now()
       const ownedSince = owner && at
@@ -89,7 +90,7 @@ export function createAssignments({ db, clock, waiting: checks }: Deps): Assignm
     ownedBy: async (ownerId) => {
       const rows = await store.assignmentsOwnedBy(db, ownerId, ownedMax)
       const waiting = await checks.stillWaiting(rows)
-      return rows.filter((row) => waiting.has(thingName(row)))
+      return rows.filter((row) => waiting.has(queueItemName(row)))
     },
     stepsOf: (key) => store.stepsOf(db, key, stepsShownMax),
     endStep: createEndStep({ db, clock, waiting: checks }),
@@ -104,7 +105,7 @@ const createEndStep =
     for (;;) {
       const rows: readonly store.Assignment[] = await store.openAssignments(db, afterId, endedPerPageMax)
       const over = await waiting.over(rows)
-      for (const row of rows.filter((each) => over.has(thingName(each))))
+      for (const row of rows.filter((each) => over.has(queueItemName(each))))
         await db.transaction(async (tx) => {
           const at = clock.now()
           if ((await store.endAssignment(tx, row, at)) === 1)

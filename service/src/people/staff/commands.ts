@@ -40,7 +40,7 @@ export type StaffCommands = {
     readonly confirmBefore: Date
   }>
   /** Finds the sign-in of a code. Refuses: not_found (the code is wrong, was used, or has expired). */
-  readonly requested: (userCode: string) => Promise<CommandRequest>
+  readonly findRequest: (userCode: string) => Promise<CommandRequest>
   /** Lets the command act for the person for an hour. Refuses: not_found, permission_denied. */
   readonly confirm: (signed: Signed, userCode: string) => Promise<CommandRequest>
   /** Finds the person of a token. `waiting`: not confirmed yet. Undefined: no such token, it has ended, or its person was removed. */
@@ -78,7 +78,7 @@ export function createStaffCommands({ db, clock, audit, addOperator }: StaffComm
       await db.transaction((tx) => store.insertRequest(tx, { ...row, ...hashes, confirmBefore }))
       return { id: row.id, token, userCode, confirmBefore }
     },
-    requested: async (userCode) => {
+    findRequest: async (userCode) => {
       const found = await store.requestByCode(db, userCodeHash(userCode), clock.now())
       if (found === undefined) throw notFound('sign-in of a command')
       return found

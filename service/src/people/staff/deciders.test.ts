@@ -6,7 +6,7 @@ import { addPartner } from '../../../../test/support/composition.ts'
 import { useModules } from '../../../../test/support/fixture.ts'
 import { newId, personKey } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
-import { pairOf, readSanctionsList } from '../../screening/index.ts'
+import { hitPairKey, readSanctionsList } from '../../screening/index.ts'
 import { decidedKinds, type StaffRole, staffRoles } from './rules.ts'
 import * as store from './store.ts'
 
@@ -116,7 +116,7 @@ test('equal hits have the same name and entry of a partner, and each keeps its o
   const own = open.filter(({ partnerId }) => partnerId === partner.partnerId)
   const [first, second] = own
   assert.ok(first && second && own.length === 2)
-  assert.equal(pairOf(first), pairOf(second))
+  assert.equal(hitPairKey(first), hitPairKey(second))
   assert.deepEqual(
     (await service.screening.equalHits(first)).map(({ id }) => id).toSorted(),
     [first.id, second.id].toSorted(),

@@ -3,7 +3,14 @@
  * the verbs of cases and screening use these functions.
  */
 import { Refusal } from '../../kernel/api/index.ts'
-import { type Clock, type Decider, judgeTwo, type NotTwo, personKey, type Standing } from '../../kernel/index.ts'
+import {
+  type Clock,
+  type Decider,
+  checkDeciders,
+  type DecidersProblem,
+  personKey,
+  type DeciderStanding,
+} from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { type DecidedKind, decidedKinds, defaultDeciders, type StaffRole, staffRoles } from './rules.ts'
 import * as store from './store.ts'
@@ -36,14 +43,14 @@ export const kindsDecidedBy = (deciders: readonly Deciders[], role: StaffRole): 
   deciders.filter(({ roles }) => roles.includes(role)).map(({ kind }) => kind)
 
 /** Judges the two persons of a decision about a kind by their current roles. */
-export async function twoDeciders(
+export async function judgeDeciders(
   tx: Tx,
   kind: DecidedKind,
   author: Decider,
   approver: Decider,
-): Promise<NotTwo | undefined> {
+): Promise<DecidersProblem | undefined> {
   const roles = await rolesOf(tx, kind)
-  return twoOfStaff((role) => roles.includes(role))(tx, author, approver)
+  return createStaffJudge((role) => roles.includes(role))(tx, author, approver)
 }
 
 /** Refuses: permission_denied. A sandbox without staff accounts accepts any typed name. */
@@ -75,11 +82,11 @@ export const createSetDeciders =
 // Judges the two persons of a decision when it takes effect. Cases, hits, monitoring rules and changes use it in the transaction of the
 // effect, so that a person who lost the role after the proposal does not count.
 
-export type JudgeTwo = (tx: Tx, author: Decider, approver: Decider) => Promise<NotTwo | undefined>
+export type JudgeTwoStaff = (tx: Tx, author: Decider, approver: Decider) => Promise<DecidersProblem | undefined>
 
 /** Judges two persons of staff. `may`: whether a role decides. Locks both accounts until the end of the transaction. */
-export const twoOfStaff =
-  (may: (role: StaffRole) => boolean): JudgeTwo =>
+export const createStaffJudge =
+  (may: (role: StaffRole) => boolean): JudgeTwoStaff =>
   async (tx, author, approver) => {
     const persons = [author, approver]
     const ids = persons.flatMap(({ id }) => id ?? [])
@@ -90,10 +97,10 @@ export const twoOfStaff =
     )
     // A sandbox without staff accounts accepts any typed name.
     const areTyped = rows.length === 0 && !(await store.hasAccounts(tx))
-    const findStanding = ({ id, name }: Decider): Standing => {
+    const findStanding = ({ id, name }: Decider): DeciderStanding => {
       // A proposal without an id is matched by the name, which is unique among staff.
       const row = rows.find((each) => (id === undefined ? each.nameKey === personKey(name) : each.id === id))
       return { id: id ?? row?.id, name, may: areTyped || (row !== undefined && may(row.role)) }
     }
-    return judgeTwo(findStanding(author), findStanding(approver))
+    return checkDeciders(findStanding(author), findStanding(approver))
   }

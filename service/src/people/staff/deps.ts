@@ -7,12 +7,12 @@ import type { MailQueue } from '../../mail/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Screening } from '../../screening/index.ts'
 import type { Provider, Session, SignIn, SingleSignOn } from '../sign-in/index.ts'
-import type { AskWaiting } from './assignments.ts'
+import type { WaitingChecks } from './assignments.ts'
 import type { StaffRole } from './rules.ts'
 import type { AccountRow } from './store.ts'
 
 export type StaffAccount = AccountRow
-export type SignedStaff = { readonly session: Session; readonly account: StaffAccount }
+export type SignedInStaff = { readonly session: Session; readonly account: StaffAccount }
 
 export type StaffProvider = Provider & {
   /** The values of the role claim that each role needs. Empty if there is no claim. */
@@ -40,5 +40,5 @@ export type StaffDeps = {
   readonly caseOwners: CaseOwners
   readonly screening: Pick<Screening, 'decide'>
   /** Checks which items of the queue, other than cases, still wait for a person. */
-  readonly waiting: AskWaiting
+  readonly waiting: WaitingChecks
 }

@@ -5,16 +5,16 @@ import { personKey } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import {
   type Client,
-  deviceOf,
+  describeDevice,
   type Enrolment,
-  type GivenFactor,
+  type FactorInput,
   type ProviderClaims,
   type Session,
   type SignOnAnswer,
   SignOnFailed,
 } from '../sign-in/index.ts'
 import { emailKey, staffRealmId, tokenHash } from './rules.ts'
-import type { SignedStaff, StaffAccount, StaffDeps } from './deps.ts'
+import type { SignedInStaff, StaffAccount, StaffDeps } from './deps.ts'
 import * as store from './store.ts'
 import { type MailContent, type MailToRender, oneLine, plainMail, utc } from '../../mail/index.ts'
 
@@ -25,7 +25,7 @@ export type Entrances = {
   /** Reads the pending invitation of a token for its page. Refuses: not_found. */
   readonly openInvitation: (token: string) => Promise<Omit<store.InvitationRow, 'tokenHash'> & Enrolment>
   /** Accepts an invitation with the first factor, and signs in. Refuses: not_found (also if the address or the name is taken), validation_failed (factor). */
-  readonly join: (token: string, given: GivenFactor, client: Client) => Promise<JoinResult>
+  readonly join: (token: string, given: FactorInput, client: Client) => Promise<JoinResult>
   readonly passkeyOptions: () => Promise<string>
   /** Signs in with a passkey. Undefined: its answer is refused. Throws SignOnFailed (`required`). */
   readonly signInByPasskey: (credential: string, client: Client) => Promise<string | undefined>
@@ -129,7 +129,7 @@ export function createEntrances(deps: StaffDeps): Entrances {
 export type StaffPurpose =
   | { readonly kind: 'sign in'; readonly next: string }
   | { readonly kind: 'join'; readonly token: string }
-  | { readonly kind: 'connect'; readonly signed: SignedStaff }
+  | { readonly kind: 'connect'; readonly signed: SignedInStaff }
 
 export type StaffSingleSignOn = {
   readonly isOn: boolean
@@ -142,7 +142,7 @@ export type StaffSingleSignOn = {
    * page that the person wanted. Throws SignOnFailed. Refuses: not_found (the invitation, also if the address or the name is taken).
    */
   readonly finish: (
-    given: { readonly attempt: string; readonly query: string; readonly signed: SignedStaff | undefined },
+    given: { readonly attempt: string; readonly query: string; readonly signed: SignedInStaff | undefined },
     client: Client,
   ) => Promise<{ readonly kind: SignOnAnswer['purpose']['kind']; readonly token?: string; readonly next?: string }>
 }
@@ -207,7 +207,7 @@ async function join(deps: StaffDeps, tx: Tx, token: string, proved: ProviderClai
 async function connectAccount(
   deps: StaffDeps,
   tx: Tx,
-  { session, account: { id } }: SignedStaff,
+  { session, account: { id } }: SignedInStaff,
   proved: ProviderClaims,
 ) {
   const account = await store.holdAccount(tx, id)
@@ -271,7 +271,7 @@ export async function mailStaffChange(
   by?: Pick<Client, 'ip' | 'userAgent'>,
 ): Promise<void> {
   await addOperator(tx, operatorPartnerId)
-  const from = by === undefined ? null : `Device: ${deviceOf(by.userAgent)}. IP address: ${by.ip}.`
+  const from = by === undefined ? null : `Device: ${describeDevice(by.userAgent)}. IP address: ${by.ip}.`
   const data = { change, role, from, deskName, at: clock.now().toISOString() }
   const to = { name: fullName, address: email }
   await mail.enqueue(tx, operatorPartnerId, [{ kind: 'staff_account', subjectId: id, to, data }])

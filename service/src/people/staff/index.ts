@@ -6,16 +6,23 @@
  * admins decide every kind. Each decision checks the role in its own transaction. A change is carried out once, after another person has
  * approved it. An item of the queue has at most one open assignment.
  */
-export { type DecidedKind, decidedKinds, staffRealmId, type StaffRole, staffRoles, turnsRules } from './rules.ts'
-export { type Deciders, kindsDecidedBy, requireDecider, type JudgeTwo, twoDeciders, twoOfStaff } from './deciders.ts'
-export { assignmentsJob, type AskWaiting, thingName } from './assignments.ts'
+export { type DecidedKind, decidedKinds, staffRealmId, type StaffRole, staffRoles, canTurnRules } from './rules.ts'
+export {
+  type Deciders,
+  kindsDecidedBy,
+  requireDecider,
+  type JudgeTwoStaff,
+  judgeDeciders,
+  createStaffJudge,
+} from './deciders.ts'
+export { assignmentsJob, type WaitingChecks, queueItemName } from './assignments.ts'
 export {
   type Assignment,
   keptAssignments,
-  type Step,
-  type ThingKey,
-  type ThingKind,
-  thingKinds,
+  type AssignmentStep,
+  type QueueItemKey,
+  type QueueItemKind,
+  queueItemKinds,
   type WaitingThing,
   waitingReasons,
   accounts as staffAccounts,
@@ -29,9 +36,9 @@ export {
   type StaffSearch,
 } from './service.ts'
 
-export { eraseNotes, keptNotes, type Note, type Noted, notedKinds } from './store.ts'
+export { eraseNotes, keptNotes, type StaffNote, type NoteSubject, noteSubjectKinds } from './store.ts'
 
 export type { Bearer } from './commands.ts'
-export type { SignedStaff, StaffDeps } from './deps.ts'
+export type { SignedInStaff, StaffDeps } from './deps.ts'
 
 export { renderStaffMail } from './entrances.ts'

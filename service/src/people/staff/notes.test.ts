@@ -4,21 +4,21 @@ import { test } from 'node:test'
 import { addPartner } from '../../../../test/support/composition.ts'
 import { useModules } from '../../../../test/support/fixture.ts'
 import { dayMs, newId } from '../../kernel/index.ts'
-import type { Noted } from './index.ts'
+import type { NoteSubject } from './index.ts'
 import { insertNote } from './store.ts'
 
 const service = await useModules()
 const { db, clock, personalData, staff } = service
 
-const write = (about: Noted) =>
+const write = (about: NoteSubject) =>
   db.transaction((tx) =>
     insertNote(tx, about, { id: newId(), authorId: newId(), authorName: 'Sam', note: 'Called', madeAt: clock.now() }),
   )
-const count = async (about: Noted) => (await staff.notes.of(db, about, undefined, 10)).length
+const count = async (about: NoteSubject) => (await staff.notes.of(db, about, undefined, 10)).length
 
 test('notes about an erased customer and its payees are deleted, and notes about the partner stay', async () => {
   const { partnerId, customer, beneficiary, ownBeneficiary } = await addPartner(service)
-  const about = (kind: Noted['kind'], subjectId: string) => ({ partnerId, kind, subjectId })
+  const about = (kind: NoteSubject['kind'], subjectId: string) => ({ partnerId, kind, subjectId })
   const all = [
     about('customer', customer.id),
     about('payee', beneficiary.id),

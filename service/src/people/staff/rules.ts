@@ -15,7 +15,7 @@ export type StaffRole = (typeof staffRoles)[number]
 
 /** Roles that turn monitoring rules on and off. */
 const ruleRoles: readonly StaffRole[] = ['compliance', 'admin']
-export const turnsRules = (role: StaffRole): boolean => ruleRoles.includes(role)
+export const canTurnRules = (role: StaffRole): boolean => ruleRoles.includes(role)
 
 /** The kinds of decisions by staff. */
 export const decidedKinds = [...caseKinds, 'screening_hit'] as const

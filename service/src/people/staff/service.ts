@@ -2,15 +2,15 @@
 import type { RecordedAction } from '../../audit/index.ts'
 import { newLinkToken, notFound, Refusal, refuseField } from '../../kernel/api/index.ts'
 import { type CaseRow, type Decisions, keptFromPartners, operatorPartnerId } from '../../cases/index.ts'
-import { after, type Clock, isNoName, newId, personKey, tidyName } from '../../kernel/index.ts'
+import { after, type Clock, isEmptyName, newId, personKey, tidyName } from '../../kernel/index.ts'
 import { createFactQueue } from '../../inbox/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Hit, Screening } from '../../screening/index.ts'
 import type { Session, SignIn } from '../sign-in/index.ts'
 import { type Assignments, createAssignments } from './assignments.ts'
-import { createSetDeciders, listDeciders, type SetDeciders, twoOfStaff } from './deciders.ts'
+import { createSetDeciders, listDeciders, type SetDeciders, createStaffJudge } from './deciders.ts'
 import { createStaffCommands, type StaffCommands } from './commands.ts'
-import type { SignedStaff, StaffAccount, StaffDeps } from './deps.ts'
+import type { SignedInStaff, StaffAccount, StaffDeps } from './deps.ts'
 import {
   createEntrances,
   createStaffSingleSignOn,
@@ -31,8 +31,8 @@ export type Staff = Entrances & {
     person: { readonly email: string; readonly fullName: string; readonly role: StaffRole },
   ) => Promise<{ readonly id: string; readonly token: string; readonly expiresAt: Date }>
   /** Finds the person of a session. Undefined: the session has ended, or belongs to a partner's team. */
-  readonly signedIn: (token: string) => Promise<SignedStaff | undefined>
-  readonly signOut: (signed: SignedStaff) => Promise<void>
+  readonly signedIn: (token: string) => Promise<SignedInStaff | undefined>
+  readonly signOut: (signed: SignedInStaff) => Promise<void>
   /** Forms that were sent after the session had ended. */
   readonly forms: SignIn['forms']
   /** Removes a person, and ends all sessions and command tokens at once. Refuses: not_found, validation_failed (the last admin). */
@@ -58,47 +58,50 @@ export type Staff = Entrances & {
   /** Changes of rules that wait for a second person. */
   readonly changes: StaffChanges
   /** Records a search and its results in the operator's log before the person sees them. Refuses: permission_denied (the account was removed). */
-  readonly recordSearch: (signed: SignedStaff, search: StaffSearch) => Promise<void>
+  readonly recordSearch: (signed: SignedInStaff, search: StaffSearch) => Promise<void>
   /** Records that a person opened a bank file, with the payments on the page. Refuses like `recordSearch`. */
-  readonly recordFile: (signed: SignedStaff, file: StaffFile) => Promise<void>
+  readonly recordFile: (signed: SignedInStaff, file: StaffFile) => Promise<void>
   /** Records that a person opened the page of a payout. Refuses like `recordSearch`. */
-  readonly recordPayout: (signed: SignedStaff, opened: { readonly payouts: readonly string[] }) => Promise<void>
+  readonly recordPayout: (signed: SignedInStaff, opened: { readonly payouts: readonly string[] }) => Promise<void>
   /** Records that a person opened a page about a partner or people. `ids`: with their partners. Refuses like `recordSearch`. */
-  readonly recordOpened: (signed: SignedStaff, page: OpenedPage, ids: readonly string[]) => Promise<void>
+  readonly recordOpened: (signed: SignedInStaff, page: OpenedPage, ids: readonly string[]) => Promise<void>
   readonly notes: {
     /** Lists notes about a partner, a customer or a payee, newest first, in pages. */
     readonly of: typeof store.notesOf
     /** Adds a note. Every role may. Refuses: permission_denied. */
-    readonly add: (signed: SignedStaff, about: store.Noted, note: string) => Promise<void>
+    readonly add: (signed: SignedInStaff, about: store.NoteSubject, note: string) => Promise<void>
   }
   /** `propose`, `approve` and `reject` use the person's current role. Refuses: permission_denied, and as the verbs of cases. */
-  readonly propose: (signed: SignedStaff, given: DecisionInput<'propose'>) => Promise<CaseRow>
-  readonly approve: (signed: SignedStaff, given: DecisionInput<'approve'>) => Promise<CaseRow>
-  readonly reject: (signed: SignedStaff, given: DecisionInput<'reject'>) => Promise<CaseRow>
+  readonly propose: (signed: SignedInStaff, given: DecisionInput<'propose'>) => Promise<CaseRow>
+  readonly approve: (signed: SignedInStaff, given: DecisionInput<'approve'>) => Promise<CaseRow>
+  readonly reject: (signed: SignedInStaff, given: DecisionInput<'reject'>) => Promise<CaseRow>
   /**
    * Takes a case, gives it to another person, or hands it back. Every role may. `seen`: the owner on the page. Refuses: not_found, validation_failed
    * (decided, another owner meanwhile, no such person), permission_denied.
    */
-  readonly assignCase: (signed: SignedStaff, given: CaseKey & OwnerChange) => Promise<CaseRow>
+  readonly assignCase: (signed: SignedInStaff, given: CaseKey & OwnerChange) => Promise<CaseRow>
   /** Adds a note to the history of an open case. Every role may. Refuses: not_found, validation_failed (decided), permission_denied. */
   readonly remarkCase: (
-    signed: SignedStaff,
+    signed: SignedInStaff,
     given: { readonly partnerId: string; readonly id: string; readonly note: string },
   ) => Promise<CaseRow>
   /**
    * Takes another item of the queue, gives it to another person, or hands it back, like `assignCase`. Refuses: validation_failed (it no longer
    * waits, another owner meanwhile, no such person), permission_denied.
    */
-  readonly assignThing: (signed: SignedStaff, given: store.ThingKey & OwnerChange) => Promise<store.Assignment>
+  readonly assignQueueItem: (
+    signed: SignedInStaff,
+    given: store.QueueItemKey & OwnerChange,
+  ) => Promise<store.Assignment>
   /** Adds a note to an item of the queue that is not a case. Every role may. Refuses: validation_failed (it no longer waits), permission_denied. */
-  readonly remarkThing: (
-    signed: SignedStaff,
-    given: store.ThingKey & { readonly note: string },
+  readonly remarkQueueItem: (
+    signed: SignedInStaff,
+    given: store.QueueItemKey & { readonly note: string },
   ) => Promise<store.Assignment>
   readonly assignments: Pick<Assignments, 'of' | 'ownedBy' | 'stepsOf' | 'endStep'>
   /** Decides a screening hit, or proposes the decision if two persons decide. Refuses: permission_denied, and as the verb of screening. */
   readonly decideHit: (
-    signed: SignedStaff,
+    signed: SignedInStaff,
     given: Omit<Parameters<Screening['decide']>[1], 'staff' | 'staffId'>,
   ) => Promise<Hit>
 }
@@ -134,7 +137,7 @@ export function createStaff(deps: StaffDeps): Staff {
     assignments,
     invite: async (tx, { email, fullName, role }) => {
       const name = tidyName(fullName)
-      if (isNoName(name) || name.length > nameCharsMax)
+      if (isEmptyName(name) || name.length > nameCharsMax)
         throw refuseInvite('/name', 'must be a name of 1 to 140 characters')
       if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw refuseInvite('/email', 'must be an email address')
       if (await store.isTaken(tx, emailKey(email), personKey(name)))
@@ -205,7 +208,7 @@ export function createStaff(deps: StaffDeps): Staff {
 const createRecordRead =
   ({ db, audit, addOperator }: StaffDeps, action: RecordedAction) =>
   (
-    { session, account: { id } }: SignedStaff,
+    { session, account: { id } }: SignedInStaff,
     details: StaffSearch | StaffFile | Pick<StaffSearch, 'payouts'> | { readonly opened: readonly string[] },
   ): Promise<void> =>
     db.transaction(async (tx) => {
@@ -247,7 +250,7 @@ type RecordedAct<T> = {
 /** Runs an act and its record in one transaction, with the current role of the account. */
 const createRecordedAct =
   ({ db, audit, addOperator }: StaffDeps) =>
-  <T>({ session, account: { id } }: SignedStaff, act: RecordedAct<T>): Promise<T> =>
+  <T>({ session, account: { id } }: SignedInStaff, act: RecordedAct<T>): Promise<T> =>
     db.transaction(async (tx) => {
       const { action, work, isKept, details } = act
       const { partnerId, id: caseId, note } = act.given
@@ -314,11 +317,11 @@ async function lockOwner(tx: Tx, ownerId: string | null) {
 }
 
 /** Creates the verbs of other queue items. The operator's log records them without the text of notes. */
-function createThings(deps: StaffDeps, assignments: Assignments): Pick<Staff, 'assignThing' | 'remarkThing'> {
+function createThings(deps: StaffDeps, assignments: Assignments): Pick<Staff, 'assignQueueItem' | 'remarkQueueItem'> {
   const decide = createRecordedAct(deps)
   const isKept = () => true
   return {
-    assignThing: async (signed, { ownerId, seen, ...key }) => {
+    assignQueueItem: async (signed, { ownerId, seen, ...key }) => {
       await assignments.requireWaiting(key)
       return decide(signed, {
         action: 'operator queue assign',
@@ -333,7 +336,7 @@ function createThings(deps: StaffDeps, assignments: Assignments): Pick<Staff, 'a
         details: { kind: key.kind, owner: ownerId },
       })
     },
-    remarkThing: async (signed, { note, ...key }) => {
+    remarkQueueItem: async (signed, { note, ...key }) => {
       await assignments.requireWaiting(key)
       return decide(signed, {
         action: 'operator queue remark',
@@ -398,7 +401,7 @@ export function createStaffChanges({ clock }: { readonly clock: Clock }): StaffC
   const lock = (tx: Tx, id: string) => requireWaiting(store.lockChange(tx, id))
   const judge = (tx: Tx, row: StaffChange, by: SecondPerson, mayRun: CanRunCommand) => {
     const author = { id: row.proposedBy, name: row.proposedByName }
-    const two = twoOfStaff((role) => mayRun(row.command, role))
+    const two = createStaffJudge((role) => mayRun(row.command, role))
     return two(tx, author, { id: by.id, name: by.fullName })
   }
   const refusePersons = async (...given: Parameters<typeof judge>) => {

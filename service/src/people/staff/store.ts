@@ -1,5 +1,5 @@
 /** All SQL of staff: accounts, invitations, command tokens, proposed changes, assignments of queue items, deciders and notes. */
-import { acrossPartners, type KeptTable, noSql, ofPartners, sql, type Tx } from '../../postgres/index.ts'
+import { acrossPartners, type RetainedTable, noSql, ofPartners, sql, type Tx } from '../../postgres/index.ts'
 import type { DecidedKind, StaffRole } from './rules.ts'
 import type { Currency, Minor } from '../../kernel/index.ts'
 
@@ -279,13 +279,13 @@ export async function recordDone(tx: Tx, id: string, now: Date): Promise<void> {
   await tx.run(sql`/* staff.recordDone */ update staff.changes set done_at = ${now} where id = ${id}`)
 }
 
-export const thingKinds = ['hit', 'payout', 'deposit', 'pool', 'connector', 'change', 'review'] as const
-export type ThingKind = (typeof thingKinds)[number]
+export const queueItemKinds = ['hit', 'payout', 'deposit', 'pool', 'connector', 'change', 'review'] as const
+export type QueueItemKind = (typeof queueItemKinds)[number]
 
 /** Identifies an item of the queue. `partnerId`: the operator's, if the item does not belong to a partner. */
-export type ThingKey = {
+export type QueueItemKey = {
   readonly partnerId: string
-  readonly kind: ThingKind
+  readonly kind: QueueItemKind
   /** The id or the name of the item. For a review, the id of the customer. */
   readonly subject: string
 }
@@ -307,7 +307,7 @@ export const waitingReasons = [
   'reviewOverdue',
 ] as const
 
-export type WaitingThing = ThingKey & {
+export type WaitingThing = QueueItemKey & {
   readonly why: (typeof waitingReasons)[number]
   /** Absent: the item does not have an age. */
   readonly since?: Date
@@ -321,7 +321,7 @@ export type WaitingThing = ThingKey & {
   readonly proposal?: { readonly outcome: 'clear' | 'confirm'; readonly by: string }
 }
 
-export type Assignment = ThingKey & {
+export type Assignment = QueueItemKey & {
   readonly id: string
   readonly ownerId: string | null
   readonly ownerName: string | null
@@ -330,7 +330,7 @@ export type Assignment = ThingKey & {
   readonly openedAt: Date
 }
 
-export type Step = {
+export type AssignmentStep = {
   readonly sequence: number
   readonly kind: 'taken' | 'given' | 'handed_back' | 'remarked' | 'ended'
   readonly actor: string
@@ -343,7 +343,7 @@ const assignmentColumns = sql`partner_id, id, kind, subject, owner_id, owner_nam
 /** Opens the assignment of an item unless one is open, and locks the open one. Undefined: it ended while this call waited. */
 export async function openAndLock(
   tx: Tx,
-  { partnerId, kind, subject }: ThingKey,
+  { partnerId, kind, subject }: QueueItemKey,
   { id, now }: { readonly id: string; readonly now: Date },
 ): Promise<Assignment | undefined> {
   await tx.run(sql`/* staff.openAndLock */
@@ -367,7 +367,7 @@ export async function updateAssignment(tx: Tx, row: Assignment): Promise<void> {
 export async function appendStep(
   tx: Tx,
   { partnerId, id }: Pick<Assignment, 'partnerId' | 'id'>,
-  { kind, actor, note, at }: Omit<Step, 'sequence'>,
+  { kind, actor, note, at }: Omit<AssignmentStep, 'sequence'>,
 ): Promise<void> {
   await tx.run(sql`/* staff.appendStep */
     insert into staff.assignment_steps (partner_id, assignment_id, sequence, kind, actor, note, at)
@@ -376,7 +376,7 @@ export async function appendStep(
 }
 
 /** Reads the open assignments of items, unordered. */
-export async function assignmentsOf(tx: Tx, keys: readonly ThingKey[]): Promise<readonly Assignment[]> {
+export async function assignmentsOf(tx: Tx, keys: readonly QueueItemKey[]): Promise<readonly Assignment[]> {
   if (keys.length === 0) return []
   return tx.rows<Assignment>(sql`/* staff.assignmentsOf */
     select ${assignmentColumns} from staff.assignments
@@ -418,8 +418,12 @@ export function endAssignment(
 }
 
 /** Lists the steps of an item, from all times that it waited, oldest first. */
-export function stepsOf(tx: Tx, { partnerId, kind, subject }: ThingKey, rowsMax: number): Promise<readonly Step[]> {
-  return tx.rows<Step>(sql`/* staff.stepsOf */
+export function stepsOf(
+  tx: Tx,
+  { partnerId, kind, subject }: QueueItemKey,
+  rowsMax: number,
+): Promise<readonly AssignmentStep[]> {
+  return tx.rows<AssignmentStep>(sql`/* staff.stepsOf */
     select sequence, kind, actor, note, at from (
       select step.sequence, step.kind, step.actor, step.note, step.at, step.assignment_id
       from staff.assignments assignment join staff.assignment_steps step
@@ -430,7 +434,7 @@ export function stepsOf(tx: Tx, { partnerId, kind, subject }: ThingKey, rowsMax:
 }
 
 /** The notes of steps are erased when the retention of records ends. Owners and times stay. */
-export const keptAssignments: KeptTable = {
+export const keptAssignments: RetainedTable = {
   table: 'staff.assignments',
   isOver: ({ endedBefore }) => sql`ended_at < ${endedBefore}`,
   personal: [
@@ -464,13 +468,13 @@ export async function setDeciders(tx: Tx, { kind, roles, setBy, setAt }: Decider
 
 // Notes that staff write about a partner, a customer or a payee.
 
-export const notedKinds = ['partner', 'customer', 'payee'] as const
-export type Noted = {
+export const noteSubjectKinds = ['partner', 'customer', 'payee'] as const
+export type NoteSubject = {
   readonly partnerId: string
-  readonly kind: (typeof notedKinds)[number]
+  readonly kind: (typeof noteSubjectKinds)[number]
   readonly subjectId: string
 }
-export type Note = {
+export type StaffNote = {
   readonly id: string
   readonly authorName: string
   readonly note: string
@@ -479,8 +483,8 @@ export type Note = {
 
 export async function insertNote(
   tx: Tx,
-  { partnerId, kind, subjectId }: Noted,
-  { id, authorId, authorName, note, madeAt }: Note & { readonly authorId: string },
+  { partnerId, kind, subjectId }: NoteSubject,
+  { id, authorId, authorName, note, madeAt }: StaffNote & { readonly authorId: string },
 ): Promise<void> {
   await tx.run(sql`/* staff.insertNote */
     insert into staff.notes (partner_id, id, kind, subject_id, author_id, author_name, note, made_at)
@@ -490,11 +494,11 @@ export async function insertNote(
 /** Lists notes older than the cursor, newest first. */
 export function notesOf(
   tx: Tx,
-  { partnerId, kind, subjectId }: Noted,
+  { partnerId, kind, subjectId }: NoteSubject,
   beforeId: string | undefined,
   rowsMax: number,
-): Promise<readonly Note[]> {
-  return tx.rows<Note>(sql`/* staff.notesOf */
+): Promise<readonly StaffNote[]> {
+  return tx.rows<StaffNote>(sql`/* staff.notesOf */
     select id, author_name, note, made_at from staff.notes
     where partner_id = ${partnerId} and kind = ${kind} and subject_id = ${subjectId}
       ${beforeId === undefined ? noSql : sql`and id < ${beforeId}`}
@@ -505,7 +509,7 @@ export function notesOf(
 export async function eraseNotes(
   tx: Tx,
   partnerId: string,
-  kind: Noted['kind'],
+  kind: NoteSubject['kind'],
   subjectIds: readonly string[],
 ): Promise<void> {
   if (subjectIds.length === 0) return
@@ -514,7 +518,7 @@ export async function eraseNotes(
 }
 
 /** Notes may name a person, and are erased when the retention of records ends. */
-export const keptNotes: KeptTable = {
+export const keptNotes: RetainedTable = {
   table: 'staff.notes',
   isOver: ({ endedBefore }) => sql`made_at < ${endedBefore}`,
 }

@@ -111,7 +111,7 @@ async function ruleOf(person: Person) {
   const rule = { name: 'A rule', currency: 'EUR', kind: 'country', direction: 'Outward', countries: ['DE'] }
   const draft = readRule(JSON.stringify(rule))
   const staff = person.fullName
-  const { id } = await service.db.transaction((tx) => service.monitoring.set(tx, { draft, staff }))
+  const { id } = await service.db.transaction((tx) => service.monitoring.setRule(tx, { draft, staff }))
   const until = service.clock.now().toISOString().slice(0, 10)
   await service.monitoring.backtest({ id, from: '2026-01-01', until, staff })
   return id

@@ -4,16 +4,16 @@ import { notFound, readLink } from '../../kernel/api/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import {
   type Client,
-  deviceOf,
+  describeDevice,
   type Enrolment,
-  type GivenFactor,
+  type FactorInput,
   type Session,
   SignOnFailed,
 } from '../sign-in/index.ts'
 import { changeMail, type SignInChange } from './mails.ts'
 import { permit, roleAsPower, whyNot } from './giving.ts'
 import { findMaker } from './makers.ts'
-import type { MembersDeps, Signed, SignedIn } from './member-deps.ts'
+import type { MembersDeps, SignedInUser, SignInResult } from './member-deps.ts'
 import { emailKey, personKey, invitationStatus, tokenHash } from './rules.ts'
 import * as store from './store.ts'
 import { singleSignOnOf } from './store-entrances.ts'
@@ -31,17 +31,17 @@ export type Entrances = Pick<SupportEntrance, 'openSupport' | 'endSupport' | 'is
    * Accepts an invitation with the first factor of the member, and signs in. Refuses: not_found, validation_failed (factor). Throws SignOnFailed
    * (`required`).
    */
-  readonly join: (token: string, given: GivenFactor, client: Client) => Promise<SignedIn>
+  readonly join: (token: string, given: FactorInput, client: Client) => Promise<SignInResult>
   /** Signs in with a passkey. Undefined: its answer is refused. Throws SignOnFailed (`required`). */
-  readonly signInByPasskey: (partnerId: string, credential: string, client: Client) => Promise<SignedIn | undefined>
+  readonly signInByPasskey: (partnerId: string, credential: string, client: Client) => Promise<SignInResult | undefined>
   /** Signs in with a password. Undefined: address, password or code is wrong, or too many attempts failed. Throws SignOnFailed (`required`). */
   readonly signInByPassword: (
     partnerId: string,
     given: { readonly email: string; readonly password: string; readonly code: string },
     client: Client,
-  ) => Promise<SignedIn | undefined>
+  ) => Promise<SignInResult | undefined>
   /** Finds the person of a session. Undefined: the session has ended. */
-  readonly signedIn: (token: string, by?: 'person' | 'page') => Promise<Signed | undefined>
+  readonly signedIn: (token: string, by?: 'person' | 'page') => Promise<SignedInUser | undefined>
 }
 
 type Factor = Session['factor']
@@ -218,7 +218,12 @@ export const newDeviceMail = (
   kind: 'new_device',
   subjectId: id,
   to: { name: fullName, address: email },
-  data: { device: deviceOf(userAgent), at: at.toISOString(), ip, sessionsUrl: new URL('sessions', signInUrl).href },
+  data: {
+    device: describeDevice(userAgent),
+    at: at.toISOString(),
+    ip,
+    sessionsUrl: new URL('sessions', signInUrl).href,
+  },
 })
 
 export function renderNewDevice(mail: MailToRender): MailContent {

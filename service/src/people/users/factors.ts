@@ -1,27 +1,27 @@
 /** The verbs with which members change how they sign in. Each change is audited and mailed to the member. */
 import type { MailQueue } from '../../mail/index.ts'
 import { refuseField } from '../../kernel/api/index.ts'
-import type { Client, Enrolment, GivenFactor, SignIn } from '../sign-in/index.ts'
-import type { MembersDeps, Signed } from './member-deps.ts'
+import type { Client, Enrolment, FactorInput, SignIn } from '../sign-in/index.ts'
+import type { MembersDeps, SignedInUser } from './member-deps.ts'
 import { changeMail, type SignInChange } from './mails.ts'
 
 export type Factors = {
   /** Lists how the member signs in. */
-  readonly of: (signed: Signed) => ReturnType<SignIn['factorList']>
+  readonly list: (signed: SignedInUser) => ReturnType<SignIn['factorList']>
   /** Returns the values of a page that adds a passkey or sets a password, with a nonce. */
-  readonly enrolment: (signed: Signed) => Promise<Enrolment & { readonly nonce: string }>
+  readonly enrolment: (signed: SignedInUser) => Promise<Enrolment & { readonly nonce: string }>
   /** Returns the same values again after a refused form. Undefined: the page has expired. */
   readonly enrolmentAgain: (
-    signed: Signed,
+    signed: SignedInUser,
     nonce: string,
   ) => Promise<(Enrolment & { readonly nonce: string }) | undefined>
   /**
    * Adds a passkey, or sets the password and returns its recovery codes. Refuses: validation_failed (/password, /code, /credential,
    * or /nonce: the page was answered before, or has expired).
    */
-  readonly add: (signed: Signed, nonce: string, given: GivenFactor, client: Client) => Promise<readonly string[]>
+  readonly add: (signed: SignedInUser, nonce: string, given: FactorInput, client: Client) => Promise<readonly string[]>
   /** Refuses: validation_failed (/id: there is no such passkey, or it is the last factor). */
-  readonly removePasskey: (signed: Signed, id: string, client: Client) => Promise<void>
+  readonly removePasskey: (signed: SignedInUser, id: string, client: Client) => Promise<void>
 }
 
 type FactorsDeps = Pick<MembersDeps, 'db' | 'clock' | 'signIn' | 'audit'> & {
@@ -29,18 +29,18 @@ type FactorsDeps = Pick<MembersDeps, 'db' | 'clock' | 'signIn' | 'audit'> & {
 }
 
 export function createFactors({ db, clock, signIn, mail, audit }: FactorsDeps): Factors {
-  const enrolmentOf = (signed: Signed, nonce: string) => {
+  const enrolmentOf = (signed: SignedInUser, nonce: string) => {
     const { user, partnerName } = signed
     const { email, fullName } = user
     return { email, fullName, partnerName, memberId: user.id, seed: Buffer.from(nonce, 'base64url') }
   }
-  const pageValues = async (signed: Signed, nonce: string) => ({
+  const pageValues = async (signed: SignedInUser, nonce: string) => ({
     ...(await signIn.enrolment(enrolmentOf(signed, nonce))),
     nonce,
   })
   const recordChange = async (
     tx: Parameters<MailQueue['enqueue']>[0],
-    { session: { partnerId }, user }: Signed,
+    { session: { partnerId }, user }: SignedInUser,
     change: SignInChange,
     { ip }: Client,
   ) => {
@@ -49,13 +49,13 @@ export function createFactors({ db, clock, signIn, mail, audit }: FactorsDeps): 
     await mail.enqueue(tx, partnerId, [changeMail(user, change, { at: clock.now(), ip })])
   }
   return {
-    of: ({ session: { partnerId }, user }) => signIn.factorList(db, partnerId, user.id),
+    list: ({ session: { partnerId }, user }) => signIn.factorList(db, partnerId, user.id),
     enrolment: (signed) => {
       const { partnerId } = signed.session
-      return pageValues(signed, signIn.ask(partnerId, signed.user.id, 'factor').nonce)
+      return pageValues(signed, signIn.newPrompt(partnerId, signed.user.id, 'factor').nonce)
     },
     enrolmentAgain: async (signed, nonce) => {
-      const asked = signIn.readAsking(signed.session.partnerId, signed.user.id, 'factor', nonce)
+      const asked = signIn.readPrompt(signed.session.partnerId, signed.user.id, 'factor', nonce)
       return asked && pageValues(signed, asked.nonce)
     },
     add: async (signed, nonce, given, client) => {
@@ -66,7 +66,7 @@ export function createFactors({ db, clock, signIn, mail, audit }: FactorsDeps): 
         code: 'invalid_value',
         message: 'has expired: open the page again',
       })
-      const asked = signIn.readAsking(partnerId, id, 'factor', nonce)
+      const asked = signIn.readPrompt(partnerId, id, 'factor', nonce)
       if (asked === undefined) throw late
       const factor = await signIn.prove(enrolmentOf(signed, asked.nonce), given)
       return db.transaction(async (tx) => {

@@ -5,11 +5,11 @@ import { permissions, roleAllows, serviceAccounts } from '@partner-payments/wire
 import { addPartner } from '../../../../test/support/composition.ts'
 import { codeOf, password } from '../../../../test/support/team.ts'
 import { useModules } from '../../../../test/support/fixture.ts'
-import { outcomeOf } from '../../../../test/support/refusals.ts'
+import { outcomeCode } from '../../../../test/support/refusals.ts'
 import { type Caller, Refusal } from '../../kernel/api/index.ts'
 import { hourMs, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
-import type { Signed } from './member-deps.ts'
+import type { SignedInUser } from './member-deps.ts'
 const service = await useModules({ now: new Date('2026-11-24T08:00:00Z') })
 const ip = '203.0.113.7'
 
@@ -72,8 +72,8 @@ test('a link opens once even with ten concurrent clicks, and a preview does not 
     name: `Joan Clarke (guest of ${caller.name})`,
     permissions: ['webhooks:read'],
   })
-  assert.equal(await outcomeOf(guestLinks.shown(token)), 'not_found')
-  assert.equal(await outcomeOf(guestLinks.open(token, ip)), 'not_found')
+  assert.equal(await outcomeCode(guestLinks.shown(token)), 'not_found')
+  assert.equal(await outcomeCode(guestLinks.open(token, ip)), 'not_found')
   assert.equal(await guestLinks.guest(token), undefined, 'the token of the mail is no session')
   assert.equal(await service.members.signedIn(opened[0]?.value ?? ''), undefined, 'a guest is no member')
   assert.equal(await statusOf(caller, id), 'Open')
@@ -104,9 +104,9 @@ test('link and session end at the expiry, 24 hours by default and at most seven 
   assert.deepEqual((await guestLinks.guest(session))?.caller.permissions, ['webhooks:read', 'webhooks:write'])
   clock.advance(1)
   assert.equal(await guestLinks.guest(session), undefined)
-  assert.equal(await outcomeOf(guestLinks.open(unopened.token, ip)), 'not_found')
+  assert.equal(await outcomeCode(guestLinks.open(unopened.token, ip)), 'not_found')
   assert.equal(await statusOf(caller, opened.id), 'Expired')
-  assert.equal(await outcomeOf(guestLinks.revoke(caller, opened.id, ip)), 'not_found')
+  assert.equal(await outcomeCode(guestLinks.revoke(caller, opened.id, ip)), 'not_found')
   clock.advance(143 * hourMs)
   assert.ok(await guestLinks.guest(week))
   clock.advance(hourMs)
@@ -119,13 +119,13 @@ test('a revocation ends an unopened link and an open session at once, but not fo
   const { guestLinks } = service
   const [unopened, opened] = [await makeLink(caller), await makeLink(caller)]
   const session = await guestLinks.open(opened.token, ip)
-  assert.equal(await outcomeOf(guestLinks.revoke(other.caller, opened.id, ip)), 'not_found')
+  assert.equal(await outcomeCode(guestLinks.revoke(other.caller, opened.id, ip)), 'not_found')
   assert.deepEqual((await guestLinks.list(other.partnerId, {})).data, [])
   assert.ok(await guestLinks.guest(session))
   await guestLinks.revoke(caller, opened.id, ip)
   await guestLinks.revoke(caller, unopened.id, ip)
   assert.equal(await guestLinks.guest(session), undefined)
-  assert.equal(await outcomeOf(guestLinks.open(unopened.token, ip)), 'not_found')
+  assert.equal(await outcomeCode(guestLinks.open(unopened.token, ip)), 'not_found')
   assert.equal(await statusOf(caller, opened.id), 'Revoked')
 })
 
@@ -142,7 +142,7 @@ test('a guest loses access when the maker loses the role or is removed, and does
     if (lose === 'role') await members.updateUser(caller, id, { role: 'Developer' })
     else await members.removeUser(caller, id)
     assert.equal(await guestLinks.guest(session), undefined)
-    assert.equal(await outcomeOf(guestLinks.open(pending.token, ip)), 'not_found')
+    assert.equal(await outcomeCode(guestLinks.open(pending.token, ip)), 'not_found')
     if (lose === 'role') await members.updateUser(caller, id, { role: 'Admin' })
     assert.equal(await guestLinks.guest(session), undefined)
   }
@@ -165,7 +165,7 @@ test('a caller cannot give more than it has, and a bad address or name is refuse
   const given = { email: 'joan@example.com', fullName: 'Joan Clarke', access: 'manage' } as const
   for (const missing of ['webhooks:read', 'webhooks:write'] as const) {
     const less = { ...caller, permissions: permissions.filter((each) => each !== missing) }
-    assert.equal(await outcomeOf(guestLinks.create(less, given, { ip })), 'permission_denied')
+    assert.equal(await outcomeCode(guestLinks.create(less, given, { ip })), 'permission_denied')
   }
   const bad = { ...given, email: 'a"b@example.com', fullName: 'see evil.example.com' }
   const error = await guestLinks.create(caller, bad, { ip }).catch((failure: unknown) => failure)
@@ -202,7 +202,7 @@ test('the records of creating, opening and revoking a link name the maker and th
 
 const filters = { page: 'transactions', query: 'status=Pending&currency=EUR', isShared: false }
 
-async function addPerson(caller: Caller, role: 'Admin' | 'Operator'): Promise<Signed> {
+async function addPerson(caller: Caller, role: 'Admin' | 'Operator'): Promise<SignedInUser> {
   const { users, members, clock, db, mailQueue } = service
   const email = `${newId()}@example.com`
   await users.createInvitations(caller, { invitations: [{ email, fullName: 'Ada Person', role }] })
@@ -226,8 +226,8 @@ const refusal = async (work: Promise<unknown>) => {
   assert.ok(error instanceof Refusal, String(error))
   return [error.code, ...error.errors.map(({ pointer, code }) => `${pointer} ${code}`)].join(' ')
 }
-const namesOf = async (person: Signed, page = 'transactions') =>
-  (await service.savedViews.of(person, page)).map(({ name }) => name)
+const namesOf = async (person: SignedInUser, page = 'transactions') =>
+  (await service.savedViews.list(person, page)).map(({ name }) => name)
 
 test('only its maker sees a view, or the whole team if it is shared', async () => {
   const [{ caller }, other] = [await addPartner(service), await addPartner(service)]
@@ -257,9 +257,9 @@ test('the maker and Admins can change a shared view, and only the maker a privat
   const { savedViews } = service
   await savedViews.save(ada, { ...filters, name: 'Mine' }, ip)
   await savedViews.save(ada, { ...filters, name: 'Ours', isShared: true }, ip)
-  const [mine, ours] = await savedViews.of(ada, 'transactions')
+  const [mine, ours] = await savedViews.list(ada, 'transactions')
   assert.ok(mine && ours)
-  assert.equal((await savedViews.of(bob, 'transactions'))[0]?.isOwn, false)
+  assert.equal((await savedViews.list(bob, 'transactions'))[0]?.isOwn, false)
   for (const person of [bob, stranger]) assert.equal(await refusal(savedViews.remove(person, ours.id, ip)), 'not_found')
   for (const person of [bob, admin, stranger])
     assert.equal(await refusal(savedViews.rename(person, mine.id, 'Taken', ip)), 'not_found')

@@ -68,7 +68,7 @@ export type GuestLinksDeps = {
   readonly cursors: Cursors
   readonly mail: Pick<MailQueue, 'enqueue' | 'endPending'>
   readonly audit: Pick<Audit, 'append'>
-  readonly access: Pick<Access, 'accountIfAny' | 'partnerName' | 'isClosed'>
+  readonly access: Pick<Access, 'findServiceAccount' | 'partnerName' | 'isClosed'>
   /** The URL of the page of a link, without the token. */
   readonly guestUrl: string
 }

@@ -26,7 +26,7 @@ export { guestLinksRoutes, usersRoutes, serviceAccountsRoutes } from './routes.t
 export { createGuestLinks, type Guest, type GuestLinks, renderGuestLink } from './guest-links.ts'
 
 export { createMayPay } from './makers.ts'
-export type { MembersDeps, Signed, SignedIn } from './member-deps.ts'
+export type { MembersDeps, SignedInUser, SignInResult } from './member-deps.ts'
 export { createMembers, type Members, type User, membersRoutes } from './member-routes.ts'
 export { sealedClientSecrets, sealedWaitingSecrets } from './store-entrances.ts'
 export { type CancellableRecovery, renderRecoveryLink, renderRecoveryReport, recoveriesJob } from './recoveries.ts'

@@ -8,7 +8,7 @@ import { createLog, createSealer, newId, present, randomBytes, secondMs } from '
 import { createMailQueue, type MailToRender, smtpTransport } from '../../mail/index.ts'
 import { createDatabase, sql } from '../../postgres/index.ts'
 import { newDeviceMail, renderNewDevice } from './entrances.ts'
-import { deviceOf } from '../sign-in/index.ts'
+import { describeDevice } from '../sign-in/index.ts'
 import { mailServer, readMail } from '../../../../test/support/mail-server.ts'
 import { startMail } from '../../../../test/support/jobs.ts'
 import { createTestDatabase } from '../../../../test/support/postgres.ts'
@@ -169,7 +169,7 @@ suite('new devices', async () => {
       ['Firefox/1 <a href="https://evil.example">click</a>', 'Firefox on an unknown system'],
       ['', 'an unknown browser'],
     ] as const)
-      assert.equal(deviceOf(userAgent), words, userAgent)
+      assert.equal(describeDevice(userAgent), words, userAgent)
   })
 })
 

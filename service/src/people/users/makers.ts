@@ -15,7 +15,7 @@ const withoutPermissions: Maker = { permissions: [], isOver: false }
 
 /** Finds a maker by id. Undefined: the id never belonged to a member or a service account. */
 export async function findMaker(
-  access: Pick<Access, 'accountIfAny'>,
+  access: Pick<Access, 'findServiceAccount'>,
   tx: Tx,
   partnerId: string,
   id: string,
@@ -25,7 +25,7 @@ export async function findMaker(
     return member.removedAt === null
       ? { permissions: permissions.filter((each) => roleAllows(member.role, each)), isOver: false }
       : withoutPermissions
-  const account = await access.accountIfAny(tx, partnerId, id)
+  const account = await access.findServiceAccount(tx, partnerId, id)
   if (account === undefined) return undefined
   return account.status === 'revoked'
     ? withoutPermissions
@@ -34,7 +34,7 @@ export async function findMaker(
 
 /** Reports whether a person or a key may make and approve payouts now. A person with a confirmed sanctions match may not. */
 export const createMayPay =
-  (access: Pick<Access, 'accountIfAny'>, screening: Pick<Screening, 'isConfirmed'>) =>
+  (access: Pick<Access, 'findServiceAccount'>, screening: Pick<Screening, 'isConfirmed'>) =>
   async (tx: Tx, partnerId: string, id: string): Promise<boolean> => {
     const maker = await findMaker(access, tx, partnerId, id)
     const mayPay = maker === undefined || (!maker.isOver && maker.permissions.includes('payouts:write'))
@@ -46,13 +46,13 @@ export const createMayPay =
  * revoked or limited. Refuses: permission_denied (it has expired or was revoked).
  */
 export async function currentCallerActor(
-  deps: Parameters<typeof callerActor>[0] & { readonly access: Pick<Access, 'accountIfAny'> },
+  deps: Parameters<typeof callerActor>[0] & { readonly access: Pick<Access, 'findServiceAccount'> },
   tx: Tx,
   caller: Caller,
 ): Promise<Actor> {
   const { partnerId, serviceAccountId, signedInAt, impersonatedBy } = caller
   if (signedInAt !== undefined || impersonatedBy !== undefined) return callerActor(deps, caller)
-  const row = await deps.access.accountIfAny(tx, partnerId, serviceAccountId)
+  const row = await deps.access.findServiceAccount(tx, partnerId, serviceAccountId)
   if (row === undefined) return callerActor(deps, caller)
   if (row.status !== 'valid') throw new Refusal('permission_denied', 'Your service account has expired or was revoked.')
   const { expiresAt, allowedAddresses } = row

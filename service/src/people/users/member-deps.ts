@@ -11,10 +11,10 @@ import type { Session, SignIn, SingleSignOn } from '../sign-in/index.ts'
 import type { MemberRow } from './store.ts'
 
 /** The result of a sign-in: the token of the session, and the codes of a new password. */
-export type SignedIn = { readonly token: string; readonly recoveryCodes: readonly string[] }
+export type SignInResult = { readonly token: string; readonly recoveryCodes: readonly string[] }
 
 /** The person of a session, with the current permissions of the role. */
-export type Signed = {
+export type SignedInUser = {
   readonly session: Session
   readonly user: MemberRow
   readonly caller: Caller
@@ -48,8 +48,8 @@ export type MembersDeps = {
   readonly partnerName: (tx: Tx, partnerId: string) => Promise<string>
   /** Reports whether the partner is being moved to another database. Its team may not change here meanwhile. */
   readonly isClosed: (tx: Tx, partnerId: string) => Promise<boolean>
-  readonly access: Pick<Access, 'accountIfAny'>
-  readonly support: Pick<Access, 'openSupport' | 'supportSession' | 'revoke' | 'accountIfAny'>
+  readonly access: Pick<Access, 'findServiceAccount'>
+  readonly support: Pick<Access, 'openSupport' | 'supportSession' | 'revoke' | 'findServiceAccount'>
   /** Reports whether the partner's payouts need a second person. Changes of single sign-on then need a second Admin. */
   readonly decidesByTwo: (tx: Tx, partnerId: string) => Promise<boolean>
   /** The page where people sign in. */

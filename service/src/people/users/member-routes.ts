@@ -1,6 +1,14 @@
 /** Handlers of the team, and its verbs. */
 import { type BodyOf, type QueryOf, users as wire } from '@partner-payments/wire'
-import { type Caller, type Handlers, notFound, type Page, pageOf, Refusal, writerOf } from '../../kernel/api/index.ts'
+import {
+  type Caller,
+  type Handlers,
+  notFound,
+  type Page,
+  writePage,
+  Refusal,
+  createRecordWriter,
+} from '../../kernel/api/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { createEntrances, type Entrances } from './entrances.ts'
 import { permit, roleAsPower } from './giving.ts'
@@ -14,14 +22,14 @@ import * as store from './store.ts'
 import { deletePrivateViews } from './store.ts'
 import { deleteUploadsOf } from './store-uploads.ts'
 
-const writeUser = writerOf(wire.User)
+const writeUser = createRecordWriter(wire.User)
 const toUser = ({ id: userId, role: roleName, ...user }: User) => writeUser({ ...user, userId, roleName })
 
-const toSingleSignOn = writerOf(wire.SingleSignOn)
+const toSingleSignOn = createRecordWriter(wire.SingleSignOn)
 
 export function membersRoutes(members: Members) {
   return {
-    listUsers: async ({ caller, query }) => pageOf(await members.listUsers(caller.partnerId, query), toUser),
+    listUsers: async ({ caller, query }) => writePage(await members.listUsers(caller.partnerId, query), toUser),
     getUser: async ({ caller, params }) => ({ body: toUser(await members.getUser(caller.partnerId, params.userId)) }),
     updateUser: async ({ caller, params, body, ip }) => ({
       body: toUser(await members.updateUser(caller, params.userId, body, ip)),

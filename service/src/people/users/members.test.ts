@@ -5,8 +5,8 @@ import { type Permission, permissions, roleAllows, type users as wire } from '@p
 import { addPartner } from '../../../../test/support/composition.ts'
 import { codeOf, password } from '../../../../test/support/team.ts'
 import { useModules } from '../../../../test/support/fixture.ts'
-import { outcomeOf } from '../../../../test/support/refusals.ts'
-import { type Caller, linkTokenOf, Refusal } from '../../kernel/api/index.ts'
+import { outcomeCode } from '../../../../test/support/refusals.ts'
+import { type Caller, createLinkToken, Refusal } from '../../kernel/api/index.ts'
 import { dayMs, minuteMs, newId, present, randomBytes, secondMs } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 
@@ -60,8 +60,8 @@ suite('members', async () => {
       [email, 'Operator', partnerId, 'Joan Clarke'],
     )
     assert.deepEqual(signed?.caller.permissions, allowed('Operator'))
-    assert.equal(await outcomeOf(members.openInvitation(token)), 'not_found')
-    assert.equal(await outcomeOf(service.users.revokeInvitation(caller, id)), 'invitation_not_pending')
+    assert.equal(await outcomeCode(members.openInvitation(token)), 'not_found')
+    assert.equal(await outcomeCode(service.users.revokeInvitation(caller, id)), 'invitation_not_pending')
     const { data } = await service.audit.list(partnerId, {})
     assert.ok(data.some(({ action, actor }) => action === 'acceptInvitation' && actor.id === id))
   })
@@ -78,8 +78,8 @@ suite('members', async () => {
     clock.advance(8 * dayMs)
     const given = { kind: 'password', password, code: '000000' } as const
     for (const token of [revoked.token, resent.token, expired.token, '', 'x', `${expired.token.slice(0, -2)}AA`]) {
-      assert.equal(await outcomeOf(members.openInvitation(token)), 'not_found')
-      assert.equal(await outcomeOf(members.join(token, given, client)), 'not_found')
+      assert.equal(await outcomeCode(members.openInvitation(token)), 'not_found')
+      assert.equal(await outcomeCode(members.join(token, given, client)), 'not_found')
     }
     assert.deepEqual((await members.listUsers(partnerId, {})).data, [])
   })
@@ -96,7 +96,7 @@ suite('members', async () => {
       { kind: 'passkey', credential: '{}' },
       { kind: 'passkey', credential: 'no JSON' },
     ] as const)
-      assert.equal(await outcomeOf(members.join(token, given, client)), 'validation_failed')
+      assert.equal(await outcomeCode(members.join(token, given, client)), 'validation_failed')
     assert.equal(await statusOf(partnerId, id), 'Pending')
     assert.equal((await members.openInvitation(token)).totpSecret, totpSecret)
   })
@@ -105,7 +105,7 @@ suite('members', async () => {
     const { caller } = await addPartner(service)
     const { id, email } = await addMember(caller, 'Operator')
     const again = { invitations: [{ email: email.toUpperCase(), fullName: 'Joan Clarke', role: 'Operator' as const }] }
-    assert.equal(await outcomeOf(service.users.createInvitations(caller, again)), 'invitation_exists')
+    assert.equal(await outcomeCode(service.users.createInvitations(caller, again)), 'invitation_exists')
     await service.members.removeUser(caller, id)
     await service.users.createInvitations(caller, again)
   })
@@ -124,9 +124,9 @@ suite('members', async () => {
         assert.deepEqual(ends.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
         const { data } = await members.listUsers(partnerId, { role: 'Admin' })
         assert.equal(data.length, 1)
-        assert.equal(await outcomeOf(members.removeUser(caller, data[0]?.id ?? '')), 'last_admin')
+        assert.equal(await outcomeCode(members.removeUser(caller, data[0]?.id ?? '')), 'last_admin')
         assert.equal(
-          await outcomeOf(members.updateUser(caller, data[0]?.id ?? '', { role: 'Developer' })),
+          await outcomeCode(members.updateUser(caller, data[0]?.id ?? '', { role: 'Developer' })),
           'last_admin',
         )
         assert.equal((await members.updateUser(caller, data[0]?.id ?? '', { role: 'Admin' })).role, 'Admin')
@@ -141,10 +141,10 @@ suite('members', async () => {
     const held = [...allowed('Operator'), 'users:read', 'users:write'] as const
     const lesser: Caller = { ...caller, permissions: held }
     const entry = { email: 'eve@example.com', fullName: 'Eve', role: 'Admin' as const }
-    assert.equal(await outcomeOf(users.createInvitations(lesser, { invitations: [entry] })), 'permission_denied')
-    assert.equal(await outcomeOf(members.updateUser(lesser, operator.id, { role: 'Admin' })), 'permission_denied')
-    assert.equal(await outcomeOf(members.updateUser(lesser, admin.id, { role: 'Operator' })), 'permission_denied')
-    assert.equal(await outcomeOf(members.removeUser(lesser, admin.id)), 'permission_denied')
+    assert.equal(await outcomeCode(users.createInvitations(lesser, { invitations: [entry] })), 'permission_denied')
+    assert.equal(await outcomeCode(members.updateUser(lesser, operator.id, { role: 'Admin' })), 'permission_denied')
+    assert.equal(await outcomeCode(members.updateUser(lesser, admin.id, { role: 'Operator' })), 'permission_denied')
+    assert.equal(await outcomeCode(members.removeUser(lesser, admin.id)), 'permission_denied')
     await users.createInvitations(lesser, { invitations: [{ ...entry, role: 'Operator' }] })
     await members.removeUser(lesser, operator.id)
   })
@@ -160,8 +160,8 @@ suite('members', async () => {
     clock.advance(60 * secondMs)
     for (const given of [codeOf(secret, clock.now().getTime()), recoveryCodes[0] ?? ''])
       assert.equal(await members.signInByPassword(partnerId, { email, password, code: given }, client), undefined)
-    assert.equal(await outcomeOf(members.getUser(partnerId, id)), 'not_found')
-    assert.equal(await outcomeOf(members.removeUser(caller, id)), 'not_found')
+    assert.equal(await outcomeCode(members.getUser(partnerId, id)), 'not_found')
+    assert.equal(await outcomeCode(members.removeUser(caller, id)), 'not_found')
   })
 
   test("a member signs in with an address in any case, password and code, and only at the member's partner", async () => {
@@ -180,7 +180,7 @@ suite('members', async () => {
     assert.equal((await members.signedIn(signed?.token ?? ''))?.user.id, id)
     const { lastSignInAt } = await members.getUser(partnerId, id)
     assert.deepEqual(lastSignInAt, clock.now())
-    assert.equal(await outcomeOf(members.getUser(other, id)), 'not_found')
+    assert.equal(await outcomeCode(members.getUser(other, id)), 'not_found')
   })
 
   test('mails go to members and invited people by their current role, and not to removed people', async () => {
@@ -242,7 +242,7 @@ suite('members', async () => {
     await db.transaction((tx) => access.closeCredentials(tx, partnerId))
     assert.equal(await members.signedIn(token), undefined)
     assert.equal(await signIn(), undefined)
-    assert.equal(await outcomeOf(members.openInvitation(invited.token)), 'not_found')
+    assert.equal(await outcomeCode(members.openInvitation(invited.token)), 'not_found')
     await db.transaction((tx) => access.openCredentials(tx, partnerId))
     assert.ok(await members.signedIn(token))
     clock.advance(60 * secondMs)
@@ -263,7 +263,7 @@ suite('second factors', async () => {
     const { caller, partnerId } = await addPartner(service)
     const email = `${newId()}@example.com`
     await users.createInvitations(caller, { invitations: [{ email, fullName: 'Joan Clarke', role: 'Admin' }] })
-    const token = await firstAdmin.invitationOf((await firstAdmin.tokenOf(partnerId)) ?? '', email)
+    const token = await firstAdmin.invitationOf((await firstAdmin.linkToken(partnerId)) ?? '', email)
     const { totpSecret: secret } = await members.openInvitation(token)
     const code = codeOf(secret, clock.now().getTime())
     const joined = await members.join(token, { kind: 'password', password, code }, client)
@@ -309,7 +309,7 @@ suite('second factors', async () => {
     assert.deepEqual(await changesMailed(partnerId), ['password set', 'recovery code used'])
     const { data } = await audit.list(partnerId, {})
     assert.deepEqual(data.find(({ action }) => action === 'changeSignIn')?.details, { change: 'password set' })
-    const { passkeys, passwordSince, recoveryCodesLeft } = await factors.of(signed)
+    const { passkeys, passwordSince, recoveryCodesLeft } = await factors.list(signed)
     assert.deepEqual([passkeys, passwordSince === null, recoveryCodesLeft], [[], false, 9])
   })
 
@@ -337,7 +337,7 @@ suite('second factors', async () => {
     await assert.rejects(factors.removePasskey(stranger.signed, ids[0] ?? '', client), refuses('/id'))
     const ends = await Promise.allSettled(ids.map((id) => factors.removePasskey(signed, id, client)))
     assert.deepEqual(ends.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
-    assert.equal((await factors.of(signed)).passkeys.length, 1)
+    assert.equal((await factors.list(signed)).passkeys.length, 1)
     assert.deepEqual(await changesMailed(partnerId), ['passkey removed'])
   })
 
@@ -360,7 +360,7 @@ suite('the first Admin', async () => {
     const { caller, partnerId } = await addPartner(service)
     const invitations = [{ email, fullName: 'Grace Hopper', role: 'Admin' as const }]
     await service.users.createInvitations(caller, { invitations })
-    return { partnerId, token: (await service.firstAdmin.tokenOf(partnerId)) ?? '' }
+    return { partnerId, token: (await service.firstAdmin.linkToken(partnerId)) ?? '' }
   }
 
   test('the link of the first Admin works only for its partner, and until the partner has a member', async () => {
@@ -368,8 +368,8 @@ suite('the first Admin', async () => {
     const { partnerId, token } = await invite()
     assert.equal((await firstAdmin.partnerOf(token)).partnerId, partnerId)
     const other = (await addPartner(service)).partnerId
-    const forged = linkTokenOf(other, Buffer.from(token, 'base64url').subarray(16))
-    for (const wrong of ['', 'x', `${token}A`, forged, linkTokenOf(partnerId, randomBytes(32))])
+    const forged = createLinkToken(other, Buffer.from(token, 'base64url').subarray(16))
+    for (const wrong of ['', 'x', `${token}A`, forged, createLinkToken(partnerId, randomBytes(32))])
       await assert.rejects(firstAdmin.partnerOf(wrong), isNotFound, wrong)
     await assert.rejects(firstAdmin.invitationOf(token, 'stranger@example.com'), isNotFound)
     const earlier = await firstAdmin.invitationOf(token, email)
@@ -382,7 +382,7 @@ suite('the first Admin', async () => {
     assert.equal((await members.signedIn(session))?.user.role, 'Admin')
     await assert.rejects(firstAdmin.partnerOf(token), isNotFound)
     await assert.rejects(firstAdmin.invitationOf(token, email), isNotFound)
-    assert.equal(await firstAdmin.tokenOf(partnerId), undefined)
+    assert.equal(await firstAdmin.linkToken(partnerId), undefined)
   })
 
   test('the mail of an invitation is not sent after the page of the first Admin opened it', async () => {

@@ -2,9 +2,9 @@
 import { newLinkToken, notFound, readLink, Refusal, refuseField } from '../../kernel/api/index.ts'
 import { after, dayMs, hourMs, newId, present } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { Client, Enrolment, GivenFactor } from '../sign-in/index.ts'
+import type { Client, Enrolment, FactorInput } from '../sign-in/index.ts'
 import { callerActor, permit, roleAsPower } from './giving.ts'
-import type { MembersDeps, Signed, SignedIn } from './member-deps.ts'
+import type { MembersDeps, SignedInUser, SignInResult } from './member-deps.ts'
 import { emailKey, tokenHash } from './rules.ts'
 import {
   lockWithAdmins,
@@ -42,7 +42,7 @@ export type Recoveries = RecoveryLinks & {
    * Lets an Admin end all sessions of a colleague and every way to sign in, and mails a link to set a new one. Refuses: not_found, permission_denied
    * (not an Admin, or recovered since), validation_failed (/id: the own account, or one that signs in by the provider only).
    */
-  readonly reset: (signed: Signed, memberId: string, client: Client) => Promise<void>
+  readonly reset: (signed: SignedInUser, memberId: string, client: Client) => Promise<void>
   /**
    * Begins a recovery of an Admin, which two of the operator's staff have approved. The link is mailed after 24 hours. Refuses: validation_failed (no Admin
    * has the address, or a recovery is under way).
@@ -134,7 +134,7 @@ function newRecovery(
   return { id: newId(), memberId, status: 'Waiting', ...by, ...none, createdAt: now, updatedAt: now }
 }
 
-async function reset(deps: MembersDeps, tx: Tx, signed: Signed, memberId: string, ip: string): Promise<void> {
+async function reset(deps: MembersDeps, tx: Tx, signed: SignedInUser, memberId: string, ip: string): Promise<void> {
   const { clock, signIn, audit } = deps
   const { partnerId } = signed.session
   const by = signed.user
@@ -272,7 +272,7 @@ type RecoveryLinks = {
    * Replaces the person's ways to sign in by a new one, ends all sessions, and signs in. Works once. Refuses: not_found, validation_failed (factor).
    * Throws SignOnFailed (`required`).
    */
-  readonly complete: (token: string, given: GivenFactor, client: Client) => Promise<SignedIn>
+  readonly complete: (token: string, given: FactorInput, client: Client) => Promise<SignInResult>
   /** Reads the recovery of a cancel link. Refuses: not_found. */
   readonly cancellable: (token: string) => Promise<CancellableRecovery>
   /** Cancels a recovery whose link was not used. Refuses: not_found. */
@@ -303,7 +303,7 @@ async function opened(deps: MembersDeps, token: string): Promise<OpenRecovery> {
   return { fullName, email, role, begunByName, expiresAt, partnerId, partnerName: invited.partnerName, ...enrolment }
 }
 
-async function complete(deps: MembersDeps, token: string, given: GivenFactor, client: Client): Promise<SignedIn> {
+async function complete(deps: MembersDeps, token: string, given: FactorInput, client: Client): Promise<SignInResult> {
   const { db, clock, audit, mail, signIn } = deps
   const { partnerId, row, invited } = await findOpen(deps, db, token)
   const factor = await signIn.prove(invited, given)

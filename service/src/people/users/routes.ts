@@ -1,13 +1,13 @@
 /** Handlers of invitations, guest links and service accounts. */
 import { guestLinks, serviceAccounts, users as wire } from '@partner-payments/wire'
-import { type Handlers, pageOf, writerOf } from '../../kernel/api/index.ts'
+import { type Handlers, writePage, createRecordWriter } from '../../kernel/api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import type { Invitation, Users } from './service.ts'
 import type { GuestLink, GuestLinks } from './guest-links.ts'
 import type { ListedCredential } from '../../access/index.ts'
 import type { CreatedServiceAccount, ServiceAccounts } from './service-accounts.ts'
 
-const writeInvitation = writerOf(wire.Invitation)
+const writeInvitation = createRecordWriter(wire.Invitation)
 const toWireInvitation = ({
   id: inviteId,
   role: roleName,
@@ -23,7 +23,7 @@ export function usersRoutes(users: Users, idempotency: Idempotency) {
       return { body: { invitations: invitations.map(toWireInvitation) }, created: `the invitations ${ids}` }
     }),
     listInvitations: async ({ caller, query }) =>
-      pageOf(await users.listInvitations(caller.partnerId, query), toWireInvitation),
+      writePage(await users.listInvitations(caller.partnerId, query), toWireInvitation),
     getInvitation: async ({ caller, params }) => ({
       body: toWireInvitation(await users.getInvitation(caller.partnerId, params.invitationId)),
     }),
@@ -38,7 +38,7 @@ export function usersRoutes(users: Users, idempotency: Idempotency) {
   } satisfies Partial<Handlers<'users'>>
 }
 
-const writeLink = writerOf(guestLinks.GuestLink)
+const writeLink = createRecordWriter(guestLinks.GuestLink)
 const toWireGuestLink = ({ id: guestLinkId, madeByName: madeByFullName, ...link }: GuestLink) =>
   writeLink({ ...link, guestLinkId, madeByFullName })
 
@@ -48,7 +48,7 @@ export function guestLinksRoutes(links: GuestLinks, idempotency: Idempotency) {
       const link = await links.create(caller, body, { ip, ...(tx && { tx }) })
       return { body: toWireGuestLink(link), created: `the guest link ${link.id}` }
     }),
-    listGuestLinks: async ({ caller, query }) => pageOf(await links.list(caller.partnerId, query), toWireGuestLink),
+    listGuestLinks: async ({ caller, query }) => writePage(await links.list(caller.partnerId, query), toWireGuestLink),
     revokeGuestLink: async ({ caller, params, ip }) => {
       await links.revoke(caller, params.guestLinkId, ip)
       return { body: undefined }
@@ -58,7 +58,7 @@ export function guestLinksRoutes(links: GuestLinks, idempotency: Idempotency) {
 
 const accountStatuses = { valid: 'Active', expired: 'Expired', revoked: 'Revoked' } as const
 
-const writeAccount = writerOf(serviceAccounts.ServiceAccount)
+const writeAccount = createRecordWriter(serviceAccounts.ServiceAccount)
 const toWireServiceAccount = (account: ListedCredential) =>
   writeAccount({
     ...account,
@@ -82,7 +82,7 @@ export function serviceAccountsRoutes(accounts: ServiceAccounts, idempotency: Id
       withSecret(await accounts.rotate(caller, params.serviceAccountId, body, tx)),
     ),
     listServiceAccounts: async ({ caller, query }) =>
-      pageOf(await accounts.list(caller.partnerId, query), toWireServiceAccount),
+      writePage(await accounts.list(caller.partnerId, query), toWireServiceAccount),
     getServiceAccount: async ({ caller, params }) => ({
       body: toWireServiceAccount(await accounts.get(caller.partnerId, params.serviceAccountId)),
     }),

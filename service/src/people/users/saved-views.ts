@@ -4,7 +4,7 @@ import { notFound, refuseField } from '../../kernel/api/index.ts'
 import type { Audit, ServiceAct } from '../../audit/index.ts'
 import { type Clock, newId } from '../../kernel/index.ts'
 import { type Database, sqlState, type Tx, violates } from '../../postgres/index.ts'
-import type { Signed } from './member-deps.ts'
+import type { SignedInUser } from './member-deps.ts'
 import * as store from './store.ts'
 import type { SavedViewRow } from './store.ts'
 
@@ -15,17 +15,17 @@ export type SavedView = Pick<SavedViewRow, 'id' | 'page' | 'name' | 'query' | 'i
 
 export type SavedViews = {
   /** Lists the person's own views of a page and the team's shared ones, by name. */
-  readonly of: (signed: Signed, page: string) => Promise<readonly SavedView[]>
+  readonly list: (signed: SignedInUser, page: string) => Promise<readonly SavedView[]>
   /** Refuses: validation_failed (/name: empty, too long, taken, or the person has too many; /query). */
   readonly save: (
-    signed: Signed,
+    signed: SignedInUser,
     view: Pick<SavedViewRow, 'page' | 'name' | 'query' | 'isShared'>,
     ip: string,
   ) => Promise<void>
   /** Refuses: validation_failed (/name), not_found (also if the person may not change it). */
-  readonly rename: (signed: Signed, id: string, name: string, ip: string) => Promise<SavedView>
+  readonly rename: (signed: SignedInUser, id: string, name: string, ip: string) => Promise<SavedView>
   /** Refuses: not_found (also if the person may not change it). */
-  readonly remove: (signed: Signed, id: string, ip: string) => Promise<SavedView>
+  readonly remove: (signed: SignedInUser, id: string, ip: string) => Promise<SavedView>
 }
 
 const viewsPerPersonMax = 50
@@ -37,7 +37,7 @@ const queryCharsMax = 1000
 type Deps = { readonly db: Database; readonly clock: Clock; readonly audit: Pick<Audit, 'append'> }
 
 /** Reports whether a person may change a view: its maker may, and a shared view also anyone who manages the team. */
-const mayChange = ({ caller }: Signed, { memberId, isShared }: SavedViewRow): boolean =>
+const mayChange = ({ caller }: SignedInUser, { memberId, isShared }: SavedViewRow): boolean =>
   memberId === caller.serviceAccountId || (isShared && caller.permissions.includes('users:write'))
 
 const refuseName = (code: FieldError['code'], message: string) => refuseField({ pointer: '/name', code, message })
@@ -57,20 +57,20 @@ function refuseTaken(error: unknown): never {
 }
 
 export function createSavedViews({ db, clock, audit }: Deps): SavedViews {
-  const toView = (signed: Signed, row: SavedViewRow): SavedView => ({ ...row, isOwn: mayChange(signed, row) })
-  const record = (tx: Tx, { caller }: Signed, row: SavedViewRow, action: ServiceAct, ip: string) => {
+  const toView = (signed: SignedInUser, row: SavedViewRow): SavedView => ({ ...row, isOwn: mayChange(signed, row) })
+  const record = (tx: Tx, { caller }: SignedInUser, row: SavedViewRow, action: ServiceAct, ip: string) => {
     const { partnerId, serviceAccountId: id, name } = caller
     const actor = { kind: 'partner', id, name, ip } as const
     const details = { page: row.page, name: row.name, shared: String(row.isShared) }
     audit.append(tx, [{ partnerId, actor, action, subject: { savedViewId: row.id }, details }])
   }
-  const lock = async (tx: Tx, signed: Signed, id: string): Promise<SavedViewRow> => {
+  const lock = async (tx: Tx, signed: SignedInUser, id: string): Promise<SavedViewRow> => {
     const row = await store.lockView(tx, signed.caller.partnerId, id)
     if (row === undefined || !mayChange(signed, row)) throw notFound('saved view')
     return row
   }
   return {
-    of: async (signed, page) => {
+    list: async (signed, page) => {
       const { partnerId, serviceAccountId: memberId } = signed.caller
       const rows = await store.viewsOf(db, partnerId, { memberId, page }, shownMax)
       return rows.map((row) => toView(signed, row))

@@ -12,7 +12,7 @@ import { createDatabase, sql } from '../../postgres/index.ts'
 import { createUsers, usersRoutes } from './index.ts'
 import { createManualClock } from '../../../../test/support/clock.ts'
 import { untilEnd } from '../../../../test/support/fixture.ts'
-import { outcomeOf, refusalOf } from '../../../../test/support/refusals.ts'
+import { outcomeCode, refusalOf } from '../../../../test/support/refusals.ts'
 import { tokenHash } from './rules.ts'
 
 const log = createLog('silent')
@@ -124,9 +124,9 @@ test('200 when another partner invites the same address', async () => {
   const [one, other] = [await setUp(), await setUp()]
   const invitation = await one.inviteOne('ada@example.com')
   await other.inviteOne('ada@example.com')
-  assert.equal(await outcomeOf(other.users.getInvitation(other.partnerId, invitation.id)), 'not_found')
-  assert.equal(await outcomeOf(other.users.resendInvitation(other.caller, invitation.id, null)), 'not_found')
-  assert.equal(await outcomeOf(other.users.revokeInvitation(other.caller, invitation.id)), 'not_found')
+  assert.equal(await outcomeCode(other.users.getInvitation(other.partnerId, invitation.id)), 'not_found')
+  assert.equal(await outcomeCode(other.users.resendInvitation(other.caller, invitation.id, null)), 'not_found')
+  assert.equal(await outcomeCode(other.users.revokeInvitation(other.caller, invitation.id)), 'not_found')
 })
 
 test('an expired invitation is shown and filtered as Expired, and its address can be invited again', async () => {
@@ -143,7 +143,7 @@ test('an expired invitation is shown and filtered as Expired, and its address ca
   assert.deepEqual([expired.status, expired.updatedAt], ['Expired', clock.now()])
   assert.deepEqual(await statuses('Pending'), ['bob@example.com'])
   assert.deepEqual(await statuses('Expired'), ['ada@example.com'])
-  assert.equal(await outcomeOf(users.revokeInvitation(caller, short.id)), 'invitation_not_pending')
+  assert.equal(await outcomeCode(users.revokeInvitation(caller, short.id)), 'invitation_not_pending')
 
   clock.advance(hourMs)
   const [again] = await invite('ada@example.com')
@@ -172,7 +172,10 @@ test('a resend replaces the token and its queued mail, renews the expiry and kee
   clock.advance(dayMs + hourMs)
   assert.equal((await users.getInvitation(partnerId, invitation.id)).status, 'Pending')
   await users.resendInvitation(caller, invitation.id, 'https://a.example/second')
-  assert.equal(await outcomeOf(users.resendInvitation(caller, invitation.id, 'http://a.example/')), 'validation_failed')
+  assert.equal(
+    await outcomeCode(users.resendInvitation(caller, invitation.id, 'http://a.example/')),
+    'validation_failed',
+  )
   assert.deepEqual(
     (await mails(partnerId)).map((mail) => [mail.kind, mail.status, mail.hasToken, mail.linkUrl, mail.lastError]),
     [
@@ -201,7 +204,7 @@ test('429 with Retry-After when a resend follows another within 60 s, and 429 af
     await users.resendInvitation(caller, id, undefined)
     clock.advance(minuteMs)
   }
-  assert.equal(await outcomeOf(users.resendInvitation(caller, id, undefined)), 'resend_limit_reached')
+  assert.equal(await outcomeCode(users.resendInvitation(caller, id, undefined)), 'resend_limit_reached')
 })
 
 test('one 200 and 429 to the others when three resends are concurrent', async () => {
@@ -224,7 +227,7 @@ test('a resend makes an expired invitation pending again, and 409 when the addre
   assert.equal((await users.resendInvitation(caller, old.id, undefined)).status, 'Pending')
   clock.advance(8 * dayMs)
   const newer = await inviteOne('Ada@example.com')
-  assert.equal(await outcomeOf(users.resendInvitation(caller, old.id, undefined)), 'invitation_not_pending')
+  assert.equal(await outcomeCode(users.resendInvitation(caller, old.id, undefined)), 'invitation_not_pending')
   assert.equal((await users.getInvitation(partnerId, old.id)).status, 'Expired')
   // The newer invitation has expired too, but its row still says Pending.
   clock.advance(8 * dayMs)
@@ -239,8 +242,8 @@ test('a revoked invitation cannot be resent or revoked, its mail is not sent, an
   await users.revokeInvitation(caller, id)
   const revoked = await users.getInvitation(partnerId, id)
   assert.deepEqual([revoked.status, revoked.updatedAt], ['Revoked', clock.now()])
-  assert.equal(await outcomeOf(users.revokeInvitation(caller, id)), 'invitation_not_pending')
-  assert.equal(await outcomeOf(users.resendInvitation(caller, id, undefined)), 'invitation_not_pending')
+  assert.equal(await outcomeCode(users.revokeInvitation(caller, id)), 'invitation_not_pending')
+  assert.equal(await outcomeCode(users.resendInvitation(caller, id, undefined)), 'invitation_not_pending')
   assert.deepEqual(await queue.claim(db, partnerId, minuteMs, 10), [])
   assert.deepEqual((await mails(partnerId))[0]?.lastError, 'the invitation was revoked')
   await inviteOne('ada@example.com')

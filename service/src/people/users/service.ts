@@ -3,7 +3,7 @@ import { type BodyOf, type QueryOf, users as wire } from '@partner-payments/wire
 import {
   type Caller,
   type Cursors,
-  linkTokenOf,
+  createLinkToken,
   notFound,
   type Page,
   readLink,
@@ -90,7 +90,7 @@ export type UsersDeps = {
   readonly mail: Pick<MailQueue, 'enqueue' | 'endPending'>
   readonly cursors: Cursors
   readonly sandbox: boolean
-  readonly access: Pick<Access, 'accountIfAny'>
+  readonly access: Pick<Access, 'findServiceAccount'>
   /** The link for invitations without a redirect. Absent: their mail shows the token as a code. */
   readonly invitationBaseUrl?: string
 }
@@ -231,7 +231,7 @@ function toInvitation(row: store.InvitationRow, now: Date): Invitation {
 
 export type FirstAdmin = {
   /** Returns the token of the link. Undefined: the partner has a member. */
-  readonly tokenOf: (partnerId: string) => Promise<string | undefined>
+  readonly linkToken: (partnerId: string) => Promise<string | undefined>
   /** Finds the partner of a link. Refuses: not_found (no such link, or the partner has a member). */
   readonly partnerOf: (token: string) => Promise<{ readonly partnerId: string; readonly partnerName: string }>
   /**
@@ -248,7 +248,7 @@ type FirstAdminDeps = Pick<MembersDeps, 'db' | 'clock' | 'partnerName' | 'isClos
 
 export function createFirstAdmin({ db, clock, mail, partnerName, isClosed, linkKey }: FirstAdminDeps): FirstAdmin {
   const tokenFor = (partnerId: string): string =>
-    linkTokenOf(partnerId, createHmac('sha256', linkKey).update(`first admin ${partnerId}`).digest())
+    createLinkToken(partnerId, createHmac('sha256', linkKey).update(`first admin ${partnerId}`).digest())
   const find = async (token: string): Promise<string> => {
     const partnerId = readLink(token)
     const isOurs = partnerId !== undefined && timingSafeEqual(Buffer.from(token), Buffer.from(tokenFor(partnerId)))
@@ -256,7 +256,7 @@ export function createFirstAdmin({ db, clock, mail, partnerName, isClosed, linkK
     return partnerId
   }
   return {
-    tokenOf: async (partnerId) => ((await store.hasMembers(db, partnerId)) ? undefined : tokenFor(partnerId)),
+    linkToken: async (partnerId) => ((await store.hasMembers(db, partnerId)) ? undefined : tokenFor(partnerId)),
     partnerOf: async (token) => {
       const partnerId = await find(token)
       return { partnerId, partnerName: await partnerName(db, partnerId) }

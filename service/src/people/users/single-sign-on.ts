@@ -2,13 +2,13 @@
 import type { ServiceAct } from '../../audit/index.ts'
 import { type BodyOf, type FieldError, ownJson, type users as wire } from '@partner-payments/wire'
 import { type Caller, newLinkToken, notFound, Refusal, refuseField, refuseFields } from '../../kernel/api/index.ts'
-import { after, hourMs, judgeTwo, newId, randomBytes } from '../../kernel/index.ts'
+import { after, hourMs, checkDeciders, newId, randomBytes } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { type Client, type ProviderClaims, type Provider, type SignOnPurpose, SignOnFailed } from '../sign-in/index.ts'
 import { changeMail, type SignInChange } from './mails.ts'
 import { acceptInvitation, openSession, pendingInvitation } from './entrances.ts'
 import { callerActor, everyRole, permit, type Permitted, roleAsPower } from './giving.ts'
-import type { MembersDeps, Signed } from './member-deps.ts'
+import type { MembersDeps, SignedInUser } from './member-deps.ts'
 import { changeRole, mailRoleChange } from './role-changes.ts'
 import { emailKey, personKey, tokenHash, urlErrors } from './rules.ts'
 import {
@@ -27,13 +27,13 @@ import * as providers from './store-entrances.ts'
 export type TeamPurpose =
   | { readonly kind: 'sign in'; readonly partnerId: string; readonly next: string }
   | { readonly kind: 'join'; readonly token: string }
-  | { readonly kind: 'connect'; readonly signed: Signed }
+  | { readonly kind: 'connect'; readonly signed: SignedInUser }
 
 export type TeamSingleSignOn = SingleSignOnSettings & {
   /** Reports whether the provider of a partner signs people in. */
   readonly isOn: (partnerId: string) => Promise<boolean>
   /** Returns when an account was connected. Null: it is not connected. Undefined: there is no provider. */
-  readonly connectedSince: (signed: Signed) => Promise<Date | null | undefined>
+  readonly connectedSince: (signed: SignedInUser) => Promise<Date | null | undefined>
   /** Starts a sign-in at the provider. Throws SignOnFailed (`off`, `unreachable`). Refuses: not_found (the invitation). */
   readonly begin: (purpose: TeamPurpose) => Promise<{ readonly url: string; readonly attempt: string }>
   /**
@@ -42,7 +42,7 @@ export type TeamSingleSignOn = SingleSignOnSettings & {
    */
   readonly finish: (
     partnerId: string,
-    given: { readonly attempt: string; readonly query: string; readonly signed: Signed | undefined },
+    given: { readonly attempt: string; readonly query: string; readonly signed: SignedInUser | undefined },
     client: Client,
   ) => Promise<{ readonly kind: SignOnPurpose['kind']; readonly token?: string; readonly next?: string }>
 }
@@ -210,7 +210,7 @@ async function addMember(
 
 const nameCharsMax = 140
 
-async function connectAccount(deps: MembersDeps, tx: Tx, signed: Signed, proved: ProviderClaims, { ip }: Client) {
+async function connectAccount(deps: MembersDeps, tx: Tx, signed: SignedInUser, proved: ProviderClaims, { ip }: Client) {
   const { user, session } = signed
   const { partnerId } = session
   await connect(deps, tx, partnerId, user.id, proved)
@@ -274,9 +274,9 @@ type SingleSignOnSettings = {
    * Carries out the change of another Admin. Both must be Admins at this moment. Refuses: permission_denied, not_found (decided, replaced or
    * expired), and as `set`.
    */
-  readonly confirm: (signed: Signed, id: string, ip: string) => Promise<void>
+  readonly confirm: (signed: SignedInUser, id: string, ip: string) => Promise<void>
   /** Rejects a change, or withdraws the person's own. Refuses: permission_denied, not_found. */
-  readonly reject: (signed: Signed, id: string, ip: string) => Promise<void>
+  readonly reject: (signed: SignedInUser, id: string, ip: string) => Promise<void>
   /**
    * Looks up the DNS record that proves the domain. Waits for the partner's name servers. Refuses: permission_denied, not_found, validation_failed
    * (/emailDomain), overloaded.
@@ -475,7 +475,7 @@ function createDecisions(deps: MembersDeps): Pick<SingleSignOnSettings, 'waiting
         const admins = await providers.lockAdmins(tx, partnerId)
         const change = await takeChange(tx, partnerId, id)
         const author = { id: change.proposedBy, name: change.proposedByName, may: admins.includes(change.proposedBy) }
-        const not = judgeTwo(author, { id: serviceAccountId, name, may: admins.includes(serviceAccountId) })
+        const not = checkDeciders(author, { id: serviceAccountId, name, may: admins.includes(serviceAccountId) })
         if (not !== undefined) throw new Refusal('permission_denied', not.why)
         const sealed = change.clientSecretSealed
         const secret = sealed === null ? {} : { clientSecret: sealer.open(sealed, waitingSecretContext(partnerId)) }

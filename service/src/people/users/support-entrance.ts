@@ -5,7 +5,7 @@
 import type { ServiceAct } from '../../audit/index.ts'
 import { notFound, Refusal } from '../../kernel/api/index.ts'
 import type { SupportSession } from '../../access/index.ts'
-import type { MembersDeps, Signed } from './member-deps.ts'
+import type { MembersDeps, SignedInUser } from './member-deps.ts'
 
 export type SupportEntrance = {
   /** Opens the console once with the code of an impersonation, records it, and returns a token. Refuses: not_found. */
@@ -14,7 +14,7 @@ export type SupportEntrance = {
   readonly endSupport: (session: SupportSession, client: { readonly ip: string }) => Promise<void>
   readonly isSupport: (token: string) => Promise<boolean>
   /** Finds the open session of a token. Undefined: there is none. */
-  readonly ofSupport: (token: string) => Promise<Signed | undefined>
+  readonly ofSupport: (token: string) => Promise<SignedInUser | undefined>
 }
 
 const supportName = ({ staff }: SupportSession): string => `Impersonation by ${staff}`
@@ -54,7 +54,7 @@ export function createSupportEntrance(deps: MembersDeps): SupportEntrance {
 }
 
 /** Makes a caller whose writes the service refuses. It is not a member, so its id has no sessions, factors or approvals. */
-function toSignedInUser(support: SupportSession, partner: string): Signed {
+function toSignedInUser(support: SupportSession, partner: string): SignedInUser {
   const { partnerId, id, staff, permissions, createdAt, expiresAt } = support
   const name = supportName(support)
   const client = { factor: 'sso', ip: '', userAgent: '' } as const

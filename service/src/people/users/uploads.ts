@@ -3,8 +3,8 @@ import { ownJson } from '@partner-payments/wire'
 import { notFound } from '../../kernel/api/index.ts'
 import { after, type Clock, dayMs, minuteMs, newId, type Sealer } from '../../kernel/index.ts'
 import type { Database, SealedColumn } from '../../postgres/index.ts'
-import { createTurns, defineJob, type Job } from '../../postgres/jobs/index.ts'
-import type { Signed } from './member-deps.ts'
+import { createPartnerTurns, defineJob, type Job } from '../../postgres/jobs/index.ts'
+import type { SignedInUser } from './member-deps.ts'
 import * as store from './store-uploads.ts'
 
 export type UploadKind = store.UploadRow['kind']
@@ -44,7 +44,7 @@ export type Uploads = {
   readonly expireStep: () => Promise<number>
 }
 
-type Owner = Pick<Signed, 'caller'>
+type Owner = Pick<SignedInUser, 'caller'>
 
 /** A file prepared on Friday can be sent on Thursday. No longer, because it contains names and accounts. */
 const keptMs = 7 * dayMs
@@ -110,7 +110,7 @@ export function createUploads({ db, clock, sealer }: Deps): Uploads {
     remove: async (signed, kind, id) => {
       if ((await store.deleteUpload(db, ownerKey(signed), kind, id)) === 0) throw notFound('upload')
     },
-    expireStep: createTurns(
+    expireStep: createPartnerTurns(
       (afterId) => store.partnerWithExpired(db, afterId, clock.now()),
       (partnerId) => store.deleteExpired(db, partnerId, clock.now(), expiredPerStepMax),
     ),

@@ -37,10 +37,10 @@ export type Job = {
   /** Ends the leases of dead processes on a partner's rows. Called only at the start of a database's single process. */
   readonly releaseLeases?: (partnerId: string) => Promise<void>
   /** Publishes the age of the oldest due work as a metric. */
-  readonly age?: Age
+  readonly age?: QueueAge
 }
 
-export type Age = {
+export type QueueAge = {
   /** The label of the metric. */
   readonly queue: string
   readonly connector?: string
@@ -89,7 +89,7 @@ export function createFailureLog(job: string, log: Log, observe?: (inARow: numbe
  * Creates a step of a job: `next` finds the first partner after an id that has work, and `work` does a part of it. The step returns the
  * result of `work`, or 0 if no partner has work.
  */
-export function createTurns(
+export function createPartnerTurns(
   next: (afterId: string) => Promise<string | undefined>,
   work: (partnerId: string) => Promise<number>,
 ): () => Promise<number> {

@@ -1,14 +1,5 @@
 /** A statement by currency: opening balance, each movement, closing balance; and the sections of ledger lines that reports show. */
-import {
-  amountText,
-  assert,
-  csvCell,
-  type Currency,
-  dayMs,
-  type Minor,
-  minuteMs,
-  momentOfId,
-} from '../../kernel/index.ts'
+import { amountText, assert, csvCell, type Currency, dayMs, type Minor, minuteMs, idTime } from '../../kernel/index.ts'
 import type { AccountName, Ledger, LineFilter, Period, PeriodLine } from '../../ledger/index.ts'
 import type { Transactions } from '../../transactions/index.ts'
 import type {
@@ -228,7 +219,7 @@ async function readSection(
     let balance = opening
     const toLine = lineReader(partnerId, names, textOf)
     for await (const { content, end } of ledger.linesOfPeriod(db, filter, period)) {
-      reached(momentOfId(end))
+      reached(idTime(end))
       yield content.map((line) => {
         balance += line.amount
         return toLine(line, balance)

@@ -2,7 +2,7 @@
 import type { Cases, Disposition } from '../../cases/index.ts'
 import { type Clock, secondMs, csvCell, hourMs } from '../../kernel/index.ts'
 import type { Monitoring } from '../../monitoring/index.ts'
-import { type Database, readAtOneMoment, type Tx } from '../../postgres/index.ts'
+import { type Database, useSnapshot, type Tx } from '../../postgres/index.ts'
 import type { HitDisposition, Screening } from '../../screening/index.ts'
 import { type AgeBand, ageTimes, toAgeBands, type CountedKind, type Month, monthsUntil, ageBands } from './rules.ts'
 
@@ -75,7 +75,7 @@ type Deps = {
 export const createDecisionNumbers = (deps: Deps): DecisionNumbers => ({
   read: (count) =>
     deps.db.transaction(async (tx) => {
-      await readAtOneMoment(tx)
+      await useSnapshot(tx)
       const at = deps.clock.now()
       const months = monthsUntil(at, Math.min(Math.max(count, 1), monthsMax))
       const oldest = months.at(-1)

@@ -1,7 +1,7 @@
 /** Safeguarding over real files of a bank: what a day finds, its signature, corrections, thefts and concurrent workers. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
-import { isSigned } from '@partner-payments/wire'
+import { isHeadSigned } from '@partner-payments/wire'
 import { operatorPartnerId } from '../../cases/index.ts'
 import { dayMs } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
@@ -68,7 +68,7 @@ test('a day whose statement has everything balances, and the record is signed', 
   assert.deepEqual([content.requirement.total, content.resource, content.difference], ['100.00', '100.00', '0.00'])
   assert.equal(content.accounts[0]?.statement?.name, `S${service.today}`)
   assert.equal(digest, contentDigest(text))
-  assert.ok(isSigned({ content: text, signature: signature.toString('base64'), publicKey }))
+  assert.ok(isHeadSigned({ content: text, signature: signature.toString('base64'), publicKey }))
   assert.deepEqual(await safeguardingCases(), [])
   const records = await service.audit.list(operatorPartnerId, {})
   assert.ok(

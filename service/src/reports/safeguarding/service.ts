@@ -13,7 +13,7 @@ import {
   type Minor,
   minuteMs,
 } from '../../kernel/index.ts'
-import { type Database, oldestTransactionStart, readAtOneMoment, type Tx } from '../../postgres/index.ts'
+import { type Database, oldestTransactionStart, useSnapshot, type Tx } from '../../postgres/index.ts'
 import type { BankEntry, BooksAccount } from '../../rails/index.ts'
 import {
   findingAmounts,
@@ -340,7 +340,7 @@ const lookOnce = (
   past: Positions | undefined,
 ): Promise<readonly CurrencyFinding[]> =>
   deps.db.transaction(async (tx) => {
-    await readAtOneMoment(tx)
+    await useSnapshot(tx)
     const { cutAt, accounts, day } = asked
     const { sums, changed } = past ?? (await readPositions(deps, tx, undefined, 1))
     const debits = await deps.cases.debitsOpenAt(tx, cutAt)

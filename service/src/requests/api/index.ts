@@ -4,12 +4,12 @@
  * Tables: none. The verbs and the tables are in the folder `requests` of the core.
  */
 import { ownJson, requests as wire } from '@partner-payments/wire'
-import { type Handlers, pageOf, writerOf } from '../../kernel/api/index.ts'
+import { type Handlers, writePage, createRecordWriter } from '../../kernel/api/index.ts'
 import type { LoggedRequest, Requests } from '../index.ts'
 
 export function requestLogRoutes(requests: Requests) {
   return {
-    listRequests: async ({ caller, query }) => pageOf(await requests.list(caller.partnerId, query), toWireRequest),
+    listRequests: async ({ caller, query }) => writePage(await requests.list(caller.partnerId, query), toWireRequest),
     getRequest: async ({ caller, params }) => ({
       body: toWireRequest(await requests.get(caller.partnerId, params.entryId)),
     }),
@@ -36,6 +36,6 @@ export function requestLogRoutes(requests: Requests) {
   } satisfies Handlers<'requests'>
 }
 
-const writeRequest = writerOf(wire.LoggedRequest)
+const writeRequest = createRecordWriter(wire.LoggedRequest)
 const toWireRequest = (row: LoggedRequest) =>
   writeRequest({ ...row, params: ownJson<Record<string, string>>(row.params) })

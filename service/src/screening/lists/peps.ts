@@ -3,7 +3,7 @@
  * values separated by semicolons. A file does not state the number of records, so a cut between two records is not detected here.
  */
 import { createHash } from 'node:crypto'
-import { decoded, type Limits, limitsDefault, MessageProblem, type Source } from '../../iso20022/index.ts'
+import { decoded, type MessageLimits, limitsDefault, MessageProblem, type MessageSource } from '../../iso20022/index.ts'
 import {
   type EntryKind,
   entryFacts,
@@ -19,7 +19,7 @@ import {
 
 /** A limit, because each process keeps the names in memory. The collection of all countries is larger: load those of your countries. */
 const entriesMax = 200_000
-const limits: Limits = { ...limitsDefault, bytesMax: 512 * 1024 * 1024 }
+const limits: MessageLimits = { ...limitsDefault, bytesMax: 512 * 1024 * 1024 }
 
 const columns = ['id', 'schema', 'name', 'aliases', 'birth_date', 'countries', 'dataset', 'last_seen'] as const
 type Column = (typeof columns)[number]
@@ -62,7 +62,7 @@ const toEntry = ({ id, schema, name, aliases, birth_date: births, countries, dat
 })
 
 /** Reads a list. Throws a `MessageProblem` if the file is cut within a record, lacks a column, has a record without key or name, or is empty. */
-export async function readPepList(source: Source, list: PepSource): Promise<SanctionsList> {
+export async function readPepList(source: MessageSource, list: PepSource): Promise<SanctionsList> {
   const hash = createHash('sha256')
   const entries = new Map<string, ListEntry>()
   let places: ReadonlyMap<Column, number> | undefined
@@ -89,7 +89,7 @@ export async function readPepList(source: Source, list: PepSource): Promise<Sanc
     entries.set(row.id, entry)
   }
   const reader = createCsvReader(take, refuse, (message) => refuse(message, 'not_whole'))
-  async function* hashed(): Source {
+  async function* hashed(): MessageSource {
     for await (const bytes of source) {
       hash.update(bytes)
       yield bytes

@@ -7,11 +7,11 @@ import { createHash } from 'node:crypto'
 import {
   createScanner,
   decoded,
-  type Limits,
+  type MessageLimits,
   limitsDefault,
   MessageProblem,
-  type Source,
-  type Tag,
+  type MessageSource,
+  type XmlTag,
 } from '../../iso20022/index.ts'
 import {
   readAttribute,
@@ -39,7 +39,7 @@ import { ofacAdvanced } from './ofac-advanced.ts'
 /** The largest list has some 20,000 records and 120 MiB. Its names stay in memory until they are written. */
 const entriesMax = 200_000
 const elementsMax = 20_000
-const limits: Limits = { ...limitsDefault, bytesMax: 512 * 1024 * 1024 }
+const limits: MessageLimits = { ...limitsDefault, bytesMax: 512 * 1024 * 1024 }
 
 type ReadState = {
   /** Undefined: before the root element. */
@@ -56,7 +56,7 @@ type ReadState = {
 const noAttributes: ReadonlyMap<string, string> = new Map()
 
 /** Reads a list. Throws a `MessageProblem` if the file is not a complete list. */
-export async function readSanctionsList(source: Source): Promise<SanctionsList> {
+export async function readSanctionsList(source: MessageSource): Promise<SanctionsList> {
   const hash = createHash('sha256')
   const reading: ReadState = {
     file: undefined,
@@ -77,7 +77,7 @@ export async function readSanctionsList(source: Source): Promise<SanctionsList> 
     },
     limits,
   )
-  async function* hashed(): Source {
+  async function* hashed(): MessageSource {
     for await (const bytes of source) {
       hash.update(bytes)
       yield bytes
@@ -94,7 +94,7 @@ function refuse(message: string, line: number, path = '', code: MessageProblem['
 
 type Where = () => number
 
-function begin(tag: Tag, where: Where): NonNullable<ReadState['file']> {
+function begin(tag: XmlTag, where: Where): NonNullable<ReadState['file']> {
   const format = formats.find(({ root }) => root === tag.local)
   if (format === undefined)
     refuse(`the file is none of ${formats.map(({ root }) => root).join(', ')}`, where(), tag.local, 'unknown_message')
@@ -109,7 +109,7 @@ function findReader({ file, group }: ReadState, name: string): FileReader['recor
   return [`${group}${name}`, `${group}*`].filter((path) => Object.hasOwn(records, path)).map((path) => records[path])[0]
 }
 
-function openElement(reading: ReadState, tag: Tag, where: Where): void {
+function openElement(reading: ReadState, tag: XmlTag, where: Where): void {
   reading.depth += 1
   const { file, open, depth } = reading
   if (file === undefined) {

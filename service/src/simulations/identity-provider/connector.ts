@@ -1,7 +1,7 @@
 /** The connector of the simulated identity provider, which it calls over HTTP. */
 import { identity, readForeign, type TSchema, type Static, Type } from '@partner-payments/wire'
 import {
-  holdsStandardSignature,
+  hasStandardSignature,
   type IdentityEvidence,
   type IdentityHint,
   type IdentityProvider,
@@ -51,7 +51,7 @@ export function createSimulatedIdentityProvider(deps: SimulatedIdentityDeps): Id
       if (status === 409) throw new IdentityRefused('the provider must keep the verification')
       if (status !== 200) throw new Error(`the identity provider answered ${status}`)
     },
-    readWebhook: (webhook) => (holdsStandardSignature(key, webhook) ? readHint(webhook.body) : undefined),
+    readWebhook: (webhook) => (hasStandardSignature(key, webhook) ? readHint(webhook.body) : undefined),
   }
 }
 

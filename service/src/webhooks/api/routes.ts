@@ -5,25 +5,25 @@ import {
   events,
   ownJson,
   type Static,
-  subscribedIn,
+  subscriptionField,
   webhooks as wire,
   type webhooks,
 } from '@partner-payments/wire'
-import { type Handlers, pageOf, writerOf } from '../../kernel/api/index.ts'
+import { type Handlers, writePage, createRecordWriter } from '../../kernel/api/index.ts'
 import type { DeliveryEngine, FeedEvent, Recovery, Subscription, TestDeliveries } from '../index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 
-const writeSubscription = writerOf(wire.Subscription)
+const writeSubscription = createRecordWriter(wire.Subscription)
 const subscriptionResponse = ({ warnings, ...row }: Subscription) =>
   writeSubscription({ ...row, warnings: warnings.length === 0 ? undefined : warnings })
 
-const deliveryResponse = writerOf(wire.Delivery)
+const deliveryResponse = createRecordWriter(wire.Delivery)
 
-const writeRecovery = writerOf(wire.Recovery)
+const writeRecovery = createRecordWriter(wire.Recovery)
 const recoveryResponse = (row: Recovery) =>
   writeRecovery({ ...row, examined: Number(row.examined), recovered: Number(row.recovered) })
 
-const writeEvent = writerOf(wire.FeedEvent)
+const writeEvent = createRecordWriter(wire.FeedEvent)
 const eventResponse = (event: FeedEvent) => writeEvent({ ...event, sequence: Number(event.sequence) })
 
 /** The operations that take effect once per idempotency key. */
@@ -63,7 +63,7 @@ export function webhooksRoutes(
     ...keyedRoutes(webhooks, idempotency),
     listEventTypes: async () => ({ body: { data: eventTypes } }),
     listSubscriptions: async ({ caller, query }) =>
-      pageOf(await webhooks.list(caller.partnerId, query), subscriptionResponse),
+      writePage(await webhooks.list(caller.partnerId, query), subscriptionResponse),
     getSubscription: async ({ caller, params }) => ({
       body: subscriptionResponse(await webhooks.get(caller.partnerId, params.id)),
     }),
@@ -80,12 +80,12 @@ export function webhooksRoutes(
       body: await webhooks.remove(caller.partnerId, params.id).then(() => undefined),
     }),
     listDeliveries: async ({ caller, params, query }) =>
-      pageOf(await webhooks.deliveries(caller.partnerId, params.id, query), deliveryResponse),
+      writePage(await webhooks.deliveries(caller.partnerId, params.id, query), deliveryResponse),
     getDelivery: async ({ caller, params }) => ({
       body: deliveryResponse(await webhooks.delivery(caller.partnerId, params.id, params.eventId)),
     }),
     listRecoveries: async ({ caller, params, query }) =>
-      pageOf(await webhooks.recoveries(caller.partnerId, params.id, query), recoveryResponse),
+      writePage(await webhooks.recoveries(caller.partnerId, params.id, query), recoveryResponse),
     getRecovery: async ({ caller, params }) => ({
       body: recoveryResponse(await webhooks.recovery(caller.partnerId, params.id, params.recoveryId)),
     }),
@@ -119,8 +119,8 @@ function plainSchema(node: Json): Json {
 const describe = (name: EventName): Static<typeof webhooks.EventType> => ({
   name,
   description: events[name].firesWhen,
-  emitted: subscribedIn(name) === 'events',
-  subscribedIn: subscribedIn(name),
+  emitted: subscriptionField(name) === 'events',
+  subscribedIn: subscriptionField(name),
   version: 2,
   // The conversion to text removes the functions and symbols of the schema library.
   properties: plainSchema(ownJson<Json>(JSON.stringify(events[name].data.properties))) as Record<string, unknown>,

@@ -22,7 +22,7 @@ import { AssertionFailure, newId, randomBytes, systemClock } from '../../kernel/
 import type { ExchangeOptions } from './exchange.ts'
 import { createInterimFilter } from './guard.ts'
 import { startDnsServer } from '../../../../test/support/dns-server.ts'
-import { admitted, Refusal } from '../../kernel/api/index.ts'
+import { runAdmitted, Refusal } from '../../kernel/api/index.ts'
 import {
   type HostCallKind,
   hostCallKinds,
@@ -438,14 +438,14 @@ suite('chosen hosts', () => {
           `${kind}: eight partners leave places to the others`,
         )
         await assert.rejects(
-          admitted({}, () => make[kind](hosts, newId(), host.url)),
+          runAdmitted({}, () => make[kind](hosts, newId(), host.url)),
           AssertionFailure,
           kind,
         )
       }
       assert.equal(host.connections(), 0)
       await assert.rejects(hosts.fetch(host.url, get), AssertionFailure, 'a request outside of a call')
-      assert.equal(await admitted({ callsChosenHost: true }, () => make.signOn(hosts, newId(), host.url)), 200)
+      assert.equal(await runAdmitted({ callsChosenHost: true }, () => make.signOn(hosts, newId(), host.url)), 200)
     })
 
     for (const kind of kinds)

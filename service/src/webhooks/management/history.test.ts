@@ -8,7 +8,7 @@ import { untilEnd } from '../../../../test/support/fixture.ts'
 import { refused } from '../../../../test/support/refusals.ts'
 import { hourMs, after as later, minuteMs, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
-import { sampleOf } from '../../events/index.ts'
+import { sampleEvent } from '../../events/index.ts'
 
 suite('history', async () => {
   const hooks = untilEnd(await createHooks())
@@ -79,7 +79,7 @@ suite('history', async () => {
     await emitAndFanOut(key, 'A', 'B')
     const type = 'partner.customer.deposit.completed'
     const now = hooks.clock.now()
-    const data = sampleOf(type, { partnerId: key.partnerId, partnerName: 'Test', now })
+    const data = sampleEvent(type, { partnerId: key.partnerId, partnerName: 'Test', now })
     await hooks.db.transaction(async (tx) => hooks.eventOutbox.append(tx, key.partnerId, type, now, data))
     await hooks.fanOut(key.partnerId)
     const claims = await beginAttempts(key, 3)

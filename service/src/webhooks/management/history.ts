@@ -1,7 +1,7 @@
 /** Reads for partners: deliveries and statistics of a subscription, and the feed of all events. Includes redelivery. */
 import { eventNames, isEventName, ownJsonExactly, type Static, webhooks as wire } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, readTime, Refusal, refuseField } from '../../kernel/api/index.ts'
-import { after, type Clock, dayMs, derivedTimeId, firstIdOf, momentOfId } from '../../kernel/index.ts'
+import { after, type Clock, dayMs, derivedTimeId, firstIdOf, idTime } from '../../kernel/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import { type DeliveryStatus, storedStatuses, visibleStatus, type SubscriptionStatus } from './rules.ts'
 import * as endpointQueues from '../queue/store-endpoint-queues.ts'
@@ -69,7 +69,7 @@ function cutPage(rows: readonly store.ListedDelivery[], limit: number) {
  * future.
  */
 function eventIdRange(wireEventId: string, now: Date) {
-  const moment = momentOfId(wireEventId)
+  const moment = idTime(wireEventId)
   if (wireEventId.charAt(14) !== '7' || moment > after(now, dayMs)) return undefined
   return { from: firstIdOf(moment), before: firstIdOf(after(moment, 1)) }
 }
@@ -216,7 +216,7 @@ function deliveryCounts(counts: store.DeliveryCounts, subscription: Subscription
   const held = Number(counts.held)
   const capped = [delivered, pending, held].includes(wire.statisticsCountMax)
   if (subscription === 'Disabled') return { delivered, pending: 0, held: held + pending, capped, oldestPendingAt: null }
-  const oldest = counts.oldestPendingId === null ? null : momentOfId(counts.oldestPendingId)
+  const oldest = counts.oldestPendingId === null ? null : idTime(counts.oldestPendingId)
   return { delivered, pending, held, capped, oldestPendingAt: oldest?.toISOString() ?? null }
 }
 

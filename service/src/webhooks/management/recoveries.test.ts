@@ -6,7 +6,7 @@ import { untilEnd } from '../../../../test/support/fixture.ts'
 import { refused } from '../../../../test/support/refusals.ts'
 import { after as later, dayMs, firstIdOf, hourMs, minuteMs, newId } from '../../kernel/index.ts'
 import { sql, type Tx } from '../../postgres/index.ts'
-import { sampleOf } from '../../events/index.ts'
+import { sampleEvent } from '../../events/index.ts'
 const hooks = untilEnd(await createHooks())
 // Event ids use the system time, which advances while the clock of the tests does not.
 beforeEach(() => hooks.clock.advance(minuteMs))
@@ -74,7 +74,7 @@ test('a recovery creates deliveries of the current event types of the subscripti
   await hooks.emit(partnerId, 'R', 'a')
   const type = 'partner.customer.deposit.completed'
   const now = hooks.clock.now()
-  const data = sampleOf(type, { partnerId, partnerName: 'Test', now })
+  const data = sampleEvent(type, { partnerId, partnerName: 'Test', now })
   await hooks.db.transaction(async (tx) => hooks.eventOutbox.append(tx, partnerId, type, now, data))
   await hooks.fanOut(partnerId)
   const one = await subscribed(partnerId, [type])

@@ -9,14 +9,14 @@ import {
   derivedTimeId,
   firstIdOf,
   hourMs,
-  momentOfId,
+  idTime,
   newId,
 } from '../../kernel/index.ts'
-import { columnOf, type Database, inTransaction, type Tx } from '../../postgres/index.ts'
+import { columnValues, type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import * as store from './store-history.ts'
 import { lockPartnerRow, lockSubscription, type SubscriptionKey } from './store-subscriptions.ts'
 import { loadSubscription } from './subscriptions.ts'
-import type { EventOutbox, OwnedEvent } from '../../events/index.ts'
+import type { EventOutbox, PartnerEvent } from '../../events/index.ts'
 import * as endpointQueues from '../queue/store-endpoint-queues.ts'
 import * as leftovers from '../queue/store-queue.ts'
 import { wants } from './rules.ts'
@@ -139,7 +139,7 @@ async function nextEvents(tx: Tx, partnerId: string, recovery: store.RecoveryRow
 }
 
 function toDelivery(
-  event: OwnedEvent,
+  event: PartnerEvent,
   sequence: bigint,
   subscriptionId: string,
   now: Date,
@@ -179,7 +179,7 @@ async function recoverDeliveries(
   const inserted = await leftovers.insertDue(tx, key, missing, now)
   // A result may have been recorded since `deliveredOf`. `insertDue` waits for one that is being recorded, so that the
   // statement after it sees every delivery whose row had left the queue.
-  const alreadyDelivered = inserted > 0 ? await leftovers.deleteLeftovers(tx, key, columnOf(missing)('eventId')) : 0
+  const alreadyDelivered = inserted > 0 ? await leftovers.deleteLeftovers(tx, key, columnValues(missing)('eventId')) : 0
   const created = inserted - alreadyDelivered
   if (created > 0) endpointQueues.addOwed(tx, [{ ...key, count: created, wake: true }], null, now)
   return madeDue + created
@@ -197,7 +197,7 @@ async function isComplete(
   rows: readonly store.FeedRow[],
 ): Promise<boolean> {
   const last = rows.at(-1)
-  if (last !== undefined && momentOfId(last.eventId) >= after(until, latenessMsMax)) return true
+  if (last !== undefined && idTime(last.eventId) >= after(until, latenessMsMax)) return true
   return rows.length < eventsPerStepMax && !(await eventOutbox.hasPendingBefore(tx, partnerId, firstIdOf(until)))
 }
 

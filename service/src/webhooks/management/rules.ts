@@ -2,7 +2,7 @@
 import {
   type FieldErrorCode,
   type SubscribedEvents,
-  subscribedIn,
+  subscriptionField,
   type SubscriptionField,
   urlCharsMax,
   webhooks,
@@ -64,7 +64,7 @@ export function requireEvents({ events, extensionEvents }: SubscribedEvents): vo
 
 /** Reports whether a subscription delivers an event type, by the rule of `subscribedIn`. */
 export function wants(subscribed: SubscribedEvents, type: string): boolean {
-  const field = subscribedIn(type)
+  const field = subscriptionField(type)
   if (field === undefined) return false
   const names = subscribed[field]
   return names[0] === webhooks.allEvents || names.includes(type)
@@ -74,9 +74,9 @@ export function wants(subscribed: SubscribedEvents, type: string): boolean {
 export function warningsFor(subscribed: SubscribedEvents): readonly string[] {
   return (['events', 'extensionEvents'] as const).flatMap((field) =>
     subscribed[field]
-      .filter((name) => name !== webhooks.allEvents && subscribedIn(name) !== field)
+      .filter((name) => name !== webhooks.allEvents && subscriptionField(name) !== field)
       .map((name) => {
-        const other = subscribedIn(name)
+        const other = subscriptionField(name)
         const cure = other === undefined ? '' : `. Name it in ${other}`
         return `${name} in ${field} is not emitted: it yields no deliveries${cure}`
       }),

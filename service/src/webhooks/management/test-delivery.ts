@@ -27,14 +27,14 @@ export type SendRequest = (request: {
 }) => Promise<AttemptResult>
 
 /** Returns the JSON text of the `data` of a sample event. */
-export type Sample = (partnerId: string, type: EventName, now: Date) => Promise<string>
+export type CreateSampleData = (partnerId: string, type: EventName, now: Date) => Promise<string>
 
 type TestDeliveryDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly sealer: Sealer
   readonly send: SendRequest
-  readonly sample: Sample
+  readonly sample: CreateSampleData
 }
 
 /** Marks a sample, whose body looks like that of an event. */

@@ -1,7 +1,7 @@
 /** Deliveries of the queue. */
 import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
-import { createDeliveryFixture, createWorkerHarness, textOf } from '../../../../test/support/worker-harness.ts'
+import { createDeliveryFixture, createWorkerHarness, dataField } from '../../../../test/support/worker-harness.ts'
 import { createHooks, type Hooks, statusChanged } from '../../../../test/support/webhooks.ts'
 import type { Page } from '../../kernel/api/index.ts'
 import { after as later, createLog, hourMs, newId, randomBytes } from '../../kernel/index.ts'
@@ -9,7 +9,7 @@ import { createDatabase, sql } from '../../postgres/index.ts'
 import type { AttemptResult } from './schedule.ts'
 import type { Attempt } from './endpoint-queue.ts'
 import { reconcile } from '../../../../test/support/reconcile.ts'
-import { limitsDefault, retryDelaysMsDefault } from '../limits.ts'
+import { deliveryLimitsDefault, retryDelaysMsDefault } from '../limits.ts'
 import type { SubscriptionKey } from '../management/store-subscriptions.ts'
 import { createTestDatabase } from '../../../../test/support/postgres.ts'
 import { until } from '../../../../test/support/until.ts'
@@ -86,7 +86,7 @@ suite('deliveries', async () => {
       const [one, ...others] = await claim(key)
       if (one === undefined) break
       assert.deepEqual(others, [])
-      seen.push(textOf(one, 'status'))
+      seen.push(dataField(one, 'status'))
       await record(one)
     }
     assert.deepEqual(seen, names)
@@ -101,18 +101,18 @@ suite('deliveries', async () => {
     await hooks.fanOut(partnerId)
     const [a1, b1, ...none] = await claim(key)
     assert.deepEqual(
-      [a1, b1].map((one) => one && textOf(one, 'status')),
+      [a1, b1].map((one) => one && dataField(one, 'status')),
       ['a1', 'b1'],
     )
     assert.deepEqual(none, [])
     assert.deepEqual(await claim(key), [])
     await record(a1)
     const [a2] = await claim(key)
-    assert.equal(a2 && textOf(a2, 'status'), 'a2')
+    assert.equal(a2 && dataField(a2, 'status'), 'a2')
     // A failed attempt lets the later deliveries pass.
     await record(a2, { status: 500 })
     const [a3] = await claim(key)
-    assert.equal(a3 && textOf(a3, 'status'), 'a3')
+    assert.equal(a3 && dataField(a3, 'status'), 'a3')
   })
 
   test('a row that fan-out adds during a read does not pass the earlier rows of that read', async () => {
@@ -146,10 +146,10 @@ suite('deliveries', async () => {
       opened.resolve()
       await stepping
       const [first, ...others] = await worker.claim(key)
-      assert.deepEqual([first && textOf(first, 'status'), others], ['first', []])
+      assert.deepEqual([first && dataField(first, 'status'), others], ['first', []])
       await worker.record(first)
       const [second] = await worker.claim(key)
-      assert.equal(second && textOf(second, 'status'), 'second')
+      assert.equal(second && dataField(second, 'status'), 'second')
       await worker.record(second)
       await worker.close()
     } finally {
@@ -216,7 +216,7 @@ suite('deliveries', async () => {
     const frozen = createWorkerHarness(hooks)
     const [abandoned] = await frozen.claim(key)
     assert.ok(abandoned)
-    hooks.clock.advance(limitsDefault.leaseMs - 1)
+    hooks.clock.advance(deliveryLimitsDefault.leaseMs - 1)
     assert.deepEqual(await claim(key), [])
     hooks.clock.advance(2)
     const [again, ...others] = await claim(key)
@@ -236,7 +236,7 @@ suite('deliveries', async () => {
     await hooks.emit(partnerId, 'REF-1', 'Completed')
     await hooks.fanOut(partnerId)
     const [slow] = await claim(key)
-    hooks.clock.advance(limitsDefault.leaseMs * 2)
+    hooks.clock.advance(deliveryLimitsDefault.leaseMs * 2)
     assert.equal(await record(slow), 'delivered')
   })
 
@@ -266,7 +266,7 @@ suite('deliveries', async () => {
     const claimsOf = await Promise.all(workers.map((worker) => worker.claim(busy)))
     const owner = workers[claimsOf.findIndex((claims) => claims.length > 0)]
     const claims = claimsOf.flat()
-    assert.equal(claims.length, limitsDefault.inFlightPerEndpointMax)
+    assert.equal(claims.length, deliveryLimitsDefault.inFlightPerEndpointMax)
     assert.equal(new Set(claims.map((one) => one.deliveryId)).size, claims.length)
     assert.ok(owner)
     assert.deepEqual(await owner.claim(busy), [])
@@ -320,12 +320,12 @@ suite('deliveries', async () => {
       hooks.db.run(sql`
       update delivery.endpoint_queues set lease_id = ${newId()}, lease_until = ${later(now, leaseMs)},
         due_at = ${later(now, leaseMs)}, paused_until = ${later(now, restMs)} where partner_id = ${partnerId}`)
-    await until(limitsDefault.leaseMs, limitsDefault.retryAfterMsMax)
+    await until(deliveryLimitsDefault.leaseMs, deliveryLimitsDefault.retryAfterMsMax)
     assert.equal(await hooks.webhooks.sweep(hooks.log), 0)
     await until(hours, hours)
     assert.equal(await hooks.webhooks.sweep(hooks.log), 2)
     for (const key of keys) assert.deepEqual(await claim(key), [], 'the holder of the lease may still be alive')
-    hooks.clock.advance(limitsDefault.leaseMs)
+    hooks.clock.advance(deliveryLimitsDefault.leaseMs)
     for (const key of keys) assert.equal((await claim(key)).length, 1)
   })
 

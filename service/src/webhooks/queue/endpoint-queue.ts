@@ -4,7 +4,7 @@
  */
 import { nilId } from '../../kernel/index.ts'
 import { createFailureWindow, type EndpointHealth, type FailureWindow } from './health.ts'
-import type { Limits } from '../limits.ts'
+import type { DeliveryLimits } from '../limits.ts'
 import type { SubscriptionKey } from '../management/store-subscriptions.ts'
 import type { QueueRow } from './store-queue.ts'
 import type { SigningKey } from '@partner-payments/wire'
@@ -93,10 +93,10 @@ export const isResting = ({ health }: EndpointQueue, now: Date): boolean =>
   health.pausedUntil !== null && health.pausedUntil > now
 
 /** One attempt at a time while the breaker is open, a few after it closed. */
-const allowedInFlight = ({ health }: EndpointQueue, limits: Limits): number =>
+const allowedInFlight = ({ health }: EndpointQueue, limits: DeliveryLimits): number =>
   health.probeMs === null ? Math.min(health.slowStart ?? Infinity, limits.inFlightPerEndpointMax) : 1
 
-const mayStartAttempt = (queue: EndpointQueue, now: Date, limits: Limits): boolean =>
+const mayStartAttempt = (queue: EndpointQueue, now: Date, limits: DeliveryLimits): boolean =>
   queue.closing === undefined &&
   queue.inFlight.size < allowedInFlight(queue, limits) &&
   !isResting(queue, now) &&
@@ -125,7 +125,7 @@ function takeNext(queue: QueueState): QueuedDelivery | undefined {
 }
 
 /** Starts the next attempt. Undefined if none may start. */
-export function startAttempt(queue: QueueState, now: Date, limits: Limits): StartedAttempt | undefined {
+export function startAttempt(queue: QueueState, now: Date, limits: DeliveryLimits): StartedAttempt | undefined {
   const delivery = mayStartAttempt(queue, now, limits) ? takeNext(queue) : undefined
   if (delivery === undefined) return undefined
   const started = { delivery, isProbe: queue.health.probeMs !== null }
@@ -161,7 +161,7 @@ export const waitingCount = ({ scheduledRows, newRows }: EndpointQueue): number 
 const isScheduledReadDue = ({ nextDueAt }: EndpointQueue, now: Date): boolean => nextDueAt !== null && nextDueAt <= now
 
 /** Reports whether rows should be read: fewer wait than may start at once, and there may be more. */
-export function needsRead(queue: EndpointQueue, now: Date, limits: Limits): boolean {
+export function needsRead(queue: EndpointQueue, now: Date, limits: DeliveryLimits): boolean {
   if (isResting(queue, now) || queue.closing !== undefined) return false
   if (!queue.mayHaveNewRows && !isScheduledReadDue(queue, now)) return false
   return (

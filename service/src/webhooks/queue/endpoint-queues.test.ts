@@ -4,7 +4,7 @@ import { suite, test } from 'node:test'
 import {
   createDeliveryFixture,
   createWorkerHarness,
-  textOf,
+  dataField,
   type WorkerHarness,
 } from '../../../../test/support/worker-harness.ts'
 import { createHooks } from '../../../../test/support/webhooks.ts'
@@ -15,7 +15,7 @@ import type { Attempt } from './endpoint-queue.ts'
 import type { SubscriptionKey } from '../management/store-subscriptions.ts'
 import { until } from '../../../../test/support/until.ts'
 import { untilEnd } from '../../../../test/support/fixture.ts'
-import { limitsDefault } from '../limits.ts'
+import { deliveryLimitsDefault } from '../limits.ts'
 
 suite('endpoint queues', async () => {
   const hooks = untilEnd(await createHooks())
@@ -61,7 +61,7 @@ suite('endpoint queues', async () => {
       // Slow start: one attempt in flight, then two.
       assert.equal(due.length, 1 + Number(seen.length === 1))
       for (const one of due) {
-        seen.push(textOf(one, 'reference'))
+        seen.push(dataField(one, 'reference'))
         await record(one)
       }
     }
@@ -196,7 +196,7 @@ suite('ordered subscriptions', async () => {
   const harness = createWorkerHarness(hooks)
   const fixture = createDeliveryFixture(hooks)
 
-  const named = (claims: readonly Attempt[]) => claims.map((claim) => textOf(claim, 'status'))
+  const named = (claims: readonly Attempt[]) => claims.map((claim) => dataField(claim, 'status'))
 
   async function ordered(): Promise<SubscriptionKey> {
     const key = await fixture.subscribe(await hooks.addPartner())
@@ -259,7 +259,7 @@ suite('ordered subscriptions', async () => {
     assert.deepEqual(await fixture.counts(key.partnerId), { owed: 3, delivered: 1, pending: 1, held: 1 })
     assert.deepEqual(await harness.claim(key), [])
     const next = createWorkerHarness(hooks)
-    hooks.clock.advance(2 * limitsDefault.leaseMs)
+    hooks.clock.advance(2 * deliveryLimitsDefault.leaseMs)
     assert.deepEqual(await next.claim(key), [])
     await hooks.emit(key.partnerId, 'A', 'a3')
     await hooks.emit(key.partnerId, 'B', 'b2')
@@ -282,14 +282,14 @@ suite('ordered subscriptions', async () => {
     for (let turn = 0; (await fixture.counts(key.partnerId)).delivered !== 90; turn += 1) {
       const claims = await worker.claim(key)
       for (const claim of claims) {
-        const own = seen[textOf(claim, 'reference')]
-        if (own?.at(-1) !== textOf(claim, 'status')) own?.push(textOf(claim, 'status'))
+        const own = seen[dataField(claim, 'reference')]
+        if (own?.at(-1) !== dataField(claim, 'status')) own?.push(dataField(claim, 'status'))
         // One turn in five fails. One in seven is not recorded, because its worker dies.
         if (turn % 7 === 6) continue
         await worker.record(claim, { status: turn % 5 === 4 ? 500 : 200 })
       }
       if (turn % 7 === 6) {
-        hooks.clock.advance(2 * limitsDefault.leaseMs)
+        hooks.clock.advance(2 * deliveryLimitsDefault.leaseMs)
         worker = createWorkerHarness(hooks)
       } else if (claims.length === 0) {
         await hooks.webhooks.update(key.partnerId, key.subscriptionId, { status: 'Enabled' })
@@ -329,7 +329,7 @@ suite('ordered subscriptions', async () => {
     await first.step()
     const { marked = 0, not = 0 } = await markedOf(key)
     assert.ok(marked > 0 && not > 0, `${marked} marked, ${not} not`)
-    hooks.clock.advance(2 * limitsDefault.leaseMs)
+    hooks.clock.advance(2 * deliveryLimitsDefault.leaseMs)
     const next = createWorkerHarness(hooks)
     await hooks.db.run(sql`
     update delivery.queue set due_at = '2100-01-01' where subscription_id = ${key.subscriptionId} and attempt_count = 1`)

@@ -1,6 +1,6 @@
 /** The health of an endpoint queue: breaker, slow start, rests, and the start of continuous failure. Pure. */
 import { after } from '../../kernel/index.ts'
-import type { Limits } from '../limits.ts'
+import type { DeliveryLimits } from '../limits.ts'
 import { type Verdict, withJitter } from './schedule.ts'
 
 /** The kind of an alert email to the partner. */
@@ -49,7 +49,7 @@ function countAttempt({ slices }: FailureWindow, failed: boolean, nowMs: number,
   }
 }
 
-const isMostlyFailing = ({ slices }: FailureWindow, limits: Limits): boolean => {
+const isMostlyFailing = ({ slices }: FailureWindow, limits: DeliveryLimits): boolean => {
   const attempts = slices.reduce((sum, slice) => sum + slice.attempts, 0)
   const failures = slices.reduce((sum, slice) => sum + slice.failures, 0)
   return attempts >= limits.breakerAttemptsMin && failures * 100 >= attempts * limits.breakerPercent
@@ -80,7 +80,7 @@ export function nextHealth(
   before: EndpointHealth,
   window: FailureWindow,
   attempt: EndedAttempt,
-  limits: Limits,
+  limits: DeliveryLimits,
 ): HealthChange {
   const { verdict, isProbe, restMs, now, fraction } = attempt
   if (verdict !== 'rested') countAttempt(window, verdict !== 'delivered', now.getTime(), limits.breakerWindowMs)
@@ -110,7 +110,7 @@ export function nextHealth(
 }
 
 /** Closes the breaker. The slow start begins with two attempts in flight and allows one more after each success. */
-function afterSuccess(before: EndpointHealth, window: FailureWindow, limits: Limits): EndpointHealth {
+function afterSuccess(before: EndpointHealth, window: FailureWindow, limits: DeliveryLimits): EndpointHealth {
   if (sameHealth(before, healthy)) return before
   const wasOpen = before.probeMs !== null
   if (wasOpen) window.slices.length = 0
@@ -126,7 +126,7 @@ function afterSuccess(before: EndpointHealth, window: FailureWindow, limits: Lim
 }
 
 /** Alerts the partner once at each step of continuous failure, then disables the subscription. */
-function withAlert(health: EndpointHealth, now: Date, limits: Limits): Omit<HealthChange, 'countsAsFailure'> {
+function withAlert(health: EndpointHealth, now: Date, limits: DeliveryLimits): Omit<HealthChange, 'countsAsFailure'> {
   const failingMs = now.getTime() - (health.failingSince ?? now).getTime()
   if (failingMs >= limits.failingDisableMs) return { health, disable: 'Failing' }
   const alert =

@@ -6,7 +6,7 @@ import { after, type Clock, type Log } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import * as memory from './endpoint-queue.ts'
 import type { EndpointQueue, HeldQueues } from './endpoint-queue.ts'
-import type { Limits } from '../limits.ts'
+import type { DeliveryLimits } from '../limits.ts'
 import type { PerShard } from './shards.ts'
 import * as store from './store-endpoint-queues.ts'
 import type { SubscriptionKey } from '../management/store-subscriptions.ts'
@@ -15,7 +15,7 @@ export type LeaseDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly log: Log
-  readonly limits: Limits
+  readonly limits: DeliveryLimits
   readonly perShard: PerShard
   readonly workerId: string
   readonly held: HeldQueues
@@ -97,7 +97,7 @@ export type Leases = ReturnType<typeof createLeases>
 /**
  * Reports whether a third of the lease has passed, or the clock was set back: no other worker could then claim the queue for hours.
  */
-function needsRenewal({ leaseUntil }: memory.EndpointQueue, now: Date, limits: Limits): boolean {
+function needsRenewal({ leaseUntil }: memory.EndpointQueue, now: Date, limits: DeliveryLimits): boolean {
   const restMs = leaseUntil.getTime() - now.getTime()
   return restMs < (limits.leaseMs * 2) / 3 || restMs > limits.leaseMs
 }

@@ -10,7 +10,7 @@ import {
   type SubscriptionTarget,
 } from './endpoint-queue.ts'
 import * as memory from './endpoint-queue.ts'
-import { type Limits, errorRestMs } from '../limits.ts'
+import { type DeliveryLimits, errorRestMs } from '../limits.ts'
 import type { Releases } from './leases.ts'
 import { markOrdered, type QueueRow } from './store-queue.ts'
 import { createPerReachableShard, type PerShard } from './shards.ts'
@@ -21,7 +21,7 @@ import type { EventOutbox } from '../../events/index.ts'
 import * as store from './store-queue.ts'
 
 type PrefetchDeps = TargetDeps &
-  RowReaderDeps & { readonly limits: Limits; readonly held: HeldQueues; readonly releases: Releases }
+  RowReaderDeps & { readonly limits: DeliveryLimits; readonly held: HeldQueues; readonly releases: Releases }
 
 /** Limit of one read, for one endpoint queue and one kind (new, scheduled). */
 const rowsPerReadMax = 64

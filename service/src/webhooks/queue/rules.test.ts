@@ -1,7 +1,7 @@
 /** Rules of the queue. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { jitterMax, limitsDefault, limitsOfOperator, readLimits, retryDelaysMsDefault } from '../limits.ts'
+import { jitterMax, deliveryLimitsDefault, operatorLimits, readLimits, retryDelaysMsDefault } from '../limits.ts'
 import * as memory from './endpoint-queue.ts'
 import type { EndpointQueue, NewDeliveries, QueuedDelivery, SubscriptionTarget } from './endpoint-queue.ts'
 import { createFailureWindow, type EndpointHealth, type HealthChange, healthy, nextHealth } from './health.ts'
@@ -46,7 +46,7 @@ function emptyQueue(by: SubscriptionTarget = target, committedUpTo = 4n): Endpoi
 }
 
 const sequencesOf = (rows: readonly QueuedDelivery[]) => rows.map(({ sequence }) => sequence)
-const eventOf = (queue: EndpointQueue) => memory.startAttempt(queue, now, limitsDefault)?.delivery.eventId
+const eventOf = (queue: EndpointQueue) => memory.startAttempt(queue, now, deliveryLimitsDefault)?.delivery.eventId
 
 suite('deliveries from fan-out', () => {
   /** Numbers 5 to 8 of the feed, of which the subscription wants two. */
@@ -112,7 +112,7 @@ suite('attempts', () => {
   test('do not start shortly before the lease ends, nor after a stale result', () => {
     const queue = emptyQueue()
     memory.addRead(queue, delivery(5n))
-    memory.renewLease(queue, new Date(now.getTime() + limitsDefault.leaseMarginMs))
+    memory.renewLease(queue, new Date(now.getTime() + deliveryLimitsDefault.leaseMarginMs))
     assert.equal(eventOf(queue), undefined)
     memory.doubtLease(queue, now)
     memory.addRead(queue, delivery(5n))
@@ -152,7 +152,7 @@ suite('reads', () => {
     const request = memory.beginRead(queue, now)
     memory.wakeUp(queue, healthy, now)
     memory.endRead(queue, request, { newRows: [], scheduledRows: [] }, 64, now)
-    assert.ok(memory.needsRead(queue, now, limitsDefault))
+    assert.ok(memory.needsRead(queue, now, deliveryLimitsDefault))
   })
 
   test('a subscription that became ordered makes the rows in memory unusable', () => {
@@ -175,7 +175,7 @@ function endpoint(start: EndpointHealth = healthy) {
     },
     attempt: (verdict: Verdict, more: { isProbe?: boolean; restMs?: number } = {}): HealthChange => {
       const learned = { verdict, isProbe: more.isProbe ?? false, restMs: more.restMs ?? 0, now, fraction: 0 }
-      const outcome = nextHealth(health, window, learned, limitsDefault)
+      const outcome = nextHealth(health, window, learned, deliveryLimitsDefault)
       health = outcome.health
       return outcome
     },
@@ -314,7 +314,7 @@ test('Retry-After is read as seconds or a date, an hour at most; other texts are
 
 test('a limit that is not a positive whole number is refused', () => {
   assert.equal(readLimits({ inFlightMax: 7 }).inFlightMax, 7)
-  for (const name of limitsOfOperator)
+  for (const name of operatorLimits)
     for (const value of [0, -1, 1.5, NaN]) assert.throws(() => readLimits({ [name]: value }), new RegExp(name))
 })
 

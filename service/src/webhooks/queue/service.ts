@@ -2,20 +2,16 @@
  * The delivery queue, as the worker process uses it: fan-out, queue workers, the sweep, retention. A delivery is attempted
  * until the endpoint answers 2xx or the retry schedule ends. Then it is held.
  */
-import {
-  after,
-  assert,
-  type Clock,
-  dayMs,
-  derivedTimeId,
-  type Log,
-  momentOfId,
-  newId,
-  nilId,
-} from '../../kernel/index.ts'
-import type { EventOutbox, OwnedEvent } from '../../events/index.ts'
+import { after, assert, type Clock, dayMs, derivedTimeId, type Log, idTime, newId, nilId } from '../../kernel/index.ts'
+import type { EventOutbox, PartnerEvent } from '../../events/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
-import { clockDifferenceMsMax, type Limits, readLimits, retryDelaysMsDefault, subscriptionMarginMs } from '../limits.ts'
+import {
+  clockDifferenceMsMax,
+  type DeliveryLimits,
+  readLimits,
+  retryDelaysMsDefault,
+  subscriptionMarginMs,
+} from '../limits.ts'
 import { createResultBatches } from './result-batches.ts'
 import { createRetention } from '../retention.ts'
 import { withJitter } from './schedule.ts'
@@ -37,7 +33,7 @@ export type DeliveryQueueDeps = {
   readonly eventOutbox: EventOutbox
   /** The pauses between attempts. The sandbox shortens them. There is one attempt more than pauses. */
   readonly retryDelaysMs?: readonly number[]
-  readonly limits?: Partial<Limits>
+  readonly limits?: Partial<DeliveryLimits>
   readonly alerts: EndpointAlerts
 }
 
@@ -65,7 +61,7 @@ export function createDeliveryQueue(deps: DeliveryQueueDeps & { readonly secrets
     /** Reads when the oldest event that waits for fan-out was appended. Null: no event waits. */
     oldestEvent: async (): Promise<Date | null> => {
       const id = await eventOutbox.oldestPending(db)
-      return id === undefined ? null : momentOfId(id)
+      return id === undefined ? null : idTime(id)
     },
 
     /** Due-work scan: partners with events to fan out, with ids after `after` and in their order. */
@@ -92,7 +88,7 @@ export function createDeliveryQueue(deps: DeliveryQueueDeps & { readonly secrets
   }
 }
 
-type SweepDeps = { readonly db: Database; readonly clock: Clock; readonly limits: Limits }
+type SweepDeps = { readonly db: Database; readonly clock: Clock; readonly limits: DeliveryLimits }
 
 function createSweep({ db, clock, limits }: SweepDeps) {
   const removeLeftovers = createLeftoverSweep({ db, clock })
@@ -145,16 +141,16 @@ type Subscription = subscriptions.FanOutSubscription
  * A subscription gets only events after its creation, however late their fan-out is. The margin allows for clock differences. A
  * creation in the future means that the clock was set back; then every event counts as later.
  */
-const wants = (subscription: Subscription, event: OwnedEvent, now: Date): boolean =>
+const wants = (subscription: Subscription, event: PartnerEvent, now: Date): boolean =>
   wantsType(subscription, event.type) &&
   (subscription.createdAt <= after(event.occurredAt, subscriptionMarginMs) || subscription.createdAt > now)
 
-type NumberedEvent = { readonly event: OwnedEvent; readonly sequence: bigint }
+type NumberedEvent = { readonly event: PartnerEvent; readonly sequence: bigint }
 
 /** Assigns the next numbers of each partner, without gaps, in the order of the events. */
 async function numberEvents(
   tx: Tx,
-  events: readonly OwnedEvent[],
+  events: readonly PartnerEvent[],
 ): Promise<ReadonlyMap<string, readonly NumberedEvent[]>> {
   const byPartner = Map.groupBy(events, (event) => event.partnerId)
   const counts = new Map([...byPartner].map(([partnerId, own]) => [partnerId, own.length]))
@@ -205,7 +201,7 @@ function createFanOut({ clock, eventOutbox }: { readonly clock: Clock; readonly 
     const locked = await subscriptions.lockPartners(tx, partnerIds)
     if (locked.length === 0) return nothing
     const [events, candidates] = await Promise.all([
-      eventOutbox.take(tx, locked, eventsMax),
+      eventOutbox.takePending(tx, locked, eventsMax),
       subscriptions.subscriptionsOf(tx, locked),
     ])
     if (events.length === 0) return nothing

@@ -3,7 +3,7 @@
  * file. A transaction that locks several rows locks them in the order of their subscription ids, so that none deadlock.
  */
 import {
-  columnOf,
+  columnValues,
   dueWork,
   ofOnePartner,
   ofPartners,
@@ -174,7 +174,7 @@ export async function lockHeld(tx: Tx, keys: readonly SubscriptionKey[], workerI
 
 /** Ends the leases and sets when the endpoint queues are due next. The caller has locked them (`lockHeld`). */
 export async function releaseEndpointQueues(tx: Tx, rows: readonly LeaseRelease[], now: Date): Promise<void> {
-  const column = columnOf(rows)
+  const column = columnValues(rows)
   await tx.run(
     unprepared(sql`/* delivery.releaseEndpointQueues */
       update delivery.endpoint_queues as stored set lease_id = null, lease_until = null,
@@ -200,7 +200,7 @@ export async function saveHealth(
   rows: readonly (SubscriptionKey & { readonly health: EndpointHealth })[],
 ): Promise<void> {
   await lockHeld(tx, rows, workerId)
-  const column = columnOf(rows.map((row) => row.health))
+  const column = columnValues(rows.map((row) => row.health))
   await tx.run(sql`/* delivery.saveHealth */
     update delivery.endpoint_queues as stored set paused_until = input.paused_until, failures = input.failures,
       failing_since = input.failing_since, probe_ms = input.probe_ms, slow_start = input.slow_start,
@@ -233,7 +233,7 @@ type QueueAddition = SubscriptionKey & {
  * holds: the caller hands the rows to that worker. The caller has locked the endpoint queues.
  */
 export function addOwed(tx: Tx, rows: readonly QueueAddition[], workerId: string | null, now: Date): void {
-  const column = columnOf(rows)
+  const column = columnValues(rows)
   tx.later(sql`/* delivery.addOwed */
     update delivery.endpoint_queues as stored set owed = stored.owed + input.added,
       due_at = case when not input.wake or (stored.lease_id = ${workerId}::uuid and stored.lease_until > ${now})
@@ -251,7 +251,7 @@ export async function subtractOwed(
   rows: readonly (SubscriptionKey & { readonly count: bigint })[],
 ): Promise<void> {
   if (rows.length === 0) return
-  const column = columnOf(rows)
+  const column = columnValues(rows)
   await tx.run(sql`/* delivery.subtractOwed */
     select 1 from delivery.endpoint_queues
     where ${ofPartners(partnersOf(rows))} and subscription_id = any(${idsOf(rows)}::uuid[])

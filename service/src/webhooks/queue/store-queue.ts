@@ -4,7 +4,7 @@
  */
 import {
   acrossPartners,
-  columnOf,
+  columnValues,
   insertBy,
   noSql,
   ofOnePartner,
@@ -93,12 +93,12 @@ const queueColumns = sql`subscription_id, event_id, sequence, wire_event_id, typ
  */
 const earlierOfReference = (requests: readonly RowsRequest[]) => sql`(select true from delivery.queue as earlier
   where earlier.partner_id = input.partner_id and earlier.subscription_id = input.subscription_id
-    and ${ofOnePartner(columnOf(requests)('partnerId'), sql`earlier.partner_id`)}
+    and ${ofOnePartner(columnValues(requests)('partnerId'), sql`earlier.partner_id`)}
     and earlier.reference = candidate.reference and earlier.sequence < candidate.sequence and earlier.ordered
   order by earlier.sequence limit 1)`
 
 const requestList = (requests: readonly RowsRequest[]): Sql => {
-  const column = columnOf(requests)
+  const column = columnValues(requests)
   return sql`
     unnest(${column('partnerId')}::uuid[], ${column('subscriptionId')}::uuid[], ${column('after')}::bigint[],
       ${column('ordered')}::boolean[]) as input (partner_id, subscription_id, after, ordered)`
@@ -122,7 +122,7 @@ export function newRows(
         select ${queueColumns}, ${blocked} as blocked from delivery.queue as candidate
         where partner_id = input.partner_id and subscription_id = input.subscription_id and status = 'Pending'
           and due_at is null and sequence > input.after
-          and ${ofOnePartner(columnOf(requests)('partnerId'), sql`partner_id`)}
+          and ${ofOnePartner(columnValues(requests)('partnerId'), sql`partner_id`)}
         order by sequence limit ${rowsMax}) as found`),
   )
 }
@@ -142,7 +142,7 @@ export function scheduledRows(tx: Tx, requests: readonly RowsRequest[], rowsMax:
         select ${queueColumns} from delivery.queue as candidate
         where partner_id = input.partner_id and subscription_id = input.subscription_id and status = 'Pending'
           and due_at is not null
-          and ${ofOnePartner(columnOf(requests)('partnerId'), sql`partner_id`)} ${notBlocked}
+          and ${ofOnePartner(columnValues(requests)('partnerId'), sql`partner_id`)} ${notBlocked}
         order by due_at, sequence limit ${rowsMax}) as found`),
   )
 }
@@ -151,7 +151,7 @@ type ReferenceKey = SubscriptionKey & { readonly reference: string }
 
 /** Reads the first row of each reference if it is pending. All rows of the endpoint queues must be marked as ordered. */
 export async function firstRowsOfReferences(tx: Tx, references: readonly ReferenceKey[]): Promise<readonly QueueRow[]> {
-  const column = columnOf(references)
+  const column = columnValues(references)
   const rows = await tx.rows<QueueRow & { readonly status: string }>(
     unprepared(sql`/* delivery.firstRowsOfReferences */
       select found.* from unnest(${column('partnerId')}::uuid[], ${column('subscriptionId')}::uuid[],
@@ -205,9 +205,9 @@ export type AttemptRecord = SubscriptionKey & {
  */
 const byWholeKey = ({ sharded }: Tx, rows: readonly AttemptRecord[]): Sql =>
   sharded
-    ? sql`${ofOnePartner(columnOf(rows)('partnerId'), sql`queued.partner_id`)} and queued.partner_id = input.partner_id
+    ? sql`${ofOnePartner(columnValues(rows)('partnerId'), sql`queued.partner_id`)} and queued.partner_id = input.partner_id
         and queued.subscription_id = input.subscription_id and queued.event_id = input.event_id
-        and queued.event_id = any(${columnOf(rows)('eventId')}::uuid[])`
+        and queued.event_id = any(${columnValues(rows)('eventId')}::uuid[])`
     : sql`(queued.partner_id, queued.subscription_id, queued.event_id)
           >= (input.partner_id, input.subscription_id, input.event_id)
         and (queued.partner_id, queued.subscription_id, queued.event_id)
@@ -217,18 +217,18 @@ const byWholeKey = ({ sharded }: Tx, rows: readonly AttemptRecord[]): Sql =>
 const fence = (tx: Tx, workerId: string, rows: readonly AttemptRecord[]): Sql => sql`
   ${byWholeKey(tx, rows)} and queued.attempt_count = input.attempt_count
   and exists (select 1 from delivery.endpoint_queues as held where held.partner_id = input.partner_id
-    and ${tx.sharded ? ofOnePartner(columnOf(rows)('partnerId'), sql`held.partner_id`) : sql`true`}
+    and ${tx.sharded ? ofOnePartner(columnValues(rows)('partnerId'), sql`held.partner_id`) : sql`true`}
     and held.subscription_id = input.subscription_id and held.lease_id = ${workerId})`
 
 const fenceColumns = (rows: readonly AttemptRecord[]): Sql => {
-  const column = columnOf(rows)
+  const column = columnValues(rows)
   return sql`${column('partnerId')}::uuid[], ${column('subscriptionId')}::uuid[], ${column('eventId')}::uuid[],
     ${column('attemptCount')}::integer[]`
 }
 
 const resultColumns = (rows: readonly AttemptRecord[]): Sql => {
-  const results = columnOf(rows)('result')
-  const column = columnOf(results)
+  const results = columnValues(rows)('result')
+  const column = columnValues(results)
   return sql`${column('startedAt')}::timestamptz[], ${column('durationMs')}::integer[],
     ${results.map((result) => result.status ?? null)}::integer[],
     ${results.map((result) => result.responseBody ?? null)}::text[],
@@ -282,7 +282,7 @@ export async function recordFailed<T extends FailedAttempt>(
   rows: readonly T[],
   now: Date,
 ): Promise<readonly T[]> {
-  const column = columnOf(rows)
+  const column = columnValues(rows)
   const changed = await tx.rows<EventKey>(
     unprepared(sql`/* delivery.recordFailed */
       update delivery.queue as queued set attempt_count = queued.attempt_count + 1, failures = input.failures,
@@ -359,7 +359,7 @@ export const queuedBehind = (
  * `exists` into a join with all deliveries.
  */
 export function leftoversOf(tx: Tx, rows: readonly QueueKey[]): Promise<readonly QueueKey[]> {
-  const column = columnOf(rows)
+  const column = columnValues(rows)
   return tx.rows<QueueKey>(
     unprepared(sql`/* delivery.leftoversOf */
       select examined.partner_id, examined.subscription_id, examined.event_id

@@ -16,7 +16,7 @@ import {
 } from './endpoint-queue.ts'
 import * as memory from './endpoint-queue.ts'
 import { createLeases, createReleases, type Leases, type Releases } from './leases.ts'
-import { type Limits, errorRestMs } from '../limits.ts'
+import { type DeliveryLimits, errorRestMs } from '../limits.ts'
 import { createPrefetch, type Prefetch } from './prefetch.ts'
 import type { AttemptToRecord } from './result-batches.ts'
 import {
@@ -47,7 +47,7 @@ type QueueWorkerDeps = {
   readonly eventOutbox: EventOutbox
   readonly secrets: Pick<Secrets, 'signingKeys'>
   readonly record: (attempt: AttemptToRecord) => Promise<Verdict | 'stale'>
-  readonly limits: Limits
+  readonly limits: DeliveryLimits
   readonly retryDelaysMs: readonly number[]
 }
 
@@ -166,7 +166,7 @@ function createStep({ idleMs, toClaim, leases, releases, prefetch, attempts }: S
 /** Adds deliveries to held endpoint queues. Returns the others, without rows, because their claim reads them. */
 function addToHeldQueues(
   added: readonly NewDeliveries[],
-  { clock, limits, held }: { readonly clock: Clock; readonly limits: Limits; readonly held: HeldQueues },
+  { clock, limits, held }: { readonly clock: Clock; readonly limits: DeliveryLimits; readonly held: HeldQueues },
 ): readonly NewDeliveries[] {
   const now = clock.now()
   let space = rowsFromFanOutMax
@@ -318,7 +318,11 @@ type AttemptOutcome = {
   readonly alert: FailingAlert | undefined
 }
 
-type EvaluationContext = { readonly now: Date; readonly limits: Limits; readonly retryDelaysMs: readonly number[] }
+type EvaluationContext = {
+  readonly now: Date
+  readonly limits: DeliveryLimits
+  readonly retryDelaysMs: readonly number[]
+}
 
 function evaluateAttempt(
   context: AttemptContext,

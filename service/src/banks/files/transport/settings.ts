@@ -3,15 +3,15 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import {
   assert,
-  choiceOf,
+  readChoiceField,
   type Fields,
-  fieldsOf,
-  integerOf,
-  nested,
-  optionalText,
+  readFields,
+  readIntegerField,
+  readNestedFields,
+  readOptionalText,
   portMax,
   refuseSettingField,
-  textOf,
+  readTextField,
 } from '../../../kernel/index.ts'
 
 /** `taken`: the folder for processed files of the bank. Undefined: they are deleted. */
@@ -43,19 +43,19 @@ const pathCharsMax = 1000
 const fingerprintForm = /^SHA256:[A-Za-z0-9+/]{43}$/
 
 export function readTransport(bank: Fields): TransportConfig {
-  const any = nested(bank, 'transport', ['kind', ...folderFields, ...sftpFields])
-  const kind = choiceOf(any, 'kind', ['folder', 'sftp'])
+  const any = readNestedFields(bank, 'transport', ['kind', ...folderFields, ...sftpFields])
+  const kind = readChoiceField(any, 'kind', ['folder', 'sftp'])
   const own = kind === 'folder' ? folderFields : [...sftpFields, ...folderFields]
-  const fields = fieldsOf(any.given, any.path, ['kind', ...own])
+  const fields = readFields(any.given, any.path, ['kind', ...own])
   const folders = readFolders(fields, kind === 'folder' ? resolve : (path) => path.replace(/(?<=.)\/+$/, ''))
   return kind === 'folder' ? { kind, ...folders } : { kind, ...readServer(fields), ...folders }
 }
 
 function readFolders(fields: Fields, normal: (path: string) => string) {
-  const taken = optionalText(fields, 'taken', pathCharsMax)
+  const taken = readOptionalText(fields, 'taken', pathCharsMax)
   const folders = {
-    toBank: normal(textOf(fields, 'toBank', pathCharsMax)),
-    fromBank: normal(textOf(fields, 'fromBank', pathCharsMax)),
+    toBank: normal(readTextField(fields, 'toBank', pathCharsMax)),
+    fromBank: normal(readTextField(fields, 'fromBank', pathCharsMax)),
     taken: taken === undefined ? undefined : normal(taken),
   }
   if (folders.toBank === folders.fromBank) return refuseSettingField(fields, 'fromBank', 'another folder than toBank')
@@ -65,27 +65,27 @@ function readFolders(fields: Fields, normal: (path: string) => string) {
 }
 
 function readServer(fields: Fields) {
-  const hostKey = textOf(fields, 'hostKey').replace(/=+$/, '')
+  const hostKey = readTextField(fields, 'hostKey').replace(/=+$/, '')
   if (!fingerprintForm.test(hostKey))
     return refuseSettingField(
       fields,
       'hostKey',
       'the fingerprint of the key of the server, such as SHA256:47DEQpj8... (ssh-keyscan HOST | ssh-keygen -lf -)',
     )
-  const file = textOf(fields, 'privateKeyFile', pathCharsMax)
+  const file = readTextField(fields, 'privateKeyFile', pathCharsMax)
   let privateKey: Buffer
   try {
     privateKey = readFileSync(file)
   } catch (error) {
     return refuseSettingField(fields, 'privateKeyFile', `a file that can be read: ${(error as Error).message}`)
   }
-  const passphrase = optionalText(fields, 'passphrase', 1000)
+  const passphrase = readOptionalText(fields, 'passphrase', 1000)
   const problem = keyProblem(privateKey, passphrase)
   if (problem !== undefined) return refuseSettingField(fields, problem.field, problem.what)
   return {
-    host: textOf(fields, 'host', 255),
-    port: integerOf(fields, 'port', [1, portMax], 22),
-    username: textOf(fields, 'username'),
+    host: readTextField(fields, 'host', 255),
+    port: readIntegerField(fields, 'port', [1, portMax], 22),
+    username: readTextField(fields, 'username'),
     privateKey,
     passphrase,
     hostKey,

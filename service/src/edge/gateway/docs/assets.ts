@@ -13,7 +13,7 @@ import {
   problemPath,
   problems,
 } from '@partner-payments/wire'
-import { once, present } from '../../../kernel/index.ts'
+import { loadOnce, present } from '../../../kernel/index.ts'
 import { guideLinks, type GuideOptions, type GuidePage, guidePages, layout, type NavigationLink } from './pages.ts'
 import { headingAnchor, escapeHtml, renderMarkdown } from './markdown.ts'
 import { explainProblem } from './explanations.ts'
@@ -151,7 +151,7 @@ const articleAt = (articles: readonly Article[], path: string): Article =>
 /** Creates all pages and files of the documentation. */
 export function docsAssets(options: DocsOptions): readonly DocsAsset[] {
   const { sandbox, simulations } = options
-  const content = once(() => readContent(options))
+  const content = loadOnce(() => readContent(options))
   const guides = guideLinks({ sandbox })
   const navigation: readonly NavigationLink[] = [{ path: '/docs', title: 'Reference' }, ...guides]
   const page = ({ path, title, html: text }: Article): string => {

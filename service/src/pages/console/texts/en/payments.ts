@@ -1,12 +1,12 @@
 /** English texts of the pages for payments, payouts and payees. Values of the API have the name of their value. `{name}` is replaced. */
 import { amountMajorMax } from '../../../../kernel/index.ts'
-import { told } from '../../../../transactions/index.ts'
+import { partnerWords } from '../../../../transactions/index.ts'
 
 type Reason = { readonly reason: string; readonly evidence: readonly string[] }
 /** The reasons are those of the API. */
 const kinds = Object.fromEntries(
-  Object.entries(told).map(([kind, { reason, evidence }]) => [kind, { reason, evidence }]),
-) as Readonly<Record<keyof typeof told, Reason>>
+  Object.entries(partnerWords).map(([kind, { reason, evidence }]) => [kind, { reason, evidence }]),
+) as Readonly<Record<keyof typeof partnerWords, Reason>>
 
 export const paymentsEn = {
   payments: {

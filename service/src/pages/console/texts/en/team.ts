@@ -1,11 +1,11 @@
 /** English texts of the pages for team, sign-in and access. Values of the API have the name of their value. `{name}` is replaced. */
-import { type Operation, type OperationId, operationIds, operations, requestAuditOf } from '@partner-payments/wire'
+import { type Operation, type OperationId, operationIds, operations, operationAudit } from '@partner-payments/wire'
 
 /** Summaries of the contract, of the operations of which the audit log has records. */
 const acts: Readonly<Partial<Record<OperationId, string>>> = Object.fromEntries(
   operationIds.flatMap((id) => {
     const operation: Operation = operations[id]
-    return requestAuditOf(operation) === 'none' ? [] : [[id, operation.summary]]
+    return operationAudit(operation) === 'none' ? [] : [[id, operation.summary]]
   }),
 )
 
