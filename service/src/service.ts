@@ -64,7 +64,7 @@ export async function startService(role: ServiceRole, context: Context): Promise
     observability.listen(host, port, { desk, identitySimulator: simulator?.listener }),
   )
   started.push({ name: 'operations', stop: observability.close })
-  let served: Served | undefined
+  let served: ServedAddress | undefined
   if (answersRequests(role)) served = await serve(role, service, opsPort, { ...context, processes, simulator })
   else {
     simulator?.opened({ simulatorUrl: simulatorUrlAt(config, opsPort), apiUrl: publicUrlOf(config) })
@@ -93,14 +93,14 @@ const simulatorUrlAt = ({ OPS_HOST }: Config, opsPort: number): string =>
   `http://${/^(?:0\.0\.0\.0|::)$/.test(OPS_HOST) ? 'localhost' : OPS_HOST.includes(':') ? `[${OPS_HOST}]` : OPS_HOST}:${opsPort}/identity-simulator`
 
 /** The address of the API. `firstAdminPath`: the link by which the first Admin of the sandbox joins. Absent: there is an Admin. */
-type Served = { readonly baseUrl: string; readonly firstAdminPath?: string }
+type ServedAddress = { readonly baseUrl: string; readonly firstAdminPath?: string }
 
 async function serve(
   role: RequestRole,
   service: Service,
   opsPort: number,
   { config, log, started, db, url, processes, simulator }: Serving,
-): Promise<Served> {
+): Promise<ServedAddress> {
   const { port, part } = processes ? await listenByProcesses(processes, url) : await listenHere(role, service, config)
   const host = config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST
   const baseUrl = config.PUBLIC_URL ?? `http://${host}:${port}`
@@ -143,7 +143,7 @@ function startWorkers(service: Service, started: StartedPart[]): void {
   started.push({ name: 'workers', ...service.startWorkers() })
 }
 
-function welcome(config: Config, { baseUrl, firstAdminPath }: Served, opsPort: number): string {
+function welcome(config: Config, { baseUrl, firstAdminPath }: ServedAddress, opsPort: number): string {
   const database = config.DATABASE_URL === undefined ? join(config.DATA_DIR, 'postgres') : 'DATABASE_URL'
   const lines = [
     `Partner Payments Service (${config.MODE}) listens on ${baseUrl}`,

@@ -41,10 +41,10 @@ function writesIn(source: Source): readonly Write[] {
 /** Reports whether the function of a statement takes the answer of the judgement. */
 function takesPermitted({ source, at, name }: Write): boolean {
   const from = source.code.lastIndexOf(`function ${name}(`, at)
-  return from >= 0 && /:\s*Permitted\b/.test(source.code.slice(from, at))
+  return from >= 0 && /:\s*Permit\b/.test(source.code.slice(from, at))
 }
 
-/** Statements of the team take a `Permitted`, which is made in one file. */
+/** Statements of the team take a `Permit`, which is made in one file. */
 export function checkRoleWrites(sources: readonly Source[]): readonly Finding[] {
   const service = sources.filter(isService)
   return [
@@ -53,11 +53,11 @@ export function checkRoleWrites(sources: readonly Source[]): readonly Finding[] 
       .filter(({ table }) => table.startsWith('users.'))
       .filter((write) => !takesPermitted(write))
       .map(({ source, at, name, table }) =>
-        finding(source, at, `${name} writes what ${table} gives without a Permitted of ${judgement}`),
+        finding(source, at, `${name} writes what ${table} gives without a Permit of ${judgement}`),
       ),
     ...service
-      .filter(({ path, code }) => path !== judgement && /\bas\s+(?:unknown\s+as\s+)?Permitted\b/.test(code))
-      .map((source) => finding(source, 0, `makes a Permitted: only ${judgement} does`)),
+      .filter(({ path, code }) => path !== judgement && /\bas\s+(?:unknown\s+as\s+)?Permit\b/.test(code))
+      .map((source) => finding(source, 0, `makes a Permit: only ${judgement} does`)),
   ]
 }
 

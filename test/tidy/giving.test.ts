@@ -37,7 +37,7 @@ suite('the rules of giving find violations', () => {
       'insert into users.guest_links (access) values (${access})',
     ]) {
       assert.equal(count(write(sql)), 1, sql)
-      assert.equal(count(write(sql, 'tx: Tx, _permitted: Permitted')), 0, sql)
+      assert.equal(count(write(sql, 'tx: Tx, _permitted: Permit')), 0, sql)
     }
     for (const sql of [
       'update users.members set last_sign_in_at = ${now} where role = ${role}',
@@ -47,8 +47,7 @@ suite('the rules of giving find violations', () => {
       assert.equal(count(write(sql)), 0, sql)
   })
 
-  test('an answer that is made up', () =>
-    assert.equal(count(file("const all = { act: 'updateUser' } as Permitted")), 1))
+  test('an answer that is made up', () => assert.equal(count(file("const all = { act: 'updateUser' } as Permit")), 1))
 
   test('a key or an account of staff that another file gives', () => {
     const calls = (text: string, path: string) => checkGivingCalls([file(text, path)]).length

@@ -16,8 +16,8 @@ import { type ProblemCode } from '@partner-payments/wire'
 import { finding, type Finding, isTest, type Source } from './source.ts'
 
 /** A named function, constant or property, with everything in it. Positions of its source; `end` is exclusive. */
-type Unit = Defined & { readonly source: Source; readonly at: number; readonly end: number }
-type Defined = { readonly name: string; readonly isFunction: boolean }
+type Unit = Definition & { readonly source: Source; readonly at: number; readonly end: number }
+type Definition = { readonly name: string; readonly isFunction: boolean }
 type List = {
   readonly source: Source
   readonly at: number
@@ -73,7 +73,7 @@ function unitsOf(source: Source): readonly Unit[] {
 }
 
 /** The definitions of a line: a function, a constant, a method, or properties that hold a function, a name or a call. */
-function definedBy(line: string): readonly Defined[] {
+function definedBy(line: string): readonly Definition[] {
   if (/^\s*(?:readonly|import|type|export type|export interface|interface)\b/.test(line)) return []
   const made = /^\s*(?:export\s+)?(?:(?:async\s+)?function\s*\*?|class)\s*(\w+)/.exec(line)?.[1]
   if (made !== undefined) return [{ name: made, isFunction: true }]
@@ -157,16 +157,16 @@ export type Index = {
   readonly listsByName: ReadonlyMap<string, readonly List[]>
   readonly units: ReadonlyMap<string, readonly Unit[]>
   readonly codes: ReadonlySet<string>
-  readonly importsOf: ReadonlyMap<string, Imported>
+  readonly importsOf: ReadonlyMap<string, FileImports>
 }
 /** The imports of a file: names by the path of their file, namespaces, and the folders. */
-type Imported = {
+type FileImports = {
   readonly names: ReadonlyMap<string, string>
   readonly spaces: ReadonlyMap<string, string>
   readonly folders: ReadonlySet<string>
 }
 
-function importedBy(source: Source): Imported {
+function importedBy(source: Source): FileImports {
   const names = new Map<string, string>()
   const spaces = new Map<string, string>()
   const folders = new Set([folderOf(source.path)])

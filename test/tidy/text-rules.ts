@@ -69,13 +69,13 @@ export function checkProblemTexts(problems: ProblemTexts): readonly Finding[] {
 }
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
-type Described = { readonly where: string; readonly description: Json | undefined }
+type DescribedPlace = { readonly where: string; readonly description: Json | undefined }
 
 const isObject = (value: Json | undefined): value is { readonly [key: string]: Json } =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Every property of every schema, parameter and header of an OpenAPI document, with its description. */
-export function describedParts(node: Json, where = '#'): readonly Described[] {
+export function describedParts(node: Json, where = '#'): readonly DescribedPlace[] {
   if (Array.isArray(node)) return node.flatMap((item: Json, index) => describedParts(item, `${where}/${index}`))
   if (!isObject(node)) return []
   const parts = (['properties', 'headers'] as const).flatMap((kind) => {

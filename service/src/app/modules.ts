@@ -447,7 +447,7 @@ function composePayouts(
   }
 }
 
-type Screened = Core &
+type ScreeningParts = Core &
   Pick<ModulesDeps, 'db' | 'clock' | 'log'> & {
     readonly beneficiaries: Beneficiaries
     readonly deposits: Deposits
@@ -467,7 +467,7 @@ const composeScreener = ({
   beneficiaries,
   deposits,
   secondDatum,
-}: Screened) => {
+}: ScreeningParts) => {
   const people = { subjectOf: subjectOfMember, idsAfter: memberIdsAfter }
   const partner = {
     subjectOf: async (tx: Tx, partnerId: string): Promise<Subject> => ({

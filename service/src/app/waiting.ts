@@ -128,7 +128,12 @@ function isCertain({ clock, connectors, connectorHealth }: Deps, { kind, subject
 }
 const sureMs = 10 * minuteMs
 
-type Found = { readonly partnerId: string; readonly id: string; readonly status: string; readonly since: Date }
+type UnfinishedEntry = {
+  readonly partnerId: string
+  readonly id: string
+  readonly status: string
+  readonly since: Date
+}
 
 type OpenHit = Awaited<ReturnType<Screening['oldestOpenHits']>>[number]
 const hitEntry = ({ partnerId, id: subject, source, score, openedAt: since, proposal, proposedBy }: OpenHit) =>
@@ -176,7 +181,7 @@ const depositEntry = ({
   why,
   since,
   status: detail,
-}: Found & { readonly why: keyof typeof depositReasons }) =>
+}: UnfinishedEntry & { readonly why: keyof typeof depositReasons }) =>
   ({ partnerId, kind: 'deposit', subject, why: depositReasons[why], since, detail }) satisfies WaitingThing
 
 const recallReasons = { unsent: 'recallUnsent', overdue: 'recallOverdue' } as const

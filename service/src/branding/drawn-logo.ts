@@ -97,10 +97,10 @@ function predict(filter: number, left: number, up: number, corner: number): numb
 /** Lets other work of the event loop run. */
 const pause = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-type Drawn = { readonly width: number; readonly height: number; readonly pixels: Buffer }
+type Pixels = { readonly width: number; readonly height: number; readonly pixels: Buffer }
 
 /** Scales the picture down to the size of the mark: each pixel is the mean of those that it covers. */
-async function scale(picture: Picture): Promise<Drawn> {
+async function scale(picture: Picture): Promise<Pixels> {
   const factor = Math.max(1, picture.width / drawnSize.width, picture.height / drawnSize.height)
   const width = Math.max(1, Math.floor(picture.width / factor))
   const height = Math.max(1, Math.floor(picture.height / factor))
@@ -136,7 +136,7 @@ function addPixel({ samples, raw, palette, alpha }: Picture, index: number, sum:
   }
 }
 
-function encode({ width, height, pixels }: Drawn): Buffer {
+function encode({ width, height, pixels }: Pixels): Buffer {
   const head = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 8, 2, 0, 0, 0])
   head.writeUInt32BE(width)
   head.writeUInt32BE(height, 4)

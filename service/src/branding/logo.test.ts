@@ -99,10 +99,10 @@ const chunk = (name: string, data: Buffer): Buffer => {
   return Buffer.concat([length, body, sum])
 }
 
-type Made = { readonly width: number; readonly type: number; readonly rows: readonly (readonly number[])[] }
+type PngShape = { readonly width: number; readonly type: number; readonly rows: readonly (readonly number[])[] }
 
 /** A PNG of rows that begin with their filter. */
-function pngOf({ width, type, rows }: Made, more: readonly Buffer[] = [], [depth, interlace] = [8, 0]): Buffer {
+function pngOf({ width, type, rows }: PngShape, more: readonly Buffer[] = [], [depth, interlace] = [8, 0]): Buffer {
   const head = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, depth, type, 0, 0, interlace])
   head.writeUInt32BE(width)
   head.writeUInt32BE(rows.length, 4)
@@ -199,7 +199,7 @@ describe('a drawn logo', () => {
   })
 
   test('is undefined for a picture that cannot be decoded', async () => {
-    const made: Made = { width: 1, type: 2, rows: [[0, 1, 2, 3]] }
+    const made: PngShape = { width: 1, type: 2, rows: [[0, 1, 2, 3]] }
     for (const bytes of [
       Buffer.alloc(0),
       Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'),

@@ -13,7 +13,7 @@ await service.db.transaction((tx) => service.access.addOperator(tx, operatorPart
 
 const debtor = { account: 'DE1', bic: 'COBADEFFXXX', name: 'Payer', countryCode: 'DE', address: null }
 
-type Given = {
+type CreditFields = {
   readonly creditId?: string
   readonly remittance?: string | null
   readonly endToEndId?: string
@@ -25,7 +25,7 @@ type Given = {
 /** Has the bank book money on an account, and processes what it reports. Returns the id of the credit. */
 async function receive(
   account: string,
-  { creditId = newId(), remittance = null, endToEndId = 'E2E-1', amount = 500n, currency, ...more }: Given = {},
+  { creditId = newId(), remittance = null, endToEndId = 'E2E-1', amount = 500n, currency, ...more }: CreditFields = {},
 ) {
   const money = { currency: currency ?? 'EUR', amount } as const
   await service.db.transaction(async (tx) =>

@@ -85,12 +85,12 @@ export function claimMails(
     returning partner_id, id, kind, to_address, to_name, data, secret_sealed, expires_at, created_at, attempts, lease_id`)
 }
 
-type Leased = Pick<ClaimedMail, 'partnerId' | 'id' | 'leaseId'>
+type LeaseKey = Pick<ClaimedMail, 'partnerId' | 'id' | 'leaseId'>
 
 /** Ends a mail. Returns 0 if the lease was lost: the mail has ended, or another worker has claimed it. */
 export function endMail(
   tx: Tx,
-  { partnerId, id, leaseId }: Leased,
+  { partnerId, id, leaseId }: LeaseKey,
   end: { readonly status: 'sent' | 'failed'; readonly error: string | null; readonly at: Date },
 ): Promise<number> {
   return tx.run(sql`/* mail.endMail */
@@ -100,7 +100,12 @@ export function endMail(
 }
 
 /** Makes a mail due again. Returns 0 if the lease was lost. */
-export function postponeMail(tx: Tx, { partnerId, id, leaseId }: Leased, error: string, dueAt: Date): Promise<number> {
+export function postponeMail(
+  tx: Tx,
+  { partnerId, id, leaseId }: LeaseKey,
+  error: string,
+  dueAt: Date,
+): Promise<number> {
   return tx.run(sql`/* mail.postponeMail */
     update mail.messages set lease_id = null, last_error = ${error}, due_at = ${dueAt}
     where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId} and status = 'pending'`)

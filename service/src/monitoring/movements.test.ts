@@ -30,7 +30,12 @@ async function on({ partnerId }: Pick<TestPartner, 'partnerId'>, fields: object)
 }
 const outward = (fields: object) => ({ kind: 'velocity', direction: 'Outward', hours: 24, ...fields })
 
-type Told = { readonly count: number; readonly sum: string; readonly currency: string; readonly ratesOn?: string }
+type HitEvidence = {
+  readonly count: number
+  readonly sum: string
+  readonly currency: string
+  readonly ratesOn?: string
+}
 /** Reads all changes, then returns the evidence of each hit of a rule and the subject of its alert. */
 async function hitsOf({ partnerId }: Pick<TestPartner, 'partnerId'>, ruleId: string) {
   const { db, monitoring } = service
@@ -40,7 +45,7 @@ async function hitsOf({ partnerId }: Pick<TestPartner, 'partnerId'>, ruleId: str
   const found = []
   for (const { id, subjectId } of alerts)
     for (const hit of await monitoring.hits(db, partnerId, id, nilId, 100))
-      found.push({ subjectId, reference: hit.reference, ...(JSON.parse(hit.evidence) as Told) })
+      found.push({ subjectId, reference: hit.reference, ...(JSON.parse(hit.evidence) as HitEvidence) })
   return found
 }
 const sumsOf = async (partner: Pick<TestPartner, 'partnerId'>, ruleId: string) =>

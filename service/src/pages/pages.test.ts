@@ -96,11 +96,14 @@ const checkouts = () => ({
   }),
 })
 
-type Sent = Partial<Omit<PublicRequest, 'params'>> & { readonly method?: 'GET' | 'POST'; readonly brand?: Brand }
+type RequestFields = Partial<Omit<PublicRequest, 'params'>> & {
+  readonly method?: 'GET' | 'POST'
+  readonly brand?: Brand
+}
 
 async function send(
   path: string,
-  { method = 'GET', brand = {}, ...given }: Sent = {},
+  { method = 'GET', brand = {}, ...given }: RequestFields = {},
   mode: 'sandbox' | 'production' = 'sandbox',
 ) {
   const { clock } = service

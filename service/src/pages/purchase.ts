@@ -12,17 +12,17 @@ export const formatAmount = (
   new Intl.NumberFormat(language, { style: 'currency', currency }).format(amountText(amount, currency) as `${number}`)
 
 /** The version in file names changes with the branding, so that browsers load the new files. */
-type Branded = Pick<PaymentPage, 'branding' | 'payee'>
+type BrandedPayment = Pick<PaymentPage, 'branding' | 'payee'>
 
-const brandingVersion = (payment: Branded): string => String(payment.branding?.updatedAt.getTime() ?? 0)
+const brandingVersion = (payment: BrandedPayment): string => String(payment.branding?.updatedAt.getTime() ?? 0)
 
 /** Undefined: the partner has no colours. `root`: the path from the page to the files of the payment. */
-export const accentUrl = (payment: Branded, root: string): string | undefined =>
+export const accentUrl = (payment: BrandedPayment, root: string): string | undefined =>
   payment.branding?.colour || payment.branding?.colourDark
     ? `${root}accent.css?v=${brandingVersion(payment)}`
     : undefined
 
-export const masthead = (payment: Branded, root: string): Html | undefined =>
+export const masthead = (payment: BrandedPayment, root: string): Html | undefined =>
   payment.branding?.hasLogo
     ? html`<img class="partner-logo" src="${root}logo?v=${brandingVersion(payment)}" alt="${payment.payee}" />`
     : undefined

@@ -208,7 +208,9 @@ async function withAddresses(
     )
     const given = own.flatMap((attempt) => {
       const address = payees.get(partnerKey(partnerId, attempt.beneficiaryId ?? ''))?.address
-      return address == null ? [] : [[attempt, { ...attempt, creditorAddressJson: JSON.stringify(address) }] as const]
+      return address === undefined || address === null
+        ? []
+        : [[attempt, { ...attempt, creditorAddressJson: JSON.stringify(address) }] as const]
     })
     if (given.length > 0)
       await store.storeAddresses(

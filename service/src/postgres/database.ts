@@ -8,7 +8,7 @@ import {
   createDurability,
   flushStatement,
   type TransactionOptions,
-  type Unflushed,
+  type UnflushedTx,
   type TransactionWork,
 } from './transaction.ts'
 import { classify, isReadOnly, isRetryable } from './errors.ts'
@@ -25,7 +25,7 @@ export type Database = Tx & {
    * repeats the request under the same idempotency key.
    */
   readonly transaction: <T, P = undefined>(work: TransactionWork<T, P>, options?: TransactionOptions<P>) => Promise<T>
-  readonly unflushed: Unflushed
+  readonly unflushed: UnflushedTx
   readonly writes: Writes
   /** Calls `listener` after each commit of this process that has inserted or updated rows. Returns a function that removes it. */
   readonly onWritten: (listener: OnWritten) => () => void

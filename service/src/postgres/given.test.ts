@@ -70,15 +70,15 @@ test('each group is sent once when all rows agree on it', () => {
 })
 
 const types = { partnerId: 'uuid', id: 'uuid', note: 'text', at: 'timestamptz', steps: 'jsonb' } as const
-type Inserted = Pick<TestRow, 'partnerId' | 'id' | 'note' | 'at' | 'steps'>
-const inserted = insertBy<Inserted>(types, [['partnerId', 'at']], ['id'])
+type InsertedRow = Pick<TestRow, 'partnerId' | 'id' | 'note' | 'at' | 'steps'>
+const inserted = insertBy<InsertedRow>(types, [['partnerId', 'at']], ['id'])
 
 for (const sharded of [false, true])
   test(`rows are inserted in their order, ${sharded ? 'as values on a sharded database' : 'from arrays'}`, async () => {
     await db.run(sql`create temporary table target (partner_id uuid, id uuid primary key, note text, at timestamptz,
       steps jsonb, place integer generated always as identity)`)
     const rows = [3, 1, 2].map((last) => row(last, { note: last === 2 ? null : "it's" }))
-    const insert = (some: readonly Inserted[]) =>
+    const insert = (some: readonly InsertedRow[]) =>
       db.rows<{ readonly id: string }>(sql`
         insert into target (partner_id, id, note, at, steps) ${inserted({ sharded }, some)}
         on conflict (id) do nothing returning id`)
@@ -87,7 +87,7 @@ for (const sharded of [false, true])
       [1, 2, 3].map(id),
     )
     assert.equal((await insert([row(1), row(4)])).length, 1)
-    const stored = await db.rows<Inserted>(sql`select partner_id, id, note, at, steps from target order by place`)
+    const stored = await db.rows<InsertedRow>(sql`select partner_id, id, note, at, steps from target order by place`)
     assert.deepEqual(
       stored.slice(0, 3),
       rows
@@ -97,7 +97,7 @@ for (const sharded of [false, true])
     await db.run(sql`drop table target`)
   })
 
-const marking = insertBy<Inserted>(types, [['partnerId', 'at'], ['steps']], ['id'], { steps: 'id' })
+const marking = insertBy<InsertedRow>(types, [['partnerId', 'at'], ['steps']], ['id'], { steps: 'id' })
 const marked = JSON.stringify([{ record: rowMark }])
 
 for (const sharded of [false, true])

@@ -72,7 +72,7 @@ export const rowMark = '\u001f'
 const writtenMark = String.raw`\u001f`
 
 /** JSON columns with placeholders, each with the column that replaces them. That column must not be in a group. */
-type Marked<Row> = { readonly [K in keyof Row & string]?: keyof Row & string }
+type PlaceholderColumns<Row> = { readonly [K in keyof Row & string]?: keyof Row & string }
 
 /** Groups of columns whose values are usually equal in all rows of a batch. */
 type SharedColumns<Row> = readonly (readonly (keyof Row & string)[])[]
@@ -85,7 +85,7 @@ type SharedColumns<Row> = readonly (readonly (keyof Row & string)[])[]
 export function unnestSource<Row extends { readonly [K in keyof Row]: Cell }>(
   columns: Columns<Row>,
   shared: SharedColumns<Row>,
-  marked: Marked<Row> = {},
+  marked: PlaceholderColumns<Row> = {},
 ) {
   const all = (Object.keys(columns) as (keyof Row & string)[]).map((name) => {
     const by = marked[name]
@@ -141,7 +141,7 @@ const sqlType = (type: ColumnType): string => type.replace('?', '').replace(/^js
 function valuesOf<Row extends { readonly [K in keyof Row]: Cell }>(
   columns: Columns<Row>,
   rows: readonly Row[],
-  marked: Marked<Row>,
+  marked: PlaceholderColumns<Row>,
 ): Sql {
   const names = Object.keys(columns) as (keyof Row & string)[]
   const parts = ['values (']
@@ -179,7 +179,7 @@ export function insertBy<Row extends { readonly [K in keyof Row]: Cell }>(
   columns: Columns<Row>,
   shared: SharedColumns<Row>,
   orderBy: readonly (keyof Row & string)[] = [],
-  marked: Marked<Row> = {},
+  marked: PlaceholderColumns<Row> = {},
 ) {
   const given = unnestSource(columns, shared, marked)
   const order: Sql = { parts: [orderBy.length > 0 ? `order by ${orderBy.map(snake).join(', ')}` : ''], values: [] }

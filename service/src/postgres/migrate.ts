@@ -194,7 +194,7 @@ async function locked<T>(client: pg.PoolClient, work: () => Promise<T>): Promise
   }
 }
 
-async function record(client: pg.PoolClient, { number, name, checksum }: Applied): Promise<void> {
+async function record(client: pg.PoolClient, { number, name, checksum }: AppliedMigration): Promise<void> {
   const values = [number, name, checksum, systemClock.now()]
   await client.query('insert into public.schema_migrations values ($1, $2, $3, $4)', values)
 }
@@ -203,7 +203,7 @@ async function record(client: pg.PoolClient, { number, name, checksum }: Applied
 function recordBaseline(client: pg.PoolClient, migrations: readonly Migration[]): Promise<readonly string[]> {
   const baseline = migrations.filter(({ number }) => isBaseline(number))
   return locked(client, async () => {
-    const { rows } = await client.query<Applied>('select number, name, checksum from public.schema_migrations')
+    const { rows } = await client.query<AppliedMigration>('select number, name, checksum from public.schema_migrations')
     const before = rows.filter(({ number }) => isBeforeBaseline(number))
     if (baseline.length === 0 || before.length === 0 || rows.some(({ number }) => isBaseline(number))) return []
     if (!completesVersionBefore(before)) throw new MigrationError(versionBeforeMissing)
@@ -269,7 +269,7 @@ export const baselineLast = 330
 export const isBaseline = (number: number): boolean => number >= first && number <= baselineLast
 const isBeforeBaseline = (number: number): boolean => number < first
 
-type Applied = { readonly number: number; readonly name: string; readonly checksum: string }
+type AppliedMigration = { readonly number: number; readonly name: string; readonly checksum: string }
 
 /**
  * Digests of all migrations before the baseline, for PostgreSQL and for Citus, each with both texts that 0046 has had.
@@ -282,7 +282,7 @@ const digests: ReadonlySet<string> = new Set([
 ])
 
 /** Reports whether these are all migrations before the baseline, with their names and texts. */
-function completesVersionBefore(applied: readonly Applied[]): boolean {
+function completesVersionBefore(applied: readonly AppliedMigration[]): boolean {
   const lines = applied
     .toSorted((a, b) => a.number - b.number)
     .map((row) => `${row.number} ${row.name} ${row.checksum}`)

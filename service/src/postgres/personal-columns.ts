@@ -77,7 +77,7 @@ export async function eraseKept(
 const nameForm = /^[a-z_][a-z0-9_]*(?:\.[a-z_][a-z0-9_]*)?$/
 
 /** Creates a fragment of a declared name, never of input. */
-export function sqlName(name: string): Sql {
+function sqlName(name: string): Sql {
   assert(nameForm.test(name), `invalid name in a declaration: ${name}`)
   return { parts: [name], values: [] }
 }
@@ -102,7 +102,7 @@ export type SealedColumn = {
 
 /** `id`: the key of the row as JSON, unique for its partner. */
 type SealedValue = { readonly id: string; readonly sealed: Buffer; readonly context: readonly string[] }
-type Resealed = Pick<SealedValue, 'id' | 'sealed'> & { readonly resealed: Buffer }
+type ResealedValue = Pick<SealedValue, 'id' | 'sealed'> & { readonly resealed: Buffer }
 
 const keyOf = ({ key }: SealedColumn) =>
   Object.entries(key).map(([name, type]) => [sqlName(name), sqlName(type)] as const)
@@ -163,7 +163,7 @@ export function replaceValues(
   tx: Tx,
   declared: SealedColumn,
   partnerId: string,
-  values: readonly Resealed[],
+  values: readonly ResealedValue[],
 ): Promise<number> {
   const [table, column] = [sqlName(declared.table), sqlName(declared.column)]
   const keys = values.map(({ id }) => ownJson<string[]>(id))

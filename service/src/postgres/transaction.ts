@@ -134,7 +134,7 @@ async function causeOf(error: unknown, sent: readonly SentWrite[]): Promise<unkn
 /** The number of unflushed writes so far. */
 type FlushMark = number
 
-export type Unflushed = Tx & {
+export type UnflushedTx = Tx & {
   /** Marks all unflushed writes of this process so far. */
   readonly mark: () => FlushMark
   /** Resolves when the marked writes are durable, at once if a durable commit has followed them. */
@@ -142,7 +142,7 @@ export type Unflushed = Tx & {
 }
 
 type Durability = {
-  readonly unflushed: Unflushed
+  readonly unflushed: UnflushedTx
   readonly mark: () => FlushMark
   /** Records the end of a durable commit that began after `mark`. */
   readonly flushedUpTo: (mark: FlushMark) => void
@@ -179,7 +179,7 @@ export function createDurability(deps: { readonly unflushed: Tx; readonly flush:
     return answer
   }
   const tx = deps.unflushed
-  const unflushed: Unflushed = {
+  const unflushed: UnflushedTx = {
     ...tx,
     rows: <T extends object>(statement: Sql) => counted(tx.rows<T>(statement)),
     row: <T extends object>(statement: Sql) => counted(tx.row<T>(statement)),

@@ -40,10 +40,10 @@ export type ChainSimulator = {
    * Replaces the newest blocks by one more new blocks. Transfers that the partner simulated in them vanish; the new blocks
    * include all others. Refuses: validation_failed (deeper than the chain).
    */
-  readonly reorganise: (partnerId: string, depth: number) => Promise<Reorganised>
+  readonly reorganise: (partnerId: string, depth: number) => Promise<Reorganisation>
 }
 
-type Reorganised = { readonly head: number; readonly vanished: readonly string[] }
+type Reorganisation = { readonly head: number; readonly vanished: readonly string[] }
 
 // Addresses of EVM chains, and their checksum (EIP-55).
 

@@ -11,7 +11,7 @@ const colors = { ink: '#16202b', muted: '#5b6672', credit: '#0b6b3a', rule: '#c9
 /** `accent`: the colour of the brand, or `ink` without one. */
 type Color = 'ink' | 'muted' | 'credit' | 'accent'
 
-type Placed = {
+type PlacedText = {
   readonly font: FontName
   readonly size: number
   readonly y: number
@@ -23,7 +23,7 @@ type Placed = {
 type Role = 'H1' | 'H2' | 'P' | 'TH' | 'TD'
 
 export type Sheet = {
-  readonly text: (role: Role, text: string, placed: Placed) => void
+  readonly text: (role: Role, text: string, placed: PlacedText) => void
   /** Draws a text of several lines. */
   readonly paragraph: (text: string, size: number, x: number, y: number, width: number) => void
   readonly wrap: (text: string, size: number, width: number) => readonly string[]
@@ -212,7 +212,7 @@ function sheetOf(pdf: Pdf, pages: number, { tagged, brand }: Head, logo: Image |
     draw()
     if (tagged) pdf.endMarkedContent()
   }
-  const put = (text: string, { font, size, x, end, y, color = 'ink' }: Placed) => {
+  const put = (text: string, { font, size, x, end, y, color = 'ink' }: PlacedText) => {
     pdf.font(font).fontSize(size).fillColor(inks[color])
     const left = end === undefined ? (x ?? page.left) : end - pdf.widthOfString(text)
     pdf.text(text, left, y, { lineBreak: false })
@@ -269,7 +269,7 @@ function sheetOf(pdf: Pdf, pages: number, { tagged, brand }: Head, logo: Image |
 /** Draws the logo, or without a logo the name in up to three lines. */
 function drawMark(
   pdf: Pdf,
-  put: (text: string, placed: Placed) => void,
+  put: (text: string, placed: PlacedText) => void,
   brand: DocumentBrand | undefined,
   logo: Image | undefined,
 ): void {

@@ -126,7 +126,7 @@ async function createHarness(world: IsoWorld): Promise<Harness> {
   }
 }
 
-type Stored = Pick<BankRecord, 'endToEndId' | 'amount' | 'currency' | 'creditorName' | 'creditorAccount'> & {
+type BankRow = Pick<BankRecord, 'endToEndId' | 'amount' | 'currency' | 'creditorName' | 'creditorAccount'> & {
   readonly status: string
 }
 
@@ -136,7 +136,7 @@ async function recordOf(
   { partnerId, id }: Instruction,
   flush: () => Promise<void>,
 ): Promise<BankRecord | undefined> {
-  const row = await service.db.row<Stored>(sql`
+  const row = await service.db.row<BankRow>(sql`
     select end_to_end_id, amount, currency, creditor_name, creditor_account, status from rails.iso_instructions
     where partner_id = ${partnerId} and id = ${id}`)
   if (row === undefined) return undefined

@@ -338,16 +338,21 @@ function text(
 
 // Remembers, in this process, the files left in the bank's folder until they grow or become stale.
 
-type Seen = { readonly bytes: number; readonly modifiedMs: number; readonly sinceMs: number; readonly forever?: true }
+type FileSighting = {
+  readonly bytes: number
+  readonly modifiedMs: number
+  readonly sinceMs: number
+  readonly forever?: true
+}
 
 export function createUnfinishedFiles(clock: Clock) {
-  const seen = new Map<string, Seen>()
-  const sameOf = ({ name, bytes, modifiedAt }: RemoteFile): Seen | undefined => {
+  const seen = new Map<string, FileSighting>()
+  const sameOf = ({ name, bytes, modifiedAt }: RemoteFile): FileSighting | undefined => {
     const found = seen.get(name)
     return found?.bytes === bytes && found.modifiedMs === modifiedAt.getTime() ? found : undefined
   }
-  const ageOf = ({ sinceMs }: Seen) => clock.now().getTime() - sinceMs
-  const note = (file: RemoteFile, more: Pick<Seen, 'forever'> = {}) => {
+  const ageOf = ({ sinceMs }: FileSighting) => clock.now().getTime() - sinceMs
+  const note = (file: RemoteFile, more: Pick<FileSighting, 'forever'> = {}) => {
     if (sameOf(file) !== undefined) return
     const { name, bytes, modifiedAt } = file
     seen.set(name, { bytes, modifiedMs: modifiedAt.getTime(), sinceMs: clock.now().getTime(), ...more })

@@ -134,7 +134,7 @@ async function createHarness(world: World): Promise<Harness> {
       while ((await watcher.step()) > 0);
     },
     recordOf: async ({ partnerId, id }) => {
-      const row = await service.db.row<Stored>(sql`
+      const row = await service.db.row<ChainRow>(sql`
         select end_to_end_id, amount, currency, creditor_name, recipient, status from rails.chain_transfers
         where partner_id = ${partnerId} and id = ${id} and connector = ${rules.id}`)
       if (row === undefined) return undefined
@@ -147,7 +147,7 @@ async function createHarness(world: World): Promise<Harness> {
   }
 }
 
-type Stored = Pick<BankRecord, 'endToEndId' | 'amount' | 'currency' | 'creditorName'> & {
+type ChainRow = Pick<BankRecord, 'endToEndId' | 'amount' | 'currency' | 'creditorName'> & {
   readonly recipient: string
   readonly status: string
 }

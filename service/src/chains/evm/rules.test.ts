@@ -105,7 +105,11 @@ for (const [what, change, reason] of [
   ['a wrong check sum', { tokens: { USDC: '0x833589FCD6eDb6E08f4c7C32D4f71b54bdA02913' } }, /checksum/],
   ['the zero address', { tokens: { USDC: `0x${'0'.repeat(40)}` } }, /contract address of USDC/],
   ['fiat money', { tokens: { EUR: chain.tokens.USDC } }, /EUR is not one/],
-  ['one contract for two tokens', { tokens: { USDC: chain.tokens.USDC, EURC: chain.tokens.USDC } }, /a different contract/],
+  [
+    'one contract for two tokens',
+    { tokens: { USDC: chain.tokens.USDC, EURC: chain.tokens.USDC } },
+    /a different contract/,
+  ],
   ['no token', { tokens: {} }, /tokens/],
   ['no node', { rpcUrls: [] }, /rpcUrls/],
   ['the same node twice', { rpcUrls: ['https://one.example', 'https://one.example'] }, /different URLs/],

@@ -162,7 +162,7 @@ export function sumReceived(
   partnerId: string,
   accounts: readonly string[],
 ): Promise<readonly { readonly account: string; readonly currency: Currency; readonly amount: Minor }[]> {
-  return tx.rows(sql`/* rails.receivedOn */
+  return tx.rows(sql`/* rails.sumReceived */
     select account, currency, sum(amount)::bigint as amount from rails.chain_credits
     where partner_id = ${partnerId} and account = any(${[...accounts]}::text[]) and status in ('Booked', 'Doubted')
     group by account, currency`)

@@ -5,10 +5,10 @@ import type { Idempotency } from '../../idempotency/index.ts'
 import { writeAmount } from '../../kernel/index.ts'
 import { checksumAddress } from '../../rails/index.ts'
 import type { OwnershipProof } from './ownership.ts'
-import type { Received, Wallets } from './service.ts'
+import type { WalletWithReceipts, Wallets } from './service.ts'
 
 const writeWallet = createRecordWriter(wire.Wallet)
-export const toWallet = ({ wallet, address, received }: Received) =>
+export const toWallet = ({ wallet, address, received }: WalletWithReceipts) =>
   writeWallet({
     ...wallet,
     address,

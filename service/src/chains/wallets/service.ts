@@ -10,7 +10,7 @@ import * as store from './store.ts'
 
 export type Wallet = store.Wallet
 /** A wallet with its checksummed address and the amount that it has received. */
-export type Received = {
+export type WalletWithReceipts = {
   readonly id: string
   readonly wallet: Wallet
   readonly address: string
@@ -28,11 +28,11 @@ export type Wallets = {
     partnerId: string,
     input: WalletCreate,
     tx?: Tx,
-  ) => Promise<Received & { /** False if the wallet existed. */ readonly isNew: boolean }>
+  ) => Promise<WalletWithReceipts & { /** False if the wallet existed. */ readonly isNew: boolean }>
   /** Lists wallets, newest first. Empty if the filter names an unknown customer. Refuses: validation_failed (cursor). */
-  readonly list: (partnerId: string, query: WalletList) => Promise<Page<Received>>
+  readonly list: (partnerId: string, query: WalletList) => Promise<Page<WalletWithReceipts>>
   /** Refuses: not_found. */
-  readonly get: (partnerId: string, id: string) => Promise<Received>
+  readonly get: (partnerId: string, id: string) => Promise<WalletWithReceipts>
   /** Closes the wallets of an erased customer, which can then no longer be credited. */
   readonly close: typeof store.closeWallets
   /** Finds the owners of wallets by address in lower case. Skips addresses that this service did not issue. */
@@ -148,7 +148,7 @@ async function withReceived(
   tx: Tx,
   partnerId: string,
   wallets: readonly Wallet[],
-): Promise<readonly Received[]> {
+): Promise<readonly WalletWithReceipts[]> {
   if (wallets.length === 0) return []
   const sums = await sumReceived(
     tx,

@@ -24,10 +24,10 @@ const byTrouble = (a: EndpointState, b: EndpointState) =>
 const isHealthy = ({ pending, held, breakerOpen, failingSince }: EndpointState) =>
   pending + held === 0 && !breakerOpen && failingSince === null
 
-type Split = { readonly named: readonly EndpointState[]; readonly rest: readonly EndpointState[] }
+type EndpointGroups = { readonly named: readonly EndpointState[]; readonly rest: readonly EndpointState[] }
 
 /** Splits off the endpoints with the most failures. Sorts only unhealthy endpoints, which are few of a hundred thousand. */
-function splitByTrouble(states: readonly EndpointState[]): Split {
+function splitByTrouble(states: readonly EndpointState[]): EndpointGroups {
   const { troubled = [], healthy = [] } = Object.groupBy(states, (state) => (isHealthy(state) ? 'healthy' : 'troubled'))
   const sorted = [...troubled.toSorted(byTrouble), ...healthy]
   return { named: sorted.slice(0, namedMax), rest: sorted.slice(namedMax) }
@@ -43,7 +43,7 @@ export function createEndpointMetrics(registry: Registry, now: () => Date): Endp
   const byPartner = new Map<string, readonly EndpointState[]>()
   const all = () => [...byPartner.values()].flat()
   /** Computed once for all gauges of a scrape. */
-  let cached: Split | undefined
+  let cached: EndpointGroups | undefined
   createGauges(registry, now, () => (cached ??= splitByTrouble(all())))
   createTotals(registry, all)
   return {
@@ -82,7 +82,7 @@ type EndpointGauge = {
   readonly combine: (values: readonly number[]) => number
 }
 
-function createGauges(registry: Registry, now: () => Date, split: () => Split): void {
+function createGauges(registry: Registry, now: () => Date, split: () => EndpointGroups): void {
   const secondsSince = (time: Date | null) =>
     time === null ? undefined : Math.max(0, now().getTime() - time.getTime()) / secondMs
   const gauges: readonly EndpointGauge[] = [
@@ -120,7 +120,11 @@ function createGauges(registry: Registry, now: () => Date, split: () => Split): 
   for (const gauge of gauges) createGauge(registry, split, gauge)
 }
 
-function createGauge(registry: Registry, split: () => Split, { name, help, valueOf, combine }: EndpointGauge): void {
+function createGauge(
+  registry: Registry,
+  split: () => EndpointGroups,
+  { name, help, valueOf, combine }: EndpointGauge,
+): void {
   const gauge: Gauge = new Gauge({
     name,
     help,

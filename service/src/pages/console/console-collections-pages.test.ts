@@ -38,9 +38,9 @@ const wholeQuery = (names: readonly string[], text: string) => Object.fromEntrie
 const insideOf = (language: ConsoleLanguage, current: string) =>
   viewOf(language, { places: visiblePlaces(consoleTexts[language], permissions, true), current })
 
-type Named = readonly (readonly [name: string, page: string])[]
+type NamedPages = readonly (readonly [name: string, page: string])[]
 
-function checkoutPages(language: ConsoleLanguage, text: string): Named {
+function checkoutPages(language: ConsoleLanguage, text: string): NamedPages {
   const view = insideOf(language, 'checkout')
   const row = {
     ...{ id: 's1', amount: '49.90', currency: 'EUR', status: 'Open' as const, creditorReference: text },
@@ -118,7 +118,7 @@ const lateRowsOf = (text: string) =>
     }),
   )
 
-function linkPages(view: ReturnType<typeof insideOf>, text: string): Named {
+function linkPages(view: ReturnType<typeof insideOf>, text: string): NamedPages {
   const open = {
     ...{ linkId: 'k1', customerId: 'c1', url: text, currency: 'EUR', active: false, sessionExpiresInSeconds: 3600 },
     ...{ paymentsMade: 3, paymentsOpen: 1, websiteReference: text, createdAt: time, updatedAt: time },
@@ -141,7 +141,7 @@ function linkPages(view: ReturnType<typeof insideOf>, text: string): Named {
 
 const unfiltered = { values: {}, problems: {} }
 
-function reportPages(language: ConsoleLanguage, text: string): Named {
+function reportPages(language: ConsoleLanguage, text: string): NamedPages {
   const view = insideOf(language, 'reports')
   const row = {
     id: 'r1',
@@ -196,7 +196,7 @@ function reportPages(language: ConsoleLanguage, text: string): Named {
   ]
 }
 
-function bulkPages(language: ConsoleLanguage, text: string): Named {
+function bulkPages(language: ConsoleLanguage, text: string): NamedPages {
   const view = insideOf(language, 'bulk-payouts')
   const row = {
     ...{ id: 'b1', mode: 'BestEffort' as const, status: 'Processing' as const, payouts: 1000, accepted: 998 },
@@ -255,7 +255,7 @@ function bulkPages(language: ConsoleLanguage, text: string): Named {
 }
 
 /** A file with a line of each kind, one without mistakes, one that asks nothing, an empty one, and one of 1,000 wrong lines. */
-function checkPages(view: ConsoleView, text: string): Named {
+function checkPages(view: ConsoleView, text: string): NamedPages {
   const cells = {
     ...{ payee: '', name: text, iban: text, sortCode: text, routingNumber: '', accountNumber: text },
     ...{ amount: text, currency: text, reference: text },
@@ -349,7 +349,7 @@ function checkPages(view: ConsoleView, text: string): Named {
   ]
 }
 
-function importPages(language: ConsoleLanguage, text: string): Named {
+function importPages(language: ConsoleLanguage, text: string): NamedPages {
   return (['payees', 'customers'] as const).flatMap((place) => {
     const view = insideOf(language, place)
     const rows = (['Create', 'Change', 'Same', 'Refused'] as const).map((effect, at_) => ({
@@ -367,7 +367,7 @@ function importPages(language: ConsoleLanguage, text: string): Named {
   })
 }
 
-function appearancePages(language: ConsoleLanguage, text: string): Named {
+function appearancePages(language: ConsoleLanguage, text: string): NamedPages {
   const view = insideOf(language, text)
   const shown = { shownName: text, accents: { light: '#2449c8', dark: '#a9c1ff' }, values: {}, problems: {} }
   const wrong = { name: text, accentColour: text, accentColourDark: text, logo: text }
@@ -384,7 +384,7 @@ function appearancePages(language: ConsoleLanguage, text: string): Named {
   ]
 }
 
-const pagesOf = (language: ConsoleLanguage, text: string): Named => [
+const pagesOf = (language: ConsoleLanguage, text: string): NamedPages => [
   ...checkoutPages(language, text),
   ...reportPages(language, text),
   ...bulkPages(language, text),

@@ -13,9 +13,9 @@ const wholeQuery = (names: readonly string[], text: string) => Object.fromEntrie
 const insideOf = (language: ConsoleLanguage, current: string) =>
   viewOf(language, { places: visiblePlaces(consoleTexts[language], permissions, true), current })
 
-type Named = readonly (readonly [name: string, page: string])[]
+type NamedPages = readonly (readonly [name: string, page: string])[]
 
-function exchangePages(language: ConsoleLanguage, text: string): Named {
+function exchangePages(language: ConsoleLanguage, text: string): NamedPages {
   const view = insideOf(language, 'exchange')
   const rate = { currency: text, rate: '1.07890000', midRate: '1.0843', marginBasisPoints: 50 }
   const rates = { base: text, source: text, asOf: at, rates: [rate, { ...rate, marginBasisPoints: 0 }] }
@@ -55,7 +55,7 @@ function exchangePages(language: ConsoleLanguage, text: string): Named {
   ]
 }
 
-function walletPages(language: ConsoleLanguage, text: string): Named {
+function walletPages(language: ConsoleLanguage, text: string): NamedPages {
   const view = insideOf(language, 'wallets')
   const row = {
     ...{ id: 'w1', address: text, currency: 'USDC', network: text, chainId: 8453, received: rawNumber('12.500000') },
@@ -80,7 +80,7 @@ function walletPages(language: ConsoleLanguage, text: string): Named {
   ]
 }
 
-const pagesOf = (language: ConsoleLanguage, text: string): Named => [
+const pagesOf = (language: ConsoleLanguage, text: string): NamedPages => [
   ...exchangePages(language, text),
   ...walletPages(language, text),
 ]

@@ -36,9 +36,9 @@ const insideOf = (language: ConsoleLanguage, text: string) =>
     current: 'payouts',
   })
 
-type Named = readonly (readonly [name: string, page: string])[]
+type NamedPages = readonly (readonly [name: string, page: string])[]
 
-function transactionPages(language: ConsoleLanguage, text: string): Named {
+function transactionPages(language: ConsoleLanguage, text: string): NamedPages {
   const view = insideOf(language, text)
   const row = {
     ...amounts,
@@ -86,7 +86,7 @@ function transactionPages(language: ConsoleLanguage, text: string): Named {
 }
 
 /** The tabs of approvals, with a payout and a bulk, and empty. */
-function waitingPages(view: ConsoleView, text: string): Named {
+function waitingPages(view: ConsoleView, text: string): NamedPages {
   const held = { id: 'p1', expiresAt: at, requestedBy: text, totals: [amounts, amounts] }
   const rows = [
     { ...held, kind: 'payout', payee: text, payeeAccount: text, reference: text, userReference: `own ${text}` },
@@ -125,7 +125,7 @@ test('the confirmation of a payout begins with the invoice number, and has the r
   assert.deepEqual([facts[0]?.[1], facts.at(-1)?.[1], title], ['txn_1', 'E-1', 'Zahlungsbestätigung'])
 })
 
-function payoutPages(language: ConsoleLanguage, text: string): Named {
+function payoutPages(language: ConsoleLanguage, text: string): NamedPages {
   const view = insideOf(language, text)
   const payout = {
     ...amounts,
@@ -222,7 +222,7 @@ function payoutPages(language: ConsoleLanguage, text: string): Named {
   ]
 }
 
-function payeePages(language: ConsoleLanguage, text: string): Named {
+function payeePages(language: ConsoleLanguage, text: string): NamedPages {
   const view = insideOf(language, text)
   const payee = {
     ...{ id: 'b1', name: text, alias: text, account: text, currency: 'EUR', createdAt: at },
@@ -262,7 +262,7 @@ function payeePages(language: ConsoleLanguage, text: string): Named {
   ]
 }
 
-function customerPages(language: ConsoleLanguage, text: string): Named {
+function customerPages(language: ConsoleLanguage, text: string): NamedPages {
   const view = insideOf(language, text)
   const row = {
     ...{
@@ -327,7 +327,7 @@ function customerPages(language: ConsoleLanguage, text: string): Named {
   ]
 }
 
-function orderPages(language: ConsoleLanguage, text: string): Named {
+function orderPages(language: ConsoleLanguage, text: string): NamedPages {
   const view = insideOf(language, text)
   const day = '2027-01-31'
   const schedule = {
@@ -375,7 +375,7 @@ function orderPages(language: ConsoleLanguage, text: string): Named {
   ]
 }
 
-const pagesOf = (language: ConsoleLanguage, text: string): Named => [
+const pagesOf = (language: ConsoleLanguage, text: string): NamedPages => [
   ...transactionPages(language, text),
   ...payoutPages(language, text),
   ...payeePages(language, text),

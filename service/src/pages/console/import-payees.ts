@@ -232,7 +232,10 @@ const sortedEntries = (address: object) => Object.entries(address).toSorted(([on
 function payeeCells(payee: ResponseOf<'getBeneficiary'>): readonly string[] {
   const { address, country } = payee
   const own: Readonly<Record<string, unknown>> = { ...address, ...payee, country, addressCountry: address?.country }
-  return columnOrder.map((name) => String(own[name] ?? ''))
+  return columnOrder.map((name) => {
+    const value = own[name]
+    return typeof value === 'string' ? value : ''
+  })
 }
 
 export const payeeImporter: Importer<Column> = {

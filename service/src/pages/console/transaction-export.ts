@@ -12,11 +12,11 @@ import { texts } from './texts/index.ts'
 
 type Transaction = ResponseOf<'getTransaction'>
 
-type Exported = Transaction & { readonly fee?: Fee | undefined }
+type ExportRow = Transaction & { readonly fee?: Fee | undefined }
 
 type Fee = { readonly amount: string; readonly currency: string }
 
-function exportColumns({ language }: ConsoleView): Columns<Exported> {
+function exportColumns({ language }: ConsoleView): Columns<ExportRow> {
   const p = texts[language].payments
   return [
     [p.userReference, (row) => row.userReference],
@@ -70,7 +70,7 @@ export async function exportTransactions(
     const found = await operate('listTransactions', { ...call, query })
     const paid = mayPayouts ? found.data.filter(({ category }) => category === 'Withdrawal') : []
     const fees = await payouts.feesOf(caller.partnerId, paid)
-    return { ...found, data: found.data.map((row): Exported => ({ ...row, fee: fees.get(row.reference) })) }
+    return { ...found, data: found.data.map((row): ExportRow => ({ ...row, fee: fees.get(row.reference) })) }
   }
   const make = () => writeCsv(view.language, exportColumns(view), read)
   return sendCsv(request, view, { list: 'transactions', values, filters, make })

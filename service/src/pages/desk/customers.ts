@@ -57,17 +57,17 @@ const rowsShown = 10
 /** Newest payments whose cases the page shows. */
 const paymentsLookedAt = 50
 
-type Resolved<T> = T extends (...given: never[]) => Promise<infer R> ? R : never
+type ResultOf<T> = T extends (...given: never[]) => Promise<infer R> ? R : never
 
 type CustomerDetails = {
   readonly partnerId: string
   readonly partnerName: string | undefined
   readonly customer: Customer
   readonly accountState: keyof (typeof deskTexts)['en']['accountStates']
-  readonly capabilities: Resolved<Customers['capabilities']>
-  readonly proofs: Resolved<DeskFrame['identityChecks']['list']>['data']
-  readonly ibans: Resolved<DeskFrame['accounts']['ibansOf']>
-  readonly sums: Resolved<DeskFrame['ledger']['partySumsAt']>
+  readonly capabilities: ResultOf<Customers['capabilities']>
+  readonly proofs: ResultOf<DeskFrame['identityChecks']['list']>['data']
+  readonly ibans: ResultOf<DeskFrame['accounts']['ibansOf']>
+  readonly sums: ResultOf<DeskFrame['ledger']['partySumsAt']>
   readonly payments: Parameters<typeof paymentsTable>[1]
   readonly payees: Parameters<typeof payeesTable>[2]
   readonly hits: Parameters<typeof hitsTable>[1]
@@ -75,7 +75,7 @@ type CustomerDetails = {
   readonly cases: Parameters<typeof casesTable>[1]
   readonly review: CustomerReview | undefined
   readonly isOverdue: boolean
-  readonly blocks: Resolved<DeskFrame['accounts']['stateChanges']>['data']
+  readonly blocks: ResultOf<DeskFrame['accounts']['stateChanges']>['data']
   readonly limits: readonly PrintedLimit[]
   readonly notes: Parameters<typeof notesPart>[1]['notes']
   /** True for compliance and admins, who see identity data. Other roles see the name and the email address. */
@@ -476,7 +476,7 @@ export async function readAlerts(
 
 type CustomerActivity = {
   readonly customerId: string
-  readonly payments: Resolved<DeskFrame['transactions']['list']>['data']
+  readonly payments: ResultOf<DeskFrame['transactions']['list']>['data']
   readonly alerts: readonly ListedAlert[]
 }
 

@@ -21,7 +21,7 @@ import {
   staffRoute,
 } from './request.ts'
 
-type Typed = Readonly<Record<string, string>>
+type FormValues = Readonly<Record<string, string>>
 type Names = Readonly<Record<string, string>>
 
 /** The label of an option or column. `of`: the command, which may have its own label for it. */
@@ -138,9 +138,9 @@ type CommandForm = {
   /** The command, or the one that the form names. Refuses: not_found. */
   readonly command: string | ((form: Form) => string)
   /** Options that the path names. Default: the id in it. Refuses: not_found. */
-  readonly key?: (request: PublicRequest) => Typed | Promise<Typed>
+  readonly key?: (request: PublicRequest) => FormValues | Promise<FormValues>
   /** Options that the form composes from other fields. Refuses: validation_failed. */
-  readonly more?: (form: Form, person: Person) => Typed
+  readonly more?: (form: Form, person: Person) => FormValues
   readonly withoutNote?: true
   readonly answer: (
     ran: Awaited<ReturnType<DeskChanges['run']>>,
@@ -151,7 +151,7 @@ type CommandForm = {
   readonly again: (request: PublicRequest, person: Person, refused: RefusedForm) => Promise<PublicAnswer>
 }
 
-function readId({ params }: PublicRequest): Typed {
+function readId({ params }: PublicRequest): FormValues {
   const { id } = params
   if (id !== undefined && !uuidPattern.test(id)) throw notFound('page')
   return id === undefined ? {} : { id }
@@ -178,7 +178,7 @@ export const commandRoute = (frame: DeskFrame, { place, path, key = readId, ...f
     try {
       const asked = Object.fromEntries(changes.form(command).map(({ name }) => [name, typed(name).trim()]))
       const more = form.more?.(typed, person)
-      const note: Typed = form.withoutNote ? {} : { note: readNote(typed) }
+      const note: FormValues = form.withoutNote ? {} : { note: readNote(typed) }
       const options = { ...asked, ...more, ...keys, ...note }
       return form.answer(await changes.run(person.signed.account, command, options), request, person)
     } catch (error) {

@@ -111,14 +111,17 @@ export function modulusOf(
   return passed ? 'valid' : 'invalid'
 }
 
-type Checked = {
+type AccountUnderCheck = {
   readonly sortCode: string
   /** Stands in place of the sort code in exception 5. */
   readonly substitute: string | undefined
   readonly accountNumber: string
 }
 
-function passes({ method, weights, exception }: WeightRow, { sortCode, substitute, accountNumber }: Checked): boolean {
+function passes(
+  { method, weights, exception }: WeightRow,
+  { sortCode, substitute, accountNumber }: AccountUnderCheck,
+): boolean {
   const [a = 0, b = 0, c = 0, , , , g = 0, h = 0] = toDigits(accountNumber)
   if (exception === 3 && (c === 6 || c === 9)) return true
   // Accounts in foreign currencies cannot be checked.

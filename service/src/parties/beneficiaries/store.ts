@@ -43,12 +43,12 @@ export type BeneficiaryFilter = {
 const columns = sql`id, customer_id, alias, name, iban, domestic_account, account_type, bic, wallet_address, vasp, country, address, currency,
   created_at, updated_at`
 
-type Stored<Row> = Omit<Row, 'address'> & { readonly address: string | null }
-const opened = <Row extends { readonly address: PayeeAddress | null }>({ address, ...row }: Stored<Row>): Row =>
+type StoredRow<Row> = Omit<Row, 'address'> & { readonly address: string | null }
+const opened = <Row extends { readonly address: PayeeAddress | null }>({ address, ...row }: StoredRow<Row>): Row =>
   ({ ...row, address: address === null ? null : ownJson<PayeeAddress>(address) }) as unknown as Row
 const written = (address: PayeeAddress | null): string | null => (address === null ? null : JSON.stringify(address))
 async function openedRows<Row extends { readonly address: PayeeAddress | null }>(
-  rows: Promise<readonly Stored<Row>[]>,
+  rows: Promise<readonly StoredRow<Row>[]>,
 ): Promise<readonly Row[]> {
   return (await rows).map((row) => opened<Row>(row))
 }
@@ -66,7 +66,7 @@ export async function insert(tx: Tx, partnerId: string, row: NewBeneficiary): Pr
 }
 
 export async function byId(tx: Tx, partnerId: string, id: string): Promise<Beneficiary | undefined> {
-  const row = await tx.row<Stored<Beneficiary>>(sql`/* beneficiaries.byId */
+  const row = await tx.row<StoredRow<Beneficiary>>(sql`/* beneficiaries.byId */
     select ${columns} from beneficiaries.beneficiaries
     where partner_id = ${partnerId} and id = ${id} and removed_at is null`)
   return row && opened<Beneficiary>(row)
@@ -325,7 +325,7 @@ export async function update(
   >,
   now: Date,
 ): Promise<Beneficiary | undefined> {
-  const row = await tx.row<Stored<Beneficiary>>(sql`/* beneficiaries.update */
+  const row = await tx.row<StoredRow<Beneficiary>>(sql`/* beneficiaries.update */
     update beneficiaries.beneficiaries set alias = coalesce(${alias}, alias), name = coalesce(${name}, name),
       address = coalesce(${written(address)}::jsonb, address),
       named_at = greatest(named_at, ${namedAt}::timestamptz),

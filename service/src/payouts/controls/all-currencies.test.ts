@@ -45,13 +45,13 @@ async function addPayer() {
   return { ...partner, payees, payIn }
 }
 
-type More = { readonly currency?: Currency; readonly allCurrencies?: boolean }
+type LimitFields = { readonly currency?: Currency; readonly allCurrencies?: boolean }
 const setLimit = (
   { partnerId }: Pick<TestPartner, 'partnerId'>,
   scope: LimitScope,
   period: LimitPeriod,
   amount: bigint,
-  more: More = {},
+  more: LimitFields = {},
 ) =>
   service.db.transaction((tx) =>
     service.payoutControls.limits.set(tx, {

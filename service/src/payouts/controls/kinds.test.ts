@@ -25,13 +25,13 @@ const service = await useModules()
 
 type Partner = Awaited<ReturnType<typeof addPartner>>
 /** The requester of a payout, and its payee. */
-type Asking = { readonly partner: Partner; readonly customerId: string; readonly beneficiaryId: string }
+type PayoutParties = { readonly partner: Partner; readonly customerId: string; readonly beneficiaryId: string }
 type Kind = {
   readonly debited: Currency
   readonly paid: Currency
   /** A payout that takes 10.00 from the balance, or the code of its refusal. */
-  readonly ask: (asking: Asking) => Promise<PayoutRow | string>
-  readonly preview?: (asking: Asking) => Promise<Preview>
+  readonly ask: (asking: PayoutParties) => Promise<PayoutRow | string>
+  readonly preview?: (asking: PayoutParties) => Promise<Preview>
 }
 
 const text = '10.00'
@@ -47,7 +47,7 @@ const codeOf = async (asked: Promise<{ readonly payout: PayoutRow }>): Promise<P
 }
 const newest = async (partnerId: string, id: string | null | undefined, code: string | null | undefined) =>
   code ?? service.payouts.get(partnerId, id ?? '')
-const bodyOf = ({ beneficiaryId }: Asking, currency: Currency) => ({
+const bodyOf = ({ beneficiaryId }: PayoutParties, currency: Currency) => ({
   amount: rawNumber(text),
   currency,
   beneficiaryId,
@@ -67,7 +67,10 @@ const bulk = (mode: 'BestEffort' | 'AllOrNothing'): Kind => ({
   },
 })
 
-async function askByOrder({ partner: { caller, partnerId }, beneficiaryId }: Asking): Promise<PayoutRow | string> {
+async function askByOrder({
+  partner: { caller, partnerId },
+  beneficiaryId,
+}: PayoutParties): Promise<PayoutRow | string> {
   const now = service.clock.now()
   const startsOn = new Date(now.getTime() + 24 * hourMs).toISOString().slice(0, 10)
   const schedule = { frequency: 'Daily', startsOn, businessDays: 'None', count: 1 } as const
@@ -81,12 +84,12 @@ async function askByOrder({ partner: { caller, partnerId }, beneficiaryId }: Ask
 }
 
 /** Sells 10.00 EUR at a rate that is always the same. */
-async function quoted({ partner }: Pick<Asking, 'partner'>) {
+async function quoted({ partner }: Pick<PayoutParties, 'partner'>) {
   await service.rates.setByHand({ pair: { base: 'EUR', quote: 'USD', rate: { digits: 125n, scale: 2 } } })
   return (await quote(service, partner, { sellAmount: text })).row
 }
 
-async function fxBodyOf({ partner, beneficiaryId }: Asking) {
+async function fxBodyOf({ partner, beneficiaryId }: PayoutParties) {
   const { id: quoteId } = await quoted({ partner })
   return { quoteId, beneficiaryId, idempotencyKey: newId() }
 }
@@ -151,7 +154,7 @@ const asked = ({ debited }: Kind) => (debited === 'USDC' ? 10_000_000n : 10_00n)
 async function askingFor(
   kind: Kind,
   fields: { readonly name?: string; readonly float?: bigint } = {},
-): Promise<Asking> {
+): Promise<PayoutParties> {
   const { debited, paid } = kind
   const { name, float = 10n * asked(kind) } = fields
   const partner = await addPartner(service)
@@ -166,7 +169,7 @@ async function askingFor(
 const accepted = (answer: PayoutRow | string): PayoutRow =>
   typeof answer === 'string' ? assert.fail(`refused: ${answer}`) : answer
 
-async function accepts({ ask, preview }: Kind, asking: Asking): Promise<PayoutRow> {
+async function accepts({ ask, preview }: Kind, asking: PayoutParties): Promise<PayoutRow> {
   if (preview) {
     const { verdicts, payout } = await preview(asking)
     assert.deepEqual(
@@ -181,7 +184,7 @@ async function accepts({ ask, preview }: Kind, asking: Asking): Promise<PayoutRo
   return accepted(await ask(asking))
 }
 
-async function refuses({ ask, preview }: Kind, asking: Asking, code: string): Promise<void> {
+async function refuses({ ask, preview }: Kind, asking: PayoutParties, code: string): Promise<void> {
   const before = await writtenOf(service.db, asking.partner.partnerId)
   assert.equal(await ask(asking), code)
   assert.equal(await writtenOf(service.db, asking.partner.partnerId), before, 'a refusal books nothing')
@@ -199,9 +202,9 @@ type Side = {
   readonly amount: bigint
   readonly isDebited: boolean
 }
-type Cell = { readonly kind: Kind; readonly side: Side; readonly asking: Asking }
+type Cell = { readonly kind: Kind; readonly side: Side; readonly asking: PayoutParties }
 
-async function sidesOf(kind: Kind, asking: Asking): Promise<readonly Side[]> {
+async function sidesOf(kind: Kind, asking: PayoutParties): Promise<readonly Side[]> {
   const { debited, paid } = kind
   const amount = asked(kind)
   if (debited === paid) return [{ name: 'paid', currency: paid, amount, isDebited: true }]
@@ -222,7 +225,7 @@ const setLimit = (
   service.db.transaction((tx) =>
     service.payoutControls.limits.set(tx, { partnerId: asking.partner.partnerId, scope, period, currency, amount }),
   )
-const usedOf = async ({ partner: { partnerId } }: Asking, currency: Currency) =>
+const usedOf = async ({ partner: { partnerId } }: PayoutParties, currency: Currency) =>
   (
     await service.db.rows<{ used: bigint }>(
       sql`select used from payouts.limit_counters where partner_id = ${partnerId} and currency = ${currency}`,
@@ -271,7 +274,7 @@ const changeState = ({ asking }: Cell, account: { currency: Currency } | { custo
     }),
   )
 
-const reservedIn = async ({ partner: { partnerId } }: Asking) =>
+const reservedIn = async ({ partner: { partnerId } }: PayoutParties) =>
   new Map((await service.ledger.balances(service.db, partnerId)).map(({ currency, reserved }) => [currency, reserved]))
 
 /** The effect of each rule on a payout of each kind. */
@@ -392,7 +395,7 @@ test('the sums of a period count all kinds of payouts, and give rejected and can
   const ofEuros = Object.entries(kinds).filter(([, { debited }]) => debited === 'EUR')
   const { partner, customerId, beneficiaryId } = await askingFor(kinds.createFxPayout, { name: 'Sandbox Rejected' })
   const inEuros = { partner, customerId, beneficiaryId: await payee(partner, 'EUR', customerId) }
-  const asking = (kind: Kind): Asking => ({ ...inEuros, ...(kind.paid === 'USD' ? { beneficiaryId } : {}) })
+  const asking = (kind: Kind): PayoutParties => ({ ...inEuros, ...(kind.paid === 'USD' ? { beneficiaryId } : {}) })
   const side = { name: 'paid', currency: 'EUR', amount: 0n, isDebited: true } as const
   await setLimit({ kind: kinds.bulk, side, asking: inEuros }, 'customer', 'month', BigInt(ofEuros.length) * 10_00n)
   const made: PayoutRow[] = []
@@ -411,7 +414,7 @@ async function* bytesOf(file: string): AsyncGenerator<Uint8Array> {
 }
 
 test('screening holds every kind of payout to a listed name', async () => {
-  const all: { readonly name: string; readonly kind: Kind; readonly asking: Asking }[] = []
+  const all: { readonly name: string; readonly kind: Kind; readonly asking: PayoutParties }[] = []
   for (const [name, kind] of Object.entries(kinds))
     all.push({ name, kind, asking: await askingFor(kind, { name: listed }) })
   await service.screening.lists.load(await readSanctionsList(bytesOf('un.xml')), 'Sam Staff')

@@ -14,8 +14,8 @@ const { privateKey: otherKey } = generateKeyPairSync('rsa', { modulusLength: 204
 const clientSecret = 'the secret of the client'
 
 const base64 = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
-type Signed = { readonly alg?: string; readonly key?: KeyObject }
-function tokenOf(claims: object, { alg = 'RS256', key = privateKey }: Signed = {}): string {
+type TokenSignature = { readonly alg?: string; readonly key?: KeyObject }
+function tokenOf(claims: object, { alg = 'RS256', key = privateKey }: TokenSignature = {}): string {
   const text = `${base64({ alg, kid: 'one' })}.${base64(claims)}`
   if (alg === 'none') return `${text}.`
   const signature =
@@ -61,7 +61,7 @@ const createOne = () =>
 
 const seconds = () => Math.floor(systemClock.now().getTime() / 1000)
 /** Completes a sign-in with a token with these claims. */
-async function comeBack(changes: Readonly<Record<string, unknown>>, signed: Signed = {}, at = provider) {
+async function comeBack(changes: Readonly<Record<string, unknown>>, signed: TokenSignature = {}, at = provider) {
   const one = createOne()
   const { url, attempt } = await one.begin(realm, at, { kind: 'sign in', next: 'home' })
   const asked = new URL(url).searchParams
@@ -118,7 +118,7 @@ test('sends a state, a nonce, a PKCE challenge and a maximum age, and accepts a 
 })
 
 test('refuses a token with another nonce, audience, issuer, time or key', async () => {
-  const wrong: readonly (readonly [Readonly<Record<string, unknown>>, Signed?])[] = [
+  const wrong: readonly (readonly [Readonly<Record<string, unknown>>, TokenSignature?])[] = [
     [{ nonce: 'other' }],
     [{ nonce: undefined }],
     [{ aud: 'another client' }],

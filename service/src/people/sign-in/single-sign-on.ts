@@ -259,7 +259,7 @@ const isUnreachable = (error: unknown): boolean =>
 const configurationMs = hourMs
 const configurationsMax = 1000
 
-type Known = {
+type CachedConfiguration = {
   readonly digest: string
   readonly until: Date
   readonly asked: Promise<oidc.Configuration>
@@ -268,7 +268,7 @@ type Known = {
 }
 
 function createConfigurations({ clock, fetch, allowHttp }: SingleSignOnDeps) {
-  const known = new Map<string, Known>()
+  const known = new Map<string, CachedConfiguration>()
   const discover = async ({ issuer, clientId, clientSecret }: Provider): Promise<oidc.Configuration> => {
     const client = await import('openid-client')
     const url = new URL(issuer)
@@ -290,7 +290,7 @@ function createConfigurations({ clock, fetch, allowHttp }: SingleSignOnDeps) {
       throw new SignOnFailed('unreachable', error)
     }
   }
-  const find = (realmId: string, provider: Provider): Known | undefined => {
+  const find = (realmId: string, provider: Provider): CachedConfiguration | undefined => {
     const entry = known.get(realmId)
     return entry !== undefined && entry.until > clock.now() && entry.digest === digestOfProvider(provider)
       ? entry
@@ -304,7 +304,7 @@ function createConfigurations({ clock, fetch, allowHttp }: SingleSignOnDeps) {
       const found = find(realmId, provider)
       if (found !== undefined) return found.asked
       const asked = discover(provider)
-      const entry: Known = {
+      const entry: CachedConfiguration = {
         digest: digestOfProvider(provider),
         until: after(clock.now(), configurationMs),
         asked,

@@ -26,7 +26,7 @@ export type Bearer = {
 }
 
 /** The person at the desk who confirms. */
-type Signed = { readonly session: { readonly ip: string }; readonly account: { readonly id: string } }
+type ConfirmingStaff = { readonly session: { readonly ip: string }; readonly account: { readonly id: string } }
 
 export type StaffCommands = {
   /**
@@ -42,7 +42,7 @@ export type StaffCommands = {
   /** Finds the sign-in of a code. Refuses: not_found (the code is wrong, was used, or has expired). */
   readonly findRequest: (userCode: string) => Promise<CommandRequest>
   /** Lets the command act for the person for an hour. Refuses: not_found, permission_denied. */
-  readonly confirm: (signed: Signed, userCode: string) => Promise<CommandRequest>
+  readonly confirm: (signed: ConfirmingStaff, userCode: string) => Promise<CommandRequest>
   /** Finds the person of a token. `waiting`: not confirmed yet. Undefined: no such token, it has ended, or its person was removed. */
   readonly bearer: (token: string) => Promise<Bearer | 'waiting' | undefined>
   /** Issues a token for the commands of a schedule. Refuses: validation_failed. */

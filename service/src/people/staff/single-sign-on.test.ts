@@ -47,11 +47,11 @@ async function invited(role: StaffRole, claims: object = {}, from: Service = ser
   const { id, token } = await from.db.transaction((tx) => from.staff.invite(tx, { email, fullName, role }))
   return { id, email, login, token, browser: createProviderBrowser() }
 }
-type Invited = Awaited<ReturnType<typeof invited>>
+type InvitedPerson = Awaited<ReturnType<typeof invited>>
 
 /** Signs in at the provider and returns from it. */
 async function come(
-  { browser, login }: Pick<Invited, 'browser' | 'login'>,
+  { browser, login }: Pick<InvitedPerson, 'browser' | 'login'>,
   purpose: StaffPurpose,
   from: Service = service,
 ) {
@@ -63,7 +63,7 @@ async function come(
   const finish = (given: object = {}) => from.staff.singleSignOn.finish({ attempt, query, signed, ...given }, client)
   return { query, attempt, finish }
 }
-const joinBy = async (person: Invited, from: Service = service) =>
+const joinBy = async (person: InvitedPerson, from: Service = service) =>
   (await come(person, { kind: 'join', token: person.token }, from)).finish()
 
 test("a person joins and signs in by the provider, which the operator's log records", async () => {

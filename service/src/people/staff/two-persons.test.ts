@@ -32,15 +32,15 @@ const mayRun = (_command: string, role: StaffRole) => role === 'finance' || role
 
 /** A proposal of an author. Each step reports whether the decision took effect. */
 type Kind = {
-  readonly propose: (author: Person) => Promise<Proposed>
+  readonly propose: (author: Person) => Promise<TestProposal>
 }
-type Proposed = {
+type TestProposal = {
   readonly approve: (by: Person) => Promise<boolean>
   /** Lets a person with the right propose again. */
-  readonly again: (by: Person) => Promise<Proposed>
+  readonly again: (by: Person) => Promise<TestProposal>
 }
 
-async function proposeChange(author: Person): Promise<Proposed> {
+async function proposeChange(author: Person): Promise<TestProposal> {
   const { changes } = service.staff
   const { id } = await service.db.transaction((tx) =>
     changes.propose(tx, author, { command: 'limit set', options: {} }),
@@ -68,7 +68,7 @@ async function openCase() {
 async function proposeCase(
   author: Person,
   key: { readonly partnerId: string; readonly id: string },
-): Promise<Proposed> {
+): Promise<TestProposal> {
   const by = ({ id: staffId, fullName: staff }: Person) => ({ staffId, staff })
   const proposal = { ...key, action: 'fees', note: 'Charge of the bank' } as const
   await service.db.transaction((tx) => service.decisions.propose(tx, { ...proposal, ...by(author) }))
@@ -103,7 +103,7 @@ async function proposeHit(author: Person, { partnerId, id }: { readonly partnerI
     return (await service.db.transaction((tx) => service.screening.decide(tx, given))).status === 'cleared'
   }
   assert.equal(await decide(author), false)
-  const proposed: Proposed = { approve: decide, again: async () => proposed }
+  const proposed: TestProposal = { approve: decide, again: async () => proposed }
   return proposed
 }
 
@@ -117,14 +117,14 @@ async function ruleOf(person: Person) {
   return id
 }
 
-async function proposeRule(author: Person, verb: 'turnOn' | 'turnOff'): Promise<Proposed> {
+async function proposeRule(author: Person, verb: 'turnOn' | 'turnOff'): Promise<TestProposal> {
   const id = await ruleOf(author)
   const turn = async (by: Person, which = verb) =>
     (await service.db.transaction((tx) => service.monitoring[which](tx, { id, staff: by.fullName }))).state
   if (verb === 'turnOff') for (const each of [await personOf(), await personOf()]) await turn(each, 'turnOn')
   await turn(author)
   const ends = verb === 'turnOn' ? 'On' : 'Off'
-  const proposed: Proposed = { approve: async (by) => (await turn(by)) === ends, again: async () => proposed }
+  const proposed: TestProposal = { approve: async (by) => (await turn(by)) === ends, again: async () => proposed }
   return proposed
 }
 

@@ -1,6 +1,6 @@
 /**
  * Pure: who may give or take a role, a key or a guest's access. Every verb that does so calls `permit`, and the statements that write them
- * take its result. Only this file makes a `Permitted`, and test/tidy/giving.test.ts refuses a statement without one.
+ * take its result. Only this file makes a `Permit`, and test/tidy/giving.test.ts refuses a statement without one.
  */
 import { permissions, roleAllows, type users as wire } from '@partner-payments/wire'
 import { isWithinNetworks } from '../../access/index.ts'
@@ -73,7 +73,7 @@ export type Power = {
 
 declare const judged: unique symbol
 /** The proof that `permit` allowed an act. */
-export type Permitted = { readonly act: Act; readonly [judged]: true }
+export type Permit = { readonly act: Act; readonly [judged]: true }
 
 /** Makes an actor of a caller at this moment. */
 export const callerActor = (
@@ -95,10 +95,10 @@ export const everyRole: readonly Power[] = [roleAsPower('Admin')]
  * Judges an act by the actor and by the powers that it gives or takes. A change is judged by the power before and the power after it, so
  * that no caller takes more than it could give. Refuses: permission_denied.
  */
-export function permit(by: Actor, act: Act, powers: readonly Power[]): Permitted {
+export function permit(by: Actor, act: Act, powers: readonly Power[]): Permit {
   const why = whyNot(by, act, powers)
   if (why !== undefined) throw new Refusal('permission_denied', why)
-  return { act } as Permitted
+  return { act } as Permit
 }
 
 /** Returns the reason of a refusal. Undefined: the act is allowed. */

@@ -4,7 +4,7 @@ import type { NewRecord } from '../../audit/index.ts'
 import { type MailContent, type MailToRender, type NewMail, oneLine, plainMail, utc } from '../../mail/index.ts'
 import { newId } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import type { Permitted } from './giving.ts'
+import type { Permit } from './giving.ts'
 import type { MembersDeps } from './member-deps.ts'
 import * as members from './store.ts'
 import { adminsOf } from './store.ts'
@@ -26,7 +26,7 @@ type RoleChange = {
 export async function changeRole(
   deps: MembersDeps,
   tx: Tx,
-  permitted: Permitted,
+  permitted: Permit,
   { partnerId, ...change }: RoleChange & { readonly partnerId: string },
 ): Promise<void> {
   const { member, from, to } = change

@@ -13,7 +13,7 @@ import { after, type Clock, dayMs, newId, present, randomBytes } from '../../ker
 import type { Access } from '../../access/index.ts'
 import type { MailQueue } from '../../mail/index.ts'
 import { type Database, inTransaction, sqlState, type Tx, violates } from '../../postgres/index.ts'
-import { type Act, permit, type Permitted, roleAsPower } from './giving.ts'
+import { type Act, permit, type Permit, roleAsPower } from './giving.ts'
 import { currentCallerActor } from './makers.ts'
 import { queueInvitationMails } from './mails.ts'
 import type { MembersDeps } from './member-deps.ts'
@@ -201,7 +201,7 @@ function resendInvitation(deps: UsersDeps): Users['resendInvitation'] {
 }
 
 /** Refuses: permission_denied (the role is above the caller's). */
-const permitRole = async (deps: UsersDeps, tx: Tx, caller: Caller, act: Act, role: wire.Role): Promise<Permitted> =>
+const permitRole = async (deps: UsersDeps, tx: Tx, caller: Caller, act: Act, role: wire.Role): Promise<Permit> =>
   permit(await currentCallerActor(deps, tx, caller), act, [roleAsPower(role)])
 
 /** Counts the mails of the day, including those of revoked and expired invitations. Refuses: rate_limited. */

@@ -7,7 +7,7 @@ import type { Tx } from '../../postgres/index.ts'
 import { type Client, type ProviderClaims, type Provider, type SignOnPurpose, SignOnFailed } from '../sign-in/index.ts'
 import { changeMail, type SignInChange } from './mails.ts'
 import { acceptInvitation, openSession, pendingInvitation } from './entrances.ts'
-import { callerActor, everyRole, permit, type Permitted, roleAsPower } from './giving.ts'
+import { callerActor, everyRole, permit, type Permit, roleAsPower } from './giving.ts'
 import type { MembersDeps, SignedInUser } from './member-deps.ts'
 import { changeRole, mailRoleChange } from './role-changes.ts'
 import { emailKey, personKey, tokenHash, urlErrors } from './rules.ts'
@@ -387,7 +387,7 @@ async function announceChange(deps: MembersDeps, tx: Tx, partnerId: string): Pro
 async function carryOut(
   deps: MembersDeps,
   tx: Tx,
-  permitted: Permitted,
+  permitted: Permit,
   partnerId: string,
   row: providers.SingleSignOnRow,
 ): Promise<void> {
@@ -399,7 +399,7 @@ async function carryOut(
 async function propose(
   deps: MembersDeps,
   tx: Tx,
-  permitted: Permitted,
+  permitted: Permit,
   {
     caller,
     wanted,

@@ -2,7 +2,7 @@
 import type { guestLinks, users as wire } from '@partner-payments/wire'
 import type { PageRequest } from '../../kernel/api/index.ts'
 import { noSql, type SealedColumn, sql, type Tx } from '../../postgres/index.ts'
-import type { Permitted } from './giving.ts'
+import type { Permit } from './giving.ts'
 
 export type RoleValues = Readonly<Partial<Record<wire.Role, readonly string[]>>>
 
@@ -38,7 +38,7 @@ export function lockSingleSignOn(tx: Tx, partnerId: string): Promise<SingleSignO
 /** Inserts the row, or replaces all of it except the time of creation. */
 export async function setSingleSignOn(
   tx: Tx,
-  _permitted: Permitted,
+  _permitted: Permit,
   partnerId: string,
   row: SingleSignOnRow,
 ): Promise<void> {
@@ -55,7 +55,7 @@ export async function setSingleSignOn(
       updated_at = excluded.updated_at`)
 }
 
-export async function removeSingleSignOn(tx: Tx, _permitted: Permitted, partnerId: string): Promise<void> {
+export async function removeSingleSignOn(tx: Tx, _permitted: Permit, partnerId: string): Promise<void> {
   await tx.run(sql`/* users.removeSingleSignOn */
     delete from users.single_sign_on where partner_id = ${partnerId}`)
 }
@@ -89,7 +89,7 @@ export function takeChange(tx: Tx, partnerId: string, id: string, now: Date): Pr
 }
 
 /** Stores a change in place of the previous one. */
-export async function keepChange(tx: Tx, _permitted: Permitted, partnerId: string, row: ChangeRow): Promise<void> {
+export async function keepChange(tx: Tx, _permitted: Permit, partnerId: string, row: ChangeRow): Promise<void> {
   await tx.run(sql`/* users.keepChange */
     insert into users.single_sign_on_changes (partner_id, id, settings, client_secret_sealed, proposed_by,
       proposed_by_name, proposed_at, expires_at)
@@ -171,7 +171,7 @@ const linkColumns = sql`id, email, full_name, access, made_by_id, made_by_name, 
 
 export async function insertLink(
   tx: Tx,
-  _permitted: Permitted,
+  _permitted: Permit,
   partnerId: string,
   { tokenHash, ...row }: GuestLinkRow & { readonly tokenHash: Buffer },
 ): Promise<void> {

@@ -1,7 +1,7 @@
 /** All SQL of the module. */
 import { roleAllows, type users as wire } from '@partner-payments/wire'
 import type { PageRequest } from '../../kernel/api/index.ts'
-import type { Permitted } from './giving.ts'
+import type { Permit } from './giving.ts'
 import { acrossPartners, dueWork, insertBy, noSql, type Sql, sql, type Tx, unprepared } from '../../postgres/index.ts'
 import type { Subject } from '../../screening/index.ts'
 import { revokeLinksOf } from './store-entrances.ts'
@@ -40,7 +40,7 @@ export async function expire(tx: Tx, partnerId: string, emailKeys: readonly stri
 }
 
 /** False: the address has a live invitation. Waits for a concurrent insert of the same address to commit or roll back. */
-export async function insert(tx: Tx, _permitted: Permitted, partnerId: string, row: InvitationRow): Promise<boolean> {
+export async function insert(tx: Tx, _permitted: Permit, partnerId: string, row: InvitationRow): Promise<boolean> {
   const inserted = await tx.run(sql`/* users.insert */
     insert into users.invitations (partner_id, id, email, email_key, full_name, role, status, redirect_url,
       invited_by_id, invited_by_name, token_hash, expiry_days, expires_at, resends, resent_at, created_at, updated_at,
@@ -173,7 +173,7 @@ export function membersByKeys(
     where newest.status <> 'Revoked' and members.removed_at is null`)
 }
 
-export async function update(tx: Tx, _permitted: Permitted, partnerId: string, row: InvitationRow): Promise<void> {
+export async function update(tx: Tx, _permitted: Permit, partnerId: string, row: InvitationRow): Promise<void> {
   await tx.run(sql`/* users.update */
     update users.invitations set status = ${row.status}, redirect_url = ${row.redirectUrl},
       token_hash = ${row.tokenHash}, expires_at = ${row.expiresAt}, resends = ${row.resends},
@@ -213,7 +213,7 @@ export function idOfToken(tx: Tx, partnerId: string, tokenHash: Buffer): Promise
 /** False: the address has a member. */
 export async function insertMember(
   tx: Tx,
-  _permitted: Permitted,
+  _permitted: Permit,
   partnerId: string,
   { row, now }: { readonly row: InvitationRow; readonly now: Date },
 ): Promise<boolean> {
@@ -338,7 +338,7 @@ export async function lockWithAdmins(
 /** Only role-changes.ts calls this, which records and mails the change. */
 export async function changeRole(
   tx: Tx,
-  _permitted: Permitted,
+  _permitted: Permit,
   partnerId: string,
   { id, role, now }: { readonly id: string; readonly role: wire.Role; readonly now: Date },
 ): Promise<void> {
@@ -349,7 +349,7 @@ export async function changeRole(
 
 export async function removeMember(
   tx: Tx,
-  _permitted: Permitted,
+  _permitted: Permit,
   partnerId: string,
   { id, now }: { readonly id: string; readonly now: Date },
 ): Promise<void> {

@@ -145,10 +145,10 @@ const emptyFolders = new Set([
 const skipped =
   /^(?:postmaster\.(?:pid|opts)|backup_label(?:\.old)?|tablespace_map|(?:recovery|standby)\.signal|pg_internal\.init.*|pgsql_tmp.*)$/
 
-type Copied = { readonly files: number; readonly bytes: number }
+type CopySize = { readonly files: number; readonly bytes: number }
 
 /** Copies a folder and flushes each file. Skips files that the server deletes meanwhile: the log has their changes. */
-async function copyFolder(from: string, to: string, isTop: boolean): Promise<Copied> {
+async function copyFolder(from: string, to: string, isTop: boolean): Promise<CopySize> {
   await mkdir(to, { recursive: true, mode: 0o700 })
   let [files, bytes] = [0, 0]
   for (const entry of await readdir(from, { withFileTypes: true })) {
@@ -191,10 +191,10 @@ async function requireArchiving(client: pg.Client): Promise<void> {
     throw new EmbeddedPostgresError('the service runs without BACKUP_DIR: set it and restart the service')
 }
 
-type Stopped = { readonly label: string; readonly endedAt: Date; readonly stopWal: string; readonly postgres: string }
+type BackupEnd = { readonly label: string; readonly endedAt: Date; readonly stopWal: string; readonly postgres: string }
 
-async function stopBackup(client: pg.Client): Promise<Stopped> {
-  const { rows } = await client.query<Stopped>(`
+async function stopBackup(client: pg.Client): Promise<BackupEnd> {
+  const { rows } = await client.query<BackupEnd>(`
     select labelfile as label, pg_walfile_name(lsn) as "stopWal", clock_timestamp() as "endedAt",
       current_setting('server_version') as postgres
     from pg_backup_stop(false)`)

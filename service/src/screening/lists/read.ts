@@ -92,9 +92,9 @@ function refuse(message: string, line: number, path = '', code: MessageProblem['
   throw new MessageProblem(code, message, { path, line })
 }
 
-type Where = () => number
+type ReadPosition = () => number
 
-function begin(tag: XmlTag, where: Where): NonNullable<ReadState['file']> {
+function begin(tag: XmlTag, where: ReadPosition): NonNullable<ReadState['file']> {
   const format = formats.find(({ root }) => root === tag.local)
   if (format === undefined)
     refuse(`the file is none of ${formats.map(({ root }) => root).join(', ')}`, where(), tag.local, 'unknown_message')
@@ -109,7 +109,7 @@ function findReader({ file, group }: ReadState, name: string): FileReader['recor
   return [`${group}${name}`, `${group}*`].filter((path) => Object.hasOwn(records, path)).map((path) => records[path])[0]
 }
 
-function openElement(reading: ReadState, tag: XmlTag, where: Where): void {
+function openElement(reading: ReadState, tag: XmlTag, where: ReadPosition): void {
   reading.depth += 1
   const { file, open, depth } = reading
   if (file === undefined) {

@@ -3,14 +3,14 @@
  * name. A pair counts by its weight times its likeness, and a rare word of the list weighs more than a common one.
  */
 import { findDecoration, type WordKind } from './decorations.ts'
-import { type How, initialLikeness, type Likeness, likenessOf } from './spelling.ts'
+import { type PairKind, initialLikeness, type Likeness, likenessOf } from './spelling.ts'
 
 export type WordMatch = {
   /** A word of the screened name. Null: `missing`. */
   readonly word: string | null
   /** A word of the listed name. Null: `additional`. */
   readonly listed: string | null
-  readonly how: How | 'missing' | 'additional'
+  readonly how: PairKind | 'missing' | 'additional'
   /** 0 to 100. */
   readonly likeness: number
   /** 0 to 100: how distinctive the word is, by the number of listed names with it. */
@@ -51,7 +51,7 @@ const missingWithoutFirstMax = 0.9
 /** Minimum weight of words in a different order if a word is missing. */
 const tellingInOtherOrderMin = 1.3
 
-export type Weighted = { readonly word: string; readonly weight: number }
+export type WeightedWord = { readonly word: string; readonly weight: number }
 type Pair = Likeness & { readonly at: number; readonly listedAt: number }
 
 export type Sums = {
@@ -91,7 +91,7 @@ export function computeScore(sums: Sums): number {
 type LikenessOf = (word: string, listed: string) => Likeness | undefined
 
 /** Pairs words, the best pairs first, so that a similar word does not displace an equal one. */
-function pairWords(words: readonly Weighted[], listed: readonly Weighted[], like: LikenessOf): readonly Pair[] {
+function pairWords(words: readonly WeightedWord[], listed: readonly WeightedWord[], like: LikenessOf): readonly Pair[] {
   const possible = words.flatMap(({ word }, at) =>
     listed.flatMap((other, listedAt): readonly Pair[] => {
       const found = like(word, other.word)
@@ -122,14 +122,14 @@ export function makesOtherName(word: string, listedWords: number): boolean {
 }
 
 /** Reports whether an additional word makes a different name, or contradicts a missing word of its kind: another year, another place. */
-const isStranger = (word: string, listed: readonly Weighted[], missing: readonly Weighted[]): boolean =>
+const isStranger = (word: string, listed: readonly WeightedWord[], missing: readonly WeightedWord[]): boolean =>
   makesOtherName(word, listed.length) ||
   missing.some(
     (each) => findDecoration(each.word).kind !== 'name' && findDecoration(each.word).kind === findDecoration(word).kind,
   )
 
 /** Returns how much a pair identifies a person: less if it is short or misspelt, and 0 for an initial. */
-export function tellingWeight({ likeness }: Pick<Likeness, 'likeness'>, { word, weight }: Weighted): number {
+export function tellingWeight({ likeness }: Pick<Likeness, 'likeness'>, { word, weight }: WeightedWord): number {
   if (likeness <= initialLikeness) return 0
   const isWhole = likeness >= wholeLikenessMin
   return weight * Math.min(1, word.length / wholeCharsMin) * (isWhole ? 1 : misspeltShare)
@@ -149,8 +149,8 @@ function isInOrder(pairs: readonly Pair[], listedWords: number): boolean {
 
 /** Compares a name with a listed name. `words`: of the name, with their weights on the list. `like`: `likenessOf`, possibly cached. */
 export function compareNames(
-  words: readonly Weighted[],
-  listed: readonly Weighted[],
+  words: readonly WeightedWord[],
+  listed: readonly WeightedWord[],
   like: LikenessOf = likenessOf,
 ): Comparison {
   const pairs = pairWords(words, listed, like)

@@ -11,7 +11,7 @@ import {
   makesOtherName,
   computeScore,
   tellingWeight,
-  type Weighted,
+  type WeightedWord,
 } from './compare.ts'
 import { isArabic } from './arabic.ts'
 import { hasSyllables } from './east-asian.ts'
@@ -122,7 +122,7 @@ const initialKey = (word: string): string => `^${word.slice(0, 1)}`
 type SimilarWords = ReadonlyMap<number, Likeness>
 /** A form of the screened text. `likely`: the listed words that resemble each of its words. */
 type WeightedForm = Pick<TextForm, 'isJoined' | 'isPart'> & {
-  readonly weighted: readonly Weighted[]
+  readonly weighted: readonly WeightedWord[]
   readonly likely: readonly SimilarWords[]
 }
 

@@ -63,8 +63,8 @@ export function editsBetween(one: string, other: string, editsMax: number): numb
   return edits > editsMax ? Infinity : edits
 }
 
-export type How = 'equal' | 'transliterated' | 'misspelt' | 'initial'
-export type Likeness = { readonly how: How; readonly likeness: number }
+export type PairKind = 'equal' | 'transliterated' | 'misspelt' | 'initial'
+export type Likeness = { readonly how: PairKind; readonly likeness: number }
 
 /** Returns the maximum number of edits. A short word becomes another word with one edit. */
 const editsMaxFor = (length: number): number => (length < 4 ? 0 : length < 8 ? 1 : 2)

@@ -193,9 +193,9 @@ function createFetch(options: ChosenHostsOptions & { readonly resolve: Resolve }
   }
   return async (url, { method, headers: sent, body = null, signal }) => {
     assert(inCall.getStore() === true, 'a request to a chosen host was sent outside of `call`')
-    const { Agent, fetch } = require('undici') as typeof undici
+    const { Agent, fetch: send } = require('undici') as typeof undici
     agent ??= new Agent({ allowH2: false, keepAliveTimeout: secondMs, connect: createConnector() })
-    const response = await fetch(url, {
+    const response = await send(url, {
       method,
       headers: sent,
       redirect: 'manual',

@@ -15,18 +15,18 @@ import { type DocsAsset, docsAssets, type SearchEntry } from './assets.ts'
 import { renderMarkdown } from './markdown.ts'
 import { differingDefaults } from '../../../app/derived-settings.ts'
 
-type Made = Omit<DocsAsset, 'body'> & { readonly body: Buffer }
-const made = (list: readonly DocsAsset[]): Promise<readonly Made[]> =>
+type BuiltAsset = Omit<DocsAsset, 'body'> & { readonly body: Buffer }
+const made = (list: readonly DocsAsset[]): Promise<readonly BuiltAsset[]> =>
   Promise.all(list.map(async (asset) => ({ ...asset, body: await asset.body() })))
 
 const assets = await made(docsAssets({ sandbox: true, simulations: true, differences: differingDefaults() }))
 const production = await made(docsAssets({ sandbox: false, simulations: false, differences: differingDefaults() }))
-const find = (list: readonly Made[], path: string): Made => {
+const find = (list: readonly BuiltAsset[], path: string): BuiltAsset => {
   const found = list.find((asset) => asset.path === path)
   assert.ok(found, `no ${path}`)
   return found
 }
-const at = (path: string): Made => find(assets, path)
+const at = (path: string): BuiltAsset => find(assets, path)
 
 type Responses = Readonly<Record<string, { readonly $ref?: string; readonly content?: Record<string, unknown> }>>
 type Document = {
