@@ -28,8 +28,8 @@ export function checkWords(files: readonly File[]): readonly Finding[] {
 
 const blank = (text: string): string => text.replace(/[^\n]/g, ' ')
 /** Markdown without fenced blocks and code spans, as long as the original. */
-const proseOf = (text: string): string =>
-  text.replace(/^(```|~~~)[^\n]*\n[\s\S]*?^\1[^\n]*$/gm, blank).replace(/`[^`\n]+`/g, blank)
+const withoutBlocks = (text: string): string => text.replace(/^(```|~~~)[^\n]*\n[\s\S]*?^\1[^\n]*$/gm, blank)
+const proseOf = (text: string): string => withoutBlocks(text).replace(/`[^`\n]+`/g, blank)
 
 /** GitHub's anchor of a heading. */
 const anchorOf = (heading: string): string =>
@@ -64,6 +64,21 @@ export function checkLinks(files: readonly File[]): readonly Finding[] {
         : []
     })
   })
+}
+
+/** Places for a name of the reader's choice, and benches of an earlier commit, which the page names. */
+const notAFile = /\b(?:NAME|AREA|FILE|NNNN)\b|^path\/to\/|^first\.ts$|^bench\/|^backup\.sh$/
+
+/** A source file that a page names in backticks is in the tree, by its whole path or its end. */
+export function checkFileNames(files: readonly File[], paths: readonly string[]): readonly Finding[] {
+  const isThere = (name: string) => paths.some((path) => path === name || path.endsWith(`/${name}`))
+  return files
+    .filter(({ path }) => path !== 'CHANGELOG.md')
+    .flatMap((file) =>
+      [...withoutBlocks(file.text).matchAll(/`([\w./-]+\.(?:ts|sql|mjs|css))`/g)]
+        .filter(([, name = '']) => !notAFile.test(name) && !isThere(name.replace(/^(?:\.\.?\/)+/, '')))
+        .map((match) => finding(file, match.index, `no file ${match[1]}`)),
+    )
 }
 
 /** Commands that print a key or a secret, with their output in a file; and code that writes one. */

@@ -4,7 +4,15 @@ import { suite, test } from 'node:test'
 import { bankReasonsPage } from '../../scripts/generate/bank-reasons.ts'
 import { configurationPage } from '../../scripts/generate/configuration.ts'
 import { lifecyclesPage } from '../../scripts/generate/lifecycles.ts'
-import { checkChoices, checkKeyFiles, checkLinks, checkWords, countLinks, readChoices } from './prose-rules.ts'
+import {
+  checkChoices,
+  checkFileNames,
+  checkKeyFiles,
+  checkLinks,
+  checkWords,
+  countLinks,
+  readChoices,
+} from './prose-rules.ts'
 import { type Finding, readFiles } from './source.ts'
 
 const pages = readFiles('.md')
@@ -26,6 +34,10 @@ suite('prose', () => {
     assert.deepEqual(checkWords(texts.filter(({ path }) => path !== 'package-lock.json')), none))
   test('no page has its reader write a key that others can read', () => assert.deepEqual(checkKeyFiles(pages), none))
   test('no link is dead', () => assert.deepEqual(checkLinks(pages), none))
+  test('every source file that a page names is there', () => {
+    const paths = ['.ts', '.sql', '.mjs', '.css'].flatMap((extension) => readFiles(extension)).map(({ path }) => path)
+    assert.deepEqual(checkFileNames(pages, paths), none)
+  })
   test('no link of a page that is not committed is dead', () => {
     const made = { configuration: configurationPage(), lifecycles: lifecyclesPage(), bankReasons: bankReasonsPage() }
     const files = Object.entries(made).map(([name, text]) => ({ path: `docs/generated/${name}.md`, text }))
@@ -63,6 +75,11 @@ suite('each rule of prose bites', () => {
       ['cat < key.pem'],
     ])
       assert.deepEqual(checkKeyFiles(block(...lines)), none, lines.join())
+  })
+  test('names of files', () => {
+    const paths = ['service/src/ledger/store.ts']
+    assert.equal(checkFileNames(page('see `judge.ts` and `ledger/gone.ts`'), paths).length, 2)
+    assert.deepEqual(checkFileNames(page('see `store.ts`, `ledger/store.ts`, `bench/NAME.ts`'), paths), none)
   })
   test('words', () => {
     for (const text of [
