@@ -82,7 +82,7 @@ test('a bulk as finance does it: template, file of Excel, corrections, new payee
   await press(page, 'Save and check again')
   assert.match(await main(page), /Your corrections are saved[^]*2,496\.90 EUR/)
   assert.match(await main(page), /New payees: 2[^]*Wrong Co/)
-  await press(page, /Ask the banks about/)
+  await press(page, /Verify .* with the banks/)
   assert.doesNotMatch(await main(page), /Not verified yet/)
   await check(page)
   await press(page, 'Send 4 payouts')

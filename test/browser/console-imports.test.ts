@@ -50,7 +50,7 @@ test('payees: created, changed, refused by line; the download is imported withou
   assert.match(shown, /Nothing has changed yet[^]*To create\s+2[^]*To change\s+1[^]*Unchanged\s+0[^]*Refused\s+4/)
   assert.match(
     shown,
-    /5\s+Wrong Co\s+Is refused[^]*6\s+Émile Neu\s+Is refused\s+The same as line 3[^]*7\s+Lost Co\s+Is refused\s+There is none[^]*8\s+Twice\s+Is refused\s+The same as line 2/,
+    /5\s+Wrong Co\s+Is refused[^]*6\s+Émile Neu\s+Is refused\s+The same as line 3[^]*7\s+Lost Co\s+Is refused\s+No entry has this id[^]*8\s+Twice\s+Is refused\s+The same as line 2/,
   )
   assert.match(shown, /2\s+New Name\s+Will be changed\s+Changes: name, alias, address/)
   await check(page)
