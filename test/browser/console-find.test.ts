@@ -153,6 +153,6 @@ test('a failed payout says why in the language of the reader, and is paid again'
   assert.equal(await page.locator('#reference').inputValue(), 'RE 4711')
   await page.fill('#amount', '1.200,00')
   await press(page, 'Vorschau')
-  assert.match(await main(page), /1\.200,00 EUR[^]*Das ganze Guthaben zahlt/)
+  assert.match(await main(page), /1\.200,00 EUR[^]*Das Guthaben ist nicht getrennt/)
   assert.doesNotMatch(await main(page), /The balance is pooled/)
 })

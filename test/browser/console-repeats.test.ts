@@ -94,7 +94,7 @@ test('the same page speaks German', async () => {
     text,
     /kreuzen Sie den Satz an[^]*Wiederholt vielleicht eine frühere Zahlung[^]*Konto, Betrag und Verwendungszweck/,
   )
-  assert.match(text, /Wiederholt keine frühere Zahlung[^]*Bitte ansehen/)
+  assert.match(text, /Wiederholt keine frühere Zahlung[^]*Bitte prüfen/)
   assert.equal((await payoutsOf(payeeId)).length, 1)
   await page.goto('about:blank')
 })

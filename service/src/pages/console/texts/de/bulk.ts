@@ -58,7 +58,7 @@ export const bulkDe: Words<typeof bulkEn> = {
       executionDate: 'Sie soll am {given} gezahlt werden. Auszahlungen einer Datei gehen sofort hinaus.',
       account:
         'Ihr Empfänger hat keine IBAN und keine Nummer mit einem Sort Code (GBDSC) oder einer Routing Number (USABA).',
-      currency: 'In {given} gibt es keine Auszahlungen.',
+      currency: 'Auszahlungen in {given} sind nicht möglich.',
       purpose: 'Sie hat einen Zweckcode, den eine Auszahlung nicht übermittelt.',
       ultimateParty:
         'Sie hat einen abweichenden Auftraggeber oder Endbegünstigten, den eine Auszahlung nicht übermittelt.',
@@ -122,7 +122,7 @@ export const bulkDe: Words<typeof bulkEn> = {
       'Sie werden gespeichert, wenn Sie die Sammelzahlung senden. Die Regeln für neue Empfänger gelten: eine Wartezeit oder eine Freigabe, wenn der Betreiber sie festgelegt hat.',
     newShown: 'Die ersten {shown} von {count}.',
     nameCheck: 'Name und Konto',
-    notAsked: 'Noch nicht gefragt',
+    notAsked: 'Noch nicht geprüft',
     noIban: 'Keine Prüfung möglich: keine IBAN',
     lines: 'Zeilen',
     verify: '{count} Namen bei den Banken prüfen',
@@ -185,7 +185,7 @@ export const bulkDe: Words<typeof bulkEn> = {
       accountCurrency:
         'Konten mit Sort Code werden in GBP gezahlt, Konten mit Routing Number in USD. Für eine andere Währung schreiben Sie die IBAN.',
       ibanForm: 'Keine IBAN. Sie beginnt mit den zwei Buchstaben des Landes.',
-      ibanCountry: 'Kein Land mit diesen zwei Buchstaben hat IBANs.',
+      ibanCountry: 'Konten dieses Landes haben keine IBAN.',
       ibanLength: 'Die IBAN ist zu lang oder zu kurz für ihr Land.',
       ibanStructure: 'Die IBAN hat Buchstaben oder Ziffern an falschen Stellen.',
       ibanCheckDigits: 'Die IBAN hat einen Fehler: Die Prüfziffern passen nicht. Kopieren Sie sie neu.',
@@ -286,7 +286,7 @@ export const bulkDe: Words<typeof bulkEn> = {
     fileEmpty: 'Die Datei hat keine Zeilen.',
     changed:
       'Seit Sie die Seite gesehen haben, hat sich die Liste oder die Datei geändert. Es wurde nichts getan. Prüfen Sie noch einmal.',
-    unknownId: 'Diese Kennung gibt es nicht.',
+    unknownId: 'Kein Eintrag hat diese Kennung.',
     unnamed:
       'Füllen Sie eine dieser Spalten aus, damit ein zweiter Import den Kunden nicht noch einmal anlegt: {columns}.',
     countryRefused: 'Kunden aus diesem Land werden nicht angenommen: {fields}.',

@@ -4,7 +4,7 @@ import type { collectionsEn } from '../en/collections.ts'
 
 export const collectionsDe: Words<typeof collectionsEn> = {
   checkout: {
-    lead: 'Zahlungen, um die Sie Zahler auf einer Seite des Dienstes bitten. Die neueste Sitzung steht oben.',
+    lead: 'Zahlungen, die Sie mit einer Zahlungsseite des Dienstes anfordern. Die neueste Sitzung steht oben.',
     empty: 'Noch keine Checkout-Sitzung',
     emptyText: 'Eine Sitzung nimmt eine Zahlung von einem Zahler an, über einen Link, den Sie versenden.',
     newSession: 'Neue Checkout-Sitzung',
@@ -69,7 +69,7 @@ export const collectionsDe: Words<typeof collectionsEn> = {
       open: 'Zahlungslinks',
       title: 'Zahlungslinks',
       id: 'Zahlungslink',
-      lead: 'Ein Link, den Sie einmal anlegen und viele Zahler bezahlen. Jeder von ihnen bekommt eine eigene Sitzung.',
+      lead: 'Ein Link, über den viele Zahler zahlen können. Jeder von ihnen bekommt eine eigene Sitzung.',
       empty: 'Noch kein Zahlungslink',
       emptyText:
         'Legen Sie einen Link für etwas an, das Sie oft verkaufen, und setzen Sie ihn auf Ihre Seite oder ein Plakat.',

@@ -88,7 +88,7 @@ export const customersDe: Words<typeof customersEn> = {
       'Verlangt der Kunde Auskunft über seine Daten (DSGVO, Art. 15 und 20), exportiert Ihre Entwicklung sie über die API. Verlangt er die Löschung (Art. 17), löschen Sie sie hier.',
     erase: 'Kundendaten löschen',
     eraseTitle: 'Daten von {name} löschen?',
-    eraseEffects: 'Keine Operation und keine Seite findet den Kunden danach.',
+    eraseEffects: 'Der Kunde verschwindet von allen Seiten und aus allen Operationen.',
     eraseKept:
       'Gab es Zahlungen, so bleiben Namen, Daten, Anschriften und Kennungen bei ihnen, bis fünf Jahre nach der letzten vergangen sind.',
     eraseFinal: 'Das lässt sich nicht rückgängig machen.',
@@ -163,7 +163,7 @@ export const customersDe: Words<typeof customersEn> = {
   identity: {
     title: 'Identitätsprüfungen',
     text: 'Ein Anbieter vergleicht Ausweise und Nachweise mit den Angaben des Kunden.',
-    none: 'Es wurde noch kein Dokument geprüft. Die Verifizierung oben gilt den Daten, die Sie angegeben haben.',
+    none: 'Es wurde noch kein Dokument geprüft. Die Verifizierung oben prüft nur die Daten, die Sie eingegeben haben.',
     kinds: { Document: 'Ausweis', Address: 'Adresse', Company: 'Unternehmen' },
     kind: 'Nachweis',
     status: 'Status',

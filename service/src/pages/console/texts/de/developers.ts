@@ -219,7 +219,7 @@ export const developersDe: Words<typeof developersEn> = {
   },
 
   simulations: {
-    lead: 'Lassen Sie geschehen, was ein Zahler, eine Bank oder eine Blockchain täte. Es bewegt sich kein echtes Geld.',
+    lead: 'Simulieren Sie, was ein Zahler, eine Bank oder eine Blockchain tut. Es bewegt sich kein echtes Geld.',
     simulation: 'Simulation',
     effect: 'Was geschieht',
     names: {

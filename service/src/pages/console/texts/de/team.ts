@@ -212,7 +212,6 @@ export const teamDe: Words<typeof teamEn> = {
     thing: 'Kennung des Gegenstands',
     added: 'Angelegt von',
     historyShow: 'Verlauf anzeigen',
-    addedBy: '{name}, {time}',
     history: 'Verlauf',
     stepsOfPayment: 'Schritte einer Zahlung',
     subject: 'Woran',

@@ -126,7 +126,6 @@ export const teamEn = {
     thing: 'Id of the thing',
     added: 'Added by',
     historyShow: 'Show history',
-    addedBy: '{name}, {time}',
     history: 'History',
     stepsOfPayment: 'Steps of a payment',
     subject: 'To what',

@@ -65,7 +65,7 @@ export const cases: Words<typeof en> = {
     feesOut: 'Der Betreiber trägt das Geld als Gebühr der Bank.',
     return: 'Die Bank zahlt das Geld an das Konto zurück, von dem es kam. Der Fall endet, wenn die Bank gezahlt hat.',
     reverse:
-      'Das Geld ging außerhalb dieses Dienstes zurück oder wird es. Das Hauptbuch folgt, und der Abgleich zeigt es, bis die Bank es bucht.',
+      'Hält fest, dass das Geld außerhalb dieses Dienstes zurückging. Der Abgleich zeigt es, bis die Bank es bucht.',
     charge: 'Das Guthaben des Partners zahlt für das Geld, das hinausging.',
     announced: 'Das Geld ist durch die Ankündigung schon gezählt. Es verlässt das Zwischenkonto, wie es kam.',
     writeOffIn: 'Der Betreiber behält das Geld.',

@@ -129,7 +129,7 @@ export const queue: Words<typeof en> = {
     detail: 'Einzelheit',
     late: 'Noch nicht bekannt: Das Lesen dauert länger als sonst. Laden Sie die Seite gleich noch einmal.',
     failed:
-      'Es konnte nicht gelesen werden. Den Grund nennt das Protokoll des Dienstes; die Fälle unten sind vollständig.',
+      'Die Einträge konnten nicht gelesen werden. Den Grund nennt das Protokoll des Dienstes. Die Fälle unten sind vollständig.',
     more: 'Von jeder Art stehen hier die ältesten {shown}. Mehr wartet: {kinds}.',
     hit: 'Treffer der Prüfung',
     hitDetail: 'Liste {list}, Wert {score}',

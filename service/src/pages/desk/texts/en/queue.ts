@@ -150,7 +150,7 @@ export const queue = {
     waits: 'Why it waits',
     gone: 'This no longer waits for a person.',
     goneText: 'Its owner and its notes stay in the history.',
-    ownerText: 'The owner looks into the item, which ends when it no longer waits.',
+    ownerText: 'The owner looks into the item and decides nothing. Ownership ends when the item no longer waits.',
     ownedBy: '{name} has it.',
     ownedByNone: 'The item has no owner.',
     take: 'Take',
