@@ -278,7 +278,7 @@ suite('options', () => {
     )
   })
 
-  test('idempotencyKey is sent in the header where the body has none, and makes the POST safe to retry', async (context) => {
+  test('idempotencyKey is sent in the header if the body has none, and makes the POST safe to retry', async (context) => {
     const { client, requests } = await startScriptedApi(context, inSequence(drop, json(200, { guid: 'g' })))
     await client.customers.create({ email: 'ada@example.com' }, { idempotencyKey: 'k-1' })
     assert.deepEqual(
@@ -288,7 +288,7 @@ suite('options', () => {
     for (const { body } of requests) assert.deepEqual(JSON.parse(body), { email: 'ada@example.com' })
   })
 
-  test('idempotencyKey is refused if it contradicts the body or the operation takes none', async (context) => {
+  test('idempotencyKey is refused if it contradicts the body or the operation takes no key', async (context) => {
     const { client, requests } = await startScriptedApi(context, json(200, {}))
     const body = { ...payout, idempotencyKey: 'k-1' }
     await assert.rejects(client.payouts.create(body, { idempotencyKey: 'k-2' }), /different idempotency keys/)
@@ -461,7 +461,7 @@ for (const skewMs of [-3_600_000, 3_600_000, 301_000]) {
   })
 }
 
-test('calls in parallel each correct the clock once', async (context) => {
+test('parallel calls each correct the clock exactly once', async (context) => {
   const { client, requests } = await startScriptedApi(context, guarded(), { now: () => serverMs - 3_600_000 })
   await Promise.all([1, 2, 3, 4].map(() => client.beneficiaries.create(beneficiary)))
   assert.ok(requests.length <= 8, String(requests.length))

@@ -142,7 +142,7 @@ test('the declarations use no type that TypeScript 5.0 does not have: Uint8Array
   for (const path of declarations) assert.doesNotMatch(text(path), /Uint8Array</, path)
 })
 
-test('npm pack leaves the manifest of the repository as it was', () => {
+test('npm pack leaves the manifest of the repository unchanged', () => {
   assert.equal(readFileSync(join(checkout, 'sdk/package.json'), 'utf8'), manifestBefore)
 })
 

@@ -52,7 +52,7 @@ test('keeps the amount exact and the custom fields unchanged', () => {
   assert.deepEqual(data.customFields, { amount: 1.5 })
 })
 
-test('accepts headers in every form and case that servers and frameworks give', () => {
+test('accepts headers in every form and case that servers and frameworks provide', () => {
   const plain = headersOf(referenceSignature(secret))
   const pairs = Object.entries(plain)
   const titled = pairs.map(([name, value]) => [name.replaceAll(/\b\w/g, (char) => char.toUpperCase()), value] as const)
@@ -98,7 +98,7 @@ const call = (key: unknown, headers: unknown, rawBody: unknown) => () =>
   verifyWebhook(key as string, headers as Headers, rawBody as string, { nowSeconds })
 const genuine = () => headersOf(referenceSignature(secret))
 
-test('a body that is parsed, missing, a promise or unread has an error message with the remedy', () => {
+test('a body that is parsed, missing, a promise or unread causes an error message with the remedy', () => {
   for (const [rawBody, sentence] of [
     [JSON.parse(body), /parsed already.*before any parser: in Express by `express\.raw/],
     [{ length: 60_000_000 }, /parsed already/],

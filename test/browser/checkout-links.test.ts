@@ -43,7 +43,7 @@ async function payAtBank(page: Page, name: string): Promise<void> {
   })
 }
 
-test('two payers pay one link, with a script and without', async () => {
+test('two payers pay one link, with and without JavaScript', async () => {
   const link = await makeLink({ description: 'Ticket <b>', paymentsMax: 2, returnUrl: 'https://shop.example.com/x' })
   const path = pathOf(textAt(link, 'url'))
   const ada = await payerAt(path)
@@ -82,7 +82,7 @@ test('two payers pay one link, with a script and without', async () => {
   await check(ada.page)
 })
 
-test('the page of a link is in five languages, and an open amount has bounds', async () => {
+test('the page of a link is in five languages, and an open amount has limits', async () => {
   const link = await makeLink({ amount: null, amountMin: 5, amountMax: 50 })
   const path = pathOf(textAt(link, 'url'))
   const { page } = await payerAt(path)
@@ -106,7 +106,7 @@ test('the page of a link is in five languages, and an open amount has bounds', a
   assert.equal(Number(session?.amount), 12.5)
 })
 
-test('the shop makes a link with items, sees its payers, and switches it off', async () => {
+test('the shop creates a link with items, sees its payers, and switches it off', async () => {
   const { page } = await person('Operator', 'Olga Operator')
   await page.goto(`${site}/console/checkout/links/new`)
   await check(page)
@@ -138,7 +138,7 @@ test('the shop makes a link with items, sees its payers, and switches it off', a
   assert.match(await payer.page.locator('main').innerText(), /has switched it off/)
 })
 
-test('the shop accepts late money and returns other late money; a second choice is told', async () => {
+test('the shop accepts one late payment and returns another, and a second choice is reported', async () => {
   const { id } = await lateSession(client, customerId, 2)
   const { page } = await person('Operator', 'Lisa Operator')
   assert.match(await main(page), /1\s+Sessions with money to accept or send back/)

@@ -9,7 +9,7 @@ import { useService } from '../support/fixture.ts'
 const service = await useService({ env: { SANDBOX_BANK_DELAY_MS: '300' } })
 const browser = useBrowser()
 
-test('the open page follows the parts, with a code for the rest, and the receipt lists them', async () => {
+test('the open page shows each part, with a code for the rest, and the receipt lists them', async () => {
   const order = { amount: 49.9, currency: 'EUR', customer: { email: 'ada@example.com' }, partialPayments: true }
   const session = success(
     await service.client.post('/v1/checkout/sessions', { ...order, idempotencyKey: randomUUID() }),

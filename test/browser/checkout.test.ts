@@ -46,7 +46,7 @@ async function toDecision(page: Page): Promise<void> {
   await page.locator('button.primary').click()
 }
 
-test('a payer pays with the bank page, and the page shows it without a reload', async () => {
+test('a payer pays on the bank page, and the payment page shows it without a reload', async () => {
   const session = await openSession({ returnUrl: 'https://shop.example.com/orders/42' })
   const { page, close } = await visit(textAt(session, 'url'))
   assert.equal(await heading(page), '€49.90')
@@ -72,7 +72,7 @@ test('a payer pays with the bank page, and the page shows it without a reload', 
   assert.equal(transaction.type, 'CustomerDeposit')
 })
 
-test('without JavaScript the payer pays as well; only the copy buttons are hidden', async () => {
+test('a payer without JavaScript can also pay, and only the copy buttons are hidden', async () => {
   const session = await openSession()
   const { page } = await visit(textAt(session, 'url'), { javaScriptEnabled: false, viewport: phone })
   assert.equal(await page.locator('.copy:visible').count(), 0)
@@ -85,7 +85,7 @@ test('without JavaScript the payer pays as well; only the copy buttons are hidde
   })
 })
 
-test('the copy buttons copy what a bank wants, without blanks, and say so', async () => {
+test('the copy buttons copy the format that a bank accepts, without blanks, and confirm it', async () => {
   const session = await openSession()
   const { page, context } = await visit(textAt(session, 'url'))
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
@@ -100,7 +100,7 @@ test('the copy buttons copy what a bank wants, without blanks, and say so', asyn
   }
 })
 
-test('an open page follows what happens elsewhere: a credit by reference, an end by the partner', async () => {
+test('an open page shows changes made elsewhere: a credit by reference, and an end by the partner', async () => {
   const [paid, ended] = [await openSession(), await openSession()]
   const first = await visit(textAt(paid, 'url'))
   const second = await visit(textAt(ended, 'url'))
@@ -111,7 +111,7 @@ test('an open page follows what happens elsewhere: a credit by reference, an end
   assert.equal(await heading(second.page), 'The time to pay is over')
 })
 
-test('the language is the one that the browser wants, and a chosen one stays on the way', async () => {
+test("the language is the browser's, and a chosen language is kept from page to page", async () => {
   const session = await openSession()
   for (const [locale, text] of [
     ['de-AT', 'Selbst überweisen'],
@@ -160,7 +160,7 @@ test('a keyboard reaches every control in the order of reading, with a visible f
   await page.locator('.mark.completed').waitFor()
 })
 
-test('what a screen reader hears is the content of the page, in its order', async () => {
+test('a screen reader reads the content of the page in its order', async () => {
   const session = await openSession()
   const { page } = await visit(textAt(session, 'url'))
   const snapshot = await page.locator('main').ariaSnapshot()
@@ -276,7 +276,7 @@ test('axe finds nothing in any state, theme and size, and every control is 44 pi
   assert.equal(runs, 12 * 4)
 })
 
-test('the whole page is below 60 KB compressed, with long cache for what has a hash in its name', async () => {
+test('the whole page is below 60 KB compressed, with a long cache time for files with a hash in the name', async () => {
   const session = await openSession({ returnUrl: 'https://shop.example.com/orders/42' })
   const headers = { 'accept-encoding': 'br', 'accept-language': 'de' }
   // Not by fetch, which would decode the body.

@@ -46,7 +46,7 @@ async function signedFields(page: Page, id: string): Promise<Record<string, stri
 const post = (id: string, verb: string, fields: Record<string, string>, cookie: string) =>
   sendForm(new URL(`/console/payouts/${id}/${verb}`, service.baseUrl), fields, { cookie })
 
-test('the page says if the name of the payee was found not to be that of the account', async () => {
+test('the page warns if the payee name does not match the account', async () => {
   const payee = await createBeneficiary(service.client, { name: 'NoMatch Ada' })
   const verification = { name: 'NoMatch Ada', iban: textAt(payee, 'iban') }
   success(await service.client.post('/v1/beneficiaries/verifications', verification))
@@ -67,7 +67,7 @@ async function verifyProof(...words: readonly string[]): Promise<{ readonly code
   )
 }
 
-test('a passkey approves what the page shows, and the proof names amount, payee and person offline', async () => {
+test('a passkey approves the payout shown on the page, and the proof names amount, payee and person offline', async () => {
   const bob = await person('Operator', 'Bob Approver')
   const { id, reference } = await payout('1234.50')
   await bob.page.goto(`${site}/console/payouts/${id}/approve`)
@@ -115,7 +115,7 @@ test('a passkey approves what the page shows, and the proof names amount, payee 
   await rm(folder, { recursive: true })
 })
 
-test('a signature is for one payout, one person, one time; a code, a credential of the API or a foreign site is refused', async () => {
+test('a signature is valid for one payout, one person and one use; a code, an API credential or a foreign site is refused', async () => {
   const [bob, carol] = [await person('Admin', 'Bob Second'), await person('Operator', 'Carol Third')]
   const [first, second] = [await payout('200.00'), await payout('200.00')]
   const [byBob, byCarol] = [await cookieOf(bob.context), await cookieOf(carol.context)]
@@ -157,7 +157,7 @@ test('a signature is for one payout, one person, one time; a code, a credential 
   assert.equal((await post(first.id, 'approve', fields, sessionOf(done))).status, 409, 'again')
 })
 
-test('a person who signs in with a password is told that a passkey is needed, and may reject with a reason', async () => {
+test('a person who signs in with a password is notified that a passkey is needed, and may reject with a reason', async () => {
   const { id } = await payout('300.00')
   const { cookie, secret } = await joinByPassword(service, await inviteTo(service, 'Operator', 'Dora Fourth'))
   const page = await fetch(new URL(`/console/payouts/${id}/approve`, service.baseUrl), { headers: { cookie } })

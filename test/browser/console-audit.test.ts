@@ -91,7 +91,7 @@ test('another role, another partner and a wrong id see no record', async () => {
     assert.equal((await open(ann.page, path))?.status(), 404, path)
 })
 
-test('an Admin sees who added a payee and its history, and what one person did', async () => {
+test('an Admin sees who added a payee and its history, and the actions of one person', async () => {
   const { page } = await person('Admin', 'Amy Auditor')
   await open(page, 'payees/new')
   await page.fill('#name', 'Jean Bartik')

@@ -29,7 +29,7 @@ const ended = async (page: Page, address: string) => {
   })
 }
 
-test('a bulk as finance does it: template, file of Excel, corrections, new payees, send, results', async () => {
+test('a finance user sends a bulk: template, Excel file, corrections, new payees, sending, results', async () => {
   const { page } = await person('Operator', 'Ann Operator')
   const saved = textAt(
     await createBeneficiary(service.client, { name: 'Ada & Söhne', iban: 'DE89370400440532013000', alias: 'Miete' }),
@@ -172,7 +172,7 @@ test('the pages are German for a German reader, and a corrected file keeps the c
   assert.match(await downloaded(page, 'Ergebnisse herunterladen (CSV)'), /1;Vermieterin GmbH;[^;]*;"7,77";EUR;A;/)
 })
 
-test('two sends at once make one bulk; another role, person, site and partner send nothing', async () => {
+test('two concurrent submissions make one bulk, and another role, person, site or partner sends nothing', async () => {
   const { context, page } = await person('Operator', 'Bo Operator')
   await createBeneficiary(service.client, { name: 'Twice Ltd' })
   const begin = async () => {
@@ -232,7 +232,7 @@ test('two sends at once make one bulk; another role, person, site and partner se
   assert.equal((await send(await cookieOf(dev.context))).status, 403)
 })
 
-test('a pain.001 is checked, corrected and sent as a file of a spreadsheet is', async () => {
+test('a pain.001 is checked, corrected and sent like a spreadsheet file', async () => {
   const { page } = await person('Operator', 'Di Operator')
   await createBeneficiary(service.client, { name: 'Saved GmbH', iban: 'NL91ABNA0417164300' })
   const payments = [

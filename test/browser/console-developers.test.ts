@@ -128,7 +128,7 @@ test('a disabled endpoint is enabled again', async () => {
   await check(page)
 })
 
-test('a developer creates an endpoint, tests it, makes a new secret and deletes it', async () => {
+test('a developer creates an endpoint, tests it, rotates its secret and deletes it', async () => {
   isUp = true
   const { page } = await person('Developer', 'Una Developer')
   await open(page, 'webhooks')

@@ -30,7 +30,7 @@ const expire = (quoteId: string) =>
     update fx.quotes set created_at = now() - interval '2 hours', expires_at = now() - interval '1 hour'
     where id = ${quoteId}`)
 
-test('a person asks for a quote, exchanges, and the ledger has exactly what the page said', async () => {
+test('a person requests a quote and exchanges, and the ledger has exactly the amounts of the page', async () => {
   const { page } = await person('Operator', 'Ann Operator')
   await page.getByRole('link', { name: 'Exchange', exact: true }).click()
   assert.match(await main(page), /EUR\/GBP[^]*EUR\/USD[^]*Rates of .*, as of/)
@@ -67,7 +67,7 @@ test('a person asks for a quote, exchanges, and the ledger has exactly what the 
   await page.getByRole('link', { name: reference }).waitFor()
 })
 
-test('a refusal is shown at its field, and everything typed is kept', async () => {
+test('a refusal is shown at its field, and all input is kept', async () => {
   const { page } = await person('Operator', 'Bo Operator')
   const before = (await conversions()).length
   const unknown = '019aa8c4-6e4f-7a12-8d3e-2b1c5f7a9e10'
@@ -128,7 +128,7 @@ test('a refusal is shown at its field, and everything typed is kept', async () =
   assert.equal((await conversions()).length, before)
 })
 
-test('an expired quote exchanges nothing, and a form that is sent twice is one conversion', async () => {
+test('an expired quote exchanges nothing, and a form submitted twice makes one conversion', async () => {
   const { context, page } = await person('Operator', 'Cy Operator')
   const expired = await quoteFor(page, '7')
   await expire(expired)
@@ -156,7 +156,7 @@ test('an expired quote exchanges nothing, and a form that is sent twice is one c
   assert.equal((await conversions()).length, before + 1)
 })
 
-test('a Developer reads exchange and wallets and writes nothing; another partner has its own', async () => {
+test('a Developer reads exchange and wallets and writes nothing, and another partner has its own data', async () => {
   const { context, page } = await person('Developer', 'Dan Developer')
   const body = { sellCurrency: 'EUR', buyCurrency: 'USD', sellAmount: 3, kind: 'held' }
   const customerId = textAt(await createCustomer(service.client), 'guid')

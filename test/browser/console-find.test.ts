@@ -39,7 +39,7 @@ const session = success(
   }),
 )
 
-test('amounts, accounts, names, identifiers and references find their things', async () => {
+test('searches by amount, account, name, identifier and reference find their objects', async () => {
   const { page } = await person('Operator', 'Fay Finder')
   const found = async (text: string) => {
     await open(page, `find?q=${encodeURIComponent(text)}`)
@@ -72,7 +72,7 @@ test('amounts, accounts, names, identifiers and references find their things', a
   assert.ok(!(await found('Foreign 9')).includes(theirs))
 })
 
-test('a list has its filters in one row, its first row near, and the sums of what it shows', async () => {
+test('a list has its filters in one row, its first row near the top, and the sums of the shown rows', async () => {
   const { page } = await person('Operator', 'Lia Lister')
   await page.setViewportSize({ width: 1280, height: 800 })
   for (const path of ['transactions', 'payouts', 'payees', 'customers', 'checkout']) {
@@ -100,7 +100,7 @@ test('a list has its filters in one row, its first row near, and the sums of wha
   await check(page)
 })
 
-test('a payee is chosen by a search', async () => {
+test('a payee is chosen with a search', async () => {
   const { page } = await person('Operator', 'Cho Chooser')
   for (const path of ['payouts/new', 'standing-orders/new'])
     for (const text of ['Johns', 'Orbit 17', ibans.FR]) {
@@ -116,7 +116,7 @@ test('a payee is chosen by a search', async () => {
   await check(page)
 })
 
-test('the status of a payment moves while its page is open', async () => {
+test('the status of a payment changes while its page is open', async () => {
   const { page } = await person('Operator', 'Wes Watcher')
   success(await client.post('/v1/payouts/fiat', payoutText(payee, '3.00', { reference: 'Watched' })))
   const [payout = {}] = listAt(success(await client.get('/v1/payouts?reference=Watched')))
@@ -134,7 +134,7 @@ test('the status of a payment moves while its page is open', async () => {
   await check(page)
 })
 
-test('a failed payout says why in the language of the reader, and is paid again', async () => {
+test('a failed payout shows the reason in the language of the reader, and is paid again', async () => {
   const payeeId = textAt(await createBeneficiary(service.client), 'id')
   const text = payoutText(payeeId, '4001.01', { reference: 'RE 4711' })
   success(await service.client.post('/v1/payouts/fiat', text))

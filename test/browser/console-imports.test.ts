@@ -18,7 +18,7 @@ async function downloaded(page: Page, link: string): Promise<readonly string[]> 
   return (await readFile(await file.path(), 'utf8')).trim().split('\r\n')
 }
 
-test('payees: created, changed, refused by line; the download is imported without an effect', async () => {
+test('payees are created, changed, or refused by line, and importing the download again has no effect', async () => {
   const { context, page } = await person('Operator', 'Ann Operator')
   const before = success(
     await service.client.post('/v1/beneficiaries', {
@@ -88,7 +88,7 @@ test('payees: created, changed, refused by line; the download is imported withou
   assert.equal((await dev.page.goto(address))?.status(), 403)
 })
 
-test('customers: an identifier makes a repeated import harmless; refusals are shown by line', async () => {
+test('an identifier makes a repeated import of customers harmless, and refusals are shown by line', async () => {
   const joined = await person('Operator', 'Bea Operator')
   const { page } = await visit({ locale: 'de', storageState: await joined.context.storageState() })
   await open(page, 'customers')

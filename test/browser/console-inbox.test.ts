@@ -32,7 +32,7 @@ async function followed(page: Page): Promise<readonly string[]> {
   return links.map(({ count }) => count)
 }
 
-test('an approver gets the mail, opens its link, signs in and approves; then nothing waits', async () => {
+test('an approver gets the mail, opens its link, signs in and approves, and then nothing waits', async () => {
   const { page, email } = await person('Operator', 'Bob Approver')
   const payee = textAt(await createBeneficiary(service.client, { name: 'Grace Hopper' }), 'id')
   success(await service.client.post('/v1/payouts/fiat', payoutText(payee, '1234.50')))
@@ -74,14 +74,14 @@ test('an approver gets the mail, opens its link, signs in and approves; then not
   await check(page)
 })
 
-test('a new person sees what waits, and each number leads to its rows', async () => {
+test('a new person sees the waiting items, and each number leads to its rows', async () => {
   const { page } = await person('Admin', 'Mary Maker')
   const payee = textAt(await createBeneficiary(service.client, { name: 'Grace Hopper' }), 'id')
   success(await service.client.post('/v1/payouts/fiat', payoutText(payee, '500.00')))
   assert.deepEqual(await followed(page), ['1'])
 })
 
-test('the requester of a payout learns that it was rejected, and by whom', async () => {
+test('the requester of a payout sees that it was rejected, and by whom', async () => {
   const payee = textAt(await createBeneficiary(service.client, { name: 'Annie Easley' }), 'id')
   const [asker, approver] = [await person('Operator', 'Fay Asker'), await person('Operator', 'Rex Rejecter')]
   await open(asker.page, `payouts/new?beneficiaryId=${payee}&amount=700.00&reference=RE-7`)

@@ -13,7 +13,7 @@ const { service, site, person, open } = useConsole(await useSharedService(), ['4
 
 const nextYear = new Date().getUTCFullYear() + 1
 
-test('a person makes a standing order, sees its dates, pauses, resumes and cancels it', async () => {
+test('a person creates a standing order, sees its dates, pauses, resumes and cancels it', async () => {
   const { page } = await person('Operator', 'Ann Operator')
   await page.getByRole('link', { name: 'Standing orders' }).click()
   assert.match(await main(page), /No standing order yet[^]*pays a payee once at a later time/)
@@ -57,7 +57,7 @@ test('a person makes a standing order, sees its dates, pauses, resumes and cance
   await check(page)
 })
 
-test('a form that is sent twice makes one order; another role and another partner make none', async () => {
+test('a form submitted twice makes one order, and another role or partner cannot make an order', async () => {
   const { context, page } = await person('Operator', 'Bo Operator')
   const id = textAt(await createBeneficiary(service.client), 'id')
   const fields = {
@@ -87,7 +87,7 @@ test('a form that is sent twice makes one order; another role and another partne
   assert.equal((await sendForm(cancel, {}, { cookie, 'sec-fetch-site': 'cross-site' })).status, 403)
 })
 
-test('a person opens a checkout session, pays it as its payer, and ends another one', async () => {
+test('a person opens a checkout session, pays it as its payer, and ends another session', async () => {
   const { page } = await person('Admin', 'Cleo Admin')
   await page.getByRole('link', { name: 'Checkout' }).click()
   assert.match(await main(page), /No checkout session yet[^]*by a link that you send/)

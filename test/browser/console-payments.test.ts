@@ -265,7 +265,7 @@ test('a reader sees no forms and cannot send any; foreign ids and bad filters ar
     assert.equal((await read(`payouts?${query}`))[0], 200, query)
 })
 
-test('a form that is sent twice, or at the same time, is one payout, one payee and one customer', async () => {
+test('a form submitted twice, or concurrently, makes one payout, one payee and one customer', async () => {
   const { cookie } = await joinByPassword(service, await inviteTo(service, 'Operator', 'Dan Double'))
   const send = (path: string, fields: Record<string, string>) =>
     sendForm(new URL(`/console/${path}`, service.baseUrl), fields, { cookie })
@@ -295,7 +295,7 @@ test('a form that is sent twice, or at the same time, is one payout, one payee a
   assert.equal(foreign.status, 403)
 })
 
-test('a person starts an identity verification, opens the page of the provider and sees what it finds', async () => {
+test('a person starts an identity verification, opens the page of the provider and sees the result', async () => {
   const customer = textAt(await createCustomer(service.client), 'guid')
   const { page } = await person('Operator', 'Ivy Identity')
   await open(page, `customers/${customer}`)

@@ -24,7 +24,7 @@ async function inGerman({ context }: Awaited<ReturnType<typeof person>>) {
 const open = (page: Page, id: string) => page.goto(`${site}/console/checkout/${id}`)
 const refundsOf = async (id: string) => listAt(success(await service.client.get(`/v1/checkout/sessions/${id}/refunds`)))
 
-test('a person refunds a part and then the rest: what is typed stays, and nothing is sent before the effect is shown', async () => {
+test('a person refunds a part and then the rest: input is kept, and nothing is sent before the effect is shown', async () => {
   const id = await paidSession(service.client, customerId, 49.9)
   const { page } = await person('Operator', 'Ann Operator')
   await open(page, id)
@@ -79,7 +79,7 @@ test('a person refunds a part and then the rest: what is typed stays, and nothin
   assert.match(await main(page), /Sandbox Payer[^]*9\.90 EUR[^]*Completed/)
 })
 
-test('a form that is sent twice makes one refund; another role, another site and another partner make none', async () => {
+test('a form submitted twice makes one refund, and another role, site or partner cannot make a refund', async () => {
   const id = await paidSession(service.client, customerId, 20)
   const { context, page } = await person('Admin', 'Bo Admin')
   const fields = { amount: '5', reason: 'Twice', idempotencyKey: 'refund-sent-twice' }
@@ -117,7 +117,7 @@ test('a form that is sent twice makes one refund; another role, another site and
   assert.equal((await refundsOf(id)).length, 1)
 })
 
-test('a refund that waits for a second person says so, in German too, and its link leads to the approval', async () => {
+test('a refund that waits for a second person states so, also in German, and its link leads to the approval', async () => {
   const id = await paidSession(service.client, customerId, 300)
   const rule = ['--partner', service.credentials.partnerId, '--currency', 'EUR', '--above', '200.00', '--passkey']
   await service.operator('approval', 'set', ...rule, '--staff', 'Sam', '--note', 'two persons')

@@ -17,7 +17,7 @@ await service.operator('approval', 'set', ...rule, '--staff', 'Sam', '--note', '
 const payoutsOf = async (payeeId: string) =>
   listAt(success(await service.client.get(`/v1/payouts?beneficiaryId=${payeeId}`)))
 
-test('a second payment of an invoice is warned of, ticked and paid, and the approver sees why', async () => {
+test('a second payment of an invoice shows a warning, is confirmed and paid, and the approver sees the reason', async () => {
   const payeeId = textAt(await createBeneficiary(service.client, { name: 'Müller GmbH' }), 'id')
   const { page } = await person('Operator', 'Ann Payer')
   const fillForm = async (reference: string) => {
@@ -71,7 +71,7 @@ test('a second payment of an invoice is warned of, ticked and paid, and the appr
   await check(bob.page)
 })
 
-test('the same page speaks German', async () => {
+test('the same page is shown in German', async () => {
   const payeeId = textAt(await createBeneficiary(service.client, { name: 'Söhne KG' }), 'id')
   const { page, context } = await person('Operator', 'Gerd Zahler')
   const cookie = await cookieOf(context)
@@ -99,7 +99,7 @@ test('the same page speaks German', async () => {
   await page.goto('about:blank')
 })
 
-test('a payment for a later day is scheduled, and says how to stop it', async () => {
+test('a payment for a later day is scheduled, and the page states how to stop it', async () => {
   const payeeId = textAt(await createBeneficiary(service.client, { name: 'Landlord & Co' }), 'id')
   const { page } = await person('Operator', 'Lara Later')
   const year = new Date().getUTCFullYear() + 1

@@ -12,7 +12,7 @@ import { until } from '../support/until.ts'
 
 const { service, site, person, open } = useConsole(await useSharedService(), ['400', '403', '404', '409', '422'])
 
-test('a person asks for a statement, downloads its file and deletes it', async () => {
+test('a person requests a statement, downloads its file and deletes it', async () => {
   const { page } = await person('Operator', 'Ann Operator')
   await page.getByRole('link', { name: 'Reports' }).click()
   assert.match(await main(page), /No report yet[^]*Ask for a report/)
@@ -83,7 +83,7 @@ test('a person saves a schedule whose recipients are members of the team', async
   assert.match(await main(page), /The schedule is deleted[^]*No schedule yet/)
 })
 
-test('a form that is sent twice makes one report; another role and another partner read or make none', async () => {
+test('a form submitted twice makes one report, and another role or partner can neither read nor create it', async () => {
   const { context, page } = await person('Operator', 'Cy Operator')
   const cookie = await cookieOf(context)
   const fields = { kind: 'fees', format: 'csv', from: '2026-11-01', to: '2026-11-01', idempotencyKey: 'report-twice' }

@@ -25,7 +25,7 @@ async function logged(
 }
 const refused = { method: 'POST', target: '/v1/customers', body: '{"surplus":1}' } as const
 
-test('a developer finds a refused request by its problem, and a forged one leads to the debugger', async () => {
+test('a developer finds a refused request by its problem, and a forged request leads to the debugger', async () => {
   const entry = await logged(refused)
   const forged = await logged({ method: 'GET', target: '/v1/customers', signed: { secret: 'another' } })
   const { page } = await person('Developer')
@@ -73,7 +73,7 @@ test('a payment leads to its request, the request to its payment, and the search
   }
 })
 
-test('the log is read in pages and by its filters, in German too, and a wrong filter is refused', async () => {
+test('the log is read in pages and by its filters, also in German, and a wrong filter is refused', async () => {
   for (let count = 0; count < 30; count += 1) success(await service.client.get('/v1/wallets'))
   await logged({ method: 'GET', target: '/v1/wallets' })
   const joined = await person('Developer')

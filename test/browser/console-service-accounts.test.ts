@@ -48,7 +48,7 @@ async function credentialsBy(page: Page, button: string) {
   return JSON.parse(await readFile(await download.path(), 'utf8'))
 }
 
-test('the browser makes the key pair, sends its public half only, and the saved file signs', async () => {
+test('the browser makes the key pair, sends only its public half, and the saved file signs', async () => {
   const { page } = await person('Admin')
   await page.getByRole('link', { name: 'Service accounts' }).click()
   await checkForms(page)
@@ -117,7 +117,7 @@ test('the browser makes the key pair, sends its public half only, and the saved 
   await checkForms(page)
 })
 
-test('a key pair of one’s own needs no script of the page, and a private key is refused', async () => {
+test("a partner's own key pair needs no script of the page, and a private key is refused", async () => {
   const { page } = await person('Admin')
   await open(page, 'service-accounts/new')
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
@@ -139,7 +139,7 @@ test('a key pair of one’s own needs no script of the page, and a private key i
   assert.equal((await client.get('/v1/accounts')).status, 200)
 })
 
-test('only people with the permissions of the team see and make keys', async () => {
+test('only people with the permissions of the team see and create keys', async () => {
   const operator = await person('Operator')
   assert.equal(await operator.page.getByRole('link', { name: 'Service accounts' }).count(), 0)
   for (const path of ['service-accounts', 'service-accounts/new']) {

@@ -11,7 +11,7 @@ const { service, person, open } = useConsole(await useSharedService())
 
 const run = (page: Page) => page.getByRole('button', { name: 'Simulate' }).click()
 
-test('a developer simulates a deposit and a transfer, and takes the transfer back', async () => {
+test('a developer simulates a deposit and a transfer, and reverses the transfer', async () => {
   const { page } = await person('Developer', 'Dee Developer')
   const customer = textAt(await createCustomer(service.client), 'guid')
   const iban = textAt(success(await service.client.post(`/v1/customers/${customer}/account`)), 'iban')
@@ -47,7 +47,7 @@ test('a developer simulates a deposit and a transfer, and takes the transfer bac
   await check(page)
 })
 
-test('an unknown thing, a wrong choice and a wrong number are refused at their fields', async () => {
+test('an unknown object, a wrong choice and a wrong number are refused at their fields', async () => {
   const { page } = await person('Developer', 'Don Developer')
   await open(page, 'simulations/reversal')
   await page.fill('#creditId', '019aa8c4-6e4f-7a12-8d3e-2b1c5f7a9e10')

@@ -64,7 +64,7 @@ test('an Admin sets the provider, proves the domain and connects the own account
   ofAnn = await ann.context.cookies()
 })
 
-test('a colleague of the proved domain needs no invitation: the claim gives the role', async () => {
+test('a colleague of the proved domain needs no invitation, and the claim gives the role', async () => {
   provider.people.set('zoe', { name: 'Zoe', email: 'zoe@acme.example', email_verified: true, groups: ['ops'] })
   const zoe = await open(['403'])
   await zoe.page.goto(`${site}/console/sign-in?partner=${service.credentials.partnerId}`)
@@ -87,7 +87,7 @@ test('the sign-in returns only to the browser that started it', async () => {
   await checkForms(stranger.page)
 })
 
-test('an invitation is for the address that was invited', async () => {
+test('an invitation is valid only for the invited address', async () => {
   const invited = await inviteTo(service, 'Developer', 'Max')
   provider.people.set('max', { email: invited, email_verified: true, groups: ['ops'] })
   provider.people.set('mallory', { email: 'mallory@acme.example', email_verified: true, groups: ['ops'] })
@@ -106,7 +106,7 @@ test('an invitation is for the address that was invited', async () => {
   }
 })
 
-test('an Admin removes the provider, and no person can sign in there', async () => {
+test('an Admin removes the provider, and no person can sign in with it', async () => {
   const ann = await open()
   await ann.context.addCookies(ofAnn)
   await ann.page.goto(`${site}/console/team/single-sign-on`)

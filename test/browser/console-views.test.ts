@@ -20,7 +20,7 @@ async function save(page: Page, name: string, who: 'own' | 'team'): Promise<void
   await press(page, 'Save this view')
 }
 
-test('a person saves, opens, renames and deletes a view, and the team sees a shared one', async () => {
+test('a person saves, opens, renames and deletes a view, and the team sees a shared view', async () => {
   const [ann, bob] = [
     await person('Operator', 'Ann Owner', { acceptDownloads: true }),
     await person('Operator', 'Bob Reader', { acceptDownloads: true }),
@@ -59,7 +59,7 @@ test('a person saves, opens, renames and deletes a view, and the team sees a sha
   await check(ann.page)
 })
 
-test('the filtered transactions are downloaded as CSV, without a formula and without another partner', async () => {
+test("the filtered transactions are downloaded as CSV, without formulas and without another partner's data", async () => {
   const { page } = await person('Operator', 'Cara Clerk', { acceptDownloads: true })
   const payee = textAt(await createBeneficiary(service.client), 'id')
   for (const reference of ['=1+1', 'Rent, "May"'])
@@ -86,7 +86,7 @@ test('the filtered transactions are downloaded as CSV, without a formula and wit
   await check(page)
 })
 
-test('the search finds the payee of an IBAN, and none of another partner', async () => {
+test('the search finds the payee of an IBAN, and no payee of another partner', async () => {
   const { page } = await person('Operator', 'Finn Finder', { acceptDownloads: true })
   const other = await otherPartner(service, 'Other Ltd')
   const foreign = { name: 'Foreign Payee', currency: 'EUR', iban: ibans.FR }
@@ -98,7 +98,7 @@ test('the search finds the payee of an IBAN, and none of another partner', async
   }
 })
 
-test('the search finds the customer of an IBAN, also after the account was closed, and none of another partner', async () => {
+test('the search finds the customer of an IBAN, even after the account was closed, and no customer of another partner', async () => {
   const { client } = service
   const { page } = await person('Operator', 'Fred Finder', { acceptDownloads: true })
   const [customer, another] = [await createCustomer(client), await createCustomer(client)]

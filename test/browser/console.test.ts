@@ -45,7 +45,7 @@ async function checkDevice(context: BrowserContext, page: Page, address: string)
 
 const heading = (page: Page) => page.locator('h1').innerText()
 
-test('a person joins with a passkey, signs out and in with it, and an old cookie opens nothing', async () => {
+test('a person joins with a passkey, signs out and signs in with it, and an old cookie opens nothing', async () => {
   const address = await invite('Admin')
   const { context, page } = await open()
   await addAuthenticator(context, page)
@@ -85,7 +85,7 @@ test('a person joins with a passkey, signs out and in with it, and an old cookie
   assert.deepEqual(users.data.find(({ email }) => email === address)?.factors, ['passkey'])
 })
 
-test('a passkey signature signs in once, at its partner, for its page, with a verified user', async () => {
+test('a passkey signature signs in exactly once, at its partner, for its page, with a verified user', async () => {
   const { context, page } = await open()
   await addAuthenticator(context, page)
   await joinByPasskey(service, page, await invite('Operator'))
@@ -125,7 +125,7 @@ test('an authenticator that does not verify its user does not join', async () =>
   )
 })
 
-test('without JavaScript a person joins with a password, and sees ten recovery codes once', async () => {
+test('without JavaScript a person joins with a password, and sees ten recovery codes exactly once', async () => {
   const address = await invite('Developer')
   const { page } = await open({ javaScriptEnabled: false, viewport: { width: 360, height: 700 } }, ['400'])
   await page.goto(site + (await mailedPath(service, address)))
@@ -156,7 +156,7 @@ test('without JavaScript a person joins with a password, and sees ten recovery c
   assert.equal(page.url(), `${site}/console/home`)
 })
 
-test('a person with a password adds a passkey, signs in with it, and sets another password', async () => {
+test('a person with a password adds a passkey, signs in with it, and sets a new password', async () => {
   const address = await invite('Operator')
   const { context, page } = await open({}, ['400'])
   await addAuthenticator(context, page)
@@ -187,7 +187,7 @@ test('a person with a password adds a passkey, signs in with it, and sets anothe
   await page.getByText('The passkey was removed.').waitFor()
 })
 
-test('an Admin invites, changes a role, removes and revokes; the person who was removed is signed out at once', async () => {
+test('an Admin invites, changes a role, removes and revokes, and the removed person is signed out at once', async () => {
   const admin = await open({}, ['400'])
   await addAuthenticator(admin.context, admin.page)
   await joinByPasskey(service, admin.page, await invite('Admin', 'Grace Hopper'))
@@ -228,7 +228,7 @@ test('an Admin invites, changes a role, removes and revokes; the person who was 
   assert.equal((await home()).status, 303)
 })
 
-test('a person ends other sessions; forms of other sites, long bodies and foreign ids change nothing', async () => {
+test('a person ends other sessions, and forms of other sites, long bodies and foreign ids change nothing', async () => {
   const address = await invite('Operator')
   const { cookie, secret } = await joinByPassword(service, address)
   const url = (path: string) => new URL(path, service.baseUrl)
@@ -255,7 +255,7 @@ test('a person ends other sessions; forms of other sites, long bodies and foreig
   assert.ok(long === undefined || long.status === 413)
 })
 
-test('a refusal is the same for an unknown address, a wrong password and a wrong code; links are only mailed', async () => {
+test('a refusal is the same for an unknown address, a wrong password and a wrong code, and links are only mailed', async () => {
   const address = await invite('Operator')
   await joinByPassword(service, address)
   const texts = []
@@ -279,7 +279,7 @@ test('a refusal is the same for an unknown address, a wrong password and a wrong
   assert.equal(await known.text(), await unknown.text())
 })
 
-test('a link that was used, revoked or invented shows a page of its own, also in German', async () => {
+test('a used, revoked or invented link shows its own page, also in German', async () => {
   const address = await invite('Operator')
   const path = await mailedPath(service, address)
   await joinByPassword(service, address)

@@ -108,7 +108,7 @@ for (const [nth, form] of forms.entries())
       language === 'de' ? amount.replaceAll(/[,.]/g, (mark) => (mark === ',' ? '.' : ',')) : amount
     const invoice = `RE-${formName(form)}`
 
-    test('finance pays an invoice, is warned of the second time, pays thirty by a file, and finds a payment', async () => {
+    test('finance pays an invoice, is warned of a second payment, pays thirty by a file, and finds a payment', async () => {
       const fiona = await atConsole(form, 'Operator', `Fiona ${nth}`)
       const { job } = fiona.day
       const pay = async ({ follow, type, press }: Day['hands'], amount: string) => {
@@ -155,7 +155,7 @@ for (const [nth, form] of forms.entries())
       judge(`Fiona, finance (${formName(form)})`, fiona.day)
     })
 
-    test('a colleague sees who asks and which invoice, and approves', async () => {
+    test('a colleague sees the requester and the invoice, and approves', async () => {
       const fiona = await atConsole(form, 'Operator', `Felix ${nth}`)
       await fiona.day.job('ask', async ({ follow, type, press }) => {
         await follow(t.payouts, 'nav')
@@ -181,7 +181,7 @@ for (const [nth, form] of forms.entries())
       judge(`Oscar, approver (${formName(form)})`, oscar.day)
     })
 
-    test('compliance decides an alert and a hit, and reads the numbers', async () => {
+    test('compliance decides an alert and a hit, and reads the figures', async () => {
       const [cora, carl] = [
         await atDesk(form, 'compliance', `Cora${nth}`),
         await atDesk(form, 'compliance', `Carl${nth}`),
@@ -233,7 +233,7 @@ for (const [nth, form] of forms.entries())
       judge(`Sam, support (${formName(form)})`, sam.day)
     })
 
-    test('a payer pays by a link, pays another payment late and a third in parts; the shop decides about the late money', async () => {
+    test('a payer pays a link, another payment late and a third in parts, and the shop decides about the late money', async () => {
       const k = texts[language].checkout
       const r = texts[language].refunds
       const x = payerTexts[language]

@@ -14,7 +14,7 @@ const { service, site, as, join, inGerman } = await useDesk({ MASTER_KEY: master
 const payouts = async () => listAt(success(await service.client.get('/v1/payouts?limit=100')))
 const statuses = async () => new Set((await payouts()).map((each) => textAt(each, 'status')))
 
-test('compliance refuses the 6 payouts of an alert, another person approves, and the money is back', async () => {
+test('compliance refuses the 6 payouts of an alert, another person approves, and the money is released', async () => {
   const [lena, mia] = [await join('Lena', 'compliance', ['400']), await join('Mia', 'compliance', ['400'])]
   const finn = await join('Finn', 'finance', ['403'])
   const inside = await createTestService({ url: service.databaseUrl, now: new Date() })
@@ -110,7 +110,7 @@ test('compliance refuses the 6 payouts of an alert, another person approves, and
   await checkForms(german.page)
 })
 
-test('two admins give a kind to another role, which then decides it, and the log has both', async () => {
+test('two admins give a kind to another role, which then decides it, and the log records both', async () => {
   const [rosa, ivo] = [await join('Ruth', 'admin', ['400']), await join('Ivo', 'admin')]
   await rosa.page.goto(`${site}/desk/deciders`)
   await checkForms(rosa.page)

@@ -76,7 +76,7 @@ async function bringIn(endToEndId: string) {
 
 const textOf = (page: Page) => page.locator('main').innerText()
 
-test('staff read files and what was read from them, and reconciliation day by day', async () => {
+test('staff read files and their contents, and reconciliation day by day', async () => {
   const payout = await payInFile()
   await bringIn(payout.endToEndId)
   const sam = await join('Sam', 'support')
@@ -166,7 +166,7 @@ async function takeFile(one: Page, two: Page) {
   })
 }
 
-test('a stuck payout is looked into, and two persons end it by a document of the bank', async () => {
+test('staff look into a stuck payout, and two people end it with a document from the bank', async () => {
   const { payoutId, reference, partnerId, statusOf } = await stuckPayout()
   const sam = await join('Sue', 'support', ['400'])
   const one = await join('Ada', 'finance', ['400'])
@@ -224,7 +224,7 @@ test('a stuck payout is looked into, and two persons end it by a document of the
   assert.deepEqual([actor?.name, details?.['approvedBy']], ['Ada', 'Grace'])
 })
 
-test('a file of a bank is found by its name and by the id of its message, and a runbook opens from the queue', async () => {
+test('a bank file is found by its name and by its message id, and a runbook opens from the queue', async () => {
   const ida = await join('Ida', 'support', ['404'])
   const { page } = ida
   for (const [text, rows] of [
@@ -259,7 +259,7 @@ test('a file of a bank is found by its name and by the id of its message, and a 
     assert.equal((await page.request.get(`${site}/desk/runbooks/${name}`)).status(), 404, name)
 })
 
-test('staff read reconciliation in both languages, and a session of a team reads nothing', async () => {
+test('staff read reconciliation in both languages, and a session of a team cannot read it', async () => {
   const fay = await join('Fay', 'compliance')
   const { page } = fay
   await page.getByRole('link', { name: 'Reconciliation' }).click()

@@ -48,7 +48,7 @@ test('support opens a partner, follows to a customer, a payee, a payment and bac
   await checkForms(german.page)
 })
 
-test('finance presses a button where a line had to be typed, and reads in a sentence what holds', async () => {
+test('finance uses a button instead of a typed command, and reads the result as a sentence', async () => {
   const payeeId = textAt(await createBeneficiary(client, { name: 'Joan Clarke' }), 'id')
   const { page } = await join('Finn', 'finance')
   await page.goto(`${site}/desk/payees/${partnerId}/${payeeId}`)
@@ -73,7 +73,7 @@ test('finance presses a button where a line had to be typed, and reads in a sent
   await checkForms(page)
 })
 
-test('compliance reads the numbers and takes them as a file', async () => {
+test('compliance reads the figures and downloads them', async () => {
   const { page } = await join('Lena', 'compliance')
   await page.getByRole('link', { name: 'Numbers' }).click()
   await checkForms(page)

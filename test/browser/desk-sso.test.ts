@@ -25,7 +25,7 @@ const links = { ann: await invite('Ann', 'admin'), bo: await invite('Bo', 'finan
 const browser = useBrowser()
 const open = async (expected: readonly string[] = []) => openBesideProvider(await browser(), site, provider, expected)
 
-test('a person joins by the provider, signs out and comes back; another one is told that no account is connected', async () => {
+test('a person joins with the provider, signs out and signs in again, and another person is notified that no account is connected', async () => {
   provider.people.set('ann', { email: 'ann@example.com', email_verified: true })
   const { page } = await open(['403'])
   await page.goto(links.ann)

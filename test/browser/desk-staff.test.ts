@@ -51,7 +51,7 @@ test('the first admin joins, and confirms at the desk the code of a command that
   await page.getByText('No command waits with this code').first().waitFor()
 })
 
-test('two persons change a limit: a command proposes, another person approves at the desk', async () => {
+test('two people change a limit: a command proposes it, and another person approves it at the desk', async () => {
   const { partnerId } = service.credentials
   const limit = ['limit', 'set', '--partner', partnerId, '--scope', 'partner', '--period', 'month', '--currency', 'EUR']
   const propose = (amount: string) =>
@@ -161,7 +161,7 @@ test('an admin changes a role, removes a person, and reads as a partner, whose A
   await checkForms(ines.page)
 })
 
-test('a partner on one page: a block acts at once, a limit waits, and a wrong amount stays in its form', async () => {
+test('on the page of a partner a block takes effect at once, a limit waits, and a wrong amount is kept in its form', async () => {
   const { partnerId } = service.credentials
   const nina = await joinStaff('Nina', 'finance', ['400', '403', '404'])
   const { page } = nina
@@ -226,7 +226,7 @@ test('a partner on one page: a block acts at once, a limit waits, and a wrong am
   await checkForms(german.page)
 })
 
-test('an option that is a list is chosen by boxes, and its words stand in the change', async () => {
+test('an option with a list is chosen with checkboxes, and its words are in the change', async () => {
   const { partnerId } = service.credentials
   const olga = await joinStaff('Olga', 'compliance', ['400'])
   const { page } = olga

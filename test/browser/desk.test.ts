@@ -17,7 +17,7 @@ import { createCustomer } from '../support/world.ts'
 // The key of the composed services, which sign by a key of this database.
 const { service, site, as, join, inGerman } = await useDesk({ MASTER_KEY: masterKeyText })
 
-test('two persons join with passkeys and decide a case, and the first cannot approve it', async () => {
+test('two people join with passkeys and decide a case, and the first cannot approve it', async () => {
   const inside = await createTestService({ url: service.databaseUrl, now: new Date(), bankAccounts: [isoAccount] })
   const today = inside.clock.now().toISOString().slice(0, 10)
   const { safeguarding, db } = inside
@@ -86,7 +86,7 @@ test('two persons join with passkeys and decide a case, and the first cannot app
   await two.page.waitForURL(`${site}/desk/queue`)
 })
 
-test('compliance decides screening hits, a high score needs two persons, and finance reads them', async () => {
+test('compliance decides screening hits, a high score needs two people, and finance reads the hits', async () => {
   const list = fileURLToPath(new URL('../../service/src/screening/samples/un.xml', import.meta.url))
   await service.operator('screening', 'load', '--from', list, ...as)
   await createCustomer(service.client, { kyc: { fullName: 'Borislav Tremurov' } })
@@ -240,7 +240,7 @@ test('every role finds a payout by its reference and its case, in both languages
   assert.deepEqual(pluck(searches, 'details'), [withPayout, withPayout, withNothing])
 })
 
-test('a session of a team opens no desk, a session of staff opens no console, and the API has no desk', async () => {
+test('a session of a team cannot open the desk, a session of staff cannot open the console, and the API has no desk', async () => {
   const { cookie } = await joinByPassword(service, await inviteTo(service, 'Admin'))
   const value = cookie.slice(cookie.indexOf('=') + 1)
   const ask = (url: string, given: string) => fetch(url, { headers: { cookie: given }, redirect: 'manual' })

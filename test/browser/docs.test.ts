@@ -210,7 +210,7 @@ test('the search finds operations, guides and problems, and its results lead the
   await verify()
 })
 
-test('no page scrolls sideways on a phone, also with an open operation', async () => {
+test('no page scrolls sideways on a phone, even with an open operation', async () => {
   const widthOf = async (page: Page) => Number(await page.evaluate('document.documentElement.scrollWidth'))
   for (const path of ['/docs/sandbox', '/docs/guides/webhooks', '/docs/problems', '/problems/validation_failed']) {
     const { page, verify } = await open(path, phone)

@@ -58,7 +58,7 @@ suite('forms and ended sessions', { skip }, async () => {
 
   const signInAgain = (page: Page) => page.getByRole('button', { name: 'Sign in with a passkey' }).click()
 
-  test('a payout that was typed is there after five idle minutes, and is sent by its button only', async () => {
+  test('the input of a payout form is kept for five idle minutes, and only its button sends it', async () => {
     const { page } = await person('Admin')
     await page.goto(`${site}/console/payouts/new?beneficiaryId=${payee}`)
     await page.getByLabel('Amount').fill('7500')
@@ -91,7 +91,7 @@ suite('forms and ended sessions', { skip }, async () => {
     assert.equal((await listAll(service.client, '/v1/payouts')).length, before)
   })
 
-  test('another person who signs in in the browser sees nothing of the form', async () => {
+  test('another person who signs in with the browser sees nothing of the form', async () => {
     const first = await person('Admin')
     await first.page.goto(`${site}/console/payees/${payee}`)
     await first.page.goto(`${site}/console/customers/new`)
@@ -112,7 +112,7 @@ suite('forms and ended sessions', { skip }, async () => {
     assert.ok(!(await first.page.content()).includes('Typed before'))
   })
 
-  test('a file that was chosen is chosen again, and a form that is too large is refused in words', async () => {
+  test('a chosen file remains chosen, and a form that is too large is refused with a text', async () => {
     const { page } = await person('Admin')
     await page.goto(`${site}/console/checkout/appearance`)
     const svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><path d="M0 0h1v1z"/></svg>'
@@ -139,7 +139,7 @@ suite('forms and ended sessions', { skip }, async () => {
     await check(page)
   })
 
-  test('a note at the desk is there after the sign-in', async () => {
+  test('a note at the desk is kept after the sign-in', async () => {
     const at = service.opsUrl.replace('127.0.0.1', 'localhost')
     const deskOfRosa = { service, browser: await browser(), site: at, as: rosa.as }
     const { page } = await joinDesk(deskOfRosa, 'Ines', 'admin', ['400', '404'])

@@ -9,7 +9,7 @@ const { service, client, site, visit, person, open } = useConsole(await useShare
 
 const lang = 'document.documentElement.lang'
 
-test('a link in the foot changes the language, and it stays', async () => {
+test('a link in the footer changes the language, and the language is kept', async () => {
   await createCustomer(client)
   const { page } = await person('Admin', 'Joan Clarke', { locale: 'en-GB' })
   await open(page, 'customers?namePrefix=Ada')
@@ -24,7 +24,7 @@ test('a link in the foot changes the language, and it stays', async () => {
   assert.equal(await page.evaluate(lang), 'de', 'also before the sign-in')
 })
 
-test('the page of a refused form changes the language on the page that it belongs to', async () => {
+test("on the page of a refused form, the language link leads to the form's own page", async () => {
   const { page } = await person('Admin')
   await open(page, 'team')
   await page.evaluate("document.querySelector('main form.invite').noValidate = true")
@@ -35,7 +35,7 @@ test('the page of a refused form changes the language on the page that it belong
   assert.equal(await page.evaluate(lang), 'de')
 })
 
-test('times are in the zone of the browser, then in the one that a person chooses', async () => {
+test('times are in the zone of the browser, then in the zone that a person chooses', async () => {
   const options = { locale: 'en-GB', timezoneId: 'Asia/Kolkata' }
   const { page } = await person('Admin', 'Joan Clarke', options)
   await open(page, 'sessions')

@@ -47,7 +47,7 @@ const atSignIn = async (page: Page) => {
   return page.url().includes('/sign-in')
 }
 
-test('an Admin resets a colleague, who is signed out and sets a new passkey by the link', async () => {
+test('an Admin resets a colleague, who is signed out and sets a new passkey with the link', async () => {
   const ada = await joined('Admin', 'Ada Admin')
   const alan = await joined('Operator', 'Alan Operator')
   const { page } = ada
@@ -63,7 +63,7 @@ test('an Admin resets a colleague, who is signed out and sets a new passkey by t
   await recover(await linkTo(alan.address, '/console/recover'))
 })
 
-test('two persons of staff let an Admin in again: cancelled by the mail first, then carried out', async () => {
+test('two people of staff recover an Admin: first cancelled by the mail, then carried out', async () => {
   const joan = await joined('Admin', 'Joan Locked')
   const site = service.opsUrl.replace('127.0.0.1', 'localhost')
   const desk = async (as: readonly string[]) => ({ service, browser: await browser(), site, as })

@@ -7,7 +7,7 @@ import { useService } from '../support/fixture.ts'
 const service = await useService()
 const browser = useBrowser()
 
-test('staff open the console by the link, read, and end the session', async () => {
+test('staff open the console with the link, read, and end the session', async () => {
   const words = ['--partner', service.credentials.partnerId, '--staff', 'Sam Staff', '--note', 'Ticket 7']
   const { pathname, search } = new URL(String((await service.operator('impersonate', ...words))['consoleUrl']))
   const opened = await openPage(await browser(), siteOf(service), {})

@@ -61,7 +61,7 @@ test('each owner is credited: a customer, the partner, another token, two transf
   await scene.checkLedger([partner])
 })
 
-test('transfers of another contract, of zero and of dust are not credited; dust is recorded', async () => {
+test('transfers of another contract, of zero and of dust are not credited, and dust is recorded', async () => {
   const partner = await scene.addPartner()
   const { address } = await scene.addWallet(partner)
   await scene.anvil.transfer(payer, address, 9_000000n, strangeContract)
@@ -81,7 +81,7 @@ test('transfers of another contract, of zero and of dust are not credited; dust 
   )
 })
 
-test('a reorganisation within the confirmations is followed silently', async () => {
+test('a reorganisation within the confirmations has no visible effect', async () => {
   const partner = await scene.addPartner()
   const { address } = await scene.addWallet(partner)
   const snapshot = await scene.anvil.rpc('evm_snapshot')
@@ -95,7 +95,7 @@ test('a reorganisation within the confirmations is followed silently', async () 
   await scene.checkLedger([partner])
 })
 
-test('a deeper reorganisation reverses the deposit with a case; if it is mined again, it is credited again', async () => {
+test('a deeper reorganisation reverses the deposit with a case, and the deposit is credited again if it is mined again', async () => {
   const partner = await scene.addPartner()
   const { address } = await scene.addWallet(partner)
   const snapshot = await scene.anvil.rpc('evm_snapshot')
@@ -135,7 +135,7 @@ test('a deep reorganisation that keeps the transfer in another block changes not
   await scene.checkLedger([partner])
 })
 
-test('tokens on the sending account, and tokens that leave without an instruction, are cases of the operator', async () => {
+test('tokens on the sending account, and tokens that leave without an instruction, open cases of the operator', async () => {
   const partner = await scene.addPartner()
   const { address } = await scene.addWallet(partner)
   const before = (await scene.casesOf()).length

@@ -100,7 +100,7 @@ test('a failure that only one node reports is ignored', async () => {
   assert.equal(await anvil.balance(recipient), 1_000000n)
 })
 
-test('while a node lags, deposits that only the other node has are not credited', async () => {
+test('while a node lags, deposits that only the other node reports are not credited', async () => {
   const lagging = await anvil.head()
   await anvil.transfer(payer, address, 2_000000n)
   const before = await posted()
@@ -144,7 +144,7 @@ for (const [name, behaviour] of [
     await checkStandstill()
   })
 
-test('a hanging node is given up and leaves no connection open', async () => {
+test('a hanging node is abandoned and leaves no connection open', async () => {
   proxies[0].behave(async ({ method }, forward) => (method === 'eth_getLogs' ? hanging : forward()))
   await checkStandstill()
   assert.equal(proxies[0].openCalls(), 0)
@@ -169,7 +169,7 @@ test('a transaction that one of two nodes accepts is sent', async () => {
   assert.equal((await scene.payoutOf(partner, payout.id)).status, 'Completed')
 })
 
-test('nodes of another chain are not used: payouts wait until the nodes are right, and the service continues', async () => {
+test('nodes of another chain are not used: payouts wait until the nodes are correct, and the service continues', async () => {
   for (const proxy of proxies)
     proxy.behave(async ({ method }, forward) => {
       const answer = (await forward()) as Answer

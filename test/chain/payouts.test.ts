@@ -64,7 +64,7 @@ test('the travel rule data of both sides is on the record, sealed', async () => 
   assert.equal(await readTravelRule(db, sealer, `0x${'0'.repeat(64)}`), undefined)
 })
 
-test('refused before anything is signed: the sending account, a recipient that the issuer has blocked', async () => {
+test('the sending account, and a recipient that the issuer has blocked, are refused before anything is signed', async () => {
   const before = await noncesOf()
   const blocked = recipientOf('b')
   await scene.anvil.send(payer, contracts.USDC, callData('block', blocked))
@@ -83,7 +83,7 @@ test('refused before anything is signed: the sending account, a recipient that t
   await scene.checkLedger([partner])
 })
 
-test('a transfer that reverts in its block fails, and the money is back', async () => {
+test('a transfer that reverts in its block fails, and the money is released', async () => {
   const before = await scene.balance(partner)
   const payout = await scene.payToken(partner, recipientOf('3'), '4001.01')
   await scene.mine()
@@ -94,7 +94,7 @@ test('a transfer that reverts in its block fails, and the money is back', async 
   await scene.checkLedger([partner])
 })
 
-test('an unmined transaction is replaced with the same nonce and higher fees, and paid once', async () => {
+test('an unmined transaction is replaced with the same nonce and higher fees, and paid exactly once', async () => {
   const payout = await scene.payToken(partner, recipientOf('4'), '5')
   await scene.pump()
   for (let round = 0; round < 3; round += 1) {
@@ -132,7 +132,7 @@ test('a replaced transaction that is mined counts as the payment', async () => {
   assert.equal(row.transactionHash, first?.hash)
 })
 
-test('a settled payout whose block is dropped is sent again, and settled once', async () => {
+test('a settled payout whose block is dropped is sent again, and settled exactly once', async () => {
   const snapshot = await scene.anvil.rpc('evm_snapshot')
   const payout = await scene.payToken(partner, recipientOf('6'), '8')
   await scene.mine(5)
@@ -150,7 +150,7 @@ test('a settled payout whose block is dropped is sent again, and settled once', 
   await scene.checkLedger([partner])
 })
 
-test('a payout above the balance of the sending account waits until tokens are collected; others are paid', async () => {
+test('a payout above the balance of the sending account waits until tokens are collected, and other payouts are paid', async () => {
   const { address } = await scene.addWallet(partner, 'USDC', 'partner')
   await scene.anvil.transfer(payer, address, 2_000_000_000000n)
   await scene.mine()
@@ -168,7 +168,7 @@ test('a payout above the balance of the sending account waits until tokens are c
   await scene.checkLedger([partner])
 })
 
-test('nonces have no gaps, and each is used once', async () => {
+test('nonces have no gaps, and each is used exactly once', async () => {
   const nonces = await noncesOf()
   assert.ok(nonces.length > 6)
   assert.deepEqual(
@@ -177,7 +177,7 @@ test('nonces have no gaps, and each is used once', async () => {
   )
 })
 
-test('two workers at once pay each payout once', async () => {
+test('two concurrent workers pay each payout exactly once', async () => {
   const other = await createChainScene({ anvil: scene.anvil, url: scene.service.url })
   const payouts = []
   for (let count = 0; count < 12; count += 1) payouts.push(await scene.payToken(partner, recipientOf('9'), '1'))
@@ -192,7 +192,7 @@ test('two workers at once pay each payout once', async () => {
   await scene.checkLedger([partner])
 })
 
-test('a nonce that a foreign transaction has used fails its payout once and opens a case', async () => {
+test('a nonce that a foreign transaction has used fails its payout exactly once and opens a case', async () => {
   const cases = (await scene.casesOf()).length
   const before = await scene.balance(partner)
   const payout = await scene.payToken(partner, recipientOf('e'), '3')

@@ -167,7 +167,7 @@ async function checkSeed(t: TestContext, seed: number): Promise<void> {
   }
 }
 
-test('however the bank and the workers fail, every payout ends as it should, and bank, ledger and events agree', async (t) => {
+test('however the bank and the workers fail, every payout ends correctly, and bank, ledger and events agree', async (t) => {
   const { seed, numRuns } = drawing(t, 2)
   for (let run = 0; run < numRuns; run += 1) await checkSeed(t, seed + run)
 })

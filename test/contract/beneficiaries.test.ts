@@ -85,7 +85,7 @@ test("404, the same for an unknown customer and for another partner's", async ()
   assert.deepEqual(indistinct(foreign), indistinct(await client.post('/v1/beneficiaries', body(randomUUID()))))
 })
 
-test('200 to an update of alias, of name, of both: the beneficiary, with the rest as it was', async () => {
+test('200 to an update of alias, of name, or of both: the beneficiary, with other fields unchanged', async () => {
   let before = await createBeneficiary(client, { alias: 'old' })
   const id = textAt(before, 'id')
   for (const change of [
@@ -131,7 +131,7 @@ test("404, the same for an unknown beneficiary and for another partner's, which 
   assert.deepEqual(success(await stranger.get(`/v1/beneficiaries/${id}`)), theirs)
 })
 
-test('204 to a delete, then 404 to every operation; payouts accepted before continue', async () => {
+test('204 to a delete, then 404 to every operation, and payouts accepted before continue', async () => {
   const id = textAt(await createBeneficiary(client), 'id')
   const paid = success(await client.post('/v1/payouts/fiat', payoutText(id, '2.00')))
   const gone = await client.delete(`/v1/beneficiaries/${id}`)

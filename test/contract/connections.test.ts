@@ -102,7 +102,7 @@ test('501 when the request has a transfer coding besides chunked', async () => {
   assert.match(chunked, /^HTTP\/1\.1 401 /)
 })
 
-test('405 with the methods of the resource when a method is known to HTTP and not served, and 404 where nothing is', async () => {
+test('405 with the methods of the resource when HTTP knows the method but the resource does not serve it, and 404 for no resource', async () => {
   const { client } = service
   for (const method of ['PROPFIND', 'OPTIONS', 'LOCK']) {
     const answer = await client.send({ method, target: '/v1/payouts' })
@@ -118,7 +118,7 @@ test('405 with the methods of the resource when a method is known to HTTP and no
   }
 })
 
-test('401 when one of several Authorization headers has a bearer token, and 400 to an expectation that is unknown', async () => {
+test('401 when one of several Authorization headers has a bearer token, and 400 to an unknown expectation', async () => {
   const tokens = ['Authorization: Basic YTpi', 'Authorization: Bearer token']
   const twice = await exchangeRaw(head('GET /v1/customers HTTP/1.1', ...tokens))
   assert.match(twice, /^HTTP\/1\.1 401 .*"code":"jwt_not_accepted"/s)
@@ -126,7 +126,7 @@ test('401 when one of several Authorization headers has a bearer token, and 400 
   assertProblem(await service.client.send(signed), { status: 400, code: 'malformed_json' })
 })
 
-test('404 with a page, not JSON, when an address below the pages shows nothing', async () => {
+test('404 with a page, not JSON, when an address below the pages does not exist', async () => {
   for (const path of ['/console/nothing', '/console/team/invite', '/checkout/a/b/c']) {
     const answer = await fetch(new URL(path, service.baseUrl))
     assert.equal(answer.status, 404, path)
@@ -136,7 +136,7 @@ test('404 with a page, not JSON, when an address below the pages shows nothing',
   }
 })
 
-test('401 on a connection that stays usable after each refused request', async () => {
+test('401 on a connection that remains usable after each refused request', async () => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   let reused = 0
   const send = (method: string, path: string, body = '') =>
@@ -183,7 +183,7 @@ test('a target with scheme and host is read as its path and query', async () => 
     assert.doesNotMatch(await exchangeRaw(head(`GET ${target} HTTP/1.1`, 'Connection: close')), / 401 /, target)
 })
 
-test('public files are sent compressed, 304 to a reader that has them, and 429 beyond the rate of an address', async () => {
+test('public files are sent compressed, with 304 to a client that has them, and 429 beyond the rate of an address', async () => {
   const load = (headers: Readonly<Record<string, string>>) => fetch(`${service.baseUrl}/openapi.json`, { headers })
   const tags = new Set<string>()
   const texts = new Set<string>()

@@ -75,7 +75,7 @@ test('200 without personalIdentificationNumber in any response or log', async ()
   assert.ok(!service.output().includes(secret), 'the log does not contain it')
 })
 
-test('200 to an update: a value sets a field, null clears it, other fields stay', async () => {
+test('200 to an update: a value sets a field, null clears it, and other fields are unchanged', async () => {
   const created = await createCustomer(client, { partnerCustomerIdentifier: 'before', kyc: fullKyc })
   const path = pathOf(created)
   const updated = success(await client.put(path, { kyc: { city: 'Paris', lei: null, uboFirstName5: null } }))
@@ -93,7 +93,7 @@ test('200 to an update: a value sets a field, null clears it, other fields stay'
   assert.equal(success(await client.put(`/v1/customers/${textAt(created, 'serviceId')}`, { email })).email, email)
 })
 
-test('200 to concurrent updates of different fields: none is lost', async () => {
+test('200 to concurrent updates of different fields, and no update is lost', async () => {
   const path = pathOf(await createCustomer(client, { kyc: {} }))
   const names = kycTextFields.filter((name) => name.startsWith('ubo') || name === 'city' || name === 'legalName')
   const answers = await Promise.all(names.map((name) => client.put(path, { kyc: { [name]: name } })))
@@ -221,7 +221,7 @@ test('200 to the list by name, serviceId and time, also combined; 400 with a poi
     assertProblem(await client.get(`/v1/customers?${query}`), { status: 400, pointer: `/query/${query.split('=')[0]}` })
 })
 
-test('200 to pages by change: the latest change first, each customer once; a changed one is found again', async () => {
+test('200 to pages by change: the latest change first, each customer once, and a changed customer again', async () => {
   const since = textAt(await createCustomer(client), 'createdAt')
   const made = [await createCustomer(client), await createCustomer(client), await createCustomer(client)]
   const [oldest] = made

@@ -42,7 +42,7 @@ const refused: readonly (readonly [title: string, body: JsonObject, pointers: re
   ['with an IBAN as well', { ...british, iban: 'GB29NWBK60161331926819' }, ['/sortCode', '/accountNumber']],
   ['in euro', { ...british, currency: 'EUR' }, ['/sortCode', '/accountNumber', '/iban']],
   ['in a token', { ...british, currency: 'USDC' }, ['/sortCode', '/walletAddress', '/accountNumber']],
-  ['of the other country', { ...american, currency: 'GBP' }, ['/routingNumber', '/sortCode']],
+  ['with an account of the other country', { ...american, currency: 'GBP' }, ['/routingNumber', '/sortCode']],
   [
     'with a wrong sort code and number',
     { ...british, sortCode: '2000', accountNumber: '12' },
@@ -57,7 +57,7 @@ const refused: readonly (readonly [title: string, body: JsonObject, pointers: re
     { ...named, currency: 'EUR', iban: 'NL91ABNA0417164300', accountType: 'Checking' },
     ['/accountType'],
   ],
-  ['with a type that there is not', { ...american, accountType: 'Loan' }, ['/accountType']],
+  ['with an unknown type', { ...american, accountType: 'Loan' }, ['/accountType']],
 ]
 for (const [title, body, pointers] of refused)
   test(`400 ${title}, with a pointer to each field`, async () => {
@@ -69,7 +69,7 @@ for (const [title, body, pointers] of refused)
     assert.deepEqual(errors.map(({ pointer }) => pointer).toSorted(), pointers.toSorted())
   })
 
-test('without an address it can be saved and found as incomplete, and is paid once it has one', async () => {
+test('without an address it can be saved and is listed as incomplete, and is paid once it has an address', async () => {
   const { address, ...bare } = british
   const made = await create({ ...bare, alias: crypto.randomUUID() })
   const id = textAt(made, 'id')
@@ -100,7 +100,7 @@ test('the requirements of a corridor are listed with their days and sources', as
   })
 })
 
-test('a payout to it ends, and payout, transaction and preview name the account', async () => {
+test('a payout to it completes, and payout, transaction and preview name the account', async () => {
   const customer = await createCustomer(client)
   for (const [body, account] of [
     [british, 'GBDSC200000/05779911'],
@@ -128,7 +128,7 @@ test('a payout to it ends, and payout, transaction and preview name the account'
   }
 })
 
-test('a payout in another currency than that of the account is refused', async () => {
+test("a payout in a currency other than the account's is refused", async () => {
   const { id } = await create(british)
   const problem = await client.post('/v1/payouts/fiat', payoutText(String(id), '5.00'))
   assertProblem(problem, { status: 422, pointer: '/currency' })

@@ -157,7 +157,7 @@ const withDate = subjects.flatMap(({ operation: { method, path, query, body } })
     })),
   ]
 })
-test('400 with an example of a time where a date has none, in every query and body', async () => {
+test('400 with an example of a time when a date has no time, in every query and body', async () => {
   assert.ok(withDate.filter(({ pointer }) => pointer.startsWith('/query/')).length > 10)
   assert.ok(withDate.some(({ pointer }) => !pointer.startsWith('/query/')))
   for (const { call, pointer } of withDate) {
@@ -183,7 +183,7 @@ test('404 with the nearest path for an extra slash, capitals, a missing /v1 and 
   }
 })
 
-test('400 that states the amount that came and both bounds', async () => {
+test('400 that states the received amount and both limits', async () => {
   for (const amount of [10_000_001, 0, -1]) {
     const body = { amount, currency: 'EUR', beneficiaryId: randomUUID() }
     const problem = assertProblem(await client.post('/v1/payouts/fiat/preview', body), {

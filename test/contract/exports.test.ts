@@ -29,7 +29,7 @@ async function linesOf(query = '', as = client): Promise<readonly Line[]> {
 }
 const referencesIn = (lines: readonly Line[]) => lines.map(({ transaction }) => transaction.reference)
 
-test('200 with a line for each transaction, and with what has changed behind a cursor', async () => {
+test('200 with a line for each transaction, and with the changes after a cursor', async () => {
   const beneficiary = textAt(await createBeneficiary(client), 'id')
   const pay = async () =>
     textAt(success(await client.post('/v1/payouts/fiat', payoutText(beneficiary, '1.00'))), 'reference')
@@ -67,7 +67,7 @@ test('400 with a pointer when a parameter is invalid', async () => {
 type HeldLine = { readonly type: string; readonly data: JsonObject }
 const exportOf = (guid: string, as = client) => as.get(`/v1/customers/${guid}/export`)
 
-test('200 with a line for everything that is held about a customer, the reads of it included', async () => {
+test('200 with a line for all data held about a customer, including the reads of it', async () => {
   const customer = await createCustomer(client, { kyc: { fullName: 'Ada Lovelace' } })
   const guid = textAt(customer, 'guid')
   await client.get(`/v1/customers/${textAt(customer, 'serviceId')}`)
@@ -85,7 +85,7 @@ test('200 with a line for everything that is held about a customer, the reads of
   assert.deepEqual(dataOf('end'), [{ lines: lines.length }])
 })
 
-test('404 to export an unknown customer, and that of another partner in the same words', async () => {
+test('404 to export an unknown customer, and a customer of another partner in the same words', async () => {
   const guid = textAt(await createCustomer(client), 'guid')
   assert.deepEqual(indistinct(await exportOf(guid, stranger)), indistinct(await exportOf(randomUUID(), stranger)))
   assertProblem(await exportOf(guid, stranger), { status: 404, code: 'not_found' })

@@ -40,7 +40,7 @@ test('200 with exact literals: both amounts, the rates, the margin and the fee',
   )
 })
 
-test('200 once and 422 with the reference, to many accepts of one quote on many connections', async () => {
+test('200 to exactly one and 422 with the reference to the others of many accepts of one quote on many connections', async () => {
   const [eur, usd] = await Promise.all([balanceOf(service.client), balanceOf(service.client, 'USD')])
   const id = textAt(await quoteOf(), 'id')
   const answers = await Promise.all(Array.from({ length: 10 }, () => accept(id)))
@@ -69,7 +69,7 @@ test('200 with the first answer to a repeated key, on many connections', async (
   assert.equal(answers.filter(({ headers }) => headers['idempotent-replayed'] === 'true').length, 9)
 })
 
-test("404 with a pointer to the conversion of another partner's quote, which stays open", async () => {
+test("404 with a pointer to the conversion of another partner's quote, and the quote remains open", async () => {
   const id = textAt(await quoteOf(), 'id')
   const stranger = await otherPartner(service)
   const body = { quoteId: id, idempotencyKey: randomUUID() }

@@ -100,7 +100,7 @@ test('200 with one resource in the list after concurrent duplicates', async () =
   }
 })
 
-test('200 with the signing secret in the replay, which the database does not hold in the clear', async () => {
+test('200 with the signing secret in the replay, and the database does not contain it in plain text', async () => {
   const key = randomUUID()
   const body = { url: 'https://partner.example.com/hooks', events: ['transaction.status.changed'] }
   const secret = textAt(success(await post('/v1/webhooks', body, key)), 'secret')
@@ -112,7 +112,7 @@ test('200 with the signing secret in the replay, which the database does not hol
   assert.ok(rows[0]?.answerSealed.indexOf(secret.slice('whsec_'.length)) === -1)
 })
 
-test('200 without a replay to the same key in another operation and of another partner, with one to another account', async () => {
+test('200 without a replay for the same key in another operation or of another partner, and with a replay to another account', async () => {
   const key = randomUUID()
   const body = { email: uniqueEmail() }
   const first = await post('/v1/customers', body, key)
@@ -179,7 +179,7 @@ test('400 with a pointer to the header when it is given twice, also with one key
   success(await client.send({ method: 'POST', target, body, headers: { 'Idempotency-Key': 'one, two' } }))
 })
 
-test('422 to the repeated change of a customer after its erasure, which erased the answer too', async () => {
+test('422 to the repeated change of a customer after its erasure, which also erased the answer', async () => {
   const guid = textAt(success(await client.post('/v1/customers', { partnerCustomerIdentifier: randomUUID() })), 'guid')
   const key = randomUUID()
   const change = { target: `/v1/customers/${guid}`, body: { kyc: { city: 'London' } } }
@@ -192,7 +192,7 @@ test('422 to the repeated change of a customer after its erasure, which erased t
   assert.match(textAt(assertProblem(refused, { status: 422, code: 'idempotency_key_reused' }), 'detail'), /erased/)
 })
 
-test('422 to the repeated note and pause after the erasure of their customer, which erased their answers too', async () => {
+test('422 to the repeated note and pause after the erasure of their customer, which also erased their answers', async () => {
   const guid = textAt(success(await client.post('/v1/customers', { partnerCustomerIdentifier: randomUUID() })), 'guid')
   const payee = textAt(await createBeneficiary(client, { customerId: guid }), 'id')
   const order = await createOrder(client, payee, monthly())
@@ -234,7 +234,7 @@ function withOtherField(body: string): string {
 }
 
 for (const subject of byBody)
-  test(`200 with one effect to a key in the header, in the body and in both, 400 naming both when they differ: ${subject.name}`, async () => {
+  test(`200 with one effect to a key in the header, in the body and in both, and 400 naming both when they differ: ${subject.name}`, async () => {
     const request = subject.request(world)
     const key = randomUUID()
     const as = (inBody: string | undefined) => ({ target: request.target, body: withKey(request, inBody) })
@@ -258,7 +258,7 @@ for (const subject of byBody)
     assertProblem(await send('POST', other, key), { status: 422, code: 'idempotency_key_reused', pointer })
   })
 
-test('200 to a preview with the key of a later payout, which the preview does not use up', async () => {
+test('200 to a preview with the key of a later payout, and the preview does not use the key', async () => {
   const beneficiary = textAt(await createBeneficiary(client), 'id')
   const key = randomUUID()
   const body = payoutText(beneficiary, '1.00').replace(/,"idempotencyKey":"[^"]*"/, '')
@@ -284,7 +284,7 @@ test('400 that names both places when a payout has no key', async () => {
   assert.match(textAt(refused, 'detail'), /Idempotency-Key/)
 })
 
-test('200 to the repeated change when the process ended before it kept the answer, 409 until then', async () => {
+test('200 to the repeated change when the process ended before it stored the answer, and 409 until then', async () => {
   const key = randomUUID()
   const { partnerId } = service.credentials
   const url = 'https://partner.example.com/hooks'
@@ -352,7 +352,7 @@ const createdFields = [
 ]
 // Last, because they delete what the others use.
 for (const subject of byHeader)
-  test(`200 with one effect to concurrent duplicates at two processes, 422 to another request: ${subject.name}`, async () => {
+  test(`200 with one effect to concurrent duplicates at two processes, and 422 to another request: ${subject.name}`, async () => {
     const key = randomUUID()
     const { method } = subject.operation
     const request = subject.request(world)

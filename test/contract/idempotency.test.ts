@@ -91,7 +91,7 @@ test('200 to twenty concurrent duplicates: one payout, one reservation, equal re
   }
 })
 
-test('200 to one and 422 to the others when twenty concurrent requests use one key with different bodies', async () => {
+test('200 to one request and 422 to the others when twenty concurrent requests use one key with different bodies', async () => {
   const key = randomUUID()
   const bodies = Array.from({ length: 20 }, (_, at) => payoutText(beneficiary, `2.${10 + at}`, { idempotencyKey: key }))
   const answers = await Promise.all(bodies.map((body) => pay(body)))
@@ -155,7 +155,7 @@ async function depositAndWait(amount: string): Promise<void> {
   assert.equal((await finalTransaction(client, textAt(success(answer), 'reference'))).status, 'Completed')
 }
 
-test('200 without a replay to the same key in another operation and of another partner, with one to another account', async () => {
+test('200 without a replay for the same key in another operation or of another partner, and with a replay to another account', async () => {
   const key = randomUUID()
   const deposit = await client.post('/v1/simulations/deposits', depositBody('500.00', { idempotencyKey: key }))
   await finalTransaction(client, textAt(success(deposit), 'reference'))

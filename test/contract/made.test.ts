@@ -32,7 +32,7 @@ const isReplay = (answer: Answer) => answer.headers['idempotent-replayed'] === '
 
 const makers = subjects.filter(({ operation }) => typeof operation.makes === 'object')
 
-suite('what was made', () => {
+suite('creations', () => {
   const recorded = new Set<string>()
 
   test('the operations that create something are listed', () => {
@@ -59,7 +59,7 @@ suite('what was made', () => {
     for (const key of idempotencyKeyPlace(operation) === 'header' && id !== 'createWallet'
       ? [undefined, randomUUID()]
       : [undefined])
-      test(`the log names the creation once, with its author: ${operation.method} ${operation.path}${key ? ' with a key' : ''}`, async () => {
+      test(`the log records the creation exactly once, with its author: ${operation.method} ${operation.path}${key ? ' with a key' : ''}`, async () => {
         const sent = { method: 'POST', ...request(world), headers: key ? { 'Idempotency-Key': key } : {} }
         const answer = await client.send(sent)
         if (answer.status === 409 || answer.status === 422) return
@@ -103,7 +103,7 @@ suite('what was made', () => {
 })
 
 suite('filters', () => {
-  test('a filter separates acts, reads and requests', async () => {
+  test('a filter separates changes, reads and requests', async () => {
     const guid = textAt(await createCustomer(client), 'guid')
     success(await client.get(`/v1/customers/${guid}`))
     success(await client.put(`/v1/customers/${guid}`, { kyc: { city: 'London' } }))
@@ -118,7 +118,7 @@ suite('filters', () => {
     assert.deepEqual(pluck(await records(`kind=Read&subject=${guid}`), 'action'), ['getCustomer'])
   })
 
-  test('by person and act, in pages that follow one another, each record once', async () => {
+  test('records are found by person and action, in pages that follow one another, each record once', async () => {
     const colleague = await accountWith(service, ['beneficiaries:write', 'customers:read', 'users:read'])
     const made: string[] = []
     for (let count = 0; count < 5; count += 1) made.push(textAt(await createBeneficiary(colleague), 'id'))

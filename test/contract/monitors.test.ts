@@ -101,7 +101,7 @@ test('204 to a deletion, then 404', async () => {
   assertProblem(await client.get(one), { status: 404, code: 'not_found' })
 })
 
-test('400 with a pointer for what is not valid', async () => {
+test('400 with a pointer when a field is invalid', async () => {
   const good = { direction: 'Below', threshold: 1 }
   for (const [fields, pointer] of [
     [{ direction: 'Sideways' }, '/direction'],

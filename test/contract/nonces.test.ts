@@ -68,7 +68,7 @@ const target = '/v1/payouts/fiat'
 const payout = async (fields: JsonObject = {}, amount = '1.00') =>
   payoutText(textAt(await createBeneficiary(client), 'id'), amount, fields)
 
-test('200 to a payout and 401 to the same bytes: the payout is paid once', async () => {
+test('200 to a payout and 401 to the same bytes: the payout is paid exactly once', async () => {
   const idempotencyKey = randomUUID()
   const call = { method: 'POST', target, nonce: randomUUID(), body: await payout({ idempotencyKey }) }
   success(await client.send(call))

@@ -43,7 +43,7 @@ test('200 with every field of the customer, and the address of the request that 
   })
 })
 
-test('200 with the customer of each transaction that is of a customer, and with none for those of the partner', async () => {
+test('200 with the customer of each transaction of a customer, and without one for transactions of the partner', async () => {
   const serviceIds = new Map(
     (await listAll(client, '/v1/customers')).map((each) => [textAt(each, 'guid'), textAt(each, 'serviceId')]),
   )
@@ -64,7 +64,7 @@ test('200 with the customer of each transaction that is of a customer, and with 
   )
 })
 
-test('200 to a list, to the changes and to the stream with the same customer as the transaction has', async () => {
+test('200 to a list, to the changes and to the stream with the same customer as in the transaction', async () => {
   const one = await transactionOf(client, reference)
   const named = (transactions: readonly JsonObject[]) =>
     userOf(transactions.find((each) => each.reference === reference))
@@ -91,7 +91,7 @@ test('200 to a timeline with the service account that requested the payout', asy
   assert.ok(!('requestedBy' in ofChain), 'no request made it')
 })
 
-test('200 to a report with the customer in columns of its own', async () => {
+test('200 to a report with the customer in separate columns', async () => {
   const [from, to] = [new Date(Date.now() - 3_600_000).toISOString(), new Date().toISOString()]
   const report = textAt(
     success(await client.post('/v1/reports', { kind: 'transactions', format: 'csv', from, to })),
@@ -106,7 +106,7 @@ test('200 to a report with the customer in columns of its own', async () => {
     assert.ok(line.includes(String(value)), String(value))
 })
 
-test('200 with the new email of a customer that changed, and with nothing but its id once it is erased', async () => {
+test('200 with the new email of a changed customer, and with only its id once it is erased', async () => {
   const other = await createCustomer(client, { email, kyc })
   const guid = textAt(other, 'guid')
   const transfer = { amount: 1, currency: 'EUR', toCustomerId: guid }

@@ -20,7 +20,7 @@ const world = await createWorld(client, receiver.url, service)
 const path = (name: string) => `/v1/payouts/${encodeURIComponent(name)}`
 const paths = subjects.filter(({ operation }) => operation.path.startsWith('/v1/payouts/{'))
 
-test('the paths of a payout are those of the table', () => {
+test('the paths of a payout match the table', () => {
   assert.deepEqual(
     paths.map(({ name }) => name.replace('/v1/payouts/{id}', '')).toSorted(),
     [
@@ -54,7 +54,7 @@ for (const subject of paths) {
   })
 }
 
-test('200 to a cancellation with what the creation answered', async () => {
+test('200 to a cancellation with the same response as the creation', async () => {
   const made = await client.post(
     '/v1/payouts/fiat',
     payoutText(world.beneficiary, '1.00', { reference: `A/B ${randomUUID()}` }),
@@ -66,7 +66,7 @@ test('200 to a cancellation with what the creation answered', async () => {
   assert.ok(answer.status === 200 || answer.status === 409, 'the worker may have begun it')
 })
 
-test('every answer that makes a payout names its id', () => {
+test('every response that creates a payout contains its id', () => {
   const making = (Object.entries(operations) as readonly (readonly [string, Operation])[])
     .filter(([, { makesPayout }]) => makesPayout)
     .map(([id]) => id)

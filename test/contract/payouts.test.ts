@@ -63,14 +63,14 @@ test('400 with a pointer when the reference is "." or "..", which no URL can nam
   }
 })
 
-test('200 with a generated reference when none is given', async () => {
+test('200 with a generated reference when the request has no reference', async () => {
   const first = textAt(success(await pay('1.00')), 'reference')
   const second = textAt(success(await pay('1.00')), 'reference')
   assert.notEqual(first, second)
   assert.ok(!Object.hasOwn(await transactionOf(client, first), 'userReference'))
 })
 
-test('200 with a generated reference when the given one is used, which becomes userReference', async () => {
+test('200 with a generated reference when the given one is used, and the given one becomes userReference', async () => {
   const reference = randomUUID()
   success(await pay('1.00', { reference }))
   const second = success(await pay('1.00', { reference }))
@@ -82,7 +82,7 @@ test('200 with a generated reference when the given one is used, which becomes u
   assert.equal(success(other).reference, reference, 'another partner can use the same reference')
 })
 
-test('200 to twenty concurrent payouts with one reference: one has it, the others have generated ones', async () => {
+test('200 to twenty concurrent payouts with one reference: one has it, and the others have generated references', async () => {
   const reference = randomUUID()
   const answers = await Promise.all(Array.from({ length: 20 }, () => pay('1.00', { reference })))
   const references = answers.map((answer) => textAt(success(answer), 'reference'))
@@ -156,7 +156,7 @@ test('422 beneficiary_currency_mismatch when the beneficiary has another currenc
   assertProblem(await pay('1.00', { currency: other }), { status: 422, code: 'beneficiary_currency_mismatch' })
 })
 
-test('422 insufficient_funds when the balance is too small; nothing is stored', async () => {
+test('422 insufficient_funds when the balance is too small, and nothing is stored', async () => {
   const { available } = await balanceOf(client)
   for (let left = available; left >= 100_000_000n; { available: left } = await balanceOf(client))
     success(await pay('1000000.00'))

@@ -51,7 +51,7 @@ test('200 with the whole file, whose length and hash the report states', async (
   assert.equal(again.sha256, report.sha256)
 })
 
-test('206 with a range, 200 where the range is of another version, 416 behind the end', async () => {
+test('206 with a range, 200 when the range is of another version, and 416 beyond the end', async () => {
   const period = { from: '2026-01-01T00:00:00Z', to: '2026-02-01T00:00:00Z' }
   const { id, sha256 } = await ready({ kind: 'fees', format: 'csv', ...period })
   const whole = (await content(id)).text

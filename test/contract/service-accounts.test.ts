@@ -27,7 +27,7 @@ async function create(fields: JsonObject = {}, key?: string) {
   return { made, send, id: textAt(made, 'serviceAccountId'), client: clientOf(made, privateKeyPem) }
 }
 
-test('a key pair that was made elsewhere signs, a replay returns the same secret, and no list has it', async () => {
+test('a key pair generated elsewhere signs, a replay returns the same secret, and no list contains it', async () => {
   const { made, send, id, client } = await create({}, 'payroll-1')
   assert.equal((await client.get('/v1/accounts')).status, 200)
   assertProblem(await client.get('/v1/customers'), { status: 403, code: 'permission_denied' })
@@ -39,7 +39,7 @@ test('a key pair that was made elsewhere signs, a replay returns the same secret
   assert.deepEqual([read.status, read.permissions, read.impersonation], ['Active', ['accounts:read'], false])
 })
 
-test('an account with a list of addresses is used from these only, also behind a proxy that is trusted', async () => {
+test('an account with a list of addresses can be used only from these, also behind a trusted proxy', async () => {
   const { id, client } = await create({ allowedAddresses: ['203.0.113.0/24'] })
   const from = (ip: string) =>
     client.send({ method: 'GET', target: '/v1/accounts', headers: { 'X-Forwarded-For': ip } })
@@ -52,7 +52,7 @@ test('an account with a list of addresses is used from these only, also behind a
   await until('the list is gone', async () => (await client.get('/v1/accounts')).status === 200)
 })
 
-test('a revoked and a rotated account end, and the new one signs', async () => {
+test('a revoked account and a rotated account end, and the new account signs', async () => {
   const { id, client } = await create()
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const rotation = { publicKeyPem: publicKey.export(spki).toString(), overlapHours: 0 }

@@ -65,7 +65,7 @@ test('401 names each missing header', async () => {
     }
 })
 
-test('200 from the signature debugger: valid for a right signature, whose nonce stays unused', async () => {
+test('200 from the signature debugger: valid for a right signature, whose nonce remains unused', async () => {
   const call = signedCall(credentials, { method: 'GET', path: '/v1/accounts', query: 'b=2&a=1', body: '' })
   for (const round of [1, 2]) {
     const answer = success(await client.post('/v1/simulations/signature', call))
@@ -79,7 +79,7 @@ test('200 from the signature debugger: valid for a right signature, whose nonce 
   assert.equal((await sendTo(service.baseUrl, credentials.apiKey, used)).status, 200)
 })
 
-test('200 from the signature debugger: at least 95 % of 300 requests with one mistake are named right', async () => {
+test('200 from the signature debugger: at least 95 % of 300 requests with one mistake are diagnosed correctly', async () => {
   const calls = mutatedCalls(credentials, service.baseUrl)
   assert.ok(calls.length >= 300, `${calls.length} requests`)
   const wrong: string[] = []
@@ -142,7 +142,7 @@ test('401 to an unknown key has no canonical string, in the sandbox as well', as
   assert.ok(!('canonicalString' in json) && !('likelyMistake' in json))
 })
 
-test('401 without simulations shows neither the canonical string nor what differs from the key', async () => {
+test('401 without simulations shows neither the canonical string nor a mistake that depends on the key', async () => {
   const details = new Set<string>()
   for (const { name, call } of mutatedCalls(credentials, production.baseUrl)) {
     const { json } = await sendTo(production.baseUrl, credentials.apiKey, call)

@@ -124,7 +124,7 @@ for (const { outcome, status, loss, steps } of withdrawals)
     assert.deepEqual(now, { ...before, posted: before.posted - loss, available: before.available - loss })
   })
 
-test('200 to a withdrawal that stays Pending, with its amount reserved, when the outcome is sent', async () => {
+test('200 to a withdrawal that remains Pending, with its amount reserved, when the outcome is sent', async () => {
   const before = await balanceOf(client)
   const reference = textAt(success(await simulate('withdrawals', 'sent')), 'reference')
   const sent = await until('the withdrawal is sent', async () => {
@@ -194,7 +194,7 @@ test('404 to a transaction of another partner, and to a reference in another cas
     assertProblem(await client.get(`/v1/transactions/${swapped}`), { status: 404, code: 'not_found' })
 })
 
-test('a transfer to an IBAN is a completed deposit of its customer, and can be reversed once', async () => {
+test('a transfer to an IBAN is a completed deposit of its customer, and can be reversed exactly once', async () => {
   // Its balance changes by nothing else.
   const own = await otherPartner(service)
   const guid = textAt(await createCustomer(own), 'guid')

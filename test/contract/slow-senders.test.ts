@@ -46,7 +46,7 @@ test('408 when a body that is sent byte by byte is not complete in time, and the
   assert.match(sender.received(), /^connection: close/im)
 })
 
-test('503 to the oldest incomplete bodies beyond the bound of bytes, and 200 to a partner meanwhile', async () => {
+test('503 to the oldest incomplete bodies beyond the limit of bytes, and 200 to a partner meanwhile', async () => {
   const partBytes = 16_384
   const slow = Array.from({ length: 60 }, () => open(forgedHead(partBytes + 1) + 'x'.repeat(partBytes)))
   const refusedMin = slow.length - bytesMax / partBytes
@@ -57,7 +57,7 @@ test('503 to the oldest incomplete bodies beyond the bound of bytes, and 200 to 
   assert.ok(count(/^HTTP/, slow) < slow.length, 'the newest bodies still wait')
 })
 
-test('the oldest connections without a signature are closed beyond the bound, and 200 to a partner meanwhile', async () => {
+test('the oldest connections without a signature are closed beyond the limit, and 200 to a partner meanwhile', async () => {
   const slow = Array.from({ length: 3 * connectionsMax }, () => open('GET /v1/accounts HTTP/1.1\r\nX-Slow: '))
   let closed = 0
   for (const sender of slow) void sender.closed.then(() => (closed += 1))

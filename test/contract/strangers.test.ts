@@ -16,7 +16,7 @@ const load = (path: string, address: string, encoding = 'br') =>
     redirect: 'manual',
   })
 
-test('every answer tells browsers to keep to https, because PUBLIC_URL does', async () => {
+test('every response tells browsers to use only https, because PUBLIC_URL does', async () => {
   for (const [path, status] of [
     ['/docs', 200],
     ['/', 302],
@@ -50,7 +50,7 @@ test('an IPv6 client is counted by its /64, and an IPv4 client by its address', 
   assert.deepEqual(await statusesOf((index) => `198.51.100.${index}`), new Set([200]))
 })
 
-test('strangers from many addresses have one budget of bytes for the documentation, and no other client pays for it', async () => {
+test('unauthenticated clients from many addresses share one byte budget for the documentation, and other clients are not affected', async () => {
   const whole = await load('/openapi.json', '203.0.113.2', 'identity')
   const { length } = Buffer.from(await whole.arrayBuffer())
   // Twelve times as many as the budget has, so that what comes back meanwhile is not enough.

@@ -30,7 +30,7 @@ async function opened() {
 const isSignIn = async (cookie: string) =>
   ((await read('/console/team', cookie)).headers.get('location') ?? '').includes('sign-in')
 
-test('the link alone opens nothing; its code opens one session, marked on each page, and is not in an address', async () => {
+test('the link alone opens nothing; its code opens one session, marked on each page, and is not in a URL', async () => {
   const { url, code } = await impersonated()
   const shown = await fetch(at(url.pathname + url.search))
   assert.equal(shown.status, 200)
@@ -49,7 +49,7 @@ test('the link alone opens nothing; its code opens one session, marked on each p
   assert.equal((await enter(code)).status, 404, 'a replay')
 })
 
-test('a code of another partner, a late one, one of an ended impersonation and a foreign form open nothing', async () => {
+test('a code of another partner, an expired code, a code of an ended impersonation and a foreign form open nothing', async () => {
   const { code } = await impersonated()
   const other = Buffer.concat([
     Buffer.from(newId().replaceAll('-', ''), 'hex'),
@@ -82,7 +82,7 @@ test('403 to each form of a support session, which cannot pay, approve, invite, 
   }
 })
 
-test('an Admin sees the session and ends it; staff end their own; it ends by time; each is on record with the name', async () => {
+test('an Admin sees and ends the session, staff end their own, it expires, and each end is recorded with the name', async () => {
   const admin = await joinByPassword(service, await inviteTo(service, 'Admin', 'Ada Admin'))
   const first = await opened()
   const own = String(admin.cookie)

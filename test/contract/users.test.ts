@@ -42,7 +42,7 @@ test('200 to expiryInDays of 1, 30, null and absent, and to a redirectUrl of htt
     await invited({ redirectUrl })
 })
 
-test('200 to fifty invitations in a request, 400 with /invitations to none and to fifty-one', async () => {
+test('200 to fifty invitations in a request, and 400 with /invitations to an empty list and to fifty-one', async () => {
   const before = await count()
   const many = Array.from({ length: 51 }, invitee)
   for (const people of [[], many]) assertProblem(await invite(people), { status: 400, pointer: '/invitations' })
@@ -61,7 +61,7 @@ const badUrls = [
   ...['http://partner.example.com', 'ftp://x.example.com', 'javascript:alert(1)', '/relative', 'https://', 'nope'],
   ...['//x.example.com', 'http://localhost.evil.example.com', 'https:partner', 'data:text/html,x'],
 ]
-test('400 with a pointer when a redirectUrl is not an absolute https URL; no invitation is created', async () => {
+test('400 with a pointer when a redirectUrl is not an absolute https URL, and no invitation is created', async () => {
   const before = await count()
   for (const redirectUrl of badUrls) {
     const answer = await invite([invitee(), { ...invitee(), redirectUrl }])
@@ -70,7 +70,7 @@ test('400 with a pointer when a redirectUrl is not an absolute https URL; no inv
   assert.equal(await count(), before)
 })
 
-test('409 invitation_exists with a pointer when the address, in any case, has a pending invitation; none is created', async () => {
+test('409 invitation_exists with a pointer when the address, in any case, has a pending invitation, and no invitation is created', async () => {
   const existing = invitee()
   success(await invite([existing]))
   const before = await count()
@@ -82,7 +82,7 @@ test('409 invitation_exists with a pointer when the address, in any case, has a 
   success(await invite([existing], {}, await otherPartner(service)))
 })
 
-test('400 or 409 with a pointer when a request contains an address twice; no invitation is created', async () => {
+test('400 or 409 with a pointer when a request contains an address twice, and no invitation is created', async () => {
   const before = await count()
   const twice = invitee()
   const answer = await invite([twice, { ...twice, email: textAt(twice, 'email').toUpperCase() }])

@@ -31,7 +31,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     warnings: extensions.map((name) => new RegExp(`^${name} in events`)),
   },
   'an unknown name': { given: { events: ['invoice.paid'] }, gets: [], warnings: [/^invoice\.paid .* no deliveries$/] },
-  'an unknown name beside one': {
+  'an unknown name beside a known one': {
     given: { events: ['invoice.paid', named] },
     gets: [named],
     warnings: [/^invoice\.paid in events/],
@@ -62,7 +62,7 @@ before(async () => {
 })
 
 for (const [kind, { given, gets, warnings = [] }] of Object.entries(kinds))
-  test(`a subscription with ${kind} gets its events, and says what it does not get`, async () => {
+  test(`a subscription with ${kind} gets its events, and lists the events that it does not get`, async () => {
     const created = hooks.get(kind) ?? assert.fail()
     const path = `/v1/webhooks/${textAt(created, 'id')}`
     const deliveries = await listAll(client, `${path}/deliveries`)
@@ -78,7 +78,7 @@ for (const [kind, { given, gets, warnings = [] }] of Object.entries(kinds))
     }
   })
 
-test('the list of event types says of each in which field it is delivered', async () => {
+test('the list of event types states the field in which each type is delivered', async () => {
   const types = listAt(success(await client.get('/v1/webhooks/event-types')))
   const inField = (field: string) =>
     types.filter(({ subscribedIn }) => subscribedIn === field).map((type) => textAt(type, 'name'))
@@ -87,7 +87,7 @@ test('the list of event types says of each in which field it is delivered', asyn
   for (const { emitted: isEmitted, subscribedIn } of types) assert.equal(isEmitted, subscribedIn === 'events')
 })
 
-test('a changed subscription gets events by its new names, and 400 to one that would get none', async () => {
+test('a changed subscription gets events by its new names, and 400 to a change after which it would get no events', async () => {
   const { id } = hooks.get('one named') ?? assert.fail()
   const path = `/v1/webhooks/${String(id)}`
   const changed = success(await client.patch(path, { events: [], extensionEvents: [extension] }))
@@ -101,7 +101,7 @@ test('a changed subscription gets events by its new names, and 400 to one that w
   })
 })
 
-test('a recovery delivers the events that the subscription wants', async () => {
+test('a recovery delivers the events to which the subscription subscribes', async () => {
   const created = success(await client.post('/v1/webhooks', { url: receiver.url, events: [extension, named] }))
   const path = `/v1/webhooks/${textAt(created, 'id')}`
   const since = new Date(Date.now() - 3_600_000).toISOString()

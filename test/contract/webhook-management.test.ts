@@ -95,7 +95,7 @@ test('400 for "*" together with names, an unknown version and an unknown signatu
     assertProblem(await client.post('/v1/webhooks', { url, ...body }), { status: 400, pointer })
 })
 
-test('200 for a rotation: both secrets verify during the overlap, and overlap 0 ends the old ones', async () => {
+test('200 for a rotation: both secrets verify during the overlap, and overlap 0 ends the old secrets', async () => {
   const { created, arrived } = await subscribe()
   const old = textAt(created, 'secret')
   const rotated = success(await client.post(`${hook(created)}/rotate-secret`, { overlapSeconds: 60 }))
@@ -223,7 +223,7 @@ test('200 for enable: events from the disabled time are delivered', async () => 
   assert.equal(eventOf(delivery).reference, reference)
 })
 
-test('200 for a recovery: a later subscription gets earlier events once', async () => {
+test('200 for a recovery: a later subscription gets earlier events exactly once', async () => {
   const since = new Date(Date.now() - 1000).toISOString()
   const references = [await deposit(), await deposit('failed'), await deposit()]
   const { created, arrived } = await subscribe()
@@ -312,7 +312,7 @@ test('200 for the feed: events of every type, with the listed properties and the
   assertProblem(await client.get(`/v1/events?subscriptionId=${randomUUID()}`), { status: 404, code: 'not_found' })
 })
 
-test("404 to the feed of another partner's subscription, whose events are in no feed but its own", async () => {
+test("404 to the feed of another partner's subscription, whose events appear only in its own feed", async () => {
   const { created } = await subscribe()
   await deposit()
   const stranger = await otherPartner(service)

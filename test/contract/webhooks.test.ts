@@ -100,7 +100,7 @@ test('400 with /url when the URL is not allowed, at creation and at update', asy
   for (const item of await listAll(client, '/v1/webhooks')) await remove(item)
 })
 
-test('400 with /events when there is none, too many or a duplicate', async () => {
+test('400 with /events when the list is empty, too long or has a duplicate', async () => {
   for (const events of [[], [event, event], Array.from({ length: 51 }, (_, at) => `event.${at}`)])
     assertProblem(await subscribe({ events }), { status: 400, pointer: '/events' })
 })
@@ -145,7 +145,7 @@ test('204 for delete, then 404 for every operation', async () => {
   assert.ok((await listAll(client, '/v1/webhooks')).every((item) => item.id !== created.id))
 })
 
-test('422 webhook_limit_reached beyond twenty, also for concurrent requests; the limit is per partner', async () => {
+test('422 webhook_limit_reached beyond twenty, also for concurrent requests, and the limit is per partner', async () => {
   const answers = await Promise.all(Array.from({ length: 40 }, () => subscribe()))
   const made = answers.filter((answer) => answer.status === 200)
   assert.equal(made.length, 20)
@@ -185,7 +185,7 @@ test('a delivery is exactly {eventId, data}, signed by Standard Webhooks, and li
   await remove(created)
 })
 
-test('an endpoint gets only subscribed events of its partner, and none while disabled', async () => {
+test('an endpoint gets only subscribed events of its partner, and no events while disabled', async () => {
   const other = await otherPartner(service)
   const one = success(await subscribe({ url: `${receiver.url}/one`, events: ['partner.customer.deposit.accepted'] }))
   const two = success(await subscribe({ url: `${receiver.url}/two` }))

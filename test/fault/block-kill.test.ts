@@ -13,7 +13,7 @@ const posted = 100_000n
 
 const service = await useModules()
 
-test('after a kill of the block command, either nothing is cancelled or each payout is cancelled once', async (t) => {
+test('after a kill of the block command, either nothing is cancelled or each payout is cancelled exactly once', async (t) => {
   await killAtCrashPoints(t, { worker: 'block', pointsMin: 2 * (1 + 2 * 2 + 1) }, async (runWorker) => {
     const partner = await addPartner(service, posted)
     const { partnerId } = partner

@@ -19,7 +19,7 @@ const ibanOf = (account: number): string => {
 
 const service = await useModules()
 
-test('after a kill between the payees and the bulk of a file, each payee and payout is created once', async (t) => {
+test('after a kill between the payees and the bulk of a file, each payee and payout is created exactly once', async (t) => {
   await killAtCrashPoints(t, { worker: 'bulk file', pointsMin: 2 * payees + 4 }, async (runWorker) => {
     const { partnerId, caller } = await addPartner(service, 1_000_00n)
     const files = await openBulkFiles(service, caller)

@@ -43,7 +43,7 @@ async function settle(): Promise<void> {
   }
 }
 
-test(`after ${reorganisations} random reorganisations the ledger is what the chain holds`, async (t) => {
+test(`after ${reorganisations} random reorganisations the ledger matches the chain`, async (t) => {
   const { number: random } = createRandom(seed)
   const places = await createWorld()
   const counts = { deposits: 0, payouts: 0, 'deep ones': 0, 'credits taken back': 0 }

@@ -61,7 +61,7 @@ async function restartableApi() {
   }
 }
 
-test('a kill of the API while payouts commit: acknowledged payouts have events, others are complete or absent', async (t) => {
+test('after a kill of the API while payouts commit, acknowledged payouts have events, and others are complete or absent', async (t) => {
   const api = await restartableApi()
   t.after(() => api.close())
   const customerId = textAt(await createCustomer(api.client), 'guid')
@@ -93,7 +93,7 @@ test('a kill of the API while payouts commit: acknowledged payouts have events, 
   assert.deepEqual(await balanceOf(api.client), { posted, reserved, available: available - reserved })
 })
 
-test('a kill exactly before or after a commit: answered payouts have events, others are complete or absent', async (t) => {
+test('after a kill exactly before or after a commit, answered payouts have events, and others are complete or absent', async (t) => {
   const service = await createTestService({ url: hooks.url, now: later(systemClock.now(), minuteMs) })
   t.after(() => service.close())
   deliver()
@@ -177,7 +177,7 @@ test('events of refused payments and of rolled back transactions are never deliv
   assert.deepEqual(await balanceIn(service, partnerId), left)
 })
 
-test('the event of a transaction that is repeated after a deadlock is delivered once', async (t) => {
+test('the event of a transaction that is repeated after a deadlock is delivered exactly once', async (t) => {
   const scene = await createScene(hooks, await listen(2))
   const others = [await hooks.addPartner(), await hooks.addPartner()] as const
   deliver()

@@ -84,7 +84,7 @@ async function checkPaymentsOf(partnerId: string, expected: ReadonlyMap<string, 
   assert.deepEqual(await balanceOf(service, partnerId), { posted, reserved: 0n, available: posted })
 }
 
-test('after a kill at any point, a bank over HTTP executes each payment once', async (t) => {
+test('after a kill at any point, a bank over HTTP executes each payment exactly once', async (t) => {
   await killAtCrashPoints(t, { worker: 'connector', pointsMin }, async (runWorker) => {
     const { partner, expected } = await scenario()
     await runWorker(service, { partnerId: partner.partnerId, bankUrl: bank.url })

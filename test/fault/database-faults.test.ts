@@ -47,7 +47,7 @@ test('attempts whose recording loses the database connection are recorded late o
   await verifyScene(t, scene, { cuts, duplicatesMax: cuts * perFault })
 })
 
-test('database connections that stay open but silent are closed and replaced', async (t) => {
+test('database connections that remain open but silent are closed and replaced', async (t) => {
   const { wire, url } = await connectByProxy()
   const scene = await createScene(hooks, await startCounters())
   const silences = scaled(2, 10)
@@ -87,7 +87,7 @@ test('a worker whose database is silent past its lease loses its queues, and its
   await verifyScene(t, scene, { silences, duplicatesMax: 2 * silences * perFault })
 })
 
-test('PostgreSQL killed and restarted under load: acknowledged payouts have events, others are complete or absent', async (t) => {
+test('after PostgreSQL is killed and restarted under load, acknowledged payouts have events, and others are complete or absent', async (t) => {
   const server = await startCrashingPostgres()
   t.after(() => server.close())
   const remote = await createHooks({ url: server.url, key: hooks.key, clock: systemClock })

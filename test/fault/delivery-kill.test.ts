@@ -79,7 +79,7 @@ async function checkReceived({ partnerId, secrets, references }: Awaited<ReturnT
   assert.ok(received.length <= 2 * deliveries.length, 'at most one attempt of each worker')
 }
 
-test('a delivery worker killed at any point loses no event and sends no unknown one', async (t) => {
+test('a delivery worker killed at any point loses no event and sends no unknown event', async (t) => {
   await killAtCrashPoints(t, { worker: 'delivery', pointsMin }, async (runWorker) => {
     const scene = await scenario()
     const { partnerId } = scene

@@ -47,7 +47,7 @@ function faultOf({ call: { method } }: GeneratedRequest, answer: Answer): string
   }
 }
 
-test(`${requests} generated requests get no answer of 500, and the ledger is right afterwards`, async (t) => {
+test(`${requests} generated requests get no 500 response, and the ledger is correct afterwards`, async (t) => {
   const random = createRandom(drawSeed(t))
   let actor = createActor()
   const stranger = await otherPartner(service)

@@ -41,7 +41,7 @@ const endpointQueueOf = (partnerId: string, subscriptionId: string) =>
     select lease_id is null and due_at is null as is_idle from delivery.endpoint_queues
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
 
-test('after a rotation under load, both secrets sign during the overlap and then only the new one', async (t) => {
+test('after a rotation under load, both secrets sign during the overlap and then only the new secret', async (t) => {
   const scene = await prepareScene()
   const [hook] = scene.endpoints
   assert.ok(hook)

@@ -18,7 +18,7 @@ const pointsMin = 4
 const service = await useModules({ stepMs: 0 })
 const { open, statusOf, namesOf, casesOf } = createSessions(() => service)
 
-test('after a kill between a part and the completion, each part counts once and the session completes once', async (t) => {
+test('after a kill between a part and the completion, each part counts exactly once and the session completes exactly once', async (t) => {
   await killAtCrashPoints(t, { worker: 'parts', pointsMin }, async (runWorker) => {
     const opened = await open({ partialPayments: true })
     const { partnerId } = opened.partner

@@ -101,7 +101,7 @@ async function createFaultyScene(fault: Fault, elsewhere: string, times: number)
   return createScene(hooks, [counter])
 }
 
-test('endpoints with every kind of fault receive every event and do not delay a healthy one', async (t) => {
+test('endpoints with every kind of fault receive every event and do not delay a healthy endpoint', async (t) => {
   const [times, events] = [scaled(6, 25), scaled(5, 60)]
   const elsewhere = await listen()
   const scenes = new Map<string, Awaited<ReturnType<typeof createScene>>>()
@@ -156,7 +156,7 @@ test('endpoints with every kind of fault receive every event and do not delay a 
   assert.equal(failures, 0n)
 })
 
-test('endpoints of many partners that hang at once do not stop deliveries to others', async (t) => {
+test('endpoints of many partners that hang at once do not stop deliveries to other endpoints', async (t) => {
   const hanging: ServerResponse[] = []
   let released = false
   const [partners, events] = [scaled(6, 20), scaled(30, 200)]

@@ -38,7 +38,7 @@ async function acceptLate({ partner: { partnerId }, session }: Opened): Promise<
   return id
 }
 
-test('after a kill at any point, each request has one refund, which ends once', async (t) => {
+test('after a kill at any point, each request has one refund, which ends exactly once', async (t) => {
   await killAtCrashPoints(t, { worker: 'refunds', pointsMin }, async (runWorker) => {
     const opened = await open({ amount: rawNumber(paid) })
     const { partner, session } = opened
@@ -84,7 +84,7 @@ test('after a kill at any point, each request has one refund, which ends once', 
 })
 
 for (const isLate of [false, true])
-  test(`after a kill while a bank reverses ${isLate ? 'late money' : 'a payment'}, the pending refund is cancelled once`, async (t) => {
+  test(`after a kill while a bank reverses ${isLate ? 'late money' : 'a payment'}, the pending refund is cancelled exactly once`, async (t) => {
     await killAtCrashPoints(t, { worker: 'refunds', pointsMin: 2 }, async (runWorker) => {
       const opened = await open()
       const { partner, session } = opened

@@ -11,7 +11,7 @@ import { createBeneficiary, payoutText } from '../support/world.ts'
 const server = untilEnd(await startCrashingPostgres())
 const service = await useService({ env: { DATABASE_URL: server.url } })
 
-test('502 and not ready while the database is a replica; requests succeed once it is the primary', async () => {
+test('502 and not ready while the database is a replica, and requests succeed once it is the primary', async () => {
   const { client, opsUrl } = service
   const beneficiary = textAt(await createBeneficiary(client), 'id')
   const pay = () => client.post('/v1/payouts/fiat', payoutText(beneficiary, '0.01'))

@@ -13,7 +13,7 @@ const service = untilEnd(await createReportService())
 /** Six parts of a file. */
 const lines = 30_000
 
-test('a report whose worker was killed has the same bytes as an uninterrupted one', async () => {
+test('a report whose worker was killed has the same bytes as an uninterrupted report', async () => {
   const { partnerId } = await addPartner(service)
   await book(service, partnerId, [{ amount: 1n }])
   await service.db.run(sql`

@@ -69,7 +69,7 @@ async function checkPaymentsOf(partnerId: string, expected: ReadonlyMap<string, 
   assert.deepEqual(await balanceOf(service, partnerId), { posted, reserved: 0n, available: posted })
 }
 
-test('after a kill at any point, the next settlement worker completes each payment, and none is sent twice', async (t) => {
+test('after a kill at any point, the next settlement worker completes each payment, and no payment is sent twice', async (t) => {
   await killAtCrashPoints(t, { worker: 'settlement', pointsMin }, async (runWorker) => {
     const { partner, expected } = await scenario()
     await runWorker(service, { partnerId: partner.partnerId })

@@ -69,7 +69,7 @@ async function assertRefusedAndRecovered(service: TestService, { reason, begin, 
   assert.equal(linesWith(service, 'the database accepts writes again').length, 1)
 }
 
-test('503 with Retry-After while PostgreSQL is read only; requests succeed once it is not', async (t) => {
+test('503 with Retry-After while PostgreSQL is read only, and requests succeed once it is not', async (t) => {
   const service = await startService()
   t.after(() => service.dispose())
   const setReadOnly = (value: string) => () =>
@@ -118,7 +118,7 @@ after(() => {
 })
 
 test(
-  '503 with Retry-After while the disk of the database is full; requests succeed once it has space',
+  '503 with Retry-After while the disk of the database is full, and requests succeed once it has space',
   { skip: disk === undefined && 'this machine does not permit the mount of a small disk' },
   async (t) => {
     assert.ok(disk !== undefined)

@@ -62,7 +62,7 @@ test('a worker frozen past its lease loses its queues, and its late results chan
   await verifyScene(t, scene, { freezes, duplicatesMax: 2 * freezes * endpointsMax * inFlightMax })
 })
 
-test('with two workers on the same queues and endpoints that fail one in four, each event is accepted once', async (t) => {
+test('with two workers on the same queues and endpoints that fail one in four, each event is accepted exactly once', async (t) => {
   const scene = await prepareScene({
     fault: (response, nth) => nth % 4 === 0 && response.writeHead(500).end() !== undefined,
     answerMs: () => 2,

@@ -40,7 +40,7 @@ test('two databases with one schema give the same page', async () => {
   assert.equal(first, second)
 })
 
-test('a schema change changes the page, a new row does not', async () => {
+test('a schema change changes the page, but a new row does not', async () => {
   await withPool(async (pool) => {
     const before = await generateSchema(pool)
     await pool.query("insert into access.partners values (gen_random_uuid(), 'One', '2026-01-01Z')")

@@ -6,7 +6,7 @@ const guide = new URL('../../docs/guides/accounts.md', import.meta.url)
 
 const test = guideTests(import.meta.url)
 
-test('the code of the guide runs, verifies a payee, pays it and reads what moved', async (service, mode) => {
+test('the code of the guide runs, verifies a payee, pays it and reads the entries', async (service, mode) => {
   const runs = await runTypeScript(service, programOf(guide, 'ts', 11))
   assertLine(runs, /^CloseMatch: the account is of Grace Hopper$/)
   assertLine(runs, /^Grace Hopper: Match by sandbox$/)

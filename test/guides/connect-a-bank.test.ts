@@ -84,7 +84,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('the description of a bank in the guide is one that the service reads', () => {
+test('the service reads the bank description of the guide', () => {
   const [own] = described()
   assert.ok(own)
   const { transport, ...rules } = own
@@ -112,7 +112,7 @@ test('the guide names every field of the description', () => {
   )
 })
 
-test('in production money comes in by the bank, and a payout goes out by it and ends', async () => {
+test('in production a deposit arrives through the bank, and a payout is sent through it and completes', async () => {
   const { guid } = await createCustomer(client)
   const unverified = await client.post(`/v1/customers/${String(guid)}/account`)
   assert.equal(unverified.json['code'], 'customer_not_verified')

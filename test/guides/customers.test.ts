@@ -6,7 +6,7 @@ const guide = new URL('../../docs/guides/customers.md', import.meta.url)
 
 const test = guideTests(import.meta.url)
 
-test('the code of the guide runs, finds, follows, verifies, corrects, asks what it may do, and explains a customer', async (service) => {
+test('the code of the guide runs, and finds, follows, verifies, corrects and explains a customer and its capabilities', async (service) => {
   const runs = await runTypeScript(service, programOf(guide, 'ts', 13))
   assertLine(runs, /^muller ost: true$/)
   assertLine(runs, /^MASCHINEN: true$/)

@@ -6,7 +6,7 @@ const guide = new URL('../../docs/guides/fx.md', import.meta.url)
 
 const test = guideTests(import.meta.url)
 
-test('the code of the guide runs, converts, pays in another currency and meets a source that fails', async (service) => {
+test('the code of the guide runs, converts, pays in another currency and handles a source that fails', async (service) => {
   const runs = await runTypeScript(service, programOf(guide, 'ts', 8))
   assertLine(runs, /^EUR\/USD \d\.\d+ \d\.\d+ by sandbox$/)
   assertLine(runs, /^EUR\/USDC \d\.\d+ \d\.\d+ by sandbox$/)

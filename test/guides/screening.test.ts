@@ -64,7 +64,7 @@ test(title, { skip: skipBash }, async () => {
   }
 })
 
-test('rules for countries are set and removed, and the status warns while there are none', async () => {
+test('rules for countries are set and removed, and the status warns while there are no rules', async () => {
   const printed = async (...words: readonly string[]) => {
     const { code, stdout, stderr } = await runOperator(['screening', ...words], env)
     assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })

@@ -17,7 +17,7 @@ test('the code of the guide invites a person, who joins by the mailed link and i
   assertLine(await runTypeScript(service, text), /^Grace Hopper signs in with password$/)
 })
 
-test('a key with every permission sets single sign-on only where the setting lets it', async (service, mode) => {
+test('a key with every permission sets single sign-on only if the setting allows it', async (service, mode) => {
   const given = {
     issuer: 'https://id.example',
     clientId: 'console',

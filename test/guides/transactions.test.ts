@@ -7,7 +7,7 @@ const guide = new URL('../../docs/guides/transactions.md', import.meta.url)
 
 const test = guideTests(import.meta.url)
 
-test('the code of the guide runs, finds payouts, follows a return, explains it and what it waits for, and streams changes', async (service) => {
+test('the code of the guide runs, finds payouts, follows a return, explains it and its holds, and streams changes', async (service) => {
   const runs = await runTypeScript(service, programOf(guide, 'ts', 8))
   for (const lines of runs)
     assert.deepEqual(

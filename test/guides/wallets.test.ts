@@ -6,7 +6,7 @@ const guide = new URL('../../docs/guides/wallets.md', import.meta.url)
 
 const test = guideTests(import.meta.url)
 
-test('the TypeScript of the guide runs: tokens are received, paid and taken back', async (service) => {
+test('the TypeScript of the guide runs: tokens are received, paid and reversed', async (service) => {
   const runs = await runTypeScript(service, programOf(guide, 'ts', 9))
   assertLine(runs, /^wallet on simulated, one address$/)
   assertLine(runs, /^received 250\.000000 USDC as TokenTransferIn$/)

@@ -129,7 +129,7 @@ suite('a payment', () => {
     assert.equal(bank().book().payments[0]?.timesReceived, 3)
   })
 
-  test('is recalled: given back if it was executed, cancelled before', (context) => {
+  test('is recalled: given back if it was executed, else cancelled', (context) => {
     const { bank, pay, texts, settle } = open(context, [
       { order: 'payment', match: { amount: 7n }, treatment: { do: 'hold' } },
     ])

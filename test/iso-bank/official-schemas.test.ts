@@ -103,7 +103,7 @@ test('a statement with amounts of 18 digits is valid although its sums are longe
 })
 
 test(
-  'each file of a real bank is read, or refused with the line; what is valid by its schema is read',
+  'each file of a real bank is read, or refused with the line, and every file valid by its schema is read',
   { skip },
   async (context) => {
     const folder = join(samples ?? '', 'iso20022', 'files')

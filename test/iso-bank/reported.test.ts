@@ -315,13 +315,13 @@ for (const [statementNumbers, cases] of [
     for (const { details } of found) assert.match(details, /1 statement is missing between 1 .* and 3 /)
   })
 
-suite('an unreadable entry waits alone', () => {
+suite('only the unreadable entry waits', () => {
   type Three = [BankEntry, BankEntry, BankEntry]
   const credits = (iban: string) =>
     [21_00n, 22_00n, 23_00n].map((minor) => entryOf(minor, { details: [creditTo(iban)] })) as Three
   const broken = (entry: BankEntry): BankEntry => ({ ...entry, amount: text('22.001') })
 
-  test('the balances prove its amount, reconciliation names it, and two persons have it credited once', async () => {
+  test('the balances prove its amount, reconciliation lists it, and two people have it credited exactly once', async () => {
     const at = await atBank([])
     const [first, second, third] = credits(at.iban)
     const day = { opening: 1000_00n, closing: 1066_00n }
@@ -420,7 +420,7 @@ suite('an unreadable entry waits alone', () => {
   })
 })
 
-suite('charges are the ones that make the sums fit', () => {
+suite('charges are the ones that make the sums match', () => {
   const charge = (minor: bigint, isIncluded?: boolean) => ({
     amount: euro(minor),
     ...(isIncluded === undefined ? {} : { isIncluded }),
@@ -453,7 +453,7 @@ suite('charges are the ones that make the sums fit', () => {
     [-63_50n, 49n],
     [-62_50n, 50n],
   ] as const)
-    test(`a charge of ${minor} beside a booking of ${sum} fits no sum: it opens a case, and nothing is split`, async () => {
+    test(`a charge of ${minor} beside a booking of ${sum} matches no sum: it opens a case, and nothing is split`, async () => {
       const at = await atBank(['31.00', '32.00'])
       const details = bothPaid(at)
       const charges = [charge(minor)]

@@ -188,7 +188,7 @@ async function inStatus(status: string, inParts = false): Promise<Subject> {
   return subject
 }
 
-test('opening makes exactly what its row says', async () => {
+test('opening does exactly what its row says', async () => {
   const { payment } = await requested()
   const row = present(depositLifecycle.transitions['open'], 'open')
   assert.deepEqual(await observe(service, payment), follow(beforeBeginning(0n), row, payment, ''))
@@ -257,7 +257,7 @@ test('notifications of one deposit in one batch are applied one after the other'
   assert.deepEqual(await observe(service, payment), expected)
 })
 
-test('a transition is not written from another status than the one that was judged', async () => {
+test('a transition is not written from a status other than the judged one', async () => {
   const { payment, id } = await inStatus('Accepted')
   const earlier = await observe(service, payment)
   const change = {
@@ -289,7 +289,7 @@ test('a transition is not written from another status than the one that was judg
   assert.equal((await observe(service, payment)).status, 'Completed')
 })
 
-test('the database permits the statuses of the table, and no others', async () => {
+test('the database permits exactly the statuses of the table', async () => {
   const row = await service.db.row<{ definition: string }>(sql`
     select pg_get_constraintdef(oid) as definition from pg_constraint
     where conrelid = 'deposits.deposits'::regclass and conname = 'deposits_status_check'`)

@@ -169,7 +169,7 @@ async function inStatus(status: string, ofCustomer = true): Promise<Subject> {
   return subject
 }
 
-test('acceptance makes exactly what its row says', async () => {
+test('acceptance does exactly what its row says', async () => {
   for (const ofCustomer of [true, false])
     for (const name of ['accept', 'hold']) {
       const { payment } = await requested(ofCustomer, name === 'hold')
@@ -282,7 +282,7 @@ test('an attempt keeps the lease, an unreachable bank makes the payout due again
   }
 })
 
-test('a transition is not written from another status than the one that was judged', async () => {
+test('a transition is not written from a status other than the judged one', async () => {
   const { payment, id } = await inStatus('Sent')
   const { partnerId } = payment
   const earlier = await observe(service, payment)
@@ -298,7 +298,7 @@ test('a transition is not written from another status than the one that was judg
   assert.equal((await observe(service, payment)).status, 'Completed')
 })
 
-test('the database permits the statuses of the table, and no others', async () => {
+test('the database permits exactly the statuses of the table', async () => {
   const row = await service.db.row<{ definition: string }>(sql`
     select pg_get_constraintdef(oid) as definition from pg_constraint
     where conrelid = 'payouts.payouts'::regclass and conname = 'payouts_status_check'`)

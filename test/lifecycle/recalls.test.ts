@@ -108,7 +108,7 @@ for (const status of statuses)
       }
     })
 
-test('the provocations and paths have every trigger and status of the table', () => {
+test('the triggers and paths of the test cover every trigger and status of the table', () => {
   assert.deepEqual(['requested', ...Object.keys(provoke)].toSorted(), [...triggers].toSorted())
   assert.deepEqual(Object.keys(pathTo).toSorted(), [...statuses].toSorted())
 })

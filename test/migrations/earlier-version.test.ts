@@ -12,7 +12,7 @@ const lastRelease = '69df0e16'
 const known = spawnSync('git', ['cat-file', '-e', `${lastRelease}^{commit}`], { cwd: repository }).status === 0
 
 test(
-  'the last release answers every request while the migrations are applied, and after',
+  'the last release answers every request during and after the migrations',
   { skip: !known && `the history of this checkout lacks ${lastRelease}` },
   async () => {
     const words = ['scripts/old-version.ts', lastRelease]

@@ -43,7 +43,7 @@ async function withDatabase<T>({ url, drop }: TestDatabase, work: (pool: Pool) =
 const appliedIn = async (pool: Pool) =>
   (await pool.query<{ row: string }>('select (m)::text as row from public.schema_migrations m order by number')).rows
 
-test('the baseline makes the schema of the migrations before it, and no row', async () => {
+test('the baseline creates the schema of the earlier migrations, and no row', async () => {
   await withDatabase(await createEmptyDatabase(), async (pool) => {
     assert.deepEqual(await migrate(pool, { upTo: baselineLast }), baseline)
     assert.equal(digestOf(await readCatalog(pool)), catalogBefore)
@@ -52,7 +52,7 @@ test('the baseline makes the schema of the migrations before it, and no row', as
   })
 })
 
-test('PostgreSQL 15 gets the same schema as the newest', { skip: oldestMissing }, async () => {
+test('PostgreSQL 15 gets the same schema as the newest version', { skip: oldestMissing }, async () => {
   const server = await startOldestServer()
   try {
     await withDatabase(await createTestDatabase(server.templateUrl), async (pool) => {

@@ -215,7 +215,7 @@ async function checkTransactions(partnerId: string, rows: readonly Total[]): Pro
     assert.equal(standOf(rows, 'balance', currency), posted, `balance in ${currency}`)
 }
 
-test('the ledger has the money of each notification once, whatever its amount, currency, order and repetition', async (t) => {
+test('the ledger has the money of each notification exactly once, whatever its amount, currency, order and repetition', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(told, { minLength: 1, maxLength: 8 }), async (story) => {
       const prepared = await prepare()
@@ -258,7 +258,7 @@ test('the ledger has the money of each notification once, whatever its amount, c
   )
 })
 
-test('a second return or settlement of a payout opens a case for its money; a repetition does not', async () => {
+test('a second return or settlement of a payout opens a case for its money, but a repetition does not', async () => {
   const prepared = await prepare()
   const { partnerId } = prepared
   const said = { currency: 'EUR', amount: expectedMinor } as const

@@ -23,7 +23,7 @@ const accepted = (request: Promise<unknown>): Promise<boolean> =>
     },
   )
 
-test('of 50 concurrent payouts against a balance for 20 exactly 20 are accepted', async () => {
+test('of 50 concurrent payouts against a balance for 20, exactly 20 are accepted', async () => {
   const partner = await addPartner(service, 20_000n)
   const { partnerId } = partner
   const answers = await times(50, () => accepted(pay(service, partner, '10.00')))
@@ -64,7 +64,7 @@ test("another partner's beneficiary is not found, even while its owner pays it i
   for (const { partnerId } of [owner, other]) await checkPayments(service.db, partnerId, new Map())
 })
 
-test('twenty concurrent simulated deposits under one key are one deposit', async () => {
+test('twenty concurrent simulated deposits under one key make one deposit', async () => {
   const { partnerId, caller, customer } = await addPartner(service)
   const body = {
     customerId: customer.id,
@@ -86,7 +86,7 @@ test('twenty concurrent simulated deposits under one key are one deposit', async
   await checkPayments(service.db, partnerId, new Map())
 })
 
-test('concurrent workers send each payout to the bank once', async () => {
+test('concurrent workers send each payout to the bank exactly once', async () => {
   const partner = await addPartner(service, 100_000n)
   await times(25, () => pay(service, partner, '1.00'))
   await times(5, () => submitDuePayouts(service.settlement))

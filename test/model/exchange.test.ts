@@ -131,7 +131,7 @@ suite('exchanges', () => {
     )
   })
 
-  test('each quote is accepted once, whatever two processes request concurrently', async () => {
+  test('each quote is accepted exactly once, whatever two processes request concurrently', async () => {
     for (let round = 0; round < 8; round += 1) {
       const actor = await addActor()
       const { partner, inUsd } = actor

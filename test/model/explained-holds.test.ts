@@ -319,7 +319,7 @@ const timed: ReadonlySet<Hold['kind']> = new Set([
   'limit',
 ])
 
-suite('what a partner reads about a hold', () => {
+suite('explanations of holds for partners', () => {
   for (const [kind, walk] of Object.entries(walks) as [Hold['kind'], () => Promise<Seen>][])
     test(`${kind}: ${holds[kind].told}`, async () => {
       const seen = await walk()

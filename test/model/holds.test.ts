@@ -109,7 +109,11 @@ const rows: Readonly<Record<string, Row>> = {
     // The money goes back to who paid it, whatever the customer may do.
     expected: { ...paid, 'gate closed': 'sent' },
   },
-  'a payout by quote': { operations: ['createFxPayout'], run: ({ payoutByQuote }) => payoutByQuote(), expected: paid },
+  'a payout with a quote': {
+    operations: ['createFxPayout'],
+    run: ({ payoutByQuote }) => payoutByQuote(),
+    expected: paid,
+  },
   'a credit by the bank': {
     operations: ['createCheckoutSession', 'simulateCredit'],
     run: ({ credit }) => credit(),

@@ -81,7 +81,7 @@ async function apply(partnerId: string, model: Model, { kind, cents, pick }: Mov
   }
 }
 
-test('sequential movements: the ledger accepts, refuses and holds what the model does', async (t) => {
+test('sequential movements: the ledger accepts, refuses and holds the same amounts as the model', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(move, { maxLength: 30 }), async (moves) => {
       const { partnerId } = await addPartner(service)
@@ -97,7 +97,7 @@ test('sequential movements: the ledger accepts, refuses and holds what the model
   )
 })
 
-test('concurrent movements: the balance is the sum of what was accepted, and never negative', async (t) => {
+test('concurrent movements: the balance is the sum of the accepted movements, and never negative', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(move, { minLength: 5, maxLength: 25 }), async (moves) => {
       const { partnerId } = await addPartner(service)
@@ -132,7 +132,7 @@ test('concurrent movements: the balance is the sum of what was accepted, and nev
   )
 })
 
-test('concurrent first movements in every currency create each account once', async () => {
+test('concurrent first movements in every currency create each account exactly once', async () => {
   const { partnerId } = await addPartner(service)
   const currencies = ['EUR', 'GBP', 'USD', 'USDC'] as const
   const common = { partnerId, debit: settlement, credit: 'balance', amount: 5n, partyId: partnerId } as const

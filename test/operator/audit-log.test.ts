@@ -19,7 +19,7 @@ const recordsOf = async (partnerId: string) =>
     .toReversed()
 const [sam, kim] = ['Sam Staff', 'Kim Staff']
 
-test('for limits and credentials the log says who, what and why, and omits refused calls', async () => {
+test('the log of limits and credentials contains who, what and why, and omits refused calls', async () => {
   const { partnerId } = await addPartner(service)
   const partner = ['--partner', partnerId.toUpperCase()]
   const limit = ['--scope', 'partner', '--period', 'day', '--currency', 'EUR', '--amount', '12.50']
@@ -57,7 +57,7 @@ test('for limits and credentials the log says who, what and why, and omits refus
   assert.ok(!JSON.stringify(records).includes(String(apiSecret)))
 })
 
-test('cases and hits name each person; a list is in the log of the operator', async () => {
+test("cases and hits name each person, and a list is in the operator's log", async () => {
   const { partnerId, customer } = await addPartner(service)
   const file = new URL('../../service/src/screening/samples/un.xml', import.meta.url).pathname
   const load = ['screening', 'load', '--from', file, '--staff', sam]
@@ -103,7 +103,7 @@ test('cases and hits name each person; a list is in the log of the operator', as
   )
 })
 
-test('a partner reads neither why an account is blocked, nor the class of risk of a customer', async () => {
+test('a partner reads neither the reason of an account block nor the risk class of a customer', async () => {
   const { partnerId, customer } = await addPartner(service)
   const about = ['--partner', partnerId, '--staff', sam, '--note', 'Suspected mule']
   const account = [...about, '--customer', customer.id, '--reason', 'Compliance']

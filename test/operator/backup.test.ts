@@ -100,7 +100,7 @@ async function pay(count: number): Promise<readonly string[]> {
 const payouts = () => listAll(client(), '/v1/payouts')
 const keysOf = (rows: readonly JsonObject[]) => rows.map((row) => textAt(row, 'idempotencyKey')).toSorted()
 
-test('the runbook restores exactly the payments up to the time, and a restored database leaves the backups alone', async () => {
+test('the runbook restores exactly the payments up to the time, and a restored database leaves the backups unchanged', async () => {
   const [start, backUp] = blocksOf('Back up')
   const stop = await startService(start)
   const before = [...(await pay(2))]
@@ -136,7 +136,7 @@ test('the runbook restores exactly the payments up to the time, and a restored d
   await stopRestored()
 })
 
-test('without a time everything that was archived is restored; impossible restores are refused with one line', async () => {
+test('without a time all archived data is restored, and impossible restores are refused with one line', async () => {
   const backups = join(folder, 'backups')
   const restore = (name: string, ...words: readonly string[]) =>
     run(['operator', 'backup', 'restore', '--from', backups, ...words], { DATA_DIR: join(folder, name) })

@@ -43,7 +43,7 @@ async function pay(amount: number, idempotencyKey = String(amount)): Promise<voi
 
 test('without faults of the bank there is no case', async () => assert.deepEqual(await list(), []))
 
-test('two persons resolve the cases of a bank that contradicts itself, each once', async () => {
+test('two people resolve the cases of a bank that contradicts itself, each exactly once', async () => {
   const before = (await balanceOf(client)).available
   await pay(4001.08)
   await pay(4001.09)
@@ -95,7 +95,7 @@ test('a proposal for an unknown case is refused with one line', async () => {
   assertRefusal(await propose(unknown, 'note'), 'operator: No such case.')
 })
 
-test('reconcile prints its lines as JSON or CSV, and says that suspense is what the open cases say', async () => {
+test('reconcile prints its lines as JSON or CSV, and shows that suspense equals the open cases', async () => {
   await pay(4001.08, 'again')
   await until('a case', async () => (await list()).length === 1)
   type Line = Readonly<Record<string, string>>

@@ -64,7 +64,7 @@ test('a typed name cannot run these commands, even in a sandbox without staff', 
   two = (await joinedStaff(service, folder, 'Grace Finance', 'finance')).as
 })
 
-test('a stuck payout ends by a letter of the bank, whose hash is in the audit log', async () => {
+test('a stuck payout ends with a letter from the bank, whose hash is in the audit log', async () => {
   const { partnerId, payout, about } = await payInFile()
   const letter = join(folder, 'letter.pdf')
   await writeFile(letter, 'We will not execute it.')
@@ -88,7 +88,7 @@ test('a stuck payout ends by a letter of the bank, whose hash is in the audit lo
   )
 })
 
-test('a letter recalls a payment where the bank takes no files: written, sent and answered, each recorded', async () => {
+test('a letter recalls a payment at a bank without recall files: written, sent and answered, with a record each', async () => {
   const { partnerId, about } = await payInFile()
   await markFiled(service)
   const [person] = [one ?? []]
@@ -158,7 +158,7 @@ test('a credit to the wrong customer is reversed, with a case for its owner', as
   assert.deepEqual([opened?.booked, opened?.kind], [8n, 'unknown_payment'])
 })
 
-test('a credit that a corrected statement omits is cancelled by two persons, and its case is closed', async () => {
+test('a credit that a corrected statement omits is cancelled by two people, and its case is closed', async () => {
   const { partnerId, creditorAccount } = await addPayee()
   // At a weekend nothing is missing yet: banks book its entries on the next day of the calendar.
   const today = lastListedDay(service.clock.now().toISOString().slice(0, 10), { closedDays: new Set() }, 'EUR')
@@ -182,7 +182,7 @@ test('a credit that a corrected statement omits is cancelled by two persons, and
   assert.match(stderr, /can be cancelled|has already been decided/)
 })
 
-test('a debit is detached from the payment that it was matched with, and its case names the payment', async () => {
+test('a debit is detached from its matched payment, and its case names the payment', async () => {
   const { partnerId, payout, about } = await payInFile()
   await markFiled(service)
   const references = { instructionId: payout.endToEndId, endToEndId: payout.endToEndId }
@@ -200,7 +200,7 @@ test('a debit is detached from the payment that it was matched with, and its cas
   assert.match(stderr, /The payout is Returned/)
 })
 
-test('a payout of a bank without files ends by a letter too, and opens a case if the bank pays it after all', async () => {
+test('a payout of a bank without files also ends with a letter, and opens a case if the bank pays it later', async () => {
   const sandbox = await createTestService({ url: service.url, now: new Date() })
   try {
     const partner = await addPartner(sandbox, 1_000_00n)

@@ -78,7 +78,7 @@ test('the lists show partners and credentials with their last use, and no secret
   await refused('service-account list --partner 00000000-0000-7000-8000-000000000000', /^No such partner\.$/m)
 })
 
-test('after a rotation both keys work until the old one ends, and the new one has the same permissions', async () => {
+test('after a rotation both keys work until the old one ends, and the new key has the same permissions', async () => {
   const rotated = await operator(
     `service-account rotate --partner ${partnerId} --yes --id ${textAt(account, 'serviceAccountId')}`,
   )

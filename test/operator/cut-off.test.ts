@@ -66,7 +66,7 @@ test('an option of another command is refused with a suggestion and changes noth
   assert.deepEqual(await standing(), before_)
 })
 
-test('without --yes a script reads whom it would cut off, when and how, and nothing changes', async () => {
+test('without --yes a script shows who would lose access, when and how, and changes nothing', async () => {
   const before_ = await standing()
   const { partnerId } = partner
   const name = await service.access.partnerName(service.db, partnerId)

@@ -50,7 +50,7 @@ const formOf = (kind: CaseKind): Readonly<Record<string, string>> =>
     ? { action: 'release', disposition: 'explained', note: 'Read' }
     : { action: kind === 'sanctions_hold' ? 'refuse' : 'note', note: 'Read' }
 
-test('each kind × each role over HTTP: those of the table decide, others are refused, and the case stays', async () => {
+test('each kind × each role over HTTP: the roles in the table decide, other roles are refused, and the case is unchanged', async () => {
   for (const kind of caseKinds)
     for (const role of roles) {
       const id = await open(kind)
@@ -106,7 +106,7 @@ test('every kind has a row, and each command that decides by kind declares it', 
   assert.deepEqual(byKind, ['case propose', 'case approve', 'case reject', 'screening decide'])
 })
 
-test('two admins change a kind: one alone changes nothing, an admin always decides, and the log has both', async () => {
+test('two admins change a kind: one alone changes nothing, an admin always decides, and the log records both', async () => {
   const second = await staffAtDesk(desk, { name: 'Abe Admin', role: 'admin', by: ada.as })
   const words = ['decider', 'set', '--kind', 'bank_fee', '--roles', 'support', '--note', 'Support books charges']
   const refused = await runOperator([...words, ...people.finance.as], env)

@@ -79,7 +79,7 @@ function refusalOf(args: readonly string[]): string {
 }
 
 suite('the options of every command', () => {
-  test('each option that it does not take is refused, and one that it takes is named', () => {
+  test('each option that the command does not take is refused, and each option that it takes is named', () => {
     const known = new Map(commandNames.flatMap((command) => Object.entries(optionsOf(command))))
     let count = 0
     for (const command of commandNames) {
@@ -101,7 +101,7 @@ suite('the options of every command', () => {
     assert.ok(commandNames.length >= 98 && count > 10_000, `${count} calls`)
   })
 
-  test('each option that it takes is read; given twice, empty or without its value it is refused', () => {
+  test('each option that the command takes is read, and is refused if repeated, empty or without its value', () => {
     for (const command of commandNames) {
       assert.doesNotThrow(() => read(needed(command)), command)
       for (const [name, option] of Object.entries(optionsOf(command))) {
@@ -146,7 +146,7 @@ suite('the options of every command', () => {
     assert.deepEqual(read(['partner', 'create', '--name=a=b']), { name: 'a=b' })
   })
 
-  test('a wrong value is refused with the option, the value and what is allowed', () => {
+  test('a wrong value is refused with the option, the value and the allowed values', () => {
     let count = 0
     for (const command of commandNames)
       for (const [name, option] of Object.entries(declarationOf(command).options)) {
@@ -201,7 +201,7 @@ suite('the options of every command', () => {
     assert.match(refusalOf([]), /^operator commands /)
   })
 
-  test('a refused call opens and creates no database', async () => {
+  test('a refused call neither opens nor creates a database', async () => {
     const DATA_DIR = join(tmpdir(), `untouched-${newId()}`)
     for (const words of [
       'partner create --nome x',
@@ -215,8 +215,8 @@ suite('the options of every command', () => {
   })
 })
 
-suite('what follows from a declaration', () => {
-  test('--help shows all commands, those of a group, or one with its options, roles and examples', () => {
+suite('results of a declaration', () => {
+  test('--help shows all commands, the commands of a group, or one command with its options, roles and examples', () => {
     assert.equal(readHelp(['case', 'list']), undefined)
     const linesOf = (...args: readonly string[]) => (readHelp(args) ?? '').split('\n')
     for (const flag of ['--help', '-h']) assert.equal(linesOf(flag).length, commandNames.length + 1)
@@ -278,7 +278,7 @@ suite('what follows from a declaration', () => {
     }
   })
 
-  test('a list of choices is that of the code that takes them', () => {
+  test('a list of choices matches the code that takes them', () => {
     const lists: Readonly<Record<string, readonly string[]>> = {
       'case propose action': caseActions,
       'case propose disposition': [...new Set(caseActions.flatMap(dispositionsOf))],
@@ -299,7 +299,7 @@ suite('what follows from a declaration', () => {
     }
   })
 
-  test('a desk form asks for everything that its command needs except a file, a note and the person', () => {
+  test('a desk form asks for all input of its command except a file, a note and the person', () => {
     for (const command of commandNames) {
       const asked = new Set(['note', 'staff', ...formOptions(command).map(({ name }) => name)])
       for (const [name, option] of Object.entries(declarationOf(command).options)) {
@@ -316,7 +316,7 @@ suite('what follows from a declaration', () => {
     }
   })
 
-  test('each call in the documents and at the desk is one that its command takes', async () => {
+  test('each call in the documents and at the desk is accepted by its command', async () => {
     const root = new URL('../../', import.meta.url)
     const files = await Promise.all(
       ['docs', 'service/src/pages/desk'].map(async (folder) =>

@@ -77,7 +77,7 @@ test('wrong arguments are refused in one line, and nothing is imported', async (
   assert.deepEqual(await printed('list'), before)
 })
 
-test('the audit log of the operator, or of the partner of a pool, has what was done', async () => {
+test('the audit log of the operator, or of the partner of a pool, records each action', async () => {
   const { audit } = service
   const { partnerId } = partner
   const query = { limit: '100' }

@@ -22,7 +22,7 @@ const environment = async (name: string) => ({ DATA_DIR: join(folder, name), ...
 const MASTER_KEY = randomBytes(32).toString('base64')
 const trace = /\n\s+at |"stack"/
 
-test('after the data folder is removed, the service ends with one plain line and no trace, and no request gets 500', async () => {
+test('after the data folder is removed, the service ends with one plain line and no stack trace, and no request gets 500', async () => {
   const env = await environment('removed')
   const service = await start(['serve'], env)
   await until('the welcome', () => service.stdout().includes('Ctrl-C'))
@@ -104,7 +104,7 @@ test('an older Node is refused with one line by every npm script', () => {
     if (command.includes('.ts')) assert.ok(command.startsWith('node scripts/require-node.mjs && '), name)
 })
 
-test('an operator command prints its result and nothing else, at every log level', async () => {
+test('an operator command prints only its result, at every log level', async () => {
   const env = { DATA_DIR: join(folder, 'operator'), DATABASE_URL: database.url, MASTER_KEY, LOG_LEVEL: 'debug' }
   const { code, stdout, stderr } = await run(['operator', 'partner', 'create', '--name', 'Quiet'], env)
   assert.deepEqual({ code, stderr, lines: linesOf(stdout).length }, { code: 0, stderr: '', lines: 1 })

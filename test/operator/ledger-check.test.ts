@@ -140,7 +140,7 @@ test('an unchanged partner has no finding while its payments continue', async ()
   await paying
 })
 
-test('every column of the tables that are compared is classified, and every other table with amounts has its reason', async () => {
+test('every column of the compared tables is classified, and every other table with amounts has its reason', async () => {
   const columns = await service.db.rows<{ table: string; name: string; type: string }>(sql`
     select table_schema || '.' || table_name as table, column_name as name, data_type as type
     from information_schema.columns where table_schema not in ('pg_catalog', 'information_schema', 'public')`)
@@ -244,7 +244,7 @@ function readForEachRow(plan: Plan, again = false): readonly string[] {
   ]
 }
 
-test('no comparison reads a table again for each row of another', async () => {
+test('no comparison reads a table again for each row of another table', async () => {
   const reader = createDatabase({ url: service.url, connectionsMax: 1, log: service.log, readsWholeTables: true })
   const readAgain = async (statement: Sql): Promise<readonly string[]> => {
     const { text, values } = toStatement(statement)

@@ -29,7 +29,7 @@ await pay(service, partner, '100.00')
 const printed = (words: string) => operator.text('ledger', ...words.split(' '))
 const at = (second: number) => new Date(startedMs + second * 1000).toISOString()
 
-test('balances at present and at a past time, with what each account holds', async () => {
+test('current and past balances are shown with the amount of each account', async () => {
   const balance = { account: 'balance', currency: 'EUR', holds: 'customers' }
   const settlement = { account: 'settlement.sandbox', currency: 'EUR', holds: 'bank', reserved: '0.00' }
   const now: unknown = JSON.parse(await printed(`balances --partner ${partnerId}`))
@@ -41,7 +41,7 @@ test('balances at present and at a past time, with what each account holds', asy
   assert.deepEqual(past[0], { ...balance, posted: '123.40', reserved: '0.00', available: '123.40' })
 })
 
-test('a statement of many pages: opening, lines and closing add up, and each line is one of CSV', async () => {
+test('in a statement of many pages opening, lines and closing add up, and each line is a CSV row', async () => {
   const words = `statement --partner ${partnerId} --currency EUR --format csv`
   const [titles, opening, ...lines] = linesOf(await printed(`${words} --from ${at(100)}`))
   assert.equal(titles, 'time,kind,amount,posted,counter_account,reference,transfer_id,entry_id')
@@ -57,7 +57,7 @@ test('a statement of many pages: opening, lines and closing add up, and each lin
   })
 })
 
-test('a statement as a table, of another account and of a period', async () => {
+test('a statement can be a table, of another account and of a period', async () => {
   const words = `statement --partner ${partnerId} --currency EUR --account settlement.sandbox`
   const lines = linesOf(await printed(`${words} --from ${at(5)} --to ${at(7)}`))
   const cells = lines.map((line) => line.trim().split(/\s{2,}/))

@@ -55,7 +55,7 @@ test('a database of the previous version is opened only with its key, which is t
   assert.equal((await keysOf()).length, 1)
 })
 
-test('a new key in front of the old one is recorded, and each of them alone is refused', async () => {
+test('a new key in front of the old key is recorded, and each of them alone is refused', async () => {
   const next = newKey()
   await createBy(`${next},${key}`)
   assert.equal((await keysOf()).length, 2)

@@ -56,7 +56,7 @@ async function reported({ partnerId, customer }: TestPartner, alertId: string): 
   assert.match(text, /<report_indicators><indicator>STRC<\/indicator><\/report_indicators><\/report>\n$/)
 }
 
-test('a rule from a file raises an alert that two persons close and export, hidden from the partner', async () => {
+test('a rule from a file raises an alert that two people close and export, hidden from the partner', async () => {
   const partner = await addPartner(service, 10_000_00n)
   const { partnerId, customer } = partner
   const file = join(folder, 'rule.json')

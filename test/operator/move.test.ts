@@ -202,7 +202,7 @@ test('a moved partner continues in the other cell with the same API key', async 
   await newAccount(client)
 })
 
-test('a payout that was handed to the bank without an answer is not sent again, and ends once', async () => {
+test('a payout that was sent to the bank without an answer is not sent again, and ends exactly once', async () => {
   const credentials = await cells[0].createPartner('Broken off')
   const { partnerId } = credentials
   const { client, beneficiary } = await createScene(credentials)
@@ -245,7 +245,7 @@ test('a payout that was handed to the bank without an answer is not sent again, 
   await checkLedger(databases[1], partnerId)
 })
 
-test('a copy leaves the partner as it is; a damaged or foreign file is refused and imports nothing', async () => {
+test('a copy leaves the partner unchanged, and a damaged or foreign file is refused and imports nothing', async () => {
   const credentials = await cells[0].createPartner('Copied')
   const { partnerId } = credentials
   const { client } = await createScene(credentials)

@@ -74,7 +74,7 @@ test('a payment is found by id, reference or amount, narrowed by day and partner
     assert.deepEqual(await find(...search), { payments: [], hasMore: false }, search.join(' '))
 })
 
-test('a payment shows its status and since when, its open case, and the next step', async () => {
+test('a payment shows its status and the time of it, its open case, and the next step', async () => {
   const [sent] = (await find('--id', first)).payments
   assert.ok(sent)
   const { status, since, amount, connector, beneficiary, timeline, cases, next } = sent
@@ -91,7 +91,7 @@ test('a payment shows its status and since when, its open case, and the next ste
   })
 })
 
-test('the result is limited and says that there are more', async () => {
+test('the result is limited and states that there are more', async () => {
   for (let count = 0; count < 51; count += 1) await pay(12.34)
   const { payments, hasMore } = await find('--amount', '12.34', '--currency', 'EUR')
   assert.deepEqual([payments.length, hasMore], [50, true])
@@ -108,7 +108,7 @@ test('a search that names no key, or two, is refused in one line', async () => {
     assert.equal(await commands.refused('payment', 'find', ...args), `operator: ${message}`)
 })
 
-test('the runbook has a section with an end for each status', () => {
+test('the runbook has a section with a resolution for each status', () => {
   const path = 'docs/runbooks/stuck-payout.md'
   const text = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
   const sections = new Map(text.split(/^## /m).map((part) => [part.split('\n')[0] ?? '', part]))

@@ -58,7 +58,7 @@ test('404 for the API at the operations port, and for the operations paths at th
 const names = (text: string, prefix: RegExp) =>
   new Set([...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name = '']) => name).filter((name) => prefix.test(name)))
 
-test('the metrics are Prometheus text, count requests, and are exactly those of docs/operations.md', async () => {
+test('the metrics are Prometheus text, count requests, and match docs/operations.md exactly', async () => {
   success(await service.client.get('/v1/accounts'))
   assert.equal((await fetch(`${service.baseUrl}/v1/accounts`)).status, 401)
   await until('both requests are counted', async () =>

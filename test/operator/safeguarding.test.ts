@@ -38,7 +38,7 @@ async function refused(words: readonly string[], line: RegExp, more: Readonly<Re
 
 type Shown = { readonly isNew?: boolean; readonly status: string; readonly version: number; readonly resource: string }
 
-test('wrong input is refused with what is wrong', async () => {
+test('wrong input is refused with the reason', async () => {
   await refused(['run', '--day', today], /No account is designated/)
   await refused(
     ['accounts', 'set', '--account', 'DE00', '--currency', 'EUR', '--staff', 'Sam'],

@@ -38,7 +38,7 @@ const proposed = async (...words: readonly string[]) => String((await printed(..
 const yesOf = (name: string) => (isCommand(name) && declarationOf(name).cuts ? ['--yes'] : [])
 const limits = () => service.payoutControls.limits.list(service.db, partner.partnerId)
 
-test('without an account only the first one is invited; then each change needs a person', async () => {
+test('without an account only the first account can be invited, and then each change needs a person', async () => {
   await refused(/sign in first.*the first account: staff invite/, ...limit())
   await refused(/sign in first/, ...limit(), '--staff', 'Sam Staff')
   const invite = ['staff', 'invite', '--name', 'Nora', '--role', 'admin', '--email']
@@ -80,7 +80,7 @@ test('a command refuses another name, another role, a file that others can read,
   assert.deepEqual(await limits(), [])
 })
 
-test('a change writes nothing until another person approves it, and is carried out once', async () => {
+test('a change writes nothing until another person approves it, and is carried out exactly once', async () => {
   const made = await printed(...limit(), '--note', 'Contract of May', ...grace.as)
   assert.match(String(made['next']), /another person runs: change approve --id/)
   const id = String(made['waits'])
@@ -113,7 +113,7 @@ test('a change writes nothing until another person approves it, and is carried o
   await refused(/The change was carried out/, ...change('reject', id, ada, 'Late'))
 })
 
-test('a daily maximum per person holds once another person has approved it', async () => {
+test('a daily maximum per person applies once another person has approved it', async () => {
   const { partnerId } = partner
   const rules = () => service.payoutControls.approvalRules.list(service.db, partnerId)
   const options = ['--partner', partnerId, '--currency', 'GBP', '--per-person', '50000.00']
@@ -154,7 +154,7 @@ test('an author withdraws a change, and a change expires after 72 hours', async 
   await refused(/has expired/, ...change('approve', old.id, ada))
 })
 
-test('a secret is printed once, after an approval, and only to its author', async () => {
+test('a secret is printed exactly once, after an approval, and only to its author', async () => {
   const create = ['service-account', 'create', '--partner', partner.partnerId, '--name', 'Back office']
   const id = await proposed(...create, '--permissions', 'payouts:read', ...ada.as)
   await refused(/No second person has approved/, ...change('run', id, ada))
@@ -241,7 +241,7 @@ test('a schedule token runs only its commands, cannot decide, and can be ended',
   await refused(/sign in first/, 'screening', 'load', '--from', list, '--token-file', to)
 })
 
-test('a code is confirmed once, within ten minutes, in any spelling, and signs in for an hour', async () => {
+test('a code is confirmed exactly once, within ten minutes, in any spelling, and signs in for an hour', async () => {
   const { commands } = service.staff
   const asked = await commands.request('ada@host')
   assert.equal(await commands.bearer(asked.token), 'waiting')
@@ -266,7 +266,7 @@ test('signing out ends the token and removes its file', async () => {
   await refused(/sign in first/, ...limit(), '--token-file', copy)
 })
 
-test('each command for two persons writes nothing before the second person approves', async () => {
+test('each command for two people writes nothing before the second person approves', async () => {
   const needTwo = commandNames.filter((name) => declarationOf(name).second === 'on')
   assert.ok(needTwo.every((name) => rolesOf(name) !== undefined))
   const { partnerId, customer } = partner

@@ -64,7 +64,7 @@ test('with a table a number that does not belong to its sort code is refused, wi
   await refused('93-86-00', '00000030')
 })
 
-test('the same files are a repetition, two loads at once are two versions, and a wrong file changes nothing', async () => {
+test('a second load of the same files is a repetition, two concurrent loads make two versions, and a wrong file changes nothing', async () => {
   const [from, substitutes] = [join(folder, 'weights.txt'), join(folder, 'substitutes.txt')]
   const again = await load('--from', from, '--substitutes', substitutes)
   assert.equal((JSON.parse(again.stdout) as { isRepetition: boolean }).isRepetition, true)

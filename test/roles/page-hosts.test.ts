@@ -56,7 +56,7 @@ test('links begin with the host of the partner, and lead to its pages at that ho
   }
 })
 
-test('the host of a partner shows no page of another partner and no console; a foreign host shows nothing', async () => {
+test('the host of a partner shows no page of another partner and no console, and a foreign host shows nothing', async () => {
   for (const { url: base } of [single, gateway]) {
     const foreign = new URL(textAt(await openSession(service.client(base, other)), 'url'))
     assert.equal(foreign.host, 'api.test')

@@ -75,7 +75,7 @@ const addressOf = async (session: JsonObject) =>
     return initiated?.userIpAddress
   })
 
-test('a payer pays in one process and through a gateway, which says where the browser is', async () => {
+test('a payer pays in one process and through a gateway, which forwards the location of the browser', async () => {
   for (const [base, address] of [
     // Without TRUSTED_PROXIES the header of a client is not believed.
     [single.url, '127.0.0.1'],
@@ -120,7 +120,7 @@ test('a page of a router comes from the cell of its partner', async () => {
   }
 })
 
-test('404 as a page to an unknown link, and to one of another form', async () => {
+test('404 as a page to an unknown link, and to a malformed link', async () => {
   for (const base of [single.url, gateway.url])
     for (const token of ['x'.repeat(64), 'x', '%00', '..%2f..', 'x'.repeat(2000)]) {
       const answer = await fetch(`${base}/checkout/${token}`, { headers: { 'accept-language': 'de' } })
@@ -131,7 +131,7 @@ test('404 as a page to an unknown link, and to one of another form', async () =>
     }
 })
 
-test('403 to a form that another site sends; `Origin: null` is our own page without a referrer', async () => {
+test('403 to a form that another site sends, and `Origin: null` is our own page without a referrer', async () => {
   const session = await openSession()
   for (const base of [single.url, gateway.url]) {
     const url = `${base}${pathOf(session)}/pay`
@@ -147,7 +147,7 @@ test('403 to a form that another site sends; `Origin: null` is our own page with
   }
 })
 
-test('413 to a form of more than 16 KiB, and nothing has begun', async () => {
+test('413 to a form of more than 16 KiB, and no payment begins', async () => {
   const session = await openSession()
   for (const base of [single.url, gateway.url]) {
     const url = `${base}${pathOf(session)}/pay`
@@ -163,7 +163,7 @@ test('413 to a form of more than 16 KiB, and nothing has begun', async () => {
   assert.equal(success(await client.get(`/v1/checkout/sessions/${textAt(session, 'sessionId')}`)).status, 'Open')
 })
 
-test('429 as a page to an address that asks too often, and not to another one', async () => {
+test('429 as a page to an address that asks too often, and not to another address', async () => {
   const limited = await service.role('serve', { PAGE_RATE_PER_SECOND: '1', TRUSTED_PROXIES: '127.0.0.1' })
   const ask = (ip: string) => fetch(`${limited.url}/checkout/${'x'.repeat(64)}`, { headers: { 'x-forwarded-for': ip } })
   const answers = await Promise.all(Array.from({ length: 20 }, () => ask('198.51.100.1')))
@@ -174,7 +174,7 @@ test('429 as a page to an address that asks too often, and not to another one', 
   assert.equal((await ask('198.51.100.2')).status, 404)
 })
 
-test('an api process serves pages to its gateway only', async () => {
+test('an api process serves pages only to its gateway', async () => {
   const session = await openSession()
   const page = await fetch(`${api.url}${pathOf(session)}`)
   assert.equal(page.status, 401)

@@ -93,7 +93,7 @@ test('a staff member and refusals with 403, 409, 422, 429 and 502 are in the log
   assert.deepEqual(outcome(failed), [502, 'downstream_unreachable'])
 })
 
-test('a process that is stopped writes what it has in memory', async () => {
+test('a stopped process writes the entries in its memory', async () => {
   const other = await service.role('api')
   const front = await service.role('gateway', { API_URL: other.url, ...trusting })
   const ids = Array.from({ length: 30 }, () => randomUUID())

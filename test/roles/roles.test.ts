@@ -117,7 +117,7 @@ const askApi = async (headers: Readonly<Record<string, string>>, path = '/v1/acc
   return [answer.status, body.code]
 }
 
-test('401 from the api process without an internal token, and with a tampered, misused or expired one', async () => {
+test('401 from the api process without an internal token, and with a tampered, misused or expired token', async () => {
   const fresh = tokenOf(new Date(), '/v1/accounts')
   assert.deepEqual(await askApi(fresh), [200, undefined])
   assert.deepEqual(await askApi({}), [401, 'signature_required'])
@@ -139,7 +139,7 @@ test('401 from the api process without an internal token, and with a tampered, m
     assert.deepEqual(await askApi(tokenOf(new Date(Date.now() + ms), '/v1/accounts')), [401, 'signature_invalid'])
 })
 
-test('502 when the api process is down, hangs up, refuses the token or responds with nonsense; 504 when it is silent', async () => {
+test('502 when the api process is down, hangs up, refuses the token or responds with nonsense, and 504 when it is silent', async () => {
   const gateway = await service.role('gateway', { API_URL: upstream.url, REQUEST_TIMEOUT_MS: '5000' })
   const outer = service.client(gateway.url, credentials)
   for (const manner of ['garbage', 'page', 'errorPage', 'hangUp', 'refusal', 'silence'] satisfies UpstreamBehaviour[]) {
@@ -162,7 +162,7 @@ test('502 when the api process is down, hangs up, refuses the token or responds 
   refused(await outer.get('/v1/unknown'), 404, 'not_found')
 })
 
-test('an impersonated session can read and not write, leaves an audit line for each request, and expires', async () => {
+test('an impersonated session can read but not write, leaves an audit line for each request, and expires', async () => {
   const staff = 'Sam Staff'
   const words = ['--partner', credentials.partnerId, '--staff', staff, '--minutes', '5', '--note', 'Ticket 7']
   const marked = await service.operator('impersonate', ...words)
@@ -184,7 +184,7 @@ test('an impersonated session can read and not write, leaves an audit line for e
 
 const readiness = async (running: RunningRole) => (await fetch(`${running.opsUrl}/readyz`)).status
 
-test('502 and not ready while PostgreSQL is unreachable; requests succeed once it is back', async () => {
+test('502 and not ready while PostgreSQL is unreachable, and requests succeed once it is back', async () => {
   await service.wire.cut()
   refused(await client.get('/v1/accounts'), 502, 'downstream_unreachable')
   assert.deepEqual(await askApi(tokenOf(new Date(), '/v1/accounts')), [502, 'downstream_unreachable'])
@@ -197,7 +197,7 @@ test('502 and not ready while PostgreSQL is unreachable; requests succeed once i
   assert.equal((await finalTransaction(client, textAt(sent, 'reference'))).status, 'Completed')
 })
 
-test('504 while PostgreSQL does not respond; requests succeed once it does', async () => {
+test('504 while PostgreSQL does not respond, and requests succeed once it does', async () => {
   service.wire.hold()
   const waiting = Promise.all([client.get('/v1/accounts'), client.post('/v1/customers', { email: 'ada@example.com' })])
   assert.equal(await readiness(gateways[0]), 503)
@@ -206,7 +206,7 @@ test('504 while PostgreSQL does not respond; requests succeed once it does', asy
   await until('answers again', async () => (await client.get('/v1/accounts')).status === 200)
 })
 
-test('502 when the api process has stopped; it stops cleanly', async () => {
+test('502 when the api process has stopped, and the process stops cleanly', async () => {
   assert.equal((await stop(api)).code, 0)
   refused(await client.get('/v1/accounts'), 502, 'downstream_unreachable')
 })

@@ -38,7 +38,7 @@ test('200 to partners of both cells, each with its own data', async () => {
   }
 })
 
-test('the operations port of a cell tells whether the cell has a partner', async () => {
+test('the operations port of a cell reports whether the cell has a partner', async () => {
   const ask = async (cell: Cell, id: string) => {
     const answer = await fetch(`${cell.opsUrl}/partners/${id}`)
     return [answer.status, await answer.json()]
@@ -64,7 +64,7 @@ test('200 to targets that a URL library would change, and to queries in any orde
     refused(await client.get(target), 404, 'not_found')
 })
 
-test('200 to bodies in every form: chunked, with spaces, with text beyond ASCII; 413 beyond the limit', async () => {
+test('200 to bodies in every form: chunked, with spaces, with text beyond ASCII, and 413 beyond the limit', async () => {
   const [, client] = clients
   const body = Buffer.from(` {"email" : "ada@example.com",\n "kyc": {"fullName": "Ada \u2028 Løvelace €"} } `)
   for (const chunked of [true, false]) {
@@ -98,7 +98,7 @@ const comparable = ({ status, json, headerNames }: Answer) => {
   return { status, rest, headerNames }
 }
 
-test('401 to an unknown key, as from a cell; 401 and 404 without a key', async () => {
+test('401 to an unknown key, as from a cell, and 401 or 404 without a key', async () => {
   const unknown = `pk_${Buffer.from(randomUUID().replaceAll('-', '') + 'ab'.repeat(15), 'hex').toString('base64url')}`
   for (const apiKey of [unknown, 'pk_x', partners[1].apiKey.slice(0, -1), undefined])
     for (const target of ['/v1/accounts', '/v1/nowhere', '/nowhere']) {
@@ -120,7 +120,7 @@ test('the pages come from the first cell, also for HEAD', async () => {
   }
 })
 
-test('400 to a target that is no path, and to a fragment', async () => {
+test('400 to a target that is not a path, and to a fragment', async () => {
   const statusOf = (path: string) =>
     new Promise((resolve, reject) => {
       const { hostname, port } = new URL(router.url)
@@ -145,7 +145,7 @@ test('a cell logs the address of the client and the request id', async () => {
   }
 })
 
-test('502 to the partners of a cell that is down, 200 to the others, and 200 after its restart', async () => {
+test('502 to the partners of a cell that is down, 200 to other partners, and 200 after its restart', async () => {
   await cells[1].kill()
   refused(await clients[1].get('/v1/accounts'), 502, 'downstream_unreachable')
   success(await clients[0].get('/v1/accounts'))
@@ -160,7 +160,7 @@ test('502 to the partners of a cell that is down, 200 to the others, and 200 aft
   assert.deepEqual(await readiness(), [200, { status: 'ok', cells: { one: true, two: true } }])
 })
 
-test('504 to the partners of a cell that hangs, 200 to the others', async () => {
+test('504 to the partners of a cell that hangs, and 200 to other partners', async () => {
   const frozen = await createCell('three', { IBAN_ISSUERS: '' })
   await frozen.start()
   const credentials = await frozen.createPartner('Third')

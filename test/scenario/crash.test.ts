@@ -98,7 +98,7 @@ for (const { database, options } of [
     )
   })
 
-test('the service stops under load with exit code 0; answered payouts stand, others are refused or complete', async () => {
+test('the service stops under load with exit code 0, answered payouts are kept, and others are refused or complete', async () => {
   const { client, service, restart } = await startRestartable({})
   const { beneficiary, float } = await createParties(client(), 'stop')
   const bodies = Array.from({ length: 60 }, () => payoutText(beneficiary, '2.00'))

@@ -6,7 +6,7 @@ import { afterChapters, agreed, assertReconciled, checks, demo, runDemo } from '
 
 const [defaults = 'sandbox'] = modesOf('demo', ['demo'])
 
-test('npm run demo -- --chapter payees: the chapter alone', async () => {
+test('npm run demo -- --chapter payees runs only that chapter', async () => {
   const titles = agreed(await runDemo('--chapter', 'payees', '--defaults', defaults))
   assert.deepEqual(
     [...titles],
@@ -23,7 +23,7 @@ test('npm run demo -- --chapter payees: the chapter alone', async () => {
   )
 })
 
-test('npm run demo -- --chapter: an unknown name is refused with the names of all', async () => {
+test('npm run demo -- --chapter refuses an unknown name with the names of all chapters', async () => {
   const { code, err } = await demo('--chapter', 'none')
   assert.equal(code, 1)
   assert.match(err, /--chapter is one of customers, gates, payees, /)
@@ -36,7 +36,7 @@ test('npm run demo -- --kill: all checks agree after eight kills', async () => {
   assert.match(out, /^agrees +bank +35 instructions, each received once$/m)
 })
 
-test('npm run demo -- --bank iso20022: the day runs over files, and the three books agree', async () => {
+test('npm run demo -- --bank iso20022 runs the day with bank files, and the three ledgers agree', async () => {
   const out = await runDemo('--bank', 'iso20022')
   const books = [...checks.slice(0, -1), 'bank', 'entries', 'statements', 'cases', 'safeguarding']
   assertReconciled(out, books)

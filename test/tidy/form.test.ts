@@ -21,7 +21,7 @@ const tables = readTables(migrations).map(({ name }) => name)
 const none: readonly Finding[] = []
 
 suite('form', () => {
-  test('enough is read to judge by', () => {
+  test('enough files are read to judge', () => {
     assert.ok(sources.length >= 70, `only ${sources.length} files were seen`)
     const functions = sources.flatMap(readFunctions)
     assert.ok(functions.length >= 300, `only ${functions.length} functions were seen`)
@@ -34,10 +34,10 @@ suite('form', () => {
   test('a module has its files, an operation group its module, a public interface its header', () =>
     assert.deepEqual(checkModules(sources, tags, tables, isAssembled()), none))
   test('forms take their limits from the contract', () => assert.deepEqual(checkFormLimits(sources), none))
-  test('no test is left out or alone', () => assert.deepEqual(checkTests(sources), none))
+  test('no test is skipped or runs exclusively', () => assert.deepEqual(checkTests(sources), none))
 })
 
-suite('each rule of form bites', () => {
+suite('each rule of form finds its violation', () => {
   const path = 'service/src/payouts/service.ts'
 
   test('a limit as a number', () => {
@@ -72,7 +72,7 @@ suite('each rule of form bites', () => {
     assert.equal(checkFunctionLength([source(text)]).length, 1)
   })
 
-  test('a function counts its own lines, not those of its closures', () => {
+  test('a function counts its own lines, not the lines of its closures', () => {
     const verb = `const verb = () => {\n${lines(60)}}\n`
     assert.deepEqual(checkFunctionLength([source(`function createX() {\n${verb.repeat(9)}}`)]), none)
     assert.equal(checkFunctionLength([source(`function createX() {\n${lines(99)}${verb}}`)]).length, 1)

@@ -8,13 +8,13 @@ const sources = readSources()
 const none: readonly Finding[] = []
 
 suite('giving', () => {
-  test('a statement that writes each table is read', () =>
+  test('the statements that write each table are read', () =>
     assert.deepEqual([...readTables(sources).keys()].toSorted(), givingTables.toSorted()))
-  test('a statement that gives or takes a role takes the answer of the judgement', () =>
+  test('a statement that gives or removes a role uses the answer of the judgement', () =>
     assert.deepEqual(checkRoleWrites(sources), none))
-  test('keys and accounts of staff are given by judged verbs and commands of the operator', () =>
+  test('keys and accounts of staff are given only by judged verbs and commands of the operator', () =>
     assert.deepEqual(checkGivingCalls(sources), none))
-  test('each table is written by its own folder', () => {
+  test('each table is written only by its own folder', () => {
     for (const [table, paths] of readTables(sources))
       for (const path of paths) assert.match(path, new RegExp(`/${table.split('.')[0]}/`), table)
   })
@@ -47,7 +47,7 @@ suite('the rules of giving find violations', () => {
       assert.equal(count(write(sql)), 0, sql)
   })
 
-  test('an answer that is made up', () => assert.equal(count(file("const all = { act: 'updateUser' } as Permit")), 1))
+  test('an invented answer', () => assert.equal(count(file("const all = { act: 'updateUser' } as Permit")), 1))
 
   test('a key or an account of staff that another file gives', () => {
     const calls = (text: string, path: string) => checkGivingCalls([file(text, path)]).length

@@ -23,14 +23,14 @@ const files = (texts: Readonly<Record<string, string>>): readonly Source[] =>
   Object.entries(texts).map(([path, text]) => scan({ path, text }))
 
 suite('imports', () => {
-  test('enough is read to judge by', () => {
+  test('enough files are read to judge', () => {
     const count = sources.filter((source) => /^(?:wire|service)\/src\//.test(source.path)).length
     assert.ok(count >= 40, `only ${count} source files were seen`)
     const importCount = sources.reduce((sum, source) => sum + source.imports.length, 0)
     assert.ok(importCount >= 120, `only ${importCount} imports were seen`)
   })
 
-  test('the layers in docs/architecture.md are the ones that were agreed', () => {
+  test('the layers in docs/architecture.md match the agreed layers', () => {
     const table = layers.names.map((name, index) => {
       const places = [...layers.layerOf].filter(([, layer]) => layer === index).map(([place]) => place)
       return `${name}: ${places.join(' ')}`
@@ -46,14 +46,14 @@ suite('imports', () => {
   })
 
   test('every place has a layer', () => assert.deepEqual(checkPlaces(sources, layers), none))
-  test('only lower layers and declared places, only by the public interface', () =>
+  test('a file imports only lower layers and declared places, and only through the public interface', () =>
     assert.deepEqual(checkLayers(sources, layers), none))
-  test('every declared import within a layer is made', () => assert.deepEqual(unusedEdges(sources, layers), none))
+  test('every declared import within a layer exists', () => assert.deepEqual(unusedEdges(sources, layers), none))
   test('the gateway and main import no module', () => assert.deepEqual(checkModulesUnseen(sources), none))
-  test('no cycles', () => assert.deepEqual(checkCycles(sources), none))
-  test('no circle between the folders of service/src', () => assert.deepEqual(checkTops(sources), none))
+  test('imports have no cycles', () => assert.deepEqual(checkCycles(sources), none))
+  test('the folders of service/src have no cycles', () => assert.deepEqual(checkTops(sources), none))
   test('a package is used where it belongs', () => assert.deepEqual(checkPackages(sources), none))
-  test('a file reaches others only if it says whom, and chosen hosts only within a budget', () =>
+  test('a file makes network calls only if it declares the target, and calls chosen hosts only within a budget', () =>
     assert.deepEqual(checkReach(sources), none))
   test('every listed package is installed', async () => {
     const manifests = await Promise.all(
@@ -70,7 +70,7 @@ suite('imports', () => {
   })
 })
 
-suite('each import rule bites', () => {
+suite('each import rule finds its violation', () => {
   const first = 'service/src/payouts/service.ts'
   const layersOf = (path: string, text: string) => checkLayers(files({ [path]: text }), layers)
 
@@ -78,7 +78,7 @@ suite('each import rule bites', () => {
     assert.deepEqual(layersOf('service/src/ledger/a.ts', "import { x } from '../edge/gateway/index.ts'"), [
       'service/src/ledger/a.ts:1 ledger (core) imports edge/gateway (edges)',
     ]))
-  test('a new way out, a listed file without one, and an exchange without a budget', () => {
+  test('a new network call, a listed file without one, and an exchange without a budget', () => {
     const reach = (path: string, text: string, table: Readonly<Record<string, string>> = {}) =>
       checkReach(files({ [path]: text }), table).length
     const place = 'service/src/people/users/a.ts'
@@ -108,7 +108,7 @@ suite('each import rule bites', () => {
     assert.equal(reach(place, client, { [place]: 'chosen' }), 1, 'a fetch of its own')
     assert.equal(reach(place, `${client}\nconfiguration[customFetch] = given`, { [place]: 'chosen' }), 0)
   })
-  test('a connector, from the core, a module and another connector', () => {
+  test('a connector import from the core, a module and another connector', () => {
     for (const [path, text] of [
       ['service/src/rails/a.ts', "import { x } from '../chains/evm/index.ts'"],
       ['service/src/chains/wallets/a.ts', "import type { X } from '../evm/index.ts'"],
@@ -138,7 +138,7 @@ suite('each import rule bites', () => {
     ])
       assert.equal(layersOf(first, text).length, 1, text)
   })
-  test('what only looks like an import is none', () => {
+  test('text that only looks like an import is not counted', () => {
     for (const text of [
       "// import { x } from '../../kernel/ids.ts'",
       'const text = "import x from \'../../kernel/ids.ts\'"',
@@ -176,7 +176,7 @@ suite('each import rule bites', () => {
       ),
       ['wire/src/a.ts:1 import cycle: wire/src/a.ts -> wire/src/b.ts -> wire/src/c.ts -> wire/src/a.ts'],
     ))
-  test('a circle of folders, by files that make none', () =>
+  test('a cycle of folders, by files without a cycle', () =>
     assert.deepEqual(
       checkTops(
         files({

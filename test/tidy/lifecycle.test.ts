@@ -10,7 +10,7 @@ const none: readonly Finding[] = []
 suite('lifecycles', () => {
   test('an insert and an update are read for each table', () =>
     assert.equal(countStatusWrites(sources), 2 * Object.keys(lifecycleTables).length))
-  test('a status is written by the engine only, from the status that was judged', () =>
+  test('only the engine writes a status, from the judged status', () =>
     assert.deepEqual(checkStatusWrites(sources), none))
   test('every table of transitions is known to the rule', () => assert.deepEqual(checkLifecycleTables(sources), none))
 })
@@ -24,7 +24,7 @@ suite('the rules of lifecycles find violations', () => {
   const engine = "import { createEngine } from '../lifecycle/index.ts'\n"
   const count = (...texts: readonly ReturnType<typeof file>[]) => checkStatusWrites(texts).length
 
-  test('a statement that writes a status names the one that it leaves', () => {
+  test('a statement that writes a status names the previous status', () => {
     assert.equal(count(file(update('status = given.status'))), 0)
     assert.equal(count(file(update('status = ${status}', 'payout.status = ${fromStatus}'))), 0)
     assert.equal(count(file(update('lease_id = null, error_key = payout.status', 'true'))), 0)
@@ -51,7 +51,7 @@ suite('the rules of lifecycles find violations', () => {
     assert.equal(count(file(`${update('status = given.status')}\nexport const g = (tx: Tx) => f(tx)`)), 1)
   })
 
-  test('one statement inserts the first status and changes none', () => {
+  test('one statement inserts the first status and does not change it', () => {
     const insert = (name: string, end = '') =>
       `export const ${name} = () => sql\`insert into payouts.payouts (partner_id, status) values (\${a}, \${b}) ${end}\``
     assert.equal(count(file(insert('f'))), 0)

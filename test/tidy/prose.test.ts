@@ -24,7 +24,7 @@ const untestedChoices = 6
 const none: readonly Finding[] = []
 
 suite('prose', () => {
-  test('enough is read to judge by', () => {
+  test('enough pages are read to judge', () => {
     assert.ok(pages.length >= 18, `only ${pages.length} pages were seen`)
     assert.ok(texts.length >= 90, `only ${texts.length} files were seen`)
     assert.ok(countLinks(pages) >= 20, `only ${countLinks(pages)} links were seen`)
@@ -32,19 +32,20 @@ suite('prose', () => {
   })
   test('nothing is left unfinished, silenced or tied to a machine', () =>
     assert.deepEqual(checkWords(texts.filter(({ path }) => path !== 'package-lock.json')), none))
-  test('no page has its reader write a key that others can read', () => assert.deepEqual(checkKeyFiles(pages), none))
+  test('no page has its reader write a key that other users can read', () =>
+    assert.deepEqual(checkKeyFiles(pages), none))
   test('no link is dead', () => assert.deepEqual(checkLinks(pages), none))
-  test('every source file that a page names is there', () => {
+  test('every source file that a page names exists', () => {
     const paths = ['.ts', '.sql', '.mjs', '.css'].flatMap((extension) => readFiles(extension)).map(({ path }) => path)
     assert.deepEqual(checkFileNames(pages, paths), none)
   })
-  test('no link of a page that is not committed is dead', () => {
+  test('no link of an uncommitted page is dead', () => {
     const made = { configuration: configurationPage(), lifecycles: lifecyclesPage(), bankReasons: bankReasonsPage() }
     const files = Object.entries(made).map(([name, text]) => ({ path: `docs/generated/${name}.md`, text }))
     assert.ok(countLinks(files) >= 5, `only ${countLinks(files)} links were seen`)
     assert.deepEqual(checkLinks([...files, ...pages]), none)
   })
-  test('every decision has a number of its own, with which its title begins', () => {
+  test('every decision has its own number, with which its title begins', () => {
     const records = pages.filter(({ path }) => /^docs\/decisions\/\d{4}-/.test(path))
     const numbers = records.map(({ path }) => path.slice('docs/decisions/'.length).slice(0, 4))
     assert.ok(records.length > 80)
@@ -55,11 +56,11 @@ suite('prose', () => {
     )
   })
   test('every choice names its test', () => assert.deepEqual(groups.flatMap(checkChoices), none))
-  test('the number of choices without a test only falls', () =>
+  test('the number of choices without a test only decreases', () =>
     assert.equal(choices.filter((choice) => choice.test === '-').length, untestedChoices))
 })
 
-suite('each rule of prose bites', () => {
+suite('each rule of prose finds its violation', () => {
   const page = (text: string, path = 'docs/a.md') => [{ path, text }]
 
   test('files with keys', () => {

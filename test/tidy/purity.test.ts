@@ -10,17 +10,18 @@ const path = 'service/src/payouts/service.ts'
 const one = (text: string, at = path) => [scan({ path: at, text })]
 
 suite('purity', () => {
-  test('enough is read to judge by', () => assert.ok(sources.length >= 60, `only ${sources.length} files were seen`))
+  test('enough files are read to judge', () =>
+    assert.ok(sources.length >= 60, `only ${sources.length} files were seen`))
   test('time comes from the clock', () => assert.deepEqual(checkTime(sources), none))
-  test('ids and randomness come from kernel/ids.ts', () => assert.deepEqual(checkChance(sources), none))
-  test('the environment is read in one place', () => assert.deepEqual(checkEnvironment(sources), none))
-  test('JSON is read by a schema, or is our own', () => {
+  test('ids and randomness come only from kernel/ids.ts', () => assert.deepEqual(checkChance(sources), none))
+  test('only one file reads the environment', () => assert.deepEqual(checkEnvironment(sources), none))
+  test('JSON is read by a schema, or was written by the service itself', () => {
     assert.deepEqual(checkParsing(sources), none)
     assert.deepEqual(idleJsonReaders(sources), [])
   })
 })
 
-suite('each purity rule bites', () => {
+suite('each purity rule finds its violation', () => {
   test('time', () => {
     for (const text of [
       'new Date()',

@@ -49,7 +49,7 @@ suite('the rules of refusals find violations', () => {
     assert.equal(listed(verb('Refuses (404): fx_quote_expired.', throwing)), 1)
   })
 
-  test('a word that is no code', () => {
+  test('a word that is not a code', () => {
     assert.equal(listed(verb('Refuses: not_found, quote_exhausted.', throwing)), 1)
     assert.equal(listed(verb('Refuses: not_found (see `quote_exhausted`).', throwing)), 0)
   })

@@ -10,7 +10,7 @@ const sources = files.filter(({ path }) => path.endsWith('.ts'))
 const none: readonly Finding[] = []
 
 suite('words', () => {
-  test('enough is read to judge by', () => assert.ok(files.length >= 400, `only ${files.length} files were read`))
+  test('enough files are read to judge', () => assert.ok(files.length >= 400, `only ${files.length} files were read`))
   test('enough doc comments are read', () =>
     assert.ok(sources.reduce((sum, source) => sum + readDocComments(source).length, 0) >= 5000))
   test('no doc comment begins as a fragment', () => assert.deepEqual(checkDocComments(sources), none))
@@ -20,7 +20,7 @@ suite('words', () => {
     const document: unknown = JSON.parse(readFileSync('wire/openapi.json', 'utf8'))
     assert.deepEqual(checkDescriptions(document), [])
   })
-  test('no word is used that the field has a better one for', () => assert.deepEqual(checkVocabulary(files), none))
+  test('no word is used for which the field has a better one', () => assert.deepEqual(checkVocabulary(files), none))
 })
 
 suite('the rule of words finds its violation', () => {
@@ -33,7 +33,7 @@ suite('the rule of words finds its violation', () => {
     assert.equal(count(left('the out_box'), 'docs/a.md'), 1)
     assert.equal(count('the event outbox, plane, headroom'), 0)
   })
-  test('not in the list of changes', () => assert.equal(count(left('a la_ne'), 'CHANGELOG.md'), 0))
+  test('not in the changelog', () => assert.equal(count(left('a la_ne'), 'CHANGELOG.md'), 0))
 })
 
 suite('the rule of doc comments finds its violation', () => {

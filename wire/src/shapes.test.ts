@@ -89,7 +89,7 @@ const schemas = (type: typeof Type): Readonly<Record<keyof typeof Type, TSchema>
   With: type.With(type.Optional(type.String({ description: 'Before.', minLength: 1 })), { description: 'After.' }),
 })
 
-test('each schema type is the one that typebox makes, hidden properties and the order of keywords included', () => {
+test('each schema type equals the typebox type, including hidden properties and the order of keywords', () => {
   const theirs = schemas(Typebox)
   assert.deepEqual(Object.keys(theirs).toSorted(), Object.keys(Type).toSorted())
   for (const [name, own] of Object.entries(schemas(Type)))
@@ -124,7 +124,7 @@ const Person = Type.Object({
 const ada = { name: 'ada', kind: 'one' }
 const read = (value: unknown) => readForeign(JSON.stringify(value), Person, charsMax)
 
-test('what fits the schema is copied, with the fields of the schema alone', () => {
+test('a value that matches the schema is copied, with only the fields of the schema', () => {
   const whole = { ...ada, count: 9, note: null, isOn: false, parts: [{ name: '' }], names: { a: 'x', toString: 'y' } }
   assert.deepEqual(read(whole), whole)
   assert.deepEqual(read({ ...whole, parts: [{ name: 'b', more: 1 }], more: { deep: [] } }), {
@@ -136,7 +136,7 @@ test('what fits the schema is copied, with the fields of the schema alone', () =
   assert.ok(fields && Object.hasOwn(fields, '__proto__') && Object.getPrototypeOf(fields) === Object.prototype)
 })
 
-test('what does not fit is refused whole', () => {
+test('a value that does not match is refused as a whole', () => {
   for (const change of [
     ...['', 'abcdef', 'Ada', 'a\0', 'a\ud800', 5, null, [], {}, { length: 6e7 }, ['ada']].map((name) => ({ name })),
     ...['three', null, 1, {}].map((kind) => ({ kind })),
@@ -154,7 +154,7 @@ test('what does not fit is refused whole', () => {
   for (const other of [null, [], [ada], 'ada', 5, true]) assert.equal(read(other), undefined)
 })
 
-test('what is no JSON, or longer than its bound, is refused before it is walked', () => {
+test('text that is not JSON, or exceeds its limit, is refused before it is walked', () => {
   for (const text of ['', '{', 'undefined', "{'name':'ada'}", '{"name":"ada","kind":"one"}x'])
     assert.equal(readForeign(text, Person, charsMax), undefined, text)
   const text = JSON.stringify(ada)
@@ -191,7 +191,7 @@ test('a document without white space round-trips unchanged, including its number
   )
 })
 
-test('safe integers stay numbers; literals that a double could change are kept as text', () => {
+test('safe integers remain numbers, and literals that a double could change are kept as text', () => {
   for (const text of ['0', '-7', '9007199254740991']) assert.equal(parseJsonExactly(text), Number(text))
   for (const text of ['0.1', '1.0', '1e2', '-0', '9007199254740992', '1e400'])
     assert.ok(isRawNumber(parseJsonExactly(text)), text)

@@ -90,7 +90,7 @@ test('the canonical query contains the same pairs as the query as sent', () => {
   )
 })
 
-test('empty pairs, repeated equals signs, plus signs and invalid percent-encodings', () => {
+test('empty pairs, repeated equals signs, plus signs and invalid percent-encodings are canonicalised', () => {
   assert.equal(canonicalQuery(''), '')
   assert.equal(canonicalQuery('&&a=1&'), 'a=1')
   assert.equal(canonicalQuery('a=b=c'), 'a=b%3Dc')

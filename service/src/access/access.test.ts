@@ -68,7 +68,7 @@ suite('access', async () => {
     await assert.rejects(account({ partnerId: newId() }), notFound)
   })
 
-  test('a revoked key ends at once, or within two seconds where it is cached; a second revocation is refused', async () => {
+  test('a revoked key ends at once, or within two seconds in a process that caches it, and a second revocation is refused', async () => {
     const { apiKey, serviceAccountId } = await account()
     assert.ok(await service.access.credential(apiKey))
     const revoke = () => service.db.transaction((tx) => service.access.revoke(tx, partnerId, serviceAccountId))
@@ -194,7 +194,7 @@ suite('access', async () => {
   })
 })
 
-test('only addresses and networks are read', () => {
+test('only IP addresses and networks are accepted', () => {
   for (const text of ['203.0.113.7', '203.0.113.0/24', '0.0.0.0/0', '2001:db8::/32', '::1', '2001:db8::1/128'])
     assert.ok(readNetwork(text), text)
   const others = ['', 'example.com', '203.0.113', '203.0.113.7/33', '203.0.113.7/', '203.0.113.7/-1', '203.0.113.7/08']
@@ -300,7 +300,7 @@ suite('nonces', async () => {
     assert.equal(await write({ n: 22, nonce: undefined }), 22)
   })
 
-  test('a failed call leaves its nonce unconsumed, and the other calls of its batch consume theirs once', async () => {
+  test('a failed call leaves its nonce unconsumed, and each other call of its batch consumes its nonce exactly once', async () => {
     const { write } = writer()
     await write({ n: 30, nonce: undefined })
     const nonces = [31, 30, 32].map((n) => ({ n, nonce: newNonce() }))

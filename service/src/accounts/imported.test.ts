@@ -119,7 +119,7 @@ test('an IBAN whose bank code the service issues itself is refused', async () =>
   )
 })
 
-test('the same file again imports nothing and says so; another file with its IBANs is refused', async () => {
+test('a second import of the same file imports nothing and says so; another file with the same IBANs is refused', async () => {
   const lines = ibansFrom(1, 10)
   await importIbans(service, 'ing', lines)
   const again = await importIbans(service, 'ing', lines)
@@ -129,7 +129,7 @@ test('the same file again imports nothing and says so; another file with its IBA
   assert.equal((await countsOf()).ing?.total, 10)
 })
 
-test('duplicates on other pages of the file are found, with their line', async () => {
+test('duplicates on other pages of the file are found and named with their line', async () => {
   const ibans = ibansFrom(1, 5_002)
   const { badLines, imported } = await importIbans(service, 'ing', [...ibans, ibans[0] ?? '', ibans[5_001] ?? ''], {
     skipsBad: true,
@@ -144,7 +144,7 @@ test('duplicates on other pages of the file are found, with their line', async (
   )
 })
 
-test('of two concurrent imports of a file one fills the pool, and the other changes nothing', async () => {
+test('of two concurrent imports of a file, one fills the pool and the other changes nothing', async () => {
   const lines = ibansFrom(1, 200)
   const made = await Promise.all([importIbans(service, 'ing', lines), importIbans(service, 'ing', lines)])
   assert.deepEqual(
@@ -158,7 +158,7 @@ test('of two concurrent imports of a file one fills the pool, and the other chan
   assert.deepEqual(rivals.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
 })
 
-test('of 51 concurrent openings with a pool of 50 in two processes 50 get an IBAN, and the last leaves nothing', async () => {
+test('of 51 concurrent openings with a pool of 50 in two processes, 50 get an IBAN and the last writes nothing', async () => {
   const ibans = ibansFrom(1, 50)
   await importIbans(service, 'ing', ibans)
   const other = await createTestService({ url: service.url, settings, connectionsMax: 20 })
@@ -193,7 +193,7 @@ test('equal concurrent calls give a customer one IBAN', async () => {
   assert.equal((await countsOf()).ing?.given, 1)
 })
 
-test('the pool of a partner comes before the shared one, and no other partner takes from it', async () => {
+test('the pool of a partner is used before the shared pool, and no other partner takes from it', async () => {
   const { partnerId } = partner
   await importIbans(service, 'all', ibansFrom(1, 2))
   await importIbans(service, 'own', ibansFrom(50, 1), { partnerId })
@@ -210,7 +210,7 @@ test('the pool of a partner comes before the shared one, and no other partner ta
   await assert.rejects(importIbans(service, 'own', ibansFrom(70, 1), dollars), refused('validation_failed', /has the/))
 })
 
-test('the IBAN of a closed or erased account is quarantined, and never given or imported again', async () => {
+test('the IBAN of a closed or erased account is quarantined, and never assigned or imported again', async () => {
   const { partnerId } = partner
   await importIbans(service, 'ing', ibansFrom(1, 2))
   const [closed = '', erased = '', late = ''] = await customersOf(3)
@@ -255,7 +255,7 @@ test('withdrawn IBANs are not assigned, also during concurrent openings', async 
   assert.deepEqual([await openOne()], ibansFrom(100, 1))
 })
 
-test('a pool is low below its count or its days; a withdrawn pool is not watched', async () => {
+test('a pool is low below its minimum count or days, and a withdrawn pool is not watched', async () => {
   const { accounts, clock, db } = service
   let seen: readonly PoolLevel[] = []
   const look = async () => {
@@ -299,7 +299,7 @@ test('the log says once an hour that a pool is low', async () => {
   )
 })
 
-test('as on a sharded database, each statement of an import and an opening goes to one shard or is marked', async () => {
+test('each statement of an import and an opening goes to one shard or is marked, as a sharded database requires', async () => {
   const sharded = await createTestService({ settings, sharded: true })
   const by = await addPartner(sharded)
   await importIbans(sharded, 'all', ibansFrom(1, 3))

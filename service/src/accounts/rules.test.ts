@@ -62,7 +62,7 @@ test('ibantools accepts every IBAN, with its national check digits, and the bank
   )
 })
 
-test('two indexes have different numbers', () => {
+test('different indexes give different IBANs', () => {
   for (const country of issuingCountries) {
     const [issuer] = fc.sample(issuerOf(country), { numRuns: 1, seed: 7 })
     assert(issuer)
@@ -73,7 +73,7 @@ test('two indexes have different numbers', () => {
   }
 })
 
-test('the check digits of known numbers are those of the IBAN registry', () => {
+test('the check digits of known numbers match the IBAN registry', () => {
   assert.equal(composeIban({ country: 'DE', bankCode: '37040044' }, 532_013_000 - 1), 'DE89370400440532013000')
   assert.equal(composeIban({ country: 'GB', bankCode: 'NWBK601613' }, 31_926_819 - 1), 'GB29NWBK60161331926819')
   assert.equal(composeIban({ country: 'ES', bankCode: '21000418' }, 200_051_332 - 1), 'ES9121000418450200051332')
@@ -90,7 +90,7 @@ test('every Dutch number passes the 11-test', () => {
   )
 })
 
-test('a wrong configuration of issuers is described', () => {
+test('an error describes a wrong configuration of issuers', () => {
   assert.equal(issuersProblem(defaultIssuers), undefined)
   const de = { country: 'DE', bankCode: '99900001' }
   assert.equal(issuersProblem([]), undefined)
@@ -124,7 +124,7 @@ test('issuers that share an account number overlap', () => {
     assert.match(overlapProblem(pair) ?? '', /^DE:99900001: the numbers \d+-\d+ overlap with \d+-\d+$/)
 })
 
-test('IBANs are in the configured order, then those of countries that are no longer configured', () => {
+test('IBANs are listed in the configured order, then the IBANs of countries that are no longer configured', () => {
   const rows = ['LT', 'DE', 'FR', 'GB', 'ES'].map((country) => ({ country }))
   assert.deepEqual(
     inConfiguredOrder(['GB', 'DE', 'LT'], rows).map(({ country }) => country),

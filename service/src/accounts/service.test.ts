@@ -109,7 +109,7 @@ test('50 concurrent calls for customers of several partners issue each IBAN once
   assert.equal(blocks.length, 9)
 })
 
-test('503 when a pool has no number left, and the refused call leaves no row', async () => {
+test('503 when a pool has no number left, and the refused call writes no row', async () => {
   const france: Issuer = { country: 'FR', bankCode: '9999900001' }
   const spain: Issuer = { country: 'ES', bankCode: '99990001', last: 3 }
   const accounts = accountsFor([france, spain])
@@ -140,7 +140,7 @@ test('503 when a pool has no number left, and the refused call leaves no row', a
   for (const owner of refusedBefore) assert.equal((await grown.create(partnerId, owner)).ibans.length, 2)
 })
 
-test('a partner takes the next block of the pool after the last number of its block', async () => {
+test('after the last number of its block, a partner takes the next block of the pool', async () => {
   const issuer: Issuer = { country: 'BE', bankCode: '999' }
   const accounts = accountsFor([issuer])
   const [one, other] = [await newPartner(), await newPartner()]
@@ -160,7 +160,7 @@ test('a partner takes the next block of the pool after the last number of its bl
   ])
 })
 
-test('the IBAN of a country configured later is added, and that of a country no longer configured stays', async () => {
+test('the IBAN of a country configured later is added, and the IBAN of a country no longer configured is kept', async () => {
   const [de, gb, lt] = defaultIssuers as readonly [Issuer, Issuer, Issuer]
   const partnerId = await newPartner()
   const customerId = await newCustomer(partnerId)
@@ -184,7 +184,7 @@ test('the IBAN of a country configured later is added, and that of a country no 
   assert.deepEqual(rebanked.ibans[0], withoutBic)
 })
 
-test('concurrent calls issue the IBAN of a new country once', async () => {
+test('concurrent calls issue the IBAN of a new country exactly once', async () => {
   const [de, gb, lt] = defaultIssuers as readonly [Issuer, Issuer, Issuer]
   const partnerId = await newPartner()
   const customerId = await newCustomer(partnerId)
@@ -195,7 +195,7 @@ test('concurrent calls issue the IBAN of a new country once', async () => {
   assert.equal(answers[0]?.ibans.length, 3)
 })
 
-test('balances are exact, one per currency, and none before the first movement', async () => {
+test('balances are exact, one per currency, and there is none before the first movement', async () => {
   const routes = accountsRoutes(accountsFor(defaultIssuers), idempotency)
   const partnerId = await newPartner()
   const caller = { partnerId, serviceAccountId: newId(), name: 'test', permissions: [] }
@@ -225,7 +225,7 @@ test('balances are exact, one per currency, and none before the first movement',
   ])
 })
 
-test('without an issuer, nothing is issued, and issued IBANs stay', async () => {
+test('without an issuer, nothing is issued, and issued IBANs are kept', async () => {
   const partnerId = await newPartner()
   const [issued, fresh] = [await newCustomer(partnerId), await newCustomer(partnerId)]
   const before = await accountsFor(defaultIssuers).create(partnerId, issued)

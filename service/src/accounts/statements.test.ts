@@ -57,7 +57,7 @@ async function nextMoment(): Promise<Date> {
   }
 }
 
-test('a statement shows what moved posted money, newest first, with the balance after each entry', async () => {
+test('a statement shows the transfers of posted money, newest first, with the balance after each entry', async () => {
   const partner = await addPartner(service)
   const { partnerId, customer } = partner
   const calls = callsOf(partner)
@@ -81,7 +81,7 @@ test('a statement shows what moved posted money, newest first, with the balance 
   assert.deepEqual([balance.posted, balance.reserved].map(decimalText), ['106.71', '50.00'])
 })
 
-test('pages follow one another, also over checkpoints, and a period has the entries between its times', async () => {
+test('pages follow one another, also across checkpoints, and a period contains the entries between its times', async () => {
   const partner = await addPartner(service)
   const { partnerId } = partner
   const calls = callsOf(partner)
@@ -110,7 +110,7 @@ test('pages follow one another, also over checkpoints, and a period has the entr
   assert.deepEqual(empty, { data: [], nextCursor: null, hasMore: false })
 })
 
-test('a balance of a past time has what moved before it; one that did not exist then is absent', async () => {
+test('a past balance contains the transfers before that time, and a balance that did not exist then is absent', async () => {
   const partner = await addPartner(service)
   const { partnerId, customer } = partner
   const calls = callsOf(partner)
@@ -137,7 +137,7 @@ test('a balance of a past time has what moved before it; one that did not exist 
   assert.deepEqual(await calls.balances({ at: '0001-01-01T00:00:00Z' }), [])
 })
 
-test('the entries of a customer are those of its payments alone, with their own sum', async () => {
+test('the statement of a customer contains only the entries of its payments, with their own sum', async () => {
   const partner = await addPartner(service)
   const { partnerId, customer } = partner
   const calls = callsOf(partner)
@@ -161,7 +161,7 @@ test('the entries of a customer are those of its payments alone, with their own 
   )
 })
 
-test('each page adds up while payments are booked, and so does a whole statement of a period that has ended', async () => {
+test('each page adds up while payments are booked, and so does a whole statement of a past period', async () => {
   const partner = await addPartner(service, 1_000_00n)
   const { partnerId, customer } = partner
   const calls = callsOf(partner)
@@ -204,7 +204,7 @@ async function moveAt(partnerId: string, at: Date, amount: bigint, kind: 'direct
   )
 }
 
-test('the balances of 30 days are those of the ledger before each midnight, and today the balance of now', async () => {
+test("daily balances of 30 days match the ledger before each midnight, and today's matches the current balance", async () => {
   const { partnerId } = await addPartner(service)
   const midnight = Math.floor(idTime(newId()).getTime() / dayMs) * dayMs
   const daysAgo = (days: number, ms = 0) => new Date(midnight - days * dayMs + ms)
@@ -245,7 +245,7 @@ test('the balances of 30 days are those of the ledger before each midnight, and 
   await check()
 })
 
-test('a partner without balances has no daily balances, and a new balance was zero before', async () => {
+test('a partner without balances has no daily balances, and a new balance is zero before its first day', async () => {
   const { partnerId } = await addPartner(service)
   assert.deepEqual(await service.accounts.dailyBalances(partnerId, 30), [])
   await move(partnerId, { amount: 5n, partyId: partnerId, currency: 'USD' })
@@ -328,7 +328,7 @@ test('a party cannot transfer more than its money, even in a pooled balance', as
   await checkAll(partner)
 })
 
-test('an idempotency key moves the money once', async () => {
+test('an idempotency key moves the money exactly once', async () => {
   const partner = await addPartner(service, 10_00n)
   const key = newId()
   const once = await transfer(partner, '4.00', { toCustomerId: partner.customer.id }, key)

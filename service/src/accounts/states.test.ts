@@ -118,7 +118,7 @@ suite('states', async () => {
     await checkLedger(service.db, partner.partnerId)
   })
 
-  test('the account of a customer refuses its payouts and no others', async () => {
+  test("the account of a customer refuses payouts of the customer, but not the partner's", async () => {
     const partner = await addPartner(service, 10_000n)
     await change(partner, 'Blocked', accountOf(partner))
     const detail = 'The account of the customer is blocked for outgoing payments.'
@@ -159,7 +159,7 @@ suite('states', async () => {
     await checkLedger(service.db, partner.partnerId)
   })
 
-  test('an announced deposit to a blocked balance fails with a case of its money', async () => {
+  test('an announced deposit to a blocked balance fails, and a case holds its money', async () => {
     const partner = await addPartner(service)
     await change(partner, 'Blocked')
     const deposit = { customerId: partner.customer.id, amount: rawNumber('12.00'), currency: 'EUR' }
@@ -195,7 +195,7 @@ suite('states', async () => {
     assert.deepEqual(await balanceOf(service, partnerId), { posted: 9000n, reserved: 0n, available: 9000n })
   })
 
-  test('only an empty balance is closed, for good, and a later credit waits in a case', async () => {
+  test('only an empty balance can be closed, permanently, and a later credit waits in a case', async () => {
     const partner = await addPartner(service, 1000n)
     await assert.rejects(change(partner, 'Closed'), { ...blocked, detail: /not empty/ })
     const { payout } = await pay(service, partner, '10.00')
@@ -273,7 +273,7 @@ suite('states', async () => {
     await checkLedger(service.db, partner.partnerId)
   })
 
-  test('payouts that race a block in two processes are refused or cancelled, or began before it', async () => {
+  test('payouts that race a block in two processes are refused or cancelled, or were sent before it', async () => {
     const partner = await addPartner(service, 1_000_000n)
     const { partnerId } = partner
     const block = async () => {
@@ -289,7 +289,7 @@ suite('states', async () => {
     assert.deepEqual(await balanceOf(service, partnerId), { posted: 1_000_000n, reserved: 0n, available: 1_000_000n })
   })
 
-  test('changes are listed newest first, each partner its own, without the note and the person', async () => {
+  test('changes are listed newest first, for each partner only its own, without the note and the person', async () => {
     const partner = await addPartner(service)
     await change(partner, 'Blocked')
     await change(partner, 'BlockedInbound', accountOf(partner))
@@ -314,7 +314,7 @@ suite('states', async () => {
   })
 })
 
-suite('blocks whose command ends before it has cancelled the payouts', async () => {
+suite('block commands that end before they have cancelled the payouts', async () => {
   const service = await useModules()
   // As another process: its own pool and batches.
   const other = await service.anotherProcess()
@@ -349,7 +349,7 @@ suite('blocks whose command ends before it has cancelled the payouts', async () 
     await checkLedger(service.db, partner.partnerId)
   }
 
-  test('a worker cancels what an interrupted block has left, page by page, once its lease has ended', async () => {
+  test('a worker cancels the payouts that an interrupted block left, page by page, once its lease has ended', async () => {
     const partner = await addPartner(service, 30_000n)
     const blockedAt = service.clock.now()
     const paid = await pays(partner, 150)
@@ -364,7 +364,7 @@ suite('blocks whose command ends before it has cancelled the payouts', async () 
     assert.equal(await service.cancellations.finish(partner.partnerId, balance), 0)
   })
 
-  test("a block of a customer's account cancels its payouts, not those of the partner", async () => {
+  test("a block of a customer's account cancels the payouts of the customer, not those of the partner", async () => {
     const partner = await addPartner(service, 10_000n)
     const own = await pay(service, partner, '10.00', { beneficiaryId: partner.ownBeneficiary.id })
     const ofCustomer = await pay(service, partner, '10.00')
@@ -379,7 +379,7 @@ suite('blocks whose command ends before it has cancelled the payouts', async () 
     )
   })
 
-  test('a block for incoming money, or of an account without payouts, cancels nothing', async () => {
+  test('a block of incoming money, or of an account without payouts, cancels nothing', async () => {
     const partner = await addPartner(service, 10_000n)
     const paid = await pay(service, partner, '10.00')
     await change(partner, 'BlockedInbound')
@@ -408,7 +408,7 @@ suite('blocks whose command ends before it has cancelled the payouts', async () 
     assert.equal(await statusOf(partner, later), 'Pending')
   })
 
-  test('a repeated block cancels payouts that a command of an earlier version left', async () => {
+  test("a repeated block cancels payouts that an earlier version's command left", async () => {
     const partner = await addPartner(service, 10_000n)
     const paid = await pays(partner, 2)
     await change(partner, 'Blocked')
@@ -418,7 +418,7 @@ suite('blocks whose command ends before it has cancelled the payouts', async () 
     await assertCancelled(partner, paid, 10_000n)
   })
 
-  test('a concurrent command, two workers and an unblock cancel each earlier payout once, and no later one', async () => {
+  test('a concurrent command, two workers and an unblock cancel each earlier payout once, and no later payout', async () => {
     const partner = await addPartner(service, 100_000n)
     const paid = await pays(partner, 200)
     await change(partner, 'Blocked')

@@ -46,7 +46,7 @@ test('a sandbox issues from invented bank codes by default, and production from 
   assert.deepEqual(readConfig({}, production).IBAN_ISSUERS, [])
 })
 
-test('a sandbox with production defaults keeps its simulated systems, and explicit settings', () => {
+test('a sandbox with production defaults keeps its simulated systems and explicit settings', () => {
   const sandbox = readConfig({}, { MASTER_KEY: key })
   const strict = readConfig({}, { MASTER_KEY: key, SANDBOX_DEFAULTS: 'production' })
   assert.deepEqual([sandbox.CUSTOMER_MONEY, sandbox.KYC_GATES, sandbox.TWO_PERSONS], ['pooled', 'open', 'off'])

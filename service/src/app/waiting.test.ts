@@ -138,7 +138,7 @@ test('a connector waits when its payouts are held back, when its calls fail, and
   assert.deepEqual(await why(), [])
 })
 
-test('the list shows the oldest stuck payouts of each partner, and a query for one partner finds no other', async () => {
+test('the list shows the oldest stuck payouts of each partner, and a query for one partner finds no payout of another', async () => {
   const [busy, calm] = [await addPartner(service, 1_000_00n), await addPartner(service, 1_000_00n)]
   const first = (await pay(service, busy, '1.00')).payout
   for (let n = 0; n < 24; n += 1) await pay(service, busy, '1.00')

@@ -31,7 +31,7 @@ suite('log', async () => {
   const service = await useModules()
   const logs = auditLogs(() => service)
 
-  test('every record has a proof that holds, in a day of more than one subtree', async () => {
+  test('every record has a valid proof, in a day of more than one subtree', async () => {
     const { partnerId, ids } = await logs.addLogged(2_500)
     for (const at of [0, 1, 1_023, 1_024, 2_047, 2_048, 2_499]) {
       const proof = await service.audit.proof(partnerId, `r${at}`, [ids[at] ?? ''])
@@ -42,7 +42,7 @@ suite('log', async () => {
     assert.equal((await service.audit.proof(other, 'r1', [ids[1] ?? ''])).records.length, 0)
   })
 
-  test('a proof with a changed, dropped, moved or foreign part does not hold', async () => {
+  test('a proof with a changed, dropped, moved or foreign part is not valid', async () => {
     const { partnerId, ids } = await logs.addLogged()
     const proof = await service.audit.proof(partnerId, 'r3', [ids[3] ?? ''])
     const [record] = proof.records
@@ -92,7 +92,7 @@ suite('log', async () => {
     }
   })
 
-  test('each step of a payment has a record in its transaction, and the steps are proved offline by the command', async () => {
+  test('each step of a payment has a record in its transaction, and the command proves the steps offline', async () => {
     const partner = await addPartner(service, 1_000_000n)
     const { partnerId, caller } = partner
     const { payout } = await pay(service, { ...partner, caller: { ...caller, requestId: 'request-7' } }, '12.50')
@@ -158,7 +158,7 @@ suite('log', async () => {
     assert.deepEqual((await service.audit.list(partnerId, {})).data, [])
   })
 
-  test('the list is newest first, pages by cursor, and has no record of another partner', async () => {
+  test('the list is newest first, paged by cursor, and has no record of another partner', async () => {
     const { partnerId } = await logs.addLogged()
     const first = await service.audit.list(partnerId, { limit: '2' })
     assert.deepEqual(
@@ -228,7 +228,7 @@ suite('chain', async () => {
     assert.equal(first?.['from'], day.toISOString())
   })
 
-  test('two loops at once chain each record once', async () => {
+  test('two concurrent loops chain each record exactly once', async () => {
     const { partnerId } = await addPartner(service)
     const records = Array.from({ length: 1_500 }, (_, at) => recordAt(partnerId, at, at))
     await logs.append(...records)
@@ -310,7 +310,7 @@ suite('chain', async () => {
       fault: /link 5 is missing/,
     },
     {
-      what: 'two records that change places',
+      what: 'two records in exchanged positions',
       change: (partnerId, ids) =>
         service.db.run(sql`update audit.records set content = other.content from audit.records as other
         where records.partner_id = ${partnerId} and other.partner_id = ${partnerId}
@@ -318,13 +318,13 @@ suite('chain', async () => {
       fault: /replaces another one/,
     },
     {
-      what: 'a link that is moved',
+      what: 'a moved link',
       change: (partnerId) =>
         service.db.run(sql`update audit.links set sequence = 1000 where partner_id = ${partnerId} and sequence = 20`),
       fault: /links \d+ to 20 are missing/,
     },
     {
-      what: 'a record that is not chained',
+      what: 'an unchained record',
       change: (partnerId) => logs.append(recordAt(partnerId, 2_500, 99)),
       fault: /is not in the chain/,
     },
@@ -376,7 +376,7 @@ suite('chain', async () => {
       fault: /links 1 to 1 are missing/,
     },
     {
-      what: 'two records of a stretch that are exchanged with their leaves',
+      what: 'two records of a stretch exchanged with their leaves',
       change: (partnerId, ids) =>
         service.db.run(sql`update audit.links set
           record_ids = record_ids[:4] || array[${ids[5]}, ${ids[4]}]::uuid[] || record_ids[7:],
@@ -413,12 +413,12 @@ suite('chain', async () => {
     return rows.map(({ records }) => records)
   }
 
-  test('records that follow one another are chained by one link of up to 1,000, and none of two days', async () => {
+  test('consecutive records are chained by one link of up to 1,000, but records of two days never share a link', async () => {
     const { partnerId } = await logs.addLogged(2_500)
     assert.deepEqual(await recordsOfLinks(partnerId), [1_000, 1_000, 500, 3])
   })
 
-  test('a log that was begun with a link for each record goes on with stretches, and proves all of them', async () => {
+  test('a log that began with one link per record continues with one link per stretch, and all records are proved', async () => {
     const { partnerId, ids } = await logs.addLogged(20, false)
     const late = recordAt(partnerId, dayMs + 500, 98)
     const more = Array.from({ length: 1_200 }, (_, at) => recordAt(partnerId, 2 * dayMs + at, 100 + at))
@@ -438,7 +438,7 @@ suite('chain', async () => {
     assert.equal((await service.audit.proof(partnerId, 'r98', [late.id])).pending, 1)
   })
 
-  test('late records among stretches are chained alone, and proved', async () => {
+  test('late records among stretches are chained alone, and are proved', async () => {
     const { partnerId } = await addPartner(service)
     const step = logs.chainStep([partnerId])
     await logs.append(...Array.from({ length: 30 }, (_, at) => recordAt(partnerId, at * 1000, at)))
@@ -457,7 +457,7 @@ suite('chain', async () => {
     assert.deepEqual([amid.records[0]?.sequence, findProofFaults(amid)], [6, []])
   })
 
-  test('PostgreSQL computes the leaf of any text as the verification does', async () => {
+  test('PostgreSQL and the verification compute the same leaf of any text', async () => {
     const { partnerId } = await addPartner(service)
     const texts = ['', 'Žemaitė & Søn', '\u{1F600}', 'back\\slash "quote"', '\u0001 control', 'x'.repeat(100_000)]
     const records = texts.map((reason, at) => ({ ...recordAt(partnerId, at, at), reason }))
@@ -492,7 +492,7 @@ const keys: Readonly<Record<string, KeyPair>> = {
 }
 
 for (const [name, pair] of Object.entries(keys))
-  test(`the signature of a passkey with a key of the form ${name} proves the snapshot, and no other`, () => {
+  test(`the signature of a passkey with a key of the form ${name} proves the snapshot, and no other snapshot`, () => {
     const approval = signedByPasskey(snapshotOf(), pair)
     assert.deepEqual(findApprovalFaults(approval, of), [])
     for (const change of [{ amount: '9000.00' }, { currency: 'USD' }, { payee: '0'.repeat(64) }, { nonce: 'other' }])
@@ -527,7 +527,7 @@ test('each part of the evidence is verified', () => {
   assert.deepEqual(findApprovalFaults({ snapshot: whole.snapshot, factor: 'code' }, of), [])
 })
 
-test('a digest opens for its payee and account alone', () => {
+test('a digest opens only for its payee and account', () => {
   const digest = payeeDigest('salt', 'Grace Hopper', 'NL91ABNA0417164300')
   assert.match(digest, /^[0-9a-f]{64}$/)
   for (const other of [

@@ -91,7 +91,7 @@ async function rowsRead(list: (tx: Tx) => Promise<unknown>): Promise<number> {
 }
 
 for (const filter of filters)
-  test(`a page by ${JSON.stringify(filter)} reads few rows, and has those that match, newest first`, async () => {
+  test(`a page by ${JSON.stringify(filter)} reads few rows and contains the matching records, newest first`, async () => {
     for (const before of [null, idOf(20_500)]) {
       const range = { from: nilId, before }
       const read = await rowsRead((tx) => listRecords(tx, partnerId, range, { ...none, ...filter }, 26))
@@ -118,7 +118,7 @@ for (const filter of filters)
     }
   })
 
-test('the maker of a thing is found by its index', async () => {
+test('an index finds the creation record of an object', async () => {
   assert.ok((await rowsRead((tx) => creationRecord(tx, partnerId, 'b7'))) < 20)
   assert.equal((await creationRecord(db, partnerId, 'b7'))?.id, idOf(7000))
   assert.equal(await creationRecord(db, partnerId, 'absent'), undefined)

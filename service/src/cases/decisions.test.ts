@@ -93,7 +93,7 @@ const postedOf = async (partnerId: string, name: string) =>
       select posted from ledger.accounts where partner_id = ${partnerId} and name = ${name} and currency = 'EUR'`)
   )?.posted ?? 0n
 
-test('a proposal moves no money, and the person who made it cannot approve it under another spelling', async () => {
+test('a proposal moves no money, and its author cannot approve it under another spelling of the name', async () => {
   const found = await unknownCredit(500n)
   const suspense = await postedOf(operatorPartnerId, 'suspense')
   const proposed = await propose(found, 'write-off')
@@ -113,7 +113,7 @@ test('a proposal moves no money, and the person who made it cannot approve it un
   await checkLedger(service.db, operatorPartnerId)
 })
 
-test('a proposal is replaced, withdrawn, rejected, and expires; each leaves a decision', async () => {
+test('a proposal can be replaced, withdrawn, rejected or expire, and each leaves a decision', async () => {
   const found = await unknownCredit(500n)
   const first = await propose(found, 'write-off')
   const second = await propose(found, 'reverse', { staff: 'Joan' })
@@ -158,7 +158,7 @@ test('only one of a concurrent approval and rejection takes effect', async () =>
   }
 })
 
-test('an approval that meets a replacement carries out what its person has read, or nothing', async () => {
+test('an approval that races a replacement carries out the proposal that its author read, or nothing', async () => {
   for (let round = 0; round < 5; round += 1) {
     const found = await unknownCredit(10n)
     const { proposalId } = await propose(found, 'write-off')
@@ -173,7 +173,7 @@ test('an approval that meets a replacement carries out what its person has read,
   }
 })
 
-test('a proposal that does not fit the case is refused', async () => {
+test('a proposal that does not apply to the case is refused', async () => {
   const came = await unknownCredit(500n)
   const left = await unknownDebit(500n)
   const bare = await unknownCredit(500n, { ...debtor, account: '' })
@@ -203,7 +203,7 @@ test('a proposal that does not fit the case is refused', async () => {
   await checkLedger(service.db, operatorPartnerId)
 })
 
-test('every action is one of the list, and a case without money is noted by one person', async () => {
+test('every action is in the list, and one person can note a case without money', async () => {
   assert.equal(caseActions.length, 11)
   const id = newId()
   await report({
@@ -254,7 +254,7 @@ async function work(steps: number): Promise<void> {
   }
 }
 
-test('a debit is matched with the payout that it paid, and money that came back with its payout', async () => {
+test('a debit is matched with the payout that it paid, and returned money is matched with its payout', async () => {
   const partner = await addPartner(service, 1_000_000n)
   const { partnerId } = partner
   const { payout } = await pay(service, partner, '4001.07')
@@ -287,7 +287,7 @@ test('a debit is matched with the payout that it paid, and money that came back 
 
 const sendReturns = (connector: Connector = service.bank) => sendDueReturns(service.settlement, connector)
 
-test('a return goes to the debtor, leaves suspense when the bank has booked it, and is sent once', async () => {
+test('a return is sent once to the debtor, and leaves suspense when the bank has booked it', async () => {
   const found = await unknownCredit(900n)
   const suspense = await postedOf(operatorPartnerId, 'suspense')
   const { proposalId } = await propose(found, 'return')
@@ -329,7 +329,7 @@ test('a return goes to the debtor, leaves suspense when the bank has booked it, 
   await checkLedger(service.db, operatorPartnerId)
 })
 
-test('a return that the bank refuses or rejects opens the case again, and a second one is another instruction', async () => {
+test('a return that the bank refuses or rejects reopens the case, and a second return is a new instruction', async () => {
   // By amount the sandbox bank refuses the first, and rejects the second after it has accepted it.
   for (const [amount, kind] of [
     [400_102n, 'return_refused'],
@@ -352,7 +352,7 @@ test('a return that the bank refuses or rejects opens the case again, and a seco
   await checkLedger(service.db, operatorPartnerId)
 })
 
-test('a return that comes back behind its booking is a case of its own', async () => {
+test('a return that comes back after its booking opens a separate case', async () => {
   const found = await unknownCredit(900n)
   const { proposalId } = await propose(found, 'return')
   await approve(found)
@@ -373,7 +373,7 @@ test('a return that comes back behind its booking is a case of its own', async (
   await checkLedger(service.db, operatorPartnerId)
 })
 
-test('decisions are only added: no statement changes one, and what erases them leaves all but their notes', async () => {
+test('decisions are only added: no statement changes a decision, and an erasure removes only their notes', async () => {
   const { readSources } = await import('../../../test/tidy/source.ts')
   const texts = readSources()
     .filter(({ path }) => path.startsWith('service/src/') && !path.endsWith('.test.ts'))

@@ -25,7 +25,7 @@ test('a partner that has set nothing has no branding, and its pages show its own
   await assert.rejects(service.checkout.logo(token), hasCode('not_found'))
 })
 
-test('a given field is set, null clears it, an absent one stays, and no other partner sees it', async () => {
+test('a given field is set, null clears it, an absent field is unchanged, and no other partner sees it', async () => {
   const [{ partner, token }, other] = [await open(), await open()]
   const set = (given: Parameters<typeof service.checkout.setBranding>[1]) =>
     service.checkout.setBranding(partner.partnerId, given)
@@ -42,7 +42,7 @@ test('a given field is set, null clears it, an absent one stays, and no other pa
   assert.equal((await service.checkout.payment(other.token)).branding, undefined)
 })
 
-test('two concurrent changes of different fields both remain', async () => {
+test('two concurrent changes of different fields are both kept', async () => {
   const { partnerId } = await addPartner(service)
   await Promise.all([
     service.checkout.setBranding(partnerId, { name: 'Both' }),
@@ -86,7 +86,7 @@ test('line items add up to the amount, to the cent, and are kept with their amou
   await assert.rejects(create(items('49.8', '0.100001')), refusedAt('/lineItems/1/amount', 'validation_failed'))
 })
 
-test('a repetition with other items or another description is another request', async () => {
+test('a repeated key with other items or another description is a different request', async () => {
   const { partner, session } = await open({ idempotencyKey: 'once', description: 'Order 42' })
   const repeat = async (description: string | null) =>
     service.checkout.create(partner.caller, bodyFor(partner, { idempotencyKey: 'once', description }))
@@ -105,7 +105,7 @@ test('a payment has a receipt once it has arrived', async () => {
   assert.ok(paidAt > opened.session.createdAt && paidAt <= service.clock.now())
 })
 
-test('a payment that the bank takes back has no receipt any longer', async () => {
+test('a payment that the bank reverses no longer has a receipt', async () => {
   const opened = await open()
   const creditId = newId()
   const money = { currency: 'EUR', amount: 4990n } as const
@@ -128,7 +128,7 @@ test('a payment that the bank takes back has no receipt any longer', async () =>
   await assert.rejects(service.checkout.receipt(opened.token), hasCode('not_found'))
 })
 
-test('an erasure removes what was bought', async () => {
+test('an erasure removes the purchased items', async () => {
   const { partner, session, token } = await open({ description: 'Pills of Ada' })
   await service.db.transaction((tx) => service.checkout.eraseSessions(tx, partner.partnerId, [session.id]))
   const { description, lineItems } = await service.checkout.payment(token)
@@ -142,7 +142,7 @@ const rowOf = async (partnerId: string) => {
   return { drawn: row?.drawn && Buffer.from(row.drawn), from: row?.from }
 }
 
-test('a logo is drawn once, when it is set, and documents embed these bytes', async () => {
+test('a logo is drawn once, when it is set, and documents embed the same bytes', async () => {
   const { partner } = await open()
   const { partnerId } = partner
   const logo = png(1000, 500, { alpha: true })

@@ -50,7 +50,7 @@ suite('late payments', async () => {
   const { open, inParts, send, sendAll, settle, stateOf, read, lateOf, accept, giveBack, lateMoney, eventsOf } =
     createLateMoney(service)
 
-  test('money after the end is offered, accepted once, and becomes a payment of the order', async () => {
+  test('money that arrives after the session ended is offered, accepted once, and becomes a payment of the order', async () => {
     const opened = await lateMoney()
     const late = await lateOf(opened)
     assert.deepEqual(
@@ -87,7 +87,7 @@ suite('late payments', async () => {
     assert.deepEqual(await eventsOf(opened), ['Waiting', 'Returning', 'Returned'])
   })
 
-  test('of two concurrent choices one counts, and the other is refused', async () => {
+  test('of two concurrent choices one takes effect, and the other is refused', async () => {
     for (let round = 0; round < 4; round += 1) {
       const opened = await lateMoney()
       const late = await lateOf(opened)
@@ -160,7 +160,7 @@ suite('late payments', async () => {
     assert.equal((await giveBack(opened, late)).status, 'Returning')
   })
 
-  test('another partner, and another session, does not find it', async () => {
+  test('another partner, or another session, cannot find it', async () => {
     const opened = await lateMoney()
     const late = await lateOf(opened)
     const stranger = await addPartner(service)
@@ -207,7 +207,7 @@ suite('refunds of accepted late payments', async () => {
   const statusesOf = async ({ partner, session }: Opened) =>
     (await checkout.listRefunds(partner.partnerId, session.id, {})).data.map(({ payout }) => payout.status)
 
-  test('the money goes back to the account that paid, and counts beside the payment of the session', async () => {
+  test('the money goes back to the account that paid, and counts separately from the payment of the session', async () => {
     const opened = await open()
     const { partner, session } = opened
     const { partnerId } = partner
@@ -265,7 +265,7 @@ suite('refunds of accepted late payments', async () => {
     assert.equal(await checkRefunds(service.db, partnerId), 5)
   })
 
-  test('money that was not accepted, of another session, or together with a part is refused', async () => {
+  test('a refund of money that was not accepted, of another session, or together with a part is refused', async () => {
     const opened = await lateMoney()
     const { id: latePaymentId } = await lateOf(opened)
     await assert.rejects(refund(opened, '1.00', { latePaymentId }), hasCode('checkout_session_not_paid'))
@@ -282,7 +282,7 @@ suite('refunds of accepted late payments', async () => {
     await assert.rejects(refund(returned, '1.00', { latePaymentId: late.id }), hasCode('checkout_session_not_paid'))
   })
 
-  test('if a refund races a reversal of accepted money, the money leaves the balance once', async () => {
+  test('if a refund races a reversal of accepted money, the money leaves the balance exactly once', async () => {
     for (const isRefundFirst of [true, false]) {
       const opened = await lateMoney()
       const { partnerId } = opened.partner
@@ -307,7 +307,7 @@ suite('refunds of accepted late payments', async () => {
   })
 
   for (const isLateFirst of [true, false])
-    test(`a bank that takes ${isLateFirst ? 'late money' : 'the payment'} back cancels only the refunds of it`, async () => {
+    test(`a bank that reverses ${isLateFirst ? 'late money' : 'the payment'} cancels only its refunds`, async () => {
       const opened = await (isLateFirst ? inParts() : open())
       const { partnerId } = opened.partner
       await sendAll(opened, '49.90')
@@ -335,7 +335,7 @@ suite('refunds of accepted late payments', async () => {
       assert.equal((await balanceOf(service, partnerId)).posted, 0n)
     })
 
-  test('a bank takes back a payment whose surplus was accepted: the part and the surplus leave, each once', async () => {
+  test('if a bank reverses a payment whose surplus was accepted, the part and the surplus leave the balance exactly once each', async () => {
     const opened = await inParts()
     const { partner, session } = opened
     const { partnerId } = partner
@@ -373,7 +373,7 @@ suite('late payments of listed payers', async () => {
   await service.screening.lists.load(await sampleList(), 'Sam Staff')
   const { inParts, send, settle, lateMoney, lateOf, accept, giveBack, stateOf } = createLateMoney(service)
 
-  test('money of a listed payer is not returned, and accepted money of one is held', async () => {
+  test('money of a listed payer is not returned, and accepted money of a listed payer is held', async () => {
     const opened = await lateMoney('49.90', listedName)
     await screenAll(service)
     const late = await lateOf(opened)
@@ -385,7 +385,7 @@ suite('late payments of listed payers', async () => {
     assert.equal(row.status, 'Pending')
   })
 
-  test('a part whose payer was cleared is offered when the session ends without the rest', async () => {
+  test('a part whose payer was cleared is offered when the session ends before it is fully paid', async () => {
     const opened = await inParts()
     await screenAll(service)
     await send(opened, '20.00', listedName)

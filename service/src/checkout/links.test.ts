@@ -54,7 +54,7 @@ suite('payment links', async () => {
     await settle()
   }
 
-  test('two payers get a session each, and both payments are the customer’s', async () => {
+  test('two payers get one session each, and both payments belong to the customer', async () => {
     const made = await make({ description: 'Concert', websiteReference: 'concert', customFields: { seat: 'free' } })
     const tokens = [await opened(made), await opened(made, { name: 'Grace Hopper', email: 'grace@example.com' })]
     assert.equal(new Set(tokens).size, 2)
@@ -82,7 +82,7 @@ suite('payment links', async () => {
     assert.deepEqual(told[0]?.['customFields'], { seat: 'free', linkId: made.link.id })
   })
 
-  test('a form that is sent twice opens one session', async () => {
+  test('a form submitted twice opens one session', async () => {
     const made = await make()
     const formId = newId()
     const outcomes = await Promise.all(Array.from({ length: 4 }, () => opened(made, { formId })))
@@ -90,7 +90,7 @@ suite('payment links', async () => {
     assert.equal((await sessionsOf(made)).length, 1)
   })
 
-  test('of 50 concurrent payers as many get a session as the link permits', async () => {
+  test('of 50 concurrent payers, as many get a session as the link permits', async () => {
     const made = await make({ paymentsMax: 20 })
     const outcomes = await Promise.all(Array.from({ length: 50 }, () => openBy(made)))
     const closed = outcomes.filter((outcome) => 'closed' in outcome)
@@ -101,7 +101,7 @@ suite('payment links', async () => {
     assert.deepEqual([await openBy(made), await countsOf(made)], [{ closed: 'full' }, [20, 0]])
   })
 
-  test('a session that expires frees its place, and is counted once', async () => {
+  test('a session that expires frees its place and is counted exactly once', async () => {
     const made = await make({ paymentsMax: 1, sessionExpiresInSeconds: 300 })
     await opened(made)
     assert.deepEqual(await openBy(made), { closed: 'full' })
@@ -113,14 +113,14 @@ suite('payment links', async () => {
     assert.deepEqual([await openBy(made), await countsOf(made)], [{ closed: 'full' }, [1, 0]])
   })
 
-  test('one IP address may have few open sessions; another address is not affected', async () => {
+  test('one IP address may have few open sessions, and another address is not affected', async () => {
     const made = await make()
     for (let count = 0; count < wire.linkSessionsOfAddressMax; count += 1) await opened(made, { ip: '203.0.113.9' })
     assert.deepEqual(await openBy(made, { ip: '203.0.113.9' }), { closed: 'busy' })
     await opened(made)
   })
 
-  test('a link that is switched off, or has ended, opens nothing; its sessions can still be paid', async () => {
+  test('a link that is switched off or has ended opens no session, but its sessions can still be paid', async () => {
     const made = await make()
     await opened(made)
     const { partnerId } = made.partner
@@ -137,7 +137,7 @@ suite('payment links', async () => {
     await opened(made)
   })
 
-  test('an open amount has bounds, and refuses line items', async () => {
+  test('an open amount has limits, and refuses line items', async () => {
     const bounds = { amount: null, amountMin: rawNumber('5.00'), amountMax: rawNumber('50.00') }
     const made = await make(bounds)
     const shown = await checkout.link(made.token)
@@ -173,7 +173,7 @@ suite('payment links', async () => {
     assert.ok(!JSON.stringify(rows).includes(made.token))
   })
 
-  test('an account that cannot receive money closes its links without the reason', async () => {
+  test('an account that cannot receive money closes its links without showing the reason', async () => {
     const made = await make()
     const { partnerId, customer } = made.partner
     await service.db.transaction((tx) => service.customers.setAccountState(tx, partnerId, customer.id, 'Blocked'))

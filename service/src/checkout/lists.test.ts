@@ -89,7 +89,7 @@ suite('lists of sessions', async () => {
     }
   })
 
-  test('sums by currency agree with the list, and an unknown customer has none', async () => {
+  test('sums by currency agree with the list, and an unknown customer has no sums', async () => {
     assert.deepEqual(await sums(), [
       ['EUR', 7, 7n * 4990n],
       ['USD', 1, 4990n],
@@ -156,7 +156,7 @@ suite('plans of lists of sessions', async () => {
         assert.ok(read < (Object.keys(filter).length > 1 && !('createdTo' in filter) ? 5_000 : 200), `${read} rows`)
       })
 
-  test('sums read as many rows as they may', async () => {
+  test('sums read no more rows than their limit', async () => {
     for (const filter of [{}, { statuses: depositStatusesOf('Open') }, { hasLate: true }, { createdFrom: time(10) }]) {
       const read = await discardedRows(db, (tx) => sumSessions(tx, partnerId, { ...none, ...filter }, 51))
       assert.ok(read < 400, `${JSON.stringify(filter)}: ${read} rows`)

@@ -23,7 +23,7 @@ suite('parts', () => {
     await settle()
   }
 
-  test('parts wait apart from the balance, and the one that completes the sum releases all', async () => {
+  test('parts are held apart from the balance, and the part that completes the sum releases all', async () => {
     const opened = await inParts()
     assert.deepEqual(toSession(opened.session).parts, [])
     await sendAll(opened, '20.00')
@@ -66,7 +66,7 @@ suite('parts', () => {
     assert.equal(await statusOf(exact), 'Failed')
   })
 
-  test('a report of the bank about the deposit counts as a part, once', async () => {
+  test('a bank report about the deposit counts as a part exactly once', async () => {
     const opened = await inParts()
     const { partner, session } = opened
     const money = { amount: rawNumber('20.00'), currency: 'EUR', debtorName: 'Ada Lovelace' } as const
@@ -79,7 +79,7 @@ suite('parts', () => {
     assert.deepEqual(await stateOf(opened), { ...done, parts: ['2000 Credited', '2990 Credited'] })
   })
 
-  test('a surplus completes the session and goes to suspense with a case, which names the payer', async () => {
+  test('a surplus completes the session and goes to suspense with a case that names the payer', async () => {
     const opened = await inParts()
     await sendAll(opened, '40.00', '10.00')
     const parts = ['4000 Credited', '990 Credited']
@@ -102,7 +102,7 @@ suite('parts', () => {
       'the session exists',
     ).depositId
 
-  test('concurrent parts and repeated reports count once each, and the session completes once', async () => {
+  test('concurrent parts and repeated reports count exactly once each, and the session completes exactly once', async () => {
     const opened = await inParts()
     const { partner, session } = opened
     const credit = (amount: bigint) =>
@@ -132,7 +132,7 @@ suite('parts', () => {
     assert.equal((await namesOf(opened)).filter((name) => name === 'completed').length, 1)
   })
 
-  test('money in another currency, and more parts than a session may have, go to suspense and end nothing', async () => {
+  test('money in another currency, and parts beyond the maximum, go to suspense and do not end the session', async () => {
     const opened = await inParts()
     await sendAll(opened, '20.00')
     await send(opened, '29.90', 'Grace Hopper', 'USD')
@@ -147,7 +147,7 @@ suite('parts', () => {
   })
 
   for (const how of ['time', 'the partner'] as const)
-    test(`a session that ${how} ends with parts gives each part a case, and also money that comes later`, async () => {
+    test(`a session that ${how} ends with parts gets a case for each part and for later money`, async () => {
       const opened = await inParts()
       const { partner, session } = opened
       await sendAll(opened, '20.00', '10.00')
@@ -185,7 +185,7 @@ suite('parts', () => {
       assert.deepEqual(await stateOf(opened), { ...ended, parts, balance: 3000n, suspense: 1990n })
     })
 
-  test('a part that the bank takes back before completion is due again', async () => {
+  test('a part that the bank reverses before completion is due again', async () => {
     const opened = await inParts()
     await sendAll(opened, '20.00', '10.00')
     await reverseLast(opened)
@@ -199,7 +199,7 @@ suite('parts', () => {
     assert.deepEqual(await stateOf(opened), { ...done, parts: ['2000 Credited', '1000 Reversed', '2990 Credited'] })
   })
 
-  test('a part that the bank takes back from a paid session leaves the balance, and its receipt; a surplus leaves suspense', async () => {
+  test('a part of a paid session that the bank reverses leaves the balance and its receipt, and a surplus leaves suspense', async () => {
     const opened = await inParts()
     await sendAll(opened, '20.00', '30.00')
     assert.equal((await service.checkout.receipt(opened.token)).payment.parts.length, 2)
@@ -217,7 +217,7 @@ suite('parts', () => {
     await assert.rejects(service.checkout.receipt(opened.token), hasCode('not_found'))
   })
 
-  test('a part that comes to a blocked account ends the session, with a case for each part', async () => {
+  test('a part that arrives on a blocked account ends the session, with a case for each part', async () => {
     const opened = await inParts()
     const { partnerId, customer } = opened.partner
     await sendAll(opened, '20.00')
@@ -235,7 +235,7 @@ suite('parts', () => {
     assert.deepEqual(new Set((await kindsOf(opened)).map(([kind]) => kind)), new Set(['account_blocked']))
   })
 
-  test('a refund names its part if there are several, goes to its payer, and is never more than the part', async () => {
+  test('a refund names its part if there are several, goes to its payer, and never exceeds the part', async () => {
     const opened = await inParts()
     const { partner, session } = opened
     await send(opened, '20.00', 'Grace Hopper')
@@ -388,7 +388,7 @@ suite('parts', () => {
     await service.db.transaction((tx) => payers.removeRule(tx, rule))
   })
 
-  test('an answer cannot be about parts of two payers, and each part is judged by its own amount', async () => {
+  test('an answer cannot apply to parts of two payers, and each part is judged by its own amount', async () => {
     const { payers } = service.deposits
     const rule = { region: 'outside', currency: 'EUR', above: 0n } as const
     await service.db.transaction((tx) => payers.setRule(tx, { ...rule, measure: 'ask', answerDays: 3 }))
@@ -458,7 +458,7 @@ suite('parts', () => {
         }
       })
 
-  test('a part under review that the bank takes back leaves suspense; the session goes on when the name is decided', async () => {
+  test('a part under review that the bank reverses leaves suspense, and the session continues when the name is decided', async () => {
     const opened = await inParts(await addPartner(service))
     await screenAll(service)
     await send(opened, '20.00', listedName)
@@ -483,7 +483,7 @@ suite('parts in the ledger', async () => {
   const undo = ({ partner: { partnerId }, session: { reference } }: Opened, partId?: string) =>
     service.db.transaction((tx) => service.deposits.undoCredit(tx, { partnerId, reference, partId }))
 
-  test('a part that was matched by mistake leaves the session, and its money waits in suspense with a case', async () => {
+  test('a part matched by mistake leaves the session, and its money waits in suspense with a case', async () => {
     const opened = await inParts()
     await assert.rejects(undo(opened), /No part has arrived/)
     await sendAll(opened, '20.00', '10.00')
@@ -506,7 +506,7 @@ suite('parts in the ledger', async () => {
     assert.deepEqual(await stateOf(opened), completed)
   })
 
-  test('a part of a completed session is taken from the balance by a transaction, unless the balance lacks it or a refund goes on', async () => {
+  test('a part of a completed session is taken from the balance by a transaction, unless the balance lacks it or a refund is open', async () => {
     const opened = await inParts()
     await sendAll(opened, '20.00', '29.90')
     const { partnerId, caller } = opened.partner
@@ -526,7 +526,7 @@ suite('parts in the ledger', async () => {
     await assert.rejects(undo(exact, newId()), /leave --part out/)
   })
 
-  test('a refund that no worker has begun is cancelled when its payment is taken back', async () => {
+  test('a refund that no worker has begun is cancelled when its payment is reversed', async () => {
     const opened = await inParts()
     await sendAll(opened, '49.90')
     const { partnerId, caller } = opened.partner
@@ -538,7 +538,7 @@ suite('parts in the ledger', async () => {
     assert.deepEqual([state.balance, state.suspense], [0n, 4990n])
   })
 
-  test('safeguarding counts waiting parts as money of customers, also after one was taken out', async () => {
+  test('safeguarding counts waiting parts as money of customers, even after one was removed', async () => {
     const bank = await createSafeguarded()
     try {
       const { inParts: openInParts, stateOf: moneyOf } = createSessionsInParts(() => bank)

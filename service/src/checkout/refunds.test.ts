@@ -57,7 +57,7 @@ suite('refunds', () => {
         JSON.parse(data) as { readonly refundId: string; readonly sessionId: string; readonly status: string },
     )
 
-  test('parts of a payment go back to the account that paid, and both transactions name each other', async () => {
+  test('parts of a payment go back to the account that paid, and both transactions refer to each other', async () => {
     const opened = await paid()
     const { partner, session } = opened
     const { partnerId } = partner
@@ -98,7 +98,7 @@ suite('refunds', () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('no refund exceeds what is left; the answer says how much that is', async () => {
+  test('no refund exceeds the remaining amount, and the response states it', async () => {
     const opened = await paid()
     await refund(opened, '40.00')
     await assert.rejects(refund(opened, '9.91'), (error: unknown) => {
@@ -111,7 +111,7 @@ suite('refunds', () => {
     assert.equal(await refundedOf(opened), 4990n)
   })
 
-  test('of ten concurrent refunds as many are created as the payment covers, even if the balance has more money', async () => {
+  test('of ten concurrent refunds, as many are created as the payment covers, even if the balance has more money', async () => {
     const opened = await paid()
     const { partner } = opened
     await service.db.transaction((tx) =>
@@ -131,7 +131,7 @@ suite('refunds', () => {
     await checkLedger(service.db, partner.partnerId)
   })
 
-  test('ten requests with one key make one refund; another body or another session with the key is refused', async () => {
+  test('ten requests with one key create one refund, and the key is refused for another body or session', async () => {
     const opened = await paid()
     const fields = { idempotencyKey: newId() }
     const made = await Promise.all(Array.from({ length: 10 }, () => refund(opened, '5.00', fields)))
@@ -145,7 +145,7 @@ suite('refunds', () => {
     assert.equal(await refundedOf(opened), 500n)
   })
 
-  test('a refund that the bank rejects, and one that is cancelled, free their amounts again', async () => {
+  test('a rejected refund and a cancelled refund free their amounts again', async () => {
     const opened = await paid('Sandbox Rejected')
     const { partnerId } = opened.partner
     const { row: rejected } = await refund(opened, '49.90')
@@ -164,7 +164,7 @@ suite('refunds', () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('the receipt shows refunds with their times, but not those that the partner has not decided', async () => {
+  test('the receipt shows refunds with their times, but not refunds that the partner has not decided', async () => {
     const opened = await paid()
     const { partner, token } = opened
     const { partnerId, caller } = partner
@@ -202,7 +202,7 @@ suite('refunds', () => {
     )
   })
 
-  test('if a refund races a reversal of the payment, the money leaves the balance once', async () => {
+  test('if a refund races a reversal of the payment, the money leaves the balance exactly once', async () => {
     for (const isRefundFirst of [true, false]) {
       const opened = await paid()
       const { partner, session } = opened
@@ -241,7 +241,7 @@ suite('refunds', () => {
     return present(found, 'the case of the reversal')
   }
 
-  test('when a bank takes a payment back, refunds that have not left are cancelled, and its case names the others', async () => {
+  test('when a bank reverses a payment, unsent refunds are cancelled, and its case names the others', async () => {
     const opened = await paid()
     const { partner } = opened
     const { partnerId } = partner
@@ -275,7 +275,7 @@ suite('refunds', () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('a refund to a listed party keeps its money when the payment is taken back; the others are cancelled', async () => {
+  test('a refund to a listed party keeps its money when the payment is reversed, and the other refunds are cancelled', async () => {
     const opened = await paid()
     const { partnerId } = opened.partner
     const [listed, free] = [await refund(opened, '9.90'), await refund(opened, '5.00')]
@@ -342,7 +342,7 @@ suite('refunds', () => {
     }
   })
 
-  test('a session that is not paid, of another partner, or whose payer cannot be paid is refused', async () => {
+  test('a refund is refused if the session is unpaid or of another partner, or its payer cannot be paid', async () => {
     const unpaid = await open()
     await assert.rejects(refund(unpaid, '1.00'), hasCode('checkout_session_not_paid'))
     const opened = await paid()
@@ -378,7 +378,7 @@ suite('refunds', () => {
 suite('races', () => {
   const { open, settle, statusOf, namesOf, casesOf, goToBank } = createSessions(() => service)
 
-  test('a session that is paid twice completes once, in any order; the second payment is in suspense', async () => {
+  test('a session that is paid twice completes once in any order, and the second payment is in suspense', async () => {
     for (const creditFirst of [true, false]) {
       const opened = await open()
       const { partner, session } = opened

@@ -35,7 +35,7 @@ test('a session lasts an hour and has the usual method of its currency by defaul
   assert.equal(readSession({ ...valid, currency: 'USD' }, false).paymentMethod, 'Swift')
 })
 
-test('a session expires after some seconds or at a moment, within five minutes to 30 days', () => {
+test('a session expires after some seconds or at a given time, between five minutes and 30 days from now', () => {
   const now = new Date('2026-11-29T12:00:00Z')
   const ends = (expiresAt: string) => msUntil(readSession({ ...valid, expiresAt }, false).expires, now)
   assert.equal(ends('2026-11-29T12:05:00Z'), 300_000)

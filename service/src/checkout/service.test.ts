@@ -45,7 +45,7 @@ suite('sessions', async () => {
     assert.deepEqual(await service.checkout.get(partner.partnerId, session.id), session)
   })
 
-  test('pounds go to sort code and account number, with a reference of 18 characters; dollars to an IBAN with its BIC', async () => {
+  test('pounds are sent to a sort code and account number with an 18-character reference, dollars to an IBAN with its BIC', async () => {
     const pounds = (await open({ currency: 'GBP' })).session
     assert.match(pounds.iban, /^GB\d{2}[A-Z]{4}\d{14}$/)
     assert.match(pounds.creditorReference, /^RF\d{2}[0-9A-Z]{14}$/)
@@ -76,7 +76,7 @@ suite('sessions', async () => {
     assert.match(session.iban, /^GB/)
   })
 
-  test('a session may last 30 days or until a moment, and a later replay is not refused', async () => {
+  test('a session may last 30 days or until a given time, and a later replay is not refused', async () => {
     const expiresAt = new Date(service.clock.now().getTime() + 30 * 24 * hourMs).toISOString()
     const fields = { idempotencyKey: 'lasting', expiresAt }
     const { session, partner } = await open(fields)
@@ -145,7 +145,7 @@ suite('sessions', async () => {
     assert.deepEqual(new Set(events.flatMap(({ data }) => data.paymentCountryCode ?? [])), new Set(['DE']))
   })
 
-  test('a payer who rejects fails the session; a session that is left open expires', async () => {
+  test('a payer who rejects fails the session, and a session left open expires', async () => {
     const rejected = await open()
     await goToBank(rejected)
     await service.checkout.decide(rejected.token, 'rejected')
@@ -210,7 +210,7 @@ suite('sessions', async () => {
     )
   })
 
-  test('a partner ends a session while it is Created or Initiated, and no later', async () => {
+  test('a partner can end a session while it is Created or Initiated, and not later', async () => {
     const created = await open()
     const { partner } = created
     const initiated = await open({}, partner)
@@ -227,7 +227,7 @@ suite('sessions', async () => {
     assert.equal(await statusOf(submitted), 'Processing')
   })
 
-  test('a key with another body is refused, and a refused request leaves its key free', async () => {
+  test('a key with another body is refused, and a refused request does not use its key', async () => {
     const partner = await addPartner(service)
     const body = bodyFor(partner)
     await assert.rejects(
@@ -268,7 +268,7 @@ suite('sessions', async () => {
     await assert.rejects(simulate({ step: 'credit', currency: 'USDC' }), hasCode('currency_not_supported'))
   })
 
-  test('a credit that the bank takes back is taken from the balance, with a case', async () => {
+  test('a credit that the bank reverses is taken from the balance, with a case', async () => {
     const opened = await open()
     const { partner, session } = opened
     for (const step of ['credit', 'reverse'] as const) {
@@ -325,11 +325,10 @@ suite('sessions of stopped partners', async () => {
   }
 
   const stops: Readonly<Record<string, (partner: TestPartner) => Promise<unknown>>> = {
-    'a customer that is blocked': (partner) => setState(partner, ofCustomer(partner), 'Blocked'),
-    'a customer that is blocked for what comes in': (partner) =>
-      setState(partner, ofCustomer(partner), 'BlockedInbound'),
-    'a customer that is closed': (partner) => setState(partner, ofCustomer(partner), 'Closed'),
-    'a balance that is blocked': (partner) => setState(partner, { currency: 'EUR' }, 'BlockedInbound'),
+    'a blocked customer': (partner) => setState(partner, ofCustomer(partner), 'Blocked'),
+    'a customer blocked for incoming money': (partner) => setState(partner, ofCustomer(partner), 'BlockedInbound'),
+    'a closed customer': (partner) => setState(partner, ofCustomer(partner), 'Closed'),
+    'a blocked balance': (partner) => setState(partner, { currency: 'EUR' }, 'BlockedInbound'),
     'a party that is the listed one, whatever it is called now': freeze,
   }
 
@@ -359,7 +358,7 @@ suite('sessions of stopped partners', async () => {
     await assert.rejects(service.checkout.create(caller, bodyFor(partner)), hasCode('not_found'))
   })
 
-  test('an account that takes money gets a session: blocked for outgoing payments, or unblocked again', async () => {
+  test('an account that takes money gets a session, whether it is blocked for outgoing payments or unblocked again', async () => {
     const partner = await addPartner(service)
     const account = ofCustomer(partner)
     const opened = await open({}, partner)

@@ -109,7 +109,7 @@ const newest = <T>(list: readonly T[]): T => {
   return last
 }
 
-test('a plain transfer to an IBAN is a deposit of its customer, once', async () => {
+test("a transfer to a customer's IBAN creates exactly one deposit", async () => {
   const partner = await addPartner(service)
   const before = await balanceOf(service, partner.partnerId)
   const iban = await ibanOf(partner)
@@ -128,7 +128,7 @@ test('a plain transfer to an IBAN is a deposit of its customer, once', async () 
   assert.equal((await balanceOf(service, partner.partnerId)).posted - before.posted, 500n)
 })
 
-test('concurrent credits are each booked once, even if the bank repeats them', async () => {
+test('concurrent credits are each booked exactly once, even if the bank repeats them', async () => {
   const partner = await addPartner(service)
   const iban = await ibanOf(partner)
   const before = await balanceOf(service, partner.partnerId)
@@ -215,13 +215,13 @@ test("a reference of another partner does not take the money of an account's own
   assert.equal(newest(await transactionsOf(owner)).type, 'PartnerCustomerDeposit')
 })
 
-test('money for an account that is not ours is a case in the ledger of the operator', async () => {
+test('money for an account that is not ours opens a case in the ledger of the operator', async () => {
   const creditId = await receive('DE00NONE')
   const found = (await casesOf(operatorPartnerId)).filter(({ subject }) => subject === creditId)
   assert.deepEqual(found, [{ kind: 'unknown_payment', subject: creditId, booked: 500n }])
 })
 
-test('a reversal takes the money back once, by a linked transaction and with a case; a second reversal is other money', async () => {
+test('a reversal takes the money back exactly once, by a linked transaction and with a case, and a second reversal is separate money', async () => {
   const partner = await addPartner(service)
   const before = await balanceOf(service, partner.partnerId)
   const creditId = await receive(await ibanOf(partner))
@@ -268,7 +268,7 @@ test('a reversal books the reported amount, regardless of the expected or credit
   )
 })
 
-test('suspense bears the reversal of money that is spent', async () => {
+test('suspense bears the reversal of spent money', async () => {
   const partner = await addPartner(service)
   const creditId = await receive(await ibanOf(partner), { amount: 1_000_000_000n })
   const { partnerId } = partner
@@ -299,7 +299,7 @@ test('suspense bears the reversal of money that is spent', async () => {
   )
 })
 
-test('a reversal of a credit that is unknown, or in suspense, takes it from there', async () => {
+test('a reversal of an unknown credit, or of a credit in suspense, is taken from suspense', async () => {
   const creditId = await receive('DE00NONE', { amount: 33n })
   await reverse(creditId, 33n)
   const found = (await casesOf(operatorPartnerId)).filter(({ subject }) => subject === creditId)
@@ -361,7 +361,7 @@ test('a credit that names two waiting deposits pays neither: its money is in sus
   assert.deepEqual(await service.deposits.namedIn(service.db, stranger.partnerId, texts), [])
 })
 
-test('of two named deposits the waiting one is paid, and a repeated report after its end changes nothing', async () => {
+test('of two named deposits the waiting deposit is paid, and a repeated report after its end changes nothing', async () => {
   const partner = await addPartner(service)
   const iban = await ibanOf(partner)
   const [paid, open] = [await awaiting(partner), await awaiting(partner)]
@@ -387,7 +387,7 @@ test('a credit that is already booked does not also pay a deposit that its texts
   assert.deepEqual(await casesOf(partner.partnerId), [])
 })
 
-test('two deposits of different partners on an account that is not ours are a case of the operator', async () => {
+test('two deposits of different partners on an account that is not ours open a case of the operator', async () => {
   const [one, other] = [await awaiting(await addPartner(service)), await awaiting(await addPartner(service))]
   const creditId = await receive('DE00NONE', { remittance: `${one.creditorReference}/${other.creditorReference}` })
   assert.deepEqual([await one.status(), await other.status()], ['Created', 'Created'])

@@ -69,7 +69,7 @@ suite('deposits', async () => {
     return { ...holder, creditId, reference: references[0] ?? '' }
   }
 
-  test('without a list money of any name is credited', async () => {
+  test('without a list, money of any name is credited', async () => {
     const { partnerId } = await held()
     assert.deepEqual(await moneyOf(partnerId), credited)
   })
@@ -102,7 +102,7 @@ suite('deposits', async () => {
     ])
   })
 
-  test('cleared money that the account refuses stays in suspense, and two persons send it back', async () => {
+  test('cleared money that the account refuses remains in suspense, and two people send it back', async () => {
     await service.screening.lists.load(await sampleList(), 'Sam Staff')
     const { partnerId } = await held()
     const block = { partnerId, account: { currency: 'EUR' }, state: 'BlockedInbound', reason: 'CourtOrder' } as const
@@ -121,7 +121,7 @@ suite('deposits', async () => {
   })
 
   for (const isFound of [false, true])
-    test(`a new name of the customer frees no money, ${isFound ? 'after' : 'before'} the hit is found`, async () => {
+    test(`a new name of the customer releases no money, ${isFound ? 'after' : 'before'} the hit is found`, async () => {
       const { partnerId, customer, iban } = await addHolder(service, 'Ada Lovelace')
       const rename = (fullName: string) => service.customers.update(partnerId, customer.id, { kyc: { fullName } })
       await rename(listedName)
@@ -145,7 +145,7 @@ suite('deposits', async () => {
       assert.deepEqual((await moneyOf(partnerId)).balance, 0n, 'a later deposit is frozen as well')
     })
 
-  test('the account of a confirmed payer is frozen under any name, and that of an open one is not', async () => {
+  test('the account of a confirmed payer is frozen under any name, and the account of an open hit is not', async () => {
     const { partnerId, iban } = await held('Ada Lovelace', listedName)
     await screenAll(service)
     await sendCredit(service, iban, 'Grace Hopper')
@@ -183,7 +183,7 @@ suite('deposits', async () => {
     assert.deepEqual(await moneyOf(partnerId), { ...credited, statuses: ['Failed'] })
   })
 
-  test('the name of a payer is screened, too, and has its own decision', async () => {
+  test('the name of a payer is also screened, and has its own decision', async () => {
     const { partnerId } = await held('Ada Lovelace', 'TREMUROV, Borislav')
     assert.deepEqual(await moneyOf(partnerId), waiting)
     await look()
@@ -225,7 +225,7 @@ suite('deposits', async () => {
     )
   })
 
-  test('nothing stays in suspense if the bank takes waiting money back', async () => {
+  test('nothing remains in suspense if the bank reverses waiting money', async () => {
     const { partnerId, creditId } = await held()
     await service.db.transaction(async (tx) =>
       service.bank.reverseCredit(tx, operatorPartnerId, creditId, {
@@ -305,7 +305,7 @@ suite('deposits', async () => {
     }
   })
 
-  test('if a worker clears money while persons confirm the match, money and status agree', async () => {
+  test('if a worker clears money while people confirm the match, money and status agree', async () => {
     for (let round = 0; round < 6; round += 1) {
       const { partnerId } = await held()
       await screenAll(service)
@@ -476,7 +476,7 @@ suite('sources', async () => {
 
   for (const [name, { currency, amount, steps, events, seen, arrive }] of Object.entries(sources))
     for (const outcome of ['clear', 'confirm'] as const)
-      test(`${name}: the money waits, two persons ${outcome} the name, and it is booked once`, async () => {
+      test(`${name}: the money waits, two people ${outcome} the name, and it is booked exactly once`, async () => {
         const holder = await addHolder(service, listedName)
         const { partnerId } = holder
         const arrived = await arrive(holder)

@@ -58,7 +58,7 @@ suite('deposits', async () => {
     return { partnerId, row, notification, status, events }
   }
 
-  test('the balance is credited once, when the deposit settles', async () => {
+  test('the balance is credited exactly once, when the deposit settles', async () => {
     const { partnerId, notification, status } = await open()
     await service.deposits.processNotification(connector, { ...notification, kind: 'deposit.initiated' })
     await service.deposits.processNotification(connector, { ...notification, kind: 'deposit.submitted' })
@@ -295,7 +295,7 @@ suite('payers', async () => {
     assert.deepEqual(await shown(partnerId), credited)
   })
 
-  test('a name that an answer replaces before its screening is screened, too', async () => {
+  test('a name that an answer replaces before its screening is also screened', async () => {
     await service.screening.lists.load(await sampleList(), 'Sam Staff')
     await service.screening.lists.snapshot()
     await rule('ask')
@@ -325,7 +325,7 @@ suite('payers', async () => {
     for (const { partnerId } of [late, rejected]) assert.deepEqual(await shown(partnerId), ['Failed', 0n, 0n, ''])
   })
 
-  test('an answer without data sends the money back; without an account it waits for operators', async () => {
+  test('an answer without data sends the money back, and without an account the money waits for operators', async () => {
     await rule('ask')
     const refused = await pay(bare)
     await screenAll(service)
@@ -341,7 +341,7 @@ suite('payers', async () => {
     assert.deepEqual(await shown(nameless.partnerId), ['Failed', 0n, 5_000_00n, 'payer_data_missing 500000'])
   })
 
-  test('money of a listed payer stays frozen under any rule about missing data', async () => {
+  test('money of a listed payer remains frozen under any rule about missing data', async () => {
     await rule('reject')
     const { partnerId } = await pay({ ...bare, name: listedName })
     await screenAll(service)
@@ -351,7 +351,7 @@ suite('payers', async () => {
     assert.deepEqual(await shown(partnerId), ['Failed', 0n, 5_000_00n, 'sanctions_hold 500000'])
   })
 
-  test('the party on whose behalf a debtor pays is screened, too', async () => {
+  test('the party on whose behalf a debtor pays is also screened', async () => {
     const { partnerId, id } = await pay({ ...complete, onBehalfOf: listedName })
     assert.deepEqual(await shown(partnerId), ['Screening', 0n, 5_000_00n, 'sanctions_hold 500000'])
     const { names } = await service.db.transaction((tx) => service.deposits.payerOf(tx, partnerId, id))

@@ -37,7 +37,7 @@ suite('quotes', () => {
     assert.ok(less.buyAmount < 12437n)
   })
 
-  test('a held quote holds for 30 minutes, at a wider margin', async () => {
+  test('a held quote is valid for 30 minutes, at a wider margin', async () => {
     const partner = await addTrader(service)
     const { row } = await quote(service, partner, { kind: 'held' })
     assert.equal(row.expiresAt.getTime() - row.createdAt.getTime(), 1_800_000)
@@ -104,7 +104,7 @@ suite('quotes', () => {
     )
   })
 
-  test('the rates of a base are those of its quotes', async () => {
+  test('the rates of a base match its quotes', async () => {
     const partner = await addTrader(service)
     const { base, rates } = await service.fx.rates('USD')
     assert.equal(base, 'USD')
@@ -159,7 +159,7 @@ suite('conversions', () => {
     await checkLedger(service.db, partner.partnerId)
   })
 
-  test('a repeated key gets the first conversion; another key or another request is refused', async () => {
+  test('a repeated key gets the first conversion, and another key or another request is refused', async () => {
     const partner = await addTrader(service)
     const { row } = await quote(service, partner)
     const first = await convert(service, partner, row.id, { idempotencyKey: 'c-1' })
@@ -182,7 +182,7 @@ suite('conversions', () => {
     assert.equal((await service.fx.get(partner.partnerId, next.id)).status, 'Open')
   })
 
-  test('a quote holds until before it expires, and not at that moment', async () => {
+  test('a quote is valid until just before its expiry time, and not at that time', async () => {
     const partner = await addTrader(service)
     const { row: one } = await quote(service, partner)
     service.clock.advance(44_999)
@@ -195,7 +195,7 @@ suite('conversions', () => {
     await service.rates.refreshStep()
   })
 
-  test('a conversion without funds changes nothing, and the quote stays open', async () => {
+  test('a conversion without funds changes nothing, and the quote remains open', async () => {
     const partner = await addPartner(service)
     await service.rates.prepare()
     const { row } = await quote(service, partner)
@@ -306,7 +306,7 @@ suite('races', () => {
 })
 
 suite('rates that cannot be quoted', () => {
-  test('an old sheet is never quoted, until there is a newer one', async () => {
+  test('quotes are refused with an old sheet until there is a newer sheet', async () => {
     const partner = await addTrader(service)
     await service.rates.refreshStep()
     service.clock.advance(71_000)

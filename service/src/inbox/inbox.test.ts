@@ -46,7 +46,7 @@ const choose = async (
   await inbox.choose(reader, { language: '', zone: 'UTC', dailyHour: '8', ...given, choices: all }, ip)
 }
 
-test('an approval is mailed at once to persons who may give it, with details and a link, but not to its maker', async () => {
+test('an approval is mailed at once to people who may give it, with details and a link, but not to its maker', async () => {
   const partner = await addRuled(service, { aboveAmount: 50_00n })
   const { partnerId } = partner
   const maker = await addMember(service, partnerId, 'Operator', 'Mary Maker')
@@ -99,7 +99,7 @@ test('an approval that is given before the mail is due is not mailed', async () 
   assert.equal(mails.mailsTo(approver).length, 0)
 })
 
-test('a person who is removed or loses the role before the mail does not get it', async () => {
+test('a person who is removed or loses the role before the mail is sent does not get it', async () => {
   const partner = await addRuled(service, { aboveAmount: 50_00n })
   const { partnerId, caller } = partner
   const kept = await addMember(service, partnerId, 'Admin', 'Ada Admin')
@@ -193,7 +193,7 @@ test('each failed, returned or refused payout makes an entry, and one mail has s
   ])
 })
 
-test('a payout that no one approves in time is told as cancelled', async () => {
+test('a payout that no one approves in time is reported as cancelled', async () => {
   const partner = await addRuled(service, { aboveAmount: 50_00n, expiresHours: 24 })
   const operator = await addMember(service, partner.partnerId, 'Operator', 'Olga Operator')
   await pay(service, partner, '70.00')
@@ -210,7 +210,7 @@ test('a payout that no one approves in time is told as cancelled', async () => {
   ])
 })
 
-test("a daily mail is sent once, at the person's hour and zone and in the person's language", async () => {
+test("a daily mail is sent exactly once, at the person's hour and zone and in the person's language", async () => {
   const partner = await addPartner(service)
   const { partnerId } = partner
   const reader = await addMember(service, partnerId, 'Admin', 'Ada Admin')
@@ -276,7 +276,7 @@ test('the expiry of a key is announced two weeks before, unless its end was move
   assert.deepEqual(await titlesOf(developer), ['The service account Payroll expires soon'])
 })
 
-test('mails to staff about cases have kind, age, money and link but no names; a proposer is not told of the own proposal', async () => {
+test('mails to staff about cases have kind, age, money and link but no names, and do not go to the proposer', async () => {
   const partner = await addPartner(service)
   const finance = await addStaff(service, 'finance', 'Fiona Finance')
   const second = await addStaff(service, 'finance', 'Frank Second')
@@ -320,7 +320,7 @@ test('mails to staff about cases have kind, age, money and link but no names; a 
   assert.equal(rows.length, 0)
 })
 
-test('two workers at once make one entry for each person and one mail', async () => {
+test('two concurrent workers make one entry for each person and one mail', async () => {
   const other = await service.anotherProcess()
   const partner = await addRuled(service, { aboveAmount: 50_00n })
   const approvers = await Promise.all(
@@ -339,7 +339,7 @@ test('two workers at once make one entry for each person and one mail', async ()
   }
 })
 
-test('a change that is rolled back is not told', async () => {
+test('a change that is rolled back is not reported', async () => {
   const partner = await addPartner(service)
   const reader = await addMember(service, partner.partnerId, 'Admin', 'Ada Admin')
   const failing = db.transaction(async (tx) => {
@@ -355,7 +355,7 @@ test('a change that is rolled back is not told', async () => {
   assert.deepEqual(await titlesOf(reader), [])
 })
 
-test('pages go by key, and entries go after 90 days', async () => {
+test('pages follow a key, and entries are deleted after 90 days', async () => {
   const partner = await addPartner(service)
   const reader = await addMember(service, partner.partnerId, 'Admin', 'Ada Admin')
   for (let made = 1; made <= 5; made += 1)
@@ -378,7 +378,7 @@ test('pages go by key, and entries go after 90 days', async () => {
   assert.deepEqual(await titlesOf(reader), [])
 })
 
-test('a refusal of choices names the field, and fixed choices stay', async () => {
+test('a refused choice names the field, and fixed choices are unchanged', async () => {
   const partner: TestPartner = await addPartner(service)
   const admin = await addMember(service, partner.partnerId, 'Admin', 'Ada Admin')
   const { kinds } = await inbox.choices(admin)
@@ -413,7 +413,7 @@ test('a refusal of choices names the field, and fixed choices stay', async () =>
   )
 })
 
-test('refunds of sessions are told when they end, and a change of staff to the second person', async () => {
+test('the inbox reports refunds of sessions when they end, and a change of staff to the second person', async () => {
   const { open, settle: pays } = createSessions(() => service)
   const { partner, session } = await open()
   const operator = await addMember(service, partner.partnerId, 'Operator', 'Olga Operator')
@@ -439,7 +439,7 @@ test('refunds of sessions are told when they end, and a change of staff to the s
   )
 })
 
-test('a skipped date of a standing order is told with its reason: a possible repetition, or no money', async () => {
+test('the inbox reports a skipped date of a standing order with its reason: a possible repetition, or no money', async () => {
   const partner = await addPartner(service, 100_00n)
   const { partnerId, caller, beneficiary } = partner
   const reader = await addMember(service, partnerId, 'Operator', 'Olga Operator')

@@ -22,7 +22,7 @@ after(mails.stop)
 const titlesOf = async (reader: Reader, language: 'en' | 'de' = 'en') =>
   (await inbox.page(reader, language, { beforeId: null, rowsMax: 50 })).entries.map(({ title }) => title)
 
-test('ten facts of a type and hour have their own entries, and one entry counts the others, for each partner and with two workers', async () => {
+test('the first ten notifications of a type in an hour get an entry each; one more entry counts the rest, for each partner and with two workers', async () => {
   const other = await service.anotherProcess()
   const [partner, second] = [await addPartner(service), await addPartner(service)]
   const reader = await addMember(service, partner.partnerId, 'Operator', 'Olga Operator')
@@ -68,7 +68,7 @@ test('ten facts of a type and hour have their own entries, and one entry counts 
   assert.deepEqual(left, [])
 })
 
-test('further facts are counted for each person, without those that the person made', async () => {
+test('further notifications are counted for each person, without those that the person caused', async () => {
   const partner = await addApprovers(service, { aboveAmount: 50_00n })
   await spread(service)
   const { partnerId } = partner
@@ -84,7 +84,7 @@ test('further facts are counted for each person, without those that the person m
   assert.match(mails.mailsTo(approver)[0]?.one('Subject') ?? '', /, and 12 more$/)
 })
 
-test('a partner is told of late money and the time to choose, but not after it has chosen', async () => {
+test('a partner is notified of late money and the time to choose, but not after it has chosen', async () => {
   const { open, send, settle } = createSessionsInParts(() => service)
   const partner = await addPartner(service)
   const { partnerId } = partner
@@ -135,7 +135,7 @@ const told: readonly (readonly [type: FactType, facts: Readonly<Record<string, s
   ],
 ]
 
-test('each kind of fact becomes an entry and a part of a mail, with a link, in both languages', async () => {
+test('each kind of notification becomes an entry and a part of a mail, with a link, in both languages', async () => {
   const partner = await addPartner(service)
   const { partnerId } = partner
   // A Developer is told of keys and team by the inbox, an Operator of payments.
@@ -175,14 +175,14 @@ test('each kind of fact becomes an entry and a part of a mail, with a link, in b
     )
     assert.ok(
       texts.some((text) => text.includes(title)),
-      `a mail tells of ${type}`,
+      `a mail reports ${type}`,
     )
   }
   for (const title of german.flat()) assert.doesNotMatch(title, /[{}–]|\b(?:the|was)\b/)
   assert.ok(texts.every((text) => !/[{}]/.test(text)))
 })
 
-test('a refund that ends without its money is told as not paid', async () => {
+test('a refund that ends without its money is reported as not paid', async () => {
   const { open, settle: pays } = createSessions(() => service)
   const { partner, session } = await open()
   const { partnerId, caller } = partner
@@ -196,7 +196,7 @@ test('a refund that ends without its money is told as not paid', async () => {
   assert.match((await titlesOf(operator))[0] ?? '', /^Refund of 5\.00 EUR to .* was not paid$/)
 })
 
-test('a recall that the bank refuses, and one without an answer, are told as such', async () => {
+test('the inbox reports a refused recall and an unanswered recall', async () => {
   const partner = await addPartner(service, 10_000_00n)
   const operator = await addMember(service, partner.partnerId, 'Operator', 'Olga Operator')
   const settle = async () => {
@@ -231,7 +231,7 @@ test('a recall that the bank refuses, and one without an answer, are told as suc
   assert.ok(titles.every((title) => text.includes(title)))
 })
 
-test('staff are told of an alert, a hit and the proposal about it: by kind, and by a link to the thing', async () => {
+test('staff are notified of an alert, a hit and the proposal about it, by kind and with a link', async () => {
   const partner = await addPartner(service)
   const { partnerId, customer } = partner
   const lena = await addStaff(service, 'compliance', 'Lena First')

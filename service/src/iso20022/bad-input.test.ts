@@ -72,7 +72,7 @@ suite('invalid XML', () => {
     'a spreadsheet': 'Date;Amount\n2026-11-23;12,50\n',
     MT940: ':20:STARTUMSE\n:25:37040044/532013000\n',
     'a tag that ends another': whole.replace('</Ntry>', '</Entry>'),
-    'an end with another name behind it': whole.replace('</Ntry>', '</Ntry x>'),
+    'an end tag followed by another name': whole.replace('</Ntry>', '</Ntry x>'),
     'an end without a start': whole.replace('<Ntry>', ''),
     'an attribute twice': whole.replace('Ccy="EUR"', 'Ccy="EUR" Ccy="USD"'),
     'an attribute without quotes': whole.replace('Ccy="EUR"', 'Ccy=EUR'),
@@ -82,11 +82,11 @@ suite('invalid XML', () => {
     'a reference to no character': whole.replace('S1', '&#0;'),
     'a reference to half a character': whole.replace('S1', '&#xd800;'),
     'a control character': whole.replace('S1', 'S\u0001'),
-    'a prefix that is not declared': whole.replaceAll('Ntry>', 'x:Ntry>'),
+    'an undeclared prefix': whole.replaceAll('Ntry>', 'x:Ntry>'),
     'a comment with two hyphens': whole.replace('<Ntry>', '<!-- a -- b --><Ntry>'),
     'an end of a section in a text': whole.replace('S1', 'a]]>b'),
     'a second document': whole + whole,
-    'text behind the document': `${whole}x`,
+    'text after the document': `${whole}x`,
     'an XML declaration within': whole.replace('<Ntry>', '<?xml version="1.0"?><Ntry>'),
     'a declaration of an element': `<!ELEMENT a ANY>${whole}`,
   }
@@ -131,10 +131,10 @@ suite('encodings', () => {
   const read: Readonly<Record<string, Uint8Array>> = {
     'UTF-8 without declaration': Buffer.from(text),
     'UTF-8 with a byte order mark': Buffer.from(`\ufeff${declared('UTF-8')}`),
-    'UTF-16, little end first': Buffer.from(`\ufeff${declared('UTF-16')}`, 'utf16le'),
-    'UTF-16, big end first': swapped(Buffer.from(`\ufeff${declared('UTF-16')}`, 'utf16le')),
-    'UTF-16 without a byte order mark, little end first': Buffer.from(declared('UTF-16'), 'utf16le'),
-    'UTF-16 without a byte order mark, big end first': swapped(Buffer.from(text, 'utf16le')),
+    'UTF-16, little endian': Buffer.from(`\ufeff${declared('UTF-16')}`, 'utf16le'),
+    'UTF-16, big endian': swapped(Buffer.from(`\ufeff${declared('UTF-16')}`, 'utf16le')),
+    'UTF-16 without a byte order mark, little endian': Buffer.from(declared('UTF-16'), 'utf16le'),
+    'UTF-16 without a byte order mark, big endian': swapped(Buffer.from(text, 'utf16le')),
     'windows-1250': single('windows-1250', 0x80),
     'ISO-8859-15': single('ISO-8859-15', 0xa4),
     'windows-1252': single('windows-1252', 0x80),
@@ -148,12 +148,12 @@ suite('encodings', () => {
   })
 
   const wrong: Readonly<Record<string, Uint8Array>> = {
-    'an encoding that is not taken': Buffer.from(declared('KOI8-R')),
-    'bytes of ISO-8859-1 that are declared as UTF-8': Buffer.from(declared('UTF-8'), 'latin1'),
-    'UTF-16 that is declared and is not there': Buffer.from(declared('UTF-16')),
+    'an unsupported encoding': Buffer.from(declared('KOI8-R')),
+    'bytes of ISO-8859-1 declared as UTF-8': Buffer.from(declared('UTF-8'), 'latin1'),
+    'declared but absent UTF-16': Buffer.from(declared('UTF-16')),
     'UTF-32': Buffer.from([0xff, 0xfe, 0, 0, 0x3c, 0, 0, 0]),
-    'a surrogate without its half': Buffer.from(`\ufeff${text.replace('ü', '\ud800')}`, 'utf16le'),
-    'a character in more bytes than it needs': Buffer.from(text.replace('ü', '\u0001'), 'latin1').fill(0xc0, 100, 101),
+    'an unpaired surrogate': Buffer.from(`\ufeff${text.replace('ü', '\ud800')}`, 'utf16le'),
+    'an overlong character': Buffer.from(text.replace('ü', '\u0001'), 'latin1').fill(0xc0, 100, 101),
   }
   for (const [title, bytes] of Object.entries(wrong)) test(`refused: ${title}`, () => refused('encoding', bytes))
 })
@@ -168,7 +168,7 @@ suite('sizes', () => {
     'a text of many sections': [whole.replace('S1', '<![CDATA[SSSSSSSSSS]]>'.repeat(10_000)), {}],
     'a comment': [whole.replace('<Ntry>', `<!--${' '.repeat(100_000)}--><Ntry>`), {}],
     'a tag': [whole.replace('<Ntry>', `<Ntry ${' '.repeat(100_000)}>`), {}],
-    'a name without end': [whole.replace('<Ntry>', `<${'N'.repeat(100_000)}`), {}],
+    'an endless name': [whole.replace('<Ntry>', `<${'N'.repeat(100_000)}`), {}],
     attributes: [whole.replace('<Ntry>', `<Ntry ${Array.from({ length: 100 }, (_, i) => `a${i}=""`).join(' ')}>`), {}],
     'elements of an entry': [whole.replace('<BkTxCd/>', '<BkTxCd/>'.repeat(1000)), { elementsMax: 500 }],
     'payments of an entry': [
@@ -203,7 +203,7 @@ suite('sizes', () => {
 suite('documents that are not statements', () => {
   const cases: Readonly<Record<string, readonly [text: string, path: string, message: RegExp]>> = {
     'no account': [document('<Id>S1</Id>'), 'Document/BkToCstmrStmt/Stmt', /no Acct/],
-    'a balance behind entries': [
+    'a balance after entries': [
       whole.replace('</Ntry>', '</Ntry><Bal/>'),
       'Document/BkToCstmrStmt/Stmt/Bal',
       /follows entries/,
@@ -218,7 +218,7 @@ suite('documents that are not statements', () => {
       assert.deepEqual([problem.code, problem.path], ['not_in_schema', path], problem.message)
       assert.match(problem.message, message)
     })
-  test('the line is that of the element', async () => {
+  test('the error names the line of the element', async () => {
     const lines = `\n\n${whole.replace('<IBAN>', '\n<IBAN\n><b/>')}`
     assert.equal((await problemOf(partsOf(lines))).line, 4)
     assert.equal((await problemOf(partsOf(lines, 1))).line, 4)
@@ -247,7 +247,7 @@ async function unreadEntry(text: string) {
   return one
 }
 
-suite('an unreadable entry waits alone', () => {
+suite('only the unreadable entry waits', () => {
   const two = document(`<Id>S1</Id>${account}${entry}${entry.replace('12.50', '7.00')}`)
   const reference = '<AcctSvcrRef>R1</AcctSvcrRef>'
   const eur = (minor: bigint) => ({ currency: 'EUR', minor })
@@ -260,7 +260,7 @@ suite('an unreadable entry waits alone', () => {
     ],
     'no amount': [two.replace(amountXml, ''), /no Amt/, { ...none, currency: '' }],
     'no direction': [two.replace('<CdtDbtInd>CRDT</CdtDbtInd>', ''), /CdtDbtInd/, none],
-    'a day that is none': [
+    'an invalid day': [
       two.replace('<BkTxCd/>', `<BookgDt><Dt>2026-02-30</Dt></BookgDt>${reference}`),
       /is not a date.*line 1, Document\/BkToCstmrStmt\/Stmt\/Ntry\/BookgDt\/Dt/,
       eur(12_50n),
@@ -315,7 +315,7 @@ suite('informative fields are kept as written', () => {
     const bare = '<Chrgs><Rcrd><Amt>1.00</Amt></Rcrd><Rcrd><Br>SHAR</Br></Rcrd></Chrgs>'
     assert.deepEqual((await only(detail(bare)))?.charges, [])
   })
-  test('unreadable balances are left out, and totals stay texts', async () => {
+  test('unreadable balances are left out, and totals remain texts', async () => {
     const balance = (inner: string) => `<Bal><Tp><CdOrPrtry><Cd>CLAV</Cd></CdOrPrtry></Tp>${inner}</Bal>`
     const written = [
       balance(amountXml),

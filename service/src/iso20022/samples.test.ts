@@ -229,12 +229,12 @@ suite('other countries', () => {
       ['head', 'statement', 'entry', 'statement end', 'statement', 'statement end'],
     )
   })
-  test('an envelope around the document', async () =>
+  test('a document within an envelope is read', async () =>
     assert.deepEqual(
       entriesOf(await read('envelope-camt054-08.xml')).map(({ amount }) => amount),
       [eur(300n)],
     ))
-  test('a later version, unknown elements, a bank as a party', async () => {
+  test('a later version, unknown elements and a bank as a party are read', async () => {
     const parts = await read('camt053-13-later.xml')
     assert.equal(headOf(parts)?.version, '13')
     const [entry] = entriesOf(parts)
@@ -303,7 +303,7 @@ const names: Readonly<Record<string, string>> = {
 }
 
 for (const [encoding, name] of Object.entries(names))
-  test(`a statement in ${encoding} is read as the same in UTF-8`, async () => {
+  test(`a statement in ${encoding} is read like the same statement in UTF-8`, async () => {
     const text = body.replace(/<(\w*:?)Nm>[^<]*</, `<$1Nm>${name}<`)
     assert.ok(text.includes(name))
     const bytes = encoded(declared(encoding, text), encoding)
@@ -346,7 +346,7 @@ const forms: Readonly<Record<string, (text: string) => string>> = {
   'a long comment and an instruction before it': (text) =>
     `${declaration.exec(text)?.[0] ?? ''}\r\n${comment}<?style a?>${text.replace(declaration, '')}`,
   'a comment within the document': (text) => text.replace(root, (tag) => `${tag}\r\n${comment}`),
-  'an element of others first': (text) =>
+  'an element of another namespace first': (text) =>
     text.replace(root, (tag) => `${tag}<x:Head xmlns:x="urn:others"><x:Id/></x:Head>`),
   'an envelope': (text) =>
     `<e:File xmlns:e="urn:others"\r\n><e:Head>${'x'.repeat(100_000).replace(/.{4000}/g, '<e:A>$&</e:A>')}</e:Head>${text.replace(declaration, '')}</e:File>`,

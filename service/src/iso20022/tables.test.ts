@@ -197,7 +197,7 @@ test('each of 100,000 payments names its own reference and no other known one', 
   assert.ok(candidates < 100_000 * 5, `${candidates} look-ups`)
 })
 
-test('a hostile text yields a bounded number of candidates and keeps the structured reference', () => {
+test('a hostile text yields a limited number of candidates and keeps the structured reference', () => {
   const random = createRandom(seed)
   const line = () => Array.from({ length: 6 }, () => newReference(random)).join('')
   const unstructured = Array.from({ length: 2000 }, line)

@@ -36,7 +36,7 @@ test('an id begins with its creation time', () => {
   assert.ok(ms >= before && ms < before + 1000, `${ms - before}`)
 })
 
-test('ids after an id are its neighbours and differ from those of the next id', () => {
+test('ids after an id are its neighbours and differ from the neighbours of the next id', () => {
   const [first, second] = [newId(), newId()]
   const ids = Array.from({ length: 100 }, (_, steps) => idAfter(first, steps))
   assert.equal(ids[0], first)
@@ -59,7 +59,7 @@ test('equal inputs give the same derived id, and different inputs different ids'
   assert.notEqual(derivedTimeId(timeId, 'a', 'bc'), derivedTimeId(timeId, 'ab', 'c'))
 })
 
-test('random text is of the reduced alphabet; tokens are 256 bits, URL-safe; fractions lie in [0, 1)', () => {
+test('random text uses the reduced alphabet, tokens are 256 bits and URL-safe, and fractions lie in [0, 1)', () => {
   assert.match(randomText(1000), /^[0-9a-hjkmnp-tv-z]{1000}$/)
   assert.match(randomToken(), /^[A-Za-z0-9_-]{43}$/)
   assert.notEqual(randomToken(), randomToken())
@@ -113,7 +113,7 @@ test('a sealed value that was changed or truncated does not open', () => {
   }
 })
 
-test('after a rotation the new key seals and both open; a removed key opens nothing', () => {
+test('after a rotation the new key seals and both open, and a removed key opens nothing', () => {
   const rotated = createSealer([newer, older])
   const [before, since] = [sealer.seal('old', context), rotated.seal('new', context)]
   assert.deepEqual([rotated.open(before, context), rotated.open(since, context)], ['old', 'new'])
@@ -126,7 +126,7 @@ test('requires at least one master key, of 32 bytes', () => {
     assert.throws(() => createSealer(keys), AssertionFailure)
 })
 
-test('derives a different key for each purpose, none of them the master key', () => {
+test('derives a different key for each purpose, and no derived key equals the master key', () => {
   const keys = [older, deriveKey(older, 'cursors'), deriveKey(older, 'internal'), deriveKey(newer, 'cursors')]
   assert.equal(new Set(keys.map((key) => key.toString('hex'))).size, 4)
   assert.deepEqual(deriveKey(older, 'cursors'), keys[1])
@@ -182,7 +182,7 @@ function createTimedBreaker() {
   return { ...breaker, fail, wait: (ms: number) => void (now += ms) }
 }
 
-test('five failed calls one after the other open the breaker; an answer between them starts the count again', () => {
+test('five consecutive failed calls open the breaker, and an answer between them restarts the count', () => {
   const { state, fail, answered } = createTimedBreaker()
   fail(4)
   assert.equal(state(), 'closed')
@@ -193,7 +193,7 @@ test('five failed calls one after the other open the breaker; an answer between 
   assert.equal(state(), 'open')
 })
 
-test('after a pause one call may try, and the pause doubles up to 30 seconds while it fails', () => {
+test('after a pause one call may try, and the pause doubles up to 30 seconds while calls fail', () => {
   const { state, fail, wait } = createTimedBreaker()
   fail(5)
   for (const seconds of [1, 2, 4, 8, 16, 30, 30]) {
@@ -206,7 +206,7 @@ test('after a pause one call may try, and the pause doubles up to 30 seconds whi
   }
 })
 
-test('calls that were under way when it opened do not lengthen the pause', () => {
+test('calls in progress when it opened do not lengthen the pause', () => {
   const { state, fail, wait } = createTimedBreaker()
   fail(20)
   wait(1000)
@@ -230,7 +230,7 @@ test('an answer closes it, and the next outage begins with the shortest pause', 
 const read = (cell: string) => (cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell)
 const formulaStart = /^[\s"']*[=+\-@\uff1d\uff0b\uff0d\uff20]/
 
-test('no cell is a formula, whatever separates cells, and a text is only ever given apostrophes', () => {
+test('no cell is a formula, whatever separates cells, and the only change to a text is an added apostrophe', () => {
   const part = fc.oneof(
     fc.constantFrom('', '=', '+', '-', '@', '\t', '\r', '\n', ';', '"', "'", ' =', '\uff1d'),
     fc.string(),
@@ -248,7 +248,7 @@ test('no cell is a formula, whatever separates cells, and a text is only ever gi
   )
 })
 
-test('a cell is quoted where a comma, a semicolon, a tab, a quote or a line end is', () => {
+test('a cell is quoted if it contains a comma, a semicolon, a tab, a quote or a line end', () => {
   for (const [text, cell] of [
     ['Rent', 'Rent'],
     ['Rent, May', '"Rent, May"'],
@@ -265,7 +265,7 @@ test('a cell is quoted where a comma, a semicolon, a tab, a quote or a line end 
   assert.deepEqual(['-5.00', '-5.00x', '-', '+5'].map(csvAmountCell), ['-5.00', "'-5.00x", "'-", "'+5"])
 })
 
-test('calls share one value, and a failure is tried again', async () => {
+test('concurrent calls share one value, and a failure is retried', async () => {
   let calls = 0
   const read = loadOnce(async () => {
     calls += 1
@@ -283,7 +283,7 @@ test('calls share one value, and a failure is tried again', async () => {
   assert.equal(calls, 2)
 })
 
-test('a blank, another case, an invisible character, an accent and a look-alike make no second person', () => {
+test('a blank, another case, an invisible character, an accent or a look-alike does not make a second person', () => {
   for (const other of [
     'Sam Staff ',
     ' sam  STAFF',
@@ -300,7 +300,7 @@ test('a blank, another case, an invisible character, an accent and a look-alike 
     assert.equal(isSamePerson('Sam Staff', other), false, other)
 })
 
-test('a name of blanks and invisible characters is none, and a stored name has single blanks', () => {
+test('a name of blanks and invisible characters is empty, and a stored name has single blanks', () => {
   for (const blank of ['', ' ', '\t\n', '\u200b\u2060', '\u00a0']) assert.equal(isEmptyName(blank), true)
   assert.equal(tidyName('  Sam\u00a0\u200b Staff\n'), 'Sam Staff')
 })

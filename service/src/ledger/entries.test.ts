@@ -47,7 +47,7 @@ suite('entries', async () => {
   const transfersStored = async (partnerId: string) =>
     (await service.db.rows(sql`select id from ledger.transfers where partner_id = ${partnerId}`)).length
 
-  test('a payout with a fee is reserved, posted and released as one', async () => {
+  test('a payout and its fee are reserved, posted and released together', async () => {
     const { partnerId } = await addPartner(service, 1000n)
     const [paid, failed] = [withFee(partnerId, 300n, 5n), withFee(partnerId, 400n, 7n)]
     await enter(paid)
@@ -65,7 +65,7 @@ suite('entries', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('a conversion moves two currencies at once; a direct transfer of an entry is not ended with its reserves', async () => {
+  test('a conversion moves two currencies at once, and a direct transfer of an entry does not end with its reserves', async () => {
     const { partnerId } = await addPartner(service, 1000n)
     await enter(conversion(partnerId, 'EUR', 'USD', 300n))
     assert.deepEqual(await stored(partnerId), [
@@ -88,7 +88,7 @@ suite('entries', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('an entry with a transfer that does not fit writes nothing, by the check and by the constraint', async () => {
+  test('an entry that would overdraw an account writes nothing: the check refuses it, and so does the constraint', async () => {
     const { partnerId } = await addPartner(service, 1000n)
     const before = await stored(partnerId)
     await assert.rejects(enter(withFee(partnerId, 996n, 5n)), isShort('EUR'))
@@ -118,7 +118,7 @@ suite('entries', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('under the lock an entry that does not fit takes nothing from later ones, in any of its currencies', async () => {
+  test('under the lock an entry that would overdraw takes nothing from later entries, in any of its currencies', async () => {
     const { partnerId } = await addPartner(service, 100n)
     const { db, ledger } = service
     const entries = [
@@ -167,7 +167,7 @@ suite('entries', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('racing opposite conversions, payouts and their ends never deadlock, also when they create the accounts', async () => {
+  test('racing opposite conversions, payouts and their ends never deadlock, even when they create the accounts', async () => {
     let runs = 0
     let calls = 0
     /** A transaction that PostgreSQL rolls back as a deadlock victim runs again, so that it runs more often than it is called. */

@@ -95,7 +95,7 @@ suite('funds', async () => {
 
   const sum = (amounts: readonly bigint[]) => amounts.reduce((total, amount) => total + amount, 0n)
 
-  test('racing batches of two processes never overdraw, and refuse only what does not fit alone', async (t) => {
+  test('racing batches of two processes never overdraw, and refuse only requests that the balance does not cover', async (t) => {
     const cases = fc.record({
       float: fc.bigInt({ min: 1n, max: 4000n }),
       amounts: fc.array(fc.bigInt({ min: 1n, max: 300n }), { minLength: 10, maxLength: 60 }),
@@ -121,7 +121,7 @@ suite('funds', async () => {
     )
   })
 
-  test('equal amounts: exactly as many are accepted as the balance holds', async () => {
+  test('with equal amounts, exactly as many requests are accepted as the balance covers', async () => {
     const { partnerId } = await addPartner(service, 1050n)
     const processes = databases.map((db) => createProcess(db))
     const answers = await Promise.all(
@@ -134,7 +134,7 @@ suite('funds', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('under the lock a request that does not fit takes nothing from later requests', async () => {
+  test('under the lock a request that would overdraw takes nothing from later requests', async () => {
     const { partnerId } = await addPartner(service, 100n)
     const transfers = [60n, 60n, 40n, 1n].map((amount) => transferOf(partnerId, amount))
     const fits = await service.db.transaction(async (tx) =>
@@ -144,7 +144,7 @@ suite('funds', async () => {
     assert.deepEqual(fits, [true, short, true, { ...short, available: 0n }])
   })
 
-  test('while the balance is ample no batch locks it first, and none runs twice', async () => {
+  test('while the balance is ample no batch locks it first, and no batch runs twice', async () => {
     const { partnerId } = await addPartner(service, 12_000n)
     const [db = assert.fail('a database')] = databases
     const { reserve, counts } = createProcess(db)
@@ -153,7 +153,7 @@ suite('funds', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('two processes admit the same money without a lock: one reserves it, the other refuses it', async () => {
+  test('two processes admit the same money without a lock: one reserves it, and the other refuses it', async () => {
     const { partnerId } = await addPartner(service, 100n)
     const bothAdmitted = Promise.withResolvers<void>()
     let admitted = 0
@@ -213,7 +213,7 @@ suite('segregation', async () => {
   const payOwn = (partner: Partner, amount: string) =>
     pay(service, partner, amount, { beneficiaryId: partner.ownBeneficiary.id })
 
-  test('a payout for a customer uses only its money, and one of the partner only its own', async () => {
+  test("a payout for a customer uses only the customer's money, and a payout of the partner only the partner's", async () => {
     const partner = await addPartner(service, 100_00n)
     const { partnerId, customer } = partner
     assert.deepEqual(await segregate(partnerId), [])
@@ -313,7 +313,7 @@ suite('segregation', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('a balance can be segregated and pooled during payments, and each payment counts once', async () => {
+  test('a balance can be segregated and pooled during payments, and each payment counts exactly once', async () => {
     const partner = await addPartner(service, 1_000_00n)
     const { partnerId, customer } = partner
     await credit(partnerId, customer.id, 500_00n)
@@ -359,7 +359,7 @@ suite('segregation', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('concurrent changes between segregated and pooled are applied one after the other', async () => {
+  test('concurrent changes between segregated and pooled are applied in sequence', async () => {
     const partner = await addPartner(service, 10_00n)
     const { partnerId, customer } = partner
     await credit(partnerId, customer.id, 5_00n)
@@ -420,7 +420,7 @@ suite('segregation', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('transfers before and after the checkpoints count once', async () => {
+  test('transfers before and after the checkpoints count exactly once', async () => {
     const partner = await addPartner(service, 1_00n)
     const { partnerId, customer } = partner
     const amounts = Array.from({ length: 1_005 }, (_, index) =>
@@ -452,7 +452,7 @@ suite('segregation', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('new balances are segregated where the installation says so', async () => {
+  test('new balances are segregated if the installation is configured so', async () => {
     const strict = await createTestService({ url: service.url, settings: { CUSTOMER_MONEY: 'segregated' } })
     try {
       const partner = await addPartner(strict, 5_00n)

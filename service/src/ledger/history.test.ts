@@ -257,7 +257,7 @@ const one: Move = {
 }
 const many = (count: number): readonly Move[] => Array.from({ length: count }, () => one)
 
-test('no checkpoint covers what an open transaction may still commit, and those after its commit contain it', async () => {
+test('no checkpoint covers transfers that an open transaction may still commit, and later checkpoints contain them', async () => {
   const partnerId = await addFunded()
   const step = stepOf(partnerId, 5)
   const enter = (count: number, tx: Tx) => {
@@ -312,7 +312,7 @@ test('a transfer that appears before a checkpoint is found, and the checkpoints 
   assert.equal((await progressOf(partnerId))?.differs, false)
 })
 
-test('checkpoints of a version without those of parties are completed, also if it rebuilt them', async () => {
+test('checkpoints of a version without party checkpoints are completed, even if that version rebuilt them', async () => {
   const partnerId = await addFunded()
   const step = stepOf(partnerId, 5)
   await enterAll(partnerId, many(20), 100)
@@ -335,7 +335,7 @@ const progressOf = (partnerId: string) =>
     sql`select differs from ledger.checkpoint_progress where partner_id = ${partnerId}`,
   )
 
-test('a wrong account row is reported, and its checkpoints are rebuilt once', async () => {
+test('a wrong account row is reported, and its checkpoints are rebuilt exactly once', async () => {
   const partnerId = await addFunded()
   const step = stepOf(partnerId, 5)
   await enterAll(partnerId, many(8), 100)

@@ -128,7 +128,7 @@ test('a batch that exceeds its balance waits for the earlier batches and then de
   assert.deepEqual(locks, [[request(101n)]])
 })
 
-test('an entry of several transfers takes from each balance the sum of its transfers, and from a system account nothing', async () => {
+test('an entry of several transfers takes the sum of its transfers from each balance, and nothing from a system account', async () => {
   const { funds, locks } = lockRefuses()
   const fees = { ...transfer(1000n), debit: 'fees', kind: 'direct' } as const
   const entry = { transfers: [transfer(60n), transfer(40n), fees] }
@@ -149,7 +149,7 @@ test('a rerun has no position and always decides under the lock', async () => {
   assert.equal(locks.length, 1)
 })
 
-test('a batch under way at the read counts until it has ended', async () => {
+test('a batch in progress at the read counts until it has ended', async () => {
   const { funds } = lockRefuses()
   const first = place()
   assert.deepEqual(await checkOne(funds, 100n, 60n, first), [true])
@@ -170,7 +170,7 @@ test('a batch that was checked and ended after the read still counts', async () 
   assert.deepEqual(await funds.check(tx, [request(60n)], early, place().position), [short])
 })
 
-test('a batch that waits for the lock counts with everything it requests', async () => {
+test('a batch that waits for the lock counts with its full requested amount', async () => {
   const { funds } = lockRefuses()
   const never = new Promise<void>(() => undefined)
   void checkOne(funds, 100n, 500n, place(never))

@@ -69,7 +69,7 @@ test('a trigger makes the transition of its row, and a duplicate changes nothing
   assert.deepEqual([orders[0]?.status, written], ['Lost', [['expire']]])
 })
 
-test('a trigger that does not hold under the lock changes nothing', async () => {
+test('a trigger whose condition is false under the lock changes nothing', async () => {
   const { orders, written, send } = createOrders('New', 'Sent')
   assert.deepEqual(await send({ kind: 'packed', actor: 'worker', holds: false }), [false])
   assert.deepEqual(await send({ kind: 'packed', actor: 'worker', holds: false, at: 1 }), [false])
@@ -115,14 +115,14 @@ test('a transition by a wrong actor fails, and nothing of the batch is written',
     }
 })
 
-test('a worker that contradicts the status under its lease is a bug; time and partners are only late', async () => {
+test('a worker that contradicts the status under its lease is a bug, but time and partners are only late', async () => {
   const { send } = createOrders('Lost')
   await assert.rejects(send({ kind: 'sent', actor: 'worker' }), AssertionFailure)
   for (const actor of ['time', 'partner'] as const)
     assert.deepEqual(await send({ kind: 'sent', actor }), [false], actor)
 })
 
-test('the table classifies a bank report without a transition as a repetition, early or a contradiction', async () => {
+test('the table classifies a bank report without a transition as a repetition, as early or as a contradiction', async () => {
   const { send, written } = createOrders('Lost', 'New', 'Packed')
   const arrived = { kind: 'arrived', actor: 'bank' } as const
   assert.deepEqual(await send(arrived), [false])

@@ -90,7 +90,7 @@ suite('worker', async () => {
     return port
   }
 
-  test('a mail is rendered by the template of its kind and sent once, with the id of its row in the Message-ID', async () => {
+  test('a mail is rendered by the template of its kind and sent exactly once, with the id of its row in the Message-ID', async () => {
     const logins: unknown[] = []
     const server = await serve({
       authOptional: false,
@@ -276,7 +276,7 @@ suite('worker', async () => {
     assert.equal(server.received.length, 1)
   })
 
-  test('several concurrent workers send each mail once', async () => {
+  test('several concurrent workers send each mail exactly once', async () => {
     const server = await serve()
     const { queue, partnerId, mailTo, deps, step } = await setUp(server.url)
     const addresses = Array.from({ length: 30 }, (_, index) => `ada${index}@example.com`)

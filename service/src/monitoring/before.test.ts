@@ -90,7 +90,7 @@ const soleAlert = async (partner: TestPartner) => {
   return alert
 }
 
-test('a payout that matches waits until two persons release it, and the partner sees what it sees for screening', async () => {
+test('a matching payout waits until two people release it, and the partner sees the same as for screening', async () => {
   const partner = await addPartner(service, 1_000_00n)
   await on(partner, { sum: '100.00' })
   await pay(service, partner, '60.00')
@@ -111,7 +111,7 @@ test('a payout that matches waits until two persons release it, and the partner 
   assert.deepEqual(await statuses(partner), ['Sent', 'Sent'])
 })
 
-test('a payout that two persons refuse fails like one to a listed name, and its money is back', async () => {
+test('a payout that two people refuse fails like a payout to a listed name, and its money is released', async () => {
   const partner = await addPartner(service, 1_000_00n)
   await on(partner, { sum: '100.00' })
   const { payout } = await pay(service, partner, '100.00')
@@ -183,7 +183,7 @@ test('turning a rule off releases no waiting payouts; turning one on holds them'
   assert.deepEqual(await statuses(partner), ['Sent', 'Sent'])
 })
 
-test('a payout joins no alert with a proposal: two persons release only what they have seen', async () => {
+test('a payout joins no alert with a proposal: two people release only the payouts that they have seen', async () => {
   const partner = await addPartner(service, 1_000_00n)
   await on(partner, { sum: '100.00' })
   await pay(service, partner, '100.00')
@@ -254,7 +254,7 @@ test('a page of payouts costs a fixed number of SQL statements, and one alert ho
   assert.ok(made.length < 60, `${made.length} statements for ${pages} pages`)
 })
 
-test('a new rule does not hold sent payouts: two persons cannot refuse them, and the refusal of others says so', async () => {
+test('a new rule does not hold sent payouts: two people cannot refuse them, and the refusal of other payouts says so', async () => {
   const partner = await addPartner(service, 1_000_00n)
   const { partnerId } = partner
   await pay(service, partner, '100.00')

@@ -88,7 +88,7 @@ suite('rules and alerts', async () => {
     assert.equal(alert?.subjectId, partner.customer.id)
   })
 
-  test('nobody turns on, off or replaces a version that a colleague wrote after it was read', async () => {
+  test('nobody can turn on, turn off or replace a version that a colleague wrote after it was read', async () => {
     const { partnerId } = await addPartner(service)
     const rule = (count: number) =>
       readRule(JSON.stringify({ ...common, partners: [partnerId], kind: 'many_payers', hours: 1, payers: count }))
@@ -149,7 +149,7 @@ suite('rules and alerts', async () => {
     assert.deepEqual(await found(partner), [5, 1])
   })
 
-  test('a transaction does not join an alert that two persons are closing at the same moment', async () => {
+  test('a transaction does not join an alert that two people are closing at the same time', async () => {
     const partner = await addPartner(service, 1_000_00n)
     const { partnerId } = partner
     await on(partner, { kind: 'velocity', direction: 'Outward', hours: 24, count: 2 })
@@ -193,7 +193,7 @@ suite('rules and alerts', async () => {
     assert.equal((await found(partner)).length, 1)
   })
 
-  test('a large sum to a new payee opens an alert, also in parts; to an old payee it does not', async () => {
+  test('a large sum to a new payee opens an alert, also in parts, but a large sum to an old payee does not', async () => {
     const partner = await addPartner(service, 100_000_00n)
     await on(partner, { kind: 'new_payee', hours: 24, sum: '500.00' })
     await pay(service, partner, '300.00')
@@ -259,7 +259,7 @@ suite('rules and alerts', async () => {
     assert.deepEqual(await found(german), [1])
   })
 
-  test('two persons turn a version on after its backtest; this turns the previous version off', async () => {
+  test('two people turn a version on after its backtest, and this turns the previous version off', async () => {
     const partner = await addPartner(service, 1_000_00n)
     const { partnerId } = partner
     for (let index = 0; index < 3; index += 1) await pay(service, partner, '1.00')
@@ -406,7 +406,7 @@ suite('runs', async () => {
     assert.equal(await service.monitoring.runStep(), 1)
   })
 
-  test('a backtest with too many transactions ends and says so', async () => {
+  test('a backtest with too many transactions ends and reports the reason', async () => {
     const { id } = await setRule()
     await ask(id)
     assert.equal(await stepWith(2n), 1)
@@ -515,7 +515,7 @@ suite('retention', () => {
     assert.deepEqual(await evidenceOf(partner), [undefined, undefined])
   })
 
-  test('hits of a customer are erased with its payments; hits of others stay', async () => {
+  test('hits of a customer are erased with its payments, and hits of other customers are kept', async () => {
     const [partner, other] = [await addAlerted(), await addAlerted()]
     const { partnerId, customer } = partner
     await service.personalData.erasures.erase(partnerId, customer.id, true)

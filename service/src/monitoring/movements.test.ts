@@ -85,7 +85,7 @@ async function payByQuote(trader: TestPartner, sellAmount: string): Promise<stri
   return (await service.payouts.createFx(trader.caller, body, ip)).payout.reference
 }
 
-test('a payout by quote counts in the currency sold and in the currency paid', async () => {
+test('a payout with a quote counts in the currency sold and in the currency paid', async () => {
   const trader = await addTrader(service)
   const [sold, bought, pounds] = [
     await on(trader, outward({ sum: '100.00' })),
@@ -102,7 +102,7 @@ test('a payout by quote counts in the currency sold and in the currency paid', a
   assert.deepEqual([await backtested(sold), await backtested(bought)], [2, 2])
 })
 
-test('a payout by quote waits for a rule about either of its currencies', async () => {
+test('a payout with a quote is held by a rule on either of its currencies', async () => {
   for (const currency of ['EUR', 'USD']) {
     const trader = await addTrader(service)
     await on(trader, outward({ sum: '50.00', currency, when: 'before' }))
@@ -179,7 +179,7 @@ test('without rates of the last days a backtest over all currencies is refused, 
   }
 })
 
-test('each part of a session counts by itself, once it has arrived, and the session does not count again', async () => {
+test('each part of a session counts separately once it has arrived, and the session does not count again', async () => {
   const partner = await addPartner(service)
   const threshold = { kind: 'structuring', direction: 'Inward', hours: 24, threshold: '20.00', count: 2 }
   const [parts, sum, whole] = [
@@ -328,7 +328,7 @@ test('a payout that fails before evaluation counts; a cancelled payout does not'
   assert.deepEqual([await backtested(many), await backtested(failures)], [3, 2])
 })
 
-test('returns and failed payouts are not round trips, and returns are not payers', async () => {
+test('returns and failed payouts are not round trips, and a return does not count as a payer', async () => {
   const partner = await addPartner(service, 1_000_00n)
   const [rule, payers, inward] = [
     await on(partner, { kind: 'round_trip', hours: 48, sum: '10.00' }),
@@ -350,7 +350,7 @@ test('returns and failed payouts are not round trips, and returns are not payers
   assert.deepEqual([await backtested(rule), await backtested(payers)], [0, 0])
 })
 
-test('a refund of a session is not a round trip; a payout to the account that paid it is', async () => {
+test('a refund of a session is not a round trip, but a payout to the account that paid it is', async () => {
   const opened = await createSessionsInParts(() => service).open()
   const { partner, session } = opened
   const rule = await on(partner, { kind: 'round_trip', hours: 48, sum: '10.00' })

@@ -13,7 +13,7 @@ const pageUrls = new Map([
 ])
 const hosts = createPageHosts({ pageUrls, publicUrl })
 
-test('the host of a partner shows its pages, and no page of another partner or of none', () => {
+test('the host of a partner shows only pages of that partner', () => {
   assert.equal(hosts.shows('pay.shop.example', shop), true)
   assert.equal(hosts.shows('PAY.Shop.Example', shop), true)
   assert.equal(hosts.shows('pay.shop.example', other), false)
@@ -23,19 +23,19 @@ test('the host of a partner shows its pages, and no page of another partner or o
   assert.equal(hosts.shows('pay.other.example', other), false)
 })
 
-test('the host of the service shows every page, and a foreign host none', () => {
+test('the host of the service shows every page, and a foreign host shows no page', () => {
   assert.equal(hosts.shows('api.example.com', shop), true)
   for (const foreign of ['evil.example', 'pay.shop.example.evil.example', '', undefined])
     assert.equal(hosts.shows(foreign, shop), false, String(foreign))
 })
 
-test('without hosts of partners the name of the host decides nothing', () => {
+test('without hosts of partners the host name decides nothing', () => {
   const none = createPageHosts({ pageUrls: new Map(), publicUrl })
   assert.equal(none.shows('127.0.0.1:8080', shop), true)
   assert.equal(createPageHosts({ pageUrls, publicUrl: undefined }).shows('127.0.0.1:8080', shop), true)
 })
 
-test('a site of no partner is away from the hosts of partners', () => {
+test('a site of no partner is separate from the hosts of partners', () => {
   const route = {
     method: 'GET',
     path: '/console',

@@ -35,7 +35,7 @@ test('every language has every text, with the same placeholders, and translates 
   }
 })
 
-test('the language is the chosen one, then the first that the browser wants, in its order of quality', () => {
+test("the language is the chosen one, then the browser's first supported language by quality", () => {
   const cases = [
     ['lt', 'de', 'lt'],
     ['xx', 'de', 'de'],
@@ -140,7 +140,7 @@ async function send(
   return { ...answer, text: answer.body.toString() }
 }
 
-test('the page escapes the name of the payee and the way back, and forbids everything that it does not need', async () => {
+test('the page escapes the name of the payee and the return URL, and forbids everything that it does not need', async () => {
   const { page, session } = await openSession({ returnUrl: 'https://shop.example.com/?a="><b>' })
   const { status, headers, text } = await send(page)
   assert.equal(status, 200)
@@ -154,7 +154,7 @@ test('the page escapes the name of the payee and the way back, and forbids every
   assert.ok(!/ style=| on\w+="/.test(text.replaceAll('&quot;', '')), 'nothing inline')
 })
 
-test('the page has no bank where there is none, no code in dollars, and no band outside the sandbox', async () => {
+test('the page has no bank for a currency without one, no code for dollars, and no sandbox banner in production', async () => {
   const { page } = await openSession({ currency: 'USD' })
   const { text } = await send(page, {}, 'production')
   assert.ok(!text.includes('<form'))
@@ -165,7 +165,7 @@ test('the page has no bank where there is none, no code in dollars, and no band 
   assert.match(headers['location'] ?? '', /^\.\.\//)
 })
 
-test('in pounds the page has sort code and account number; in dollars it says what kind of transfer it is', async () => {
+test('for pounds the page has sort code and account number, and for dollars it states the kind of transfer', async () => {
   const { session, page } = await openSession({ currency: 'GBP' })
   const { text } = await send(page)
   const [sortCode, account] = [session.iban.slice(8, 14), session.iban.slice(14)]
@@ -180,7 +180,7 @@ test('in pounds the page has sort code and account number; in dollars it says wh
   assert.ok(abroad.includes(`data-copy="${dollars.session.iban}"`))
 })
 
-test('the code of the page is the code of the transfer, written by the library for what EPC069-12 asks', async () => {
+test('the code of the page is the code of the transfer, written by the library according to EPC069-12', async () => {
   const { session, page } = await openSession()
   const { text } = await send(page)
   const epc = epcText({ ...session, accountHolder: evil }) ?? ''
@@ -217,7 +217,7 @@ test('the bank has pages only while the payer may decide', async () => {
   assert.equal((await bank()).headers['location'], `../${token}`)
 })
 
-test('a name of no letters, of control characters or of more than 70 is asked for again', async () => {
+test('a name without letters, with control characters or of more than 70 characters is asked for again', async () => {
   const { page, token } = await openSession()
   await service.checkout.begin(token, '203.0.113.7', 'FR')
   const signIn = async (name: string) => {
@@ -232,7 +232,7 @@ test('a name of no letters, of control characters or of more than 70 is asked fo
   assert.ok((await send(`${page}/bank`)).text.includes('x'.repeat(70)))
 })
 
-test('a file is compressed as the browser takes it, and another name is not found', async () => {
+test('a file is compressed as the browser accepts it, and another name is not found', async () => {
   const { page } = await openSession()
   const { text } = await send(page)
   const name = /assets\/([^"]+\.css)"/.exec(text)?.[1] ?? ''
@@ -263,7 +263,7 @@ test('the brand of the installation is on the page, and its files cannot run a s
   assert.equal((await send(`/checkout/${logo}`)).status, 404)
 })
 
-test('the page and the receipt show what is bought, of whom, and lead back with the session', async () => {
+test('the page and the receipt show the items and the seller, and link back with the session', async () => {
   const logo = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')
   await service.checkout.setBranding(evilPartner, {
     name: `"${evil}`,

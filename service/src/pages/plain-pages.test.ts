@@ -47,7 +47,7 @@ test('only the page of commands names commands of the operator', async () => {
   assert.ok(named.includes('commands'), 'the pages were read')
 })
 
-test('the texts of both sites name neither, and have no marks of code', async () => {
+test('the texts of both sites name no calls and no commands, and contain no code marks', async () => {
   for (const site of ['console', 'desk'])
     for (const language of ['en', 'de']) {
       const home = new URL(`./${site}/texts/${language}/`, import.meta.url)

@@ -13,7 +13,7 @@ import { sql } from '../postgres/index.ts'
 import { submitDuePayouts } from '../banks/settlement/index.ts'
 import { instructionIdOf } from './rules.ts'
 
-suite('at the moment of effect', async () => {
+suite('at the time of effect', async () => {
   const service = await useModules()
 
   const client = { ip: '203.0.113.7', userAgent: 'Test browser' }
@@ -92,7 +92,7 @@ suite('at the moment of effect', async () => {
 
   for (const [name, make] of Object.entries(subjects))
     for (const [what, move] of Object.entries(moves)) {
-      test(`${name}: an approver who was ${what} approves nothing, and another person does`, async () => {
+      test(`${name}: an approver who was ${what} approves nothing, and another person can approve`, async () => {
         const partner = await addHolding()
         const [maker, approver, third] = [
           await memberOf(partner, 'Mary Maker', 'Operator'),
@@ -109,7 +109,7 @@ suite('at the moment of effect', async () => {
         await waiting.approve(third)
         assert.equal(await waiting.status(), 'Pending')
       })
-      test(`${name}: that of a maker who was ${what} stands, and its approver is told`, async () => {
+      test(`${name}: the request of a maker who was ${what} remains, and its approver is notified`, async () => {
         const partner = await addHolding()
         const [maker, approver] = [
           await memberOf(partner, 'Mary Maker', 'Operator'),
@@ -140,7 +140,7 @@ suite('by day', async () => {
     return rows.map(({ used }) => used)
   }
 
-  test('a payout that would exceed the daily sum waits; a smaller one still leaves, and the next day begins at zero', async () => {
+  test('a payout that would exceed the daily sum waits, a smaller payout is still sent, and the next day begins at zero', async () => {
     const partner = await addHolding()
     assert.equal(await statusOf(partner, '60.00'), 'Pending')
     const { payout } = await pay(service, partner, '40.01')
@@ -157,7 +157,7 @@ suite('by day', async () => {
     assert.deepEqual(await usedOf(partner), [100_00n, 100_00n])
   })
 
-  test('of many payouts under the threshold in two processes exactly as many leave as the sum permits', async () => {
+  test('of many payouts under the threshold in two processes, exactly as many are sent as the sum permits', async () => {
     const partner = await addHolding(30_00n)
     const paid = await Promise.all(
       Array.from({ length: 40 }, (_none, index) => statusOf(partner, '30.00', index % 2 === 0 ? service : other)),
@@ -177,7 +177,7 @@ suite('by day', async () => {
     assert.equal(await statusOf(partner, '1.00'), 'Pending')
   })
 
-  test('the preview says that a payout would wait because of the day, and counts nothing', async () => {
+  test('the preview reports that the daily sum requires an approval, and does not change the sum', async () => {
     const partner = await addHolding()
     assert.equal(await statusOf(partner, '60.00'), 'Pending')
     const previewOf = async (amount: string) => {
@@ -266,7 +266,7 @@ suite('by payee', async () => {
     assert.equal(await service.payoutLife.payeeChecked(reported, payee), true)
   }
 
-  test('after a bank has found another name, payouts wait until people release or withdraw them, or the name is right', async () => {
+  test('after a bank has found another name, payouts wait until people release or withdraw them, or the name is corrected', async () => {
     const partner = await addHolding()
     const { partnerId, second } = partner
     assert.equal((await payOne(partner)).status, 'Pending')
@@ -298,7 +298,7 @@ suite('by payee', async () => {
     assert.equal((await payOne(partner)).status, 'Pending')
   })
 
-  test('a verification of payee counts whether it came before or after the beneficiary', async () => {
+  test('a payee verification counts whether it came before or after the beneficiary', async () => {
     const partner = await addHolding()
     const { partnerId, caller } = partner
     const payee = { name: 'NoMatch Grace', iban: 'NL91ABNA0417164300' }

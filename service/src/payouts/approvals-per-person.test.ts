@@ -79,7 +79,7 @@ async function overlapping(
   return Promise.all([held, ...ofOther, ...ofSame])
 }
 
-test('of forty concurrent approvals by one person in two processes exactly as many pass as fit', async () => {
+test('of forty concurrent approvals by one person in two processes, exactly as many succeed as the maximum permits', async () => {
   for (const [perPersonAmount, fit] of [
     [250_00n, 8],
     [40_00n, 1],
@@ -155,7 +155,7 @@ test('approvals by passkey, code and service account count, and rejections do no
   assert.deepEqual(await usedOf(second), [100_00n])
 })
 
-test('a payout that ends without a settlement is given back to the day of its approval, once', async () => {
+test('a payout that ends without a settlement gives its amount back to the day of its approval, exactly once', async () => {
   const partner = await addHolding({ perPersonAmount: 10_000_00n })
   const { partnerId, second } = partner
   const cancelled = await waitingOf(partner, '60.00')
@@ -178,7 +178,7 @@ test('a payout that ends without a settlement is given back to the day of its ap
   assert.deepEqual(await usedOf(second), [70_00n], 'a settled payout stays counted')
 })
 
-test('the next day begins at zero', async () => {
+test("a person's approved sum begins at zero the next day", async () => {
   const partner = await addHolding()
   const { second } = partner
   assert.equal(await approve(second, await waitingOf(partner, '100.00')), 'Pending')
@@ -189,7 +189,7 @@ test('the next day begins at zero', async () => {
   assert.deepEqual(await usedOf(second), [100_00n, 100_00n])
 })
 
-test('a payout by quote counts the sold and the paid amount, each against the maximum of its currency', async () => {
+test('a payout with a quote counts the sold and the paid amount, each against the maximum of its currency', async () => {
   const partner = await addHolding()
   const { partnerId, caller, second } = partner
   await setRule(partner, { currency: 'USD', aboveAmount: null, perPersonAmount: 20_00n })
@@ -215,7 +215,7 @@ test('a payout by quote counts the sold and the paid amount, each against the ma
   assert.deepEqual(await usedOf(second), [90_00n, 0n])
 })
 
-test('a rule without a maximum counts nothing, a changed one applies at once, and only approvals count', async () => {
+test('a rule without a maximum counts nothing, a changed rule applies at once, and only approvals count', async () => {
   const partner = await addHolding({ perPersonAmount: null })
   const { partnerId, second, third } = partner
   assert.equal(await approve(second, await waitingOf(partner, '500.00')), 'Pending')

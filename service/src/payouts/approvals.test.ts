@@ -43,7 +43,7 @@ const approvalOf = (partnerId: string, id: string) =>
   service.db.row<{ decision: string | null; decidedName: string | null; reason: string | null }>(sql`
     select decision, decided_name, reason from payouts.approvals where partner_id = ${partnerId} and payout_id = ${id}`)
 
-test('a payout above the amount waits with its money reserved, and every replay says so', async () => {
+test('a payout above the amount waits with its money reserved, and every replay reports it', async () => {
   const partner = await addHolding()
   const { partnerId, second } = partner
   assert.equal((await pay(service, partner, '100.00')).payout.status, 'Pending')
@@ -149,7 +149,7 @@ test('a rejection releases the money and the limits, and records the person and 
   assert.equal((await pay(service, partner, '100.00')).payout.status, 'Pending')
 })
 
-test('a payout shows the result of its approval, and none if it needs none', async () => {
+test('a payout shows the result of its approval, and no result if it needs no approval', async () => {
   const partner = await addHolding()
   const { partnerId, second } = partner
   const { payout: free } = await pay(service, partner, '1.00')
@@ -225,7 +225,7 @@ test('a concurrent approval and rejection have one result', async () => {
   await checkLedger(service.db, partnerId)
 })
 
-test('a concurrent approval and cancellation leave a cancelled payout, whose money is released once', async () => {
+test('a concurrent approval and cancellation leave a cancelled payout, whose money is released exactly once', async () => {
   const partner = await addHolding()
   const { partnerId, second } = partner
   const before = await balanceOf(service, partnerId)
@@ -341,7 +341,7 @@ test("the text to sign has the amount, the payee's digest and the person, for a 
   assert.equal(await outcomeCode(service.payouts.snapshot(second, free.id, asked)), 'payout_not_awaiting_approval')
 })
 
-test("a rule that requires a passkey refuses a credential and a code, and the step's record has the signature", async () => {
+test('a rule that requires a passkey refuses a credential and a code, and the record of the step has the signature', async () => {
   const partner = await addHolding({ needsPasskey: true })
   const { partnerId, second, third } = partner
   const { payout } = await pay(service, partner, '100.01')

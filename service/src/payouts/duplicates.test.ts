@@ -36,7 +36,7 @@ test('references are compared without case, blanks and punctuation', () => {
   for (const [reference, expected] of table) assert.equal(normalReference(reference), expected, String(reference))
 })
 
-test('candidates of a list repeat earlier ones, and only by reference if no days are set', () => {
+test('a list marks candidates that repeat earlier ones, and compares only references if no days are set', () => {
   const list = [
     candidate({ reference: 'INV-1' }),
     candidate({ reference: 'inv 1' }),
@@ -122,7 +122,7 @@ suite('earlier payouts', async () => {
     }
   })
 
-  test('another beneficiary with the account is found, but not that of another partner', async () => {
+  test('another beneficiary with the account is found, but not a beneficiary of another partner', async () => {
     const [partner, other] = [await addPartner(service, 100_00n), await addPartner(service, 100_00n)]
     const again = await service.beneficiaries.create(partner.partnerId, {
       name: 'Ada B.V.',
@@ -138,7 +138,7 @@ suite('earlier payouts', async () => {
     )
   })
 
-  test('a payout does not repeat itself, nor a date of an order its other dates', async () => {
+  test('a payout does not repeat itself, and a date of an order does not repeat other dates of the order', async () => {
     const partner = await addPartner(service, 100_00n)
     const payout = await payOne(partner)
     const operation = 'createFiatPayout'
@@ -179,7 +179,7 @@ suite('earlier payouts', async () => {
   })
 })
 
-suite('payouts that refuse to repeat another', async () => {
+suite('payouts with refusal of duplicates', async () => {
   const service = await useModules()
   type Fields = { readonly amount?: string; readonly reference?: string; readonly idempotencyKey?: string }
   const bodyOf = (
@@ -202,7 +202,7 @@ suite('payouts that refuse to repeat another', async () => {
       return outcome.reason instanceof Refusal ? outcome.reason.code : String(outcome.reason)
     })
 
-  test('the second payout is refused, names the first, takes nothing and leaves its key free', async () => {
+  test('the second payout is refused, names the first payout, takes nothing and leaves its key unused', async () => {
     const partner = await addPartner(service, 100_00n)
     const { payout } = await create(partner)
     const before = await balanceOf(service, partner.partnerId)
@@ -232,7 +232,7 @@ suite('payouts that refuse to repeat another', async () => {
     assert.equal((await create(partner, { idempotencyKey })).replayed, true)
   })
 
-  test('of many concurrent duplicates, in one process or two, one is accepted', async () => {
+  test('of many concurrent duplicates, in one process or two, exactly one is accepted', async () => {
     const other = await service.anotherProcess()
     for (let round = 0; round < 5; round += 1) {
       const partner = await addPartner(service, 1_000_00n)

@@ -108,7 +108,7 @@ suite('preview', async () => {
     assert.equal(await stateOf(partnerId), before)
   })
 
-  test('each limit has its own verdict, by what is counted at the time', async () => {
+  test('each limit has its own verdict, by the amount counted at the time', async () => {
     const partner = await addPartner(service, 1000_00n)
     const { partnerId } = partner
     const set = (scope: 'partner' | 'customer', period: 'payment' | 'day', amount: bigint) =>
@@ -177,7 +177,7 @@ suite('preview', async () => {
     await assert.rejects(previewOf(partner, { currency: 'JPY' }), { code: 'currency_not_supported' })
   })
 
-  test('a key is free, or names the payout that the same request would repeat', async () => {
+  test('a key is unused, or the preview names the payout that the same request would replay', async () => {
     const partner = await addPartner(service, 10_00n)
     const idempotencyKey = newId()
     assert.equal((await verdictsOf(partner, { idempotencyKey }))['idempotencyKey'], 'passed')
@@ -188,7 +188,7 @@ suite('preview', async () => {
     assert.match(ofKey?.detail ?? '', new RegExp(payout.reference))
   })
 
-  test("the preview shows this partner's last result for the payee's name and account, which refuses nothing", async () => {
+  test("the preview shows this partner's last result for the payee's name and account, but the result refuses nothing", async () => {
     const [partner, stranger] = [await addPartner(service, 1_000_00n), await addPartner(service, 1_000_00n)]
     const { partnerId, beneficiary } = partner
     const checked = async (payee: 'match' | 'close_match' | 'no_match' | 'unchecked') => {
@@ -214,7 +214,7 @@ suite('preview', async () => {
     assert.equal(await told(partner), 'notApplicable', 'another name was not checked')
   })
 
-  test("the funds rule says whose money pays: everyone's in a pooled balance, the customer's in a segregated one", async () => {
+  test("the funds rule names whose money pays: everyone's in a pooled balance, the customer's in a segregated balance", async () => {
     const partner = await addPartner(service, 10_00n)
     const detail = async () => (await previewOf(partner)).verdicts.find(({ rule }) => rule === 'funds')?.detail ?? ''
     assert.match(await detail(), /money of all customers and yours/)
@@ -276,7 +276,7 @@ suite('rails', async () => {
     assert.deepEqual(await balanceOf(service, partner.partnerId), { posted: 100_00n, reserved: 0n, available: 100_00n })
   })
 
-  test('with a BIC the payout goes by SWIFT, at the SWIFT fee, wherever the rail is shown', async () => {
+  test('with a BIC the payout is sent by SWIFT, at the SWIFT fee, wherever the rail is shown', async () => {
     const partner = await addPartner(service, 1_000_00n)
     const { partnerId } = partner
     const rule = { partnerId, currency: 'EUR', basisPoints: 0, minAmount: 0n, maxAmount: null } as const
@@ -324,7 +324,7 @@ suite('rails', async () => {
     assert.equal((await pay(withoutSwift, partner, '10.00')).payout.rail, 'Sepa')
   })
 
-  test('a beneficiary whose number counted as an IBAN before is no longer paid, by any kind of payout', async () => {
+  test('a beneficiary whose number was accepted as an IBAN earlier is no longer paid, by any kind of payout', async () => {
     const partner = await addPartner(service, 100_00n)
     const { partnerId, caller, beneficiary } = partner
     const stored = { iban: 'IR580540105180021273113007', country: 'IR' }
@@ -442,7 +442,7 @@ suite('exchanges', async () => {
     )
   })
 
-  test('concurrent requests with one key create one payout; others for the same quote are refused', async () => {
+  test('concurrent requests with one key create one payout, and other requests for the same quote are refused', async () => {
     const trader = await addTrader(service)
     const { row } = await quote(service, trader)
     const beneficiaryId = await beneficiaryOf(trader)
@@ -460,7 +460,7 @@ suite('exchanges', async () => {
     assert.equal(won.filter(({ replayed }) => !replayed).length, 1)
   })
 
-  test('a refused payout leaves its quote and its key free', async () => {
+  test('a refused payout leaves its quote and its key unused', async () => {
     const trader = await addTrader(service)
     const { row } = await quote(service, trader)
     const body = { quoteId: row.id, beneficiaryId: await beneficiaryOf(trader, 'Ada', 'EUR'), idempotencyKey: newId() }

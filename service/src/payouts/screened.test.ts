@@ -117,7 +117,7 @@ suite('names', async () => {
   }
   const frozen = { posted: 1_000_00n, reserved: 10_00n, available: 990_00n }
 
-  test('a confirmed hit freezes the payout: its money stays reserved until two persons close its case', async () => {
+  test('a confirmed hit freezes the payout: its money remains reserved until two people close its case', async () => {
     const { get, steps, decide, partner, payout } = await payoutTo(listed)
     await screen()
     await submit()
@@ -202,7 +202,7 @@ suite('names', async () => {
 
   for (const [what, evade] of Object.entries(evasions))
     for (const isFound of [false, true])
-      test(`${what} frees no payout, ${isFound ? 'after' : 'before'} the hit is found`, async () => {
+      test(`${what} releases no payout, ${isFound ? 'after' : 'before'} the hit is found`, async () => {
         const made = await payoutTo(listed)
         if (isFound) await screen()
         await evade(made)
@@ -267,7 +267,7 @@ suite('names', async () => {
     assert.equal((await service.payouts.get(partner.partnerId, paid.payout.id)).status, 'Sent')
   })
 
-  test('the account of a confirmed payee is held for every partner, under any name, until the decision is taken back', async () => {
+  test('the account of a confirmed payee is held for every partner, under any name, until the decision is withdrawn', async () => {
     const { decide, decideHits: decideOn, hits } = await payoutTo(listed)
     const elsewhere = await addPartner(service, 1_000_00n)
     await screen()
@@ -324,7 +324,7 @@ suite('names', async () => {
   })
 
   for (const has of [false, true])
-    test(`an attempt whose answer was lost: the bank ${has ? 'has it, and it goes on' : 'has nothing, and gets nothing'}`, async () => {
+    test(`an attempt whose answer was lost: the bank ${has ? 'has the payment, which continues' : 'has no payment, and gets none'}`, async () => {
       const { get, decide, partner, payout } = await payoutTo(listed)
       await screen()
       await submit()
@@ -365,7 +365,7 @@ suite('texts and countries', async () => {
   const subjects = async () =>
     (await service.db.rows<{ id: string }>(sql`select id from screening.subjects where kind = 'payout'`)).length
 
-  test('a payout whose reference has a listed IMO number waits for two persons; other references are not screened', async () => {
+  test('a payout whose reference has a listed IMO number waits for two people, and other references are not screened', async () => {
     const before = await subjects()
     const plain = (await pay(service, partner, '10.00', { reference: 'Invoice 9999993' })).payout
     const other = (await pay(service, partner, '10.00', { reference: 'Freight IMO 9074729' })).payout
@@ -413,7 +413,7 @@ suite('texts and countries', async () => {
     assert.equal(await statusOf(next), 'Sent')
   })
 
-  test('a list that is loaded while a payout waits screens it again, and an open hit stays without its entry', async () => {
+  test('a list that is loaded while a payout waits screens it again, and an open hit is kept without its entry', async () => {
     const { payout } = await pay(service, partner, '10.00', { reference: 'MV Northern Velmora IMO 9999993' })
     await submit()
     await screenAll(service)
@@ -472,7 +472,7 @@ suite('texts and countries', async () => {
     assert.equal((await depositState(service, partnerId)).balance, 2n * amount)
   })
 
-  test('a checkout session with a line item that names a listed vessel, and one that a transfer with its number pays, wait', async () => {
+  test('a checkout session with a line item that names a listed vessel waits, and so does one paid by a transfer with its number', async () => {
     const lineItems = [{ name: 'Spare part for IMO 9999993', quantity: 1, amount: rawNumber('49.90') }]
     const opened = await sessions.open({ lineItems })
     await screenAll(service)

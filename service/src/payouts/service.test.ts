@@ -38,7 +38,7 @@ suite('verbs', async () => {
     )
   })
 
-  test('a reference that is in use still reaches the beneficiary, and the transaction gets another one', async () => {
+  test('a reference that is in use is still sent to the beneficiary, and the transaction gets another reference', async () => {
     await pay(service, partner, '1.00', { reference: 'Rent' })
     const { payout } = await pay(service, partner, '1.00', { reference: 'Rent' })
     assert.match(payout.reference, /^txn_/)
@@ -216,7 +216,7 @@ suite('available money', async () => {
     assert.deepEqual([item?.problemCode, item?.problemDetail], ['insufficient_funds', short])
   })
 
-  test('the refusals of concurrent payouts state the amount left by the accepted ones', async () => {
+  test('the refusals of concurrent payouts state the amount that the accepted payouts left', async () => {
     const partner = await addTrader(service)
     const answers = await Promise.allSettled([1, 2, 3].map(() => pay(service, partner, '600.00')))
     const refusals = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason as unknown] : []))
@@ -240,7 +240,7 @@ suite('due payouts', async () => {
     return { partnerId, read, due: await read() }
   }
 
-  test('if two workers read the same due payouts, one of them begins each', async () => {
+  test('if two workers read the same due payouts, only one of them begins each payout', async () => {
     const { partnerId, read, due } = await readDue(5)
     assert.equal(due.length, 5)
     const begin = () => {

@@ -112,7 +112,7 @@ test('each filter finds its payouts, newest first', async () => {
   assert.deepEqual(await references({ createdFrom: time(10), createdTo: time(13) }), ['r12', 'r11', 'r10'])
 })
 
-test('sums agree with the rows, up to their bound', async () => {
+test('sums agree with the rows, up to their limit', async () => {
   assert.deepEqual(await sumPayouts(db, partnerId, { ...none, currency: 'GBP' }, 501), [
     { currency: 'GBP', count: 4n, amount: 400n },
   ])

@@ -36,7 +36,7 @@ test('waiting calls share a transaction, and each gets its own answer', async ()
   assert.equal((await stored()).filter((n) => n >= 100 && n < 140).length, 40)
 })
 
-test('a refusal answers its own call and no other', async () => {
+test('a refusal answers only its own call', async () => {
   const work = createBatcher({ db, work: insertAll([]), callsMax: 16, batchesMax: 1, partnerOf: onePartner })
   const [good, bad] = await Promise.allSettled([work(200), work(-200)])
   assert.equal(good.status, 'fulfilled')
@@ -77,12 +77,12 @@ async function batchesOf(calls: readonly string[], callsMax: number): Promise<re
   return batches
 }
 
-test('a call does not wait behind the many calls of another partner, and the calls of a partner keep their order', async () => {
+test('a call does not wait behind many calls of another partner, and the calls of a partner keep their order', async () => {
   const calls = ['a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7', 'b1', 'c1', 'c2', 'c3']
   assert.deepEqual(await batchesOf(calls, 4), ['a1 a2 b1 c1', 'a3 a4 c2 c3', 'a5 a6 a7'])
 })
 
-test('more partners than a batch holds take turns', async () => {
+test('partners alternate if there are more than a batch holds', async () => {
   assert.deepEqual(await batchesOf(['a1', 'a2', 'b1', 'b2', 'c1', 'c2'], 2), ['a1 b1', 'a2 c1', 'b2 c2'])
 })
 
@@ -162,7 +162,7 @@ test('a batch of one partner names the partner as a value, a batch of several as
   assert.equal(toStatement(ofPartners(['a', 'b'])).text, 'partner_id = any($1::uuid[])')
 })
 
-test('a lock of one partner delays the calls of that partner only', async () => {
+test('a lock of one partner delays only the calls of that partner', async () => {
   const impatient = createDatabase({
     url: database.url,
     connectionsMax: 4,
@@ -214,7 +214,7 @@ test('a lock of one partner delays the calls of that partner only', async () => 
   }
 })
 
-test('a batch reads while the batch before it writes, and batches that wait for earlier ones write in order', async () => {
+test('a batch reads while the previous batch writes, and batches that wait for earlier batches write in order', async () => {
   const seen: string[] = []
   const first = Promise.withResolvers<void>()
   const work = createBatcher<number, number, number>({
@@ -267,7 +267,7 @@ test('a deferred write that fails fails its batch, and the other calls run again
   )
 })
 
-test('without a transaction each statement of a batch commits alone', async () => {
+test('without a transaction each statement of a batch commits separately', async () => {
   const work = createBatcher<number, number>({
     db: withoutTransaction(db),
     work: async (tx, calls) => {

@@ -92,7 +92,7 @@ test('after a write is refused as read only, the pool replaces its idle connecti
   }
 })
 
-test('the server also ends a statement that the driver gives up', async () => {
+test('the server also ends a statement that the driver abandons', async () => {
   const impatient = createDatabase({ url: database.url, connectionsMax: 1, log, queryTimeoutMs: 200 })
   try {
     const sleep = sql`select pg_sleep(${60}::integer)`

@@ -93,7 +93,7 @@ test('statements that are sent with begin belong to the transaction and are roll
   assert.equal(await count(), 0n)
 })
 
-test('if begin fails and the write that is sent with it does not, the outcome is reported as unknown', async () => {
+test('if begin fails but the write sent with it succeeds, the outcome is reported as unknown', async () => {
   const insert = (tx: Tx) => tx.run(sql`insert into public.things values (6, 'f')`)
   // A syntax error, so that the server does not begin a transaction.
   const lockTimeoutMs = '; no such words' as unknown as number
@@ -147,7 +147,7 @@ test('the victim of a deadlock is retried, and both transactions commit', async 
   await db.run(sql`delete from public.things`)
 })
 
-test('a lock timeout has its own SQLSTATE, and the connection stays usable', async () => {
+test('a lock timeout has its own SQLSTATE, and the connection remains usable', async () => {
   await db.run(sql`insert into public.things values (1, '')`)
   await db.transaction(async (tx) => {
     await tx.run(sql`select from public.things for update`)
@@ -159,7 +159,7 @@ test('a lock timeout has its own SQLSTATE, and the connection stays usable', asy
   await db.run(sql`delete from public.things`)
 })
 
-test('a connection that is lost within a transaction is Unreachable, and the pool stays usable', async () => {
+test('a connection that is lost within a transaction is Unreachable, and the pool remains usable', async () => {
   const dying = db.transaction(async (tx) => {
     await tx.run(sql`insert into public.things values (7, '')`)
     const self = await tx.row<{ pid: number }>(sql`select pg_backend_pid() as pid`)
@@ -190,7 +190,7 @@ test('a statement that exceeds its time limit is a downstream_timeout', async ()
   await hasty.close()
 })
 
-test('a hint runs once after the commit that it was registered for, and not after a rollback', async () => {
+test('a hint runs exactly once after the commit that it was registered for, and not after a rollback', async () => {
   const calls: string[] = []
   const hint = () => void calls.push('hint')
   await db.transaction(async (tx) => {
@@ -221,7 +221,7 @@ test('a hint that throws does not fail the committed transaction', async () => {
   await db.run(sql`delete from public.things`)
 })
 
-test('a queued write that affects another number of rows than expected rolls the transaction back', async () => {
+test('a queued write that affects an unexpected number of rows rolls the transaction back', async () => {
   const change = (tx: Tx, rowsExpected: number) =>
     tx.later(sql`update public.things set text = 'changed' where id = 12`, rowsExpected)
   await db.run(sql`insert into public.things values (12, 'l')`)
@@ -256,7 +256,7 @@ test('queued writes and hints need a transaction', () => {
   assert.throws(() => db.afterCommit(() => undefined), AssertionFailure)
 })
 
-test('queued writes and the commit leave in one write to the socket, as do begin and what is sent with it', async () => {
+test('queued writes and the commit are sent in one write to the socket, and so are begin and the statements sent with it', async () => {
   const single = createDatabase({ url, connectionsMax: 1, log })
   const client = await single.pool.connect()
   const { stream } = client.connection

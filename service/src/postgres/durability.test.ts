@@ -33,7 +33,7 @@ test('an unflushed write is visible to other connections at once', async () => {
   assert.equal((await db.rows(sql`select n from public.numbers where n = 1`)).length, 1)
 })
 
-test('waiting for unflushed writes flushes them, once for all callers', async () => {
+test('waiting for unflushed writes flushes them once for all callers', async () => {
   await Promise.all([2, 3, 4].map((n) => db.unflushed.run(insert(n))))
   const { written } = await log()
   const mark = db.unflushed.mark()

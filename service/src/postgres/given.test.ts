@@ -115,7 +115,7 @@ for (const sharded of [false, true])
     }
   })
 
-test('a text with placeholders that all rows share is sent once', () => {
+test('a text with placeholders that all rows share is sent only once', () => {
   const rows = [row(1, { steps: marked }), row(2, { steps: marked })]
   const { values } = toStatement(marking({ sharded: false }, rows))
   assert.equal(values.filter((value) => value === marked).length, 1)

@@ -21,7 +21,7 @@ const readBack = async <T>(list: readonly T[], type: string) => {
   return (await db.rows<{ element: T }>(statement)).map(({ element }) => element)
 }
 
-test('texts with any characters', async () => {
+test('texts with any characters are quoted as literals', async () => {
   const text = fc.string({ unit: 'grapheme' }).filter((each) => !each.includes('\u0000') && each.isWellFormed())
   await fc.assert(
     fc.asyncProperty(
@@ -34,7 +34,7 @@ test('texts with any characters', async () => {
   )
 })
 
-test('integers, booleans, times and bytes', async () => {
+test('integers, booleans, times and bytes are written as literals', async () => {
   assert.deepEqual(await readBack([1n, -(2n ** 63n), null], 'bigint'), [1n, -(2n ** 63n), null])
   assert.deepEqual(await readBack([1, -7, null], 'integer'), [1, -7, null])
   assert.deepEqual(await readBack([true, false, null], 'boolean'), [true, false, null])
@@ -46,4 +46,4 @@ test('integers, booleans, times and bytes', async () => {
   assert.deepEqual(row?.time, times[0])
 })
 
-test('an empty array', async () => assert.deepEqual(await readBack([], 'text'), []))
+test('an empty array is written as a literal', async () => assert.deepEqual(await readBack([], 'text'), []))

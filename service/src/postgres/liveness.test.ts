@@ -57,7 +57,7 @@ test('the locks of a lost transaction are released soon', async () => {
   assert.equal((await db.row<{ count: number }>(sql`select count from public.counters`))?.count, 1)
 })
 
-test('a statement that the server is executing is left alone, however slow', async () => {
+test('a statement that the server is executing is not interrupted, however slow', async () => {
   const row = await db.row<{ slept: boolean }>(sql`select pg_sleep(3) is not null as slept`)
   assert.equal(row?.slept, true)
 })

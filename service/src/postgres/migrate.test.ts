@@ -35,7 +35,7 @@ const names = async () =>
   )
 const failsWith = (text: RegExp) => (error: unknown) => error instanceof MigrationError && text.test(error.message)
 
-test('missing migrations are applied in order, once; other files are ignored', async () => {
+test('missing migrations are applied in order and exactly once, and other files are ignored', async () => {
   await write('README.md', 'no migration')
   await write('3-short.sql', 'select no_such_function()')
   assert.deepEqual(await run(), ['0001-one.sql', '0002-two.sql'])
@@ -80,7 +80,7 @@ test('a version starts on a newer database until a contract migration is applied
   await assert.rejects(startsEarlier(), failsWith(/0004-contract-four\.sql.*newer version/))
 })
 
-test('a migration that fails half-way is rolled back, earlier ones stay, and the next run continues', async () => {
+test('a migration that fails half-way is rolled back, earlier migrations are kept, and the next run continues', async () => {
   await write('0003-three.sql', 'create table public.three (id integer); select no_such_function()')
   await assert.rejects(run(), failsWith(/0003-three\.sql failed.*no_such_function/))
   assert.deepEqual(await names(), ['0001-one.sql', '0002-two.sql'])

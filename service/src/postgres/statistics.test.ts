@@ -20,7 +20,7 @@ const knownRows = async () => {
   return row?.rows ?? 0
 }
 
-test('a table is analysed once it has doubled, and not again before it doubles again', async () => {
+test('a table is analysed when it has doubled, and not again before it doubles again', async () => {
   // Autovacuum may look at the table first, and nothing is left to analyse.
   await db.run(sql`create table public.grown (n integer primary key) with (autovacuum_enabled = off)`)
   await analyseGrownTables(db, log)

@@ -108,7 +108,7 @@ const findReturns = (...answers: readonly (KeyedRow | undefined)[]) => {
   return () => Promise.resolve(left.shift())
 }
 
-test('a new key creates the row, a used key replays it', async () => {
+test('a new key creates the row, and a used key replays it', async () => {
   const make = () => Promise.resolve(row)
   assert.deepEqual(await oncePerKey({ requestFingerprint: 'h', find: findReturns(undefined), make }), {
     row,

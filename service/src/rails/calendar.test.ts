@@ -92,7 +92,7 @@ const usHolidays = {
   2027: '01-01 01-18 02-15 05-31 07-05 09-06 10-11 11-11 11-25',
 } as const
 
-test('sterling and the dollar settle on the days of their own central banks', () => {
+test('sterling and the dollar settle on the business days of their own central banks', () => {
   for (const [year, days] of Object.entries(ukHolidays)) assert.equal(closedIn('GBP', Number(year)), days, year)
   for (const [year, days] of Object.entries(usHolidays)) assert.equal(closedIn('USD', Number(year)), days, year)
 })
@@ -180,7 +180,7 @@ test('at any time the next window ends later, opens on an open day and skips no 
   )
 })
 
-test('exactly at the cut-off, in every minute of a day, the window is that of the next day', () => {
+test('from the cut-off on, in every minute of a day, the window is the window of the next day', () => {
   for (let minute = 1; minute < 24 * 60; minute += 1) {
     const calendar = { ...berlin, opensAt: 0, cutOffAt: minute }
     const cutOff = new Date(at('2026-11-23T23:00:00Z').getTime() + minute * minuteMs)

@@ -41,7 +41,7 @@ function checked(country: string, bban: string): string {
   return `${country}${String(98n - (BigInt(digits) % 97n)).padStart(2, '0')}${bban}`
 }
 
-test('the countries are those of the registry, and each example is an IBAN', () => {
+test('the countries match the registry, and each example is an IBAN', () => {
   assert.deepEqual([...ibanCountries].toSorted(), [...exampleOf.keys()].toSorted())
   assert.deepEqual(
     examples.filter((iban) => !isIban(iban)),
@@ -165,7 +165,7 @@ test('the IBANs that we issue are valid, with their national check digits', () =
     }
 })
 
-test("the British account is that of the registry's example", () => {
+test("the British account matches the registry's example", () => {
   // SWIFT's IBAN Registry, United Kingdom: domestic account number 60-16-13 31926819.
   assert.deepEqual(readBritishAccount('GB29NWBK60161331926819'), { sortCode: '601613', accountNumber: '31926819' })
   assert.equal(readBritishAccount('DE89370400440532013000'), undefined)

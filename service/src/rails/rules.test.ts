@@ -34,7 +34,7 @@ const partnerId = '0190a000-0000-7000-8000-000000000001'
 const otherId = '0190a000-0000-7000-8000-000000000002'
 const read = railsSettings.RAIL_RULES.read
 
-test('the first rule that matches decides, and without one RAIL does', () => {
+test('the first matching rule decides, and without a match RAIL decides', () => {
   const choose = createChooseConnector(read(`${partnerId}/Swift=sandbox, Swift/USD=none, GBP=none`), 'sandbox')
   const swift = { rail: 'Swift', currency: 'USD' } as const
   assert.equal(choose({ partnerId, ...swift }), 'sandbox')
@@ -44,7 +44,7 @@ test('the first rule that matches decides, and without one RAIL does', () => {
   assert.equal(createChooseConnector([], null)({ partnerId, ...swift }), undefined)
 })
 
-test('chains support tokens only, and banks support none', () => {
+test('chains support only tokens, and banks support no tokens', () => {
   const choose = createChooseConnector(
     read(`${partnerId}=sandbox, USDC=evm-8453, EURC=none, Wallet/EUR=evm-1`),
     'sandbox',
@@ -80,7 +80,7 @@ const railFor = (iban: string, bic: string | null = null, country?: string) =>
 const members = `AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK
   AD AL CH GB GI IS LI MC MD ME MK NO RS SM VA`.split(/\s+/)
 
-test('SEPA carries euro, SWIFT other fiat currencies, a wallet tokens', () => {
+test('SEPA carries euro, SWIFT other fiat currencies, and a wallet tokens', () => {
   const place = { account: 'DE00', bic: null }
   assert.deepEqual(
     (['EUR', 'USD', 'USDC'] as const).map((currency) => [chooseRail(currency, place), chooseRail(currency, undefined)]),
@@ -92,14 +92,14 @@ test('SEPA carries euro, SWIFT other fiat currencies, a wallet tokens', () => {
   )
 })
 
-test('euro goes by SEPA to the countries of the list, and to no other country that has IBANs', () => {
+test('euro is sent by SEPA to the countries of the list, and to no other country that has IBANs', () => {
   const reached = [...ibanCountries].filter((country) => railFor(country) === 'Sepa')
   assert.deepEqual(reached.toSorted(), members.toSorted())
   for (const country of ['SA', 'TR', 'RU', 'BY', 'SD', 'UA', 'XK', 'FO', 'GL', 'GE', 'IL'])
     assert.equal(railFor(country), 'Swift', country)
 })
 
-test('a territory is reached by what its bank or its country says, not by the IBAN that it shares', () => {
+test('a territory is reached as its bank or its country determines, not as the IBAN that it shares', () => {
   for (const code of ['BL', 'GF', 'GP', 'MF', 'MQ', 'PM', 'RE', 'YT']) {
     assert.equal(railFor('FR', `BNPA${code}PP`), 'Sepa', code)
     assert.equal(railFor('FR', null, code), 'Sepa', code)
@@ -140,7 +140,7 @@ test('the text of an account is parsed back, and other texts are refused', () =>
     assert.equal(readDomestic(text), undefined, text)
 })
 
-test('sort codes and account numbers are read as people write them', () => {
+test('sort codes and account numbers are read in common notations', () => {
   for (const text of ['20-00-00', '200000', '20 00 00']) assert.equal(readSortCode(text), '200000')
   for (const text of ['2000', '20-00-0a', '20000000', '']) assert.equal(readSortCode(text), undefined)
   assert.deepEqual(['55779911', '577991', '5779911'].map(readBritishNumber), ['55779911', '00577991', '05779911'])
@@ -198,7 +198,7 @@ test('a long text is cut between characters and marked', () => {
   assert.equal(joinBankTexts(['a'.repeat(bankTextCharsMax)]), 'a'.repeat(bankTextCharsMax))
 })
 
-test('any bank text is bounded, and cleaning it again changes nothing', () => {
+test('any bank text is limited, and cleaning it again changes nothing', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ unit: 'binary', maxLength: 400 }), { maxLength: 3 }), (texts) => {
       const text = joinBankTexts(texts)
@@ -241,7 +241,7 @@ suite('data of payers', () => {
     assert.equal(bankKey('123', ''), '')
   })
 
-  test('a payment inside needs a name; one outside, above 1,000 euros, an address and a document', () => {
+  test('a payment inside needs a name, and a payment outside above 1,000 euros needs an address and a document', () => {
     const lacks = (
       payer: PayerData,
       region: 'inside' | 'outside',
@@ -319,7 +319,7 @@ suite('requirements', () => {
     }
   })
 
-  test('a payee abroad needs city and country from 14 November 2026; one within SEPA never does', () => {
+  test('a payee abroad needs city and country from 14 November 2026, but a payee within SEPA never does', () => {
     assert.deepEqual(fieldsOf(american, '2026-11-13'), [])
     assert.deepEqual(
       lackingOf(american, '2026-11-13').map(({ field, from }) => [field, from]),
@@ -338,7 +338,7 @@ suite('requirements', () => {
     assert.deepEqual(fieldsOf({ ...german, account: 'CH9300762011623852957', country: 'CH' }, '2026-11-29'), [])
   })
 
-  test('an account outside SEPA needs a BIC (with two profiles also in other currencies); a domestic account does not', () => {
+  test('an account outside SEPA needs a BIC (with two profiles also in other currencies), but a domestic account does not', () => {
     const saudi = { ...german, account: 'SA0380000000608010167519', country: 'SA', address }
     assert.deepEqual(fieldsOf(saudi, '2020-01-01'), ['bic'])
     assert.deepEqual(fieldsOf({ ...saudi, bic: 'RJHISARI' }, '2026-11-29'), [])
@@ -361,7 +361,7 @@ suite('requirements', () => {
     )
   })
 
-  test('a corridor lists current and later requirements once each, and tokens have none', () => {
+  test('a corridor lists current and later requirements once each, and tokens have no requirements', () => {
     const listed = (corridor: Parameters<typeof listRequirements>[0], day: string) =>
       listRequirements(corridor, day).map(({ party, field, rule, from }) => [party, field, rule, from].join(' ').trim())
     const dollars = listed({ currency: 'USD', rail: 'Swift', country: 'US' }, '2026-11-29')

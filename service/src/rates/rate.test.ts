@@ -58,7 +58,7 @@ test('a rate is written as it is read', () => {
 
 const positive = fc.bigInt({ min: 1n, max: 10n ** 15n })
 
-test('a rounded rate has the requested digits, and is the nearest one', () => {
+test('a rounded rate has the requested digits, and is the nearest such rate', () => {
   fc.assert(
     fc.property(positive, positive, fc.constantFrom('down' as const, 'half-even' as const), (over, under, rounding) => {
       const { digits, scale } = roundedRate(over, under, 8, rounding)
@@ -94,7 +94,7 @@ test('the mid rate of a pair follows from both rates for one euro', () => {
   assert.equal(findMidRate(quotes, 'EUR', 'USDC'), undefined)
 })
 
-test('a rate that is set by hand is exactly the mid rate of its pair', () => {
+test('a manually set rate is exactly the mid rate of its pair', () => {
   const rate = fc
     .record({ digits: fc.bigInt({ min: 1n, max: 99_999_999n }), scale: fc.integer({ min: 0, max: 7 }) })
     .map((each) => roundedRate(each.digits, 10n ** BigInt(each.scale), 8, 'half-even'))
@@ -109,7 +109,7 @@ test('a rate that is set by hand is exactly the mid rate of its pair', () => {
   assert.equal(quotesWithMidRate(quotes, 'EUR', 'USDC', { digits: 1n, scale: 0 }), undefined)
 })
 
-test('a rate that jumps names its currency', () => {
+test('the error for a rate that jumps names its currency', () => {
   const next = { ...quotes, USD: { digits: 108_230n, scale: 4 } }
   assert.equal(implausibleCurrency(next, quotes, 20), 'USD')
   assert.equal(implausibleCurrency(next, quotes, 900), undefined)
@@ -117,7 +117,7 @@ test('a rate that jumps names its currency', () => {
   assert.equal(implausibleCurrency(quotes, { GBP: { digits: 85n, scale: 2 } }, 20), undefined)
 })
 
-test('an amount is counted in a reference currency: rounded up, tokens by their rate or as the currency they stand for', () => {
+test('an amount counts in a reference currency: rounded up, with tokens at their rate or as the currency they represent', () => {
   const asOf = new Date('2026-11-20T14:00:00Z')
   const at = { now: new Date('2026-11-21T09:00:00Z'), daysMax: 7 }
   const text = (amount: bigint, currency: Currency, reference: Currency = 'EUR', more: Quotes = {}) => {
@@ -140,7 +140,7 @@ test('an amount is counted in a reference currency: rounded up, tokens by their 
 const hours = (from: string, to: string, publishes: 'always' | 'target_days' = 'target_days') =>
   sheetAgeMs(new Date(`${from}:00Z`), new Date(`${to}:00Z`), publishes) / hourMs
 
-test('the days on which the ECB publishes no rates do not make a sheet older', () => {
+test('days without ECB rates do not make a sheet older', () => {
   // Friday to Monday.
   assert.equal(hours('2026-11-20T14:00', '2026-11-23T14:00'), 24)
   // Maundy Thursday to the Tuesday behind Easter, in three years.
@@ -155,14 +155,14 @@ test('the days on which the ECB publishes no rates do not make a sheet older', (
   assert.equal(hours('2026-05-22T14:00', '2026-05-25T14:00'), 24)
 })
 
-test('every other day counts, and part of a day', () => {
+test('every other day adds to the age of a sheet, and so does a part of a day', () => {
   assert.equal(hours('2026-11-17T14:00', '2026-11-18T20:00'), 30)
   assert.equal(hours('2026-11-17T14:00', '2026-11-17T14:30'), 0.5)
   assert.equal(hours('2026-11-20T23:00', '2026-11-21T05:00'), 1)
   assert.equal(hours('2026-11-20T14:00', '2026-11-23T14:00', 'always'), 72)
 })
 
-test('a future sheet has no age, and an old one its full age', () => {
+test('a future sheet has no age, and an old sheet has its full age', () => {
   assert.equal(hours('2026-11-17T15:00', '2026-11-17T14:00'), 0)
   assert.equal(hours('1970-01-01T00:00', '1980-01-01T00:00'), 3652 * 24)
 })
@@ -203,38 +203,38 @@ test('a truncated sheet is refused', () => {
     assert.throws(() => readEcbSheet(text.slice(0, length), now), /no usable sheet of rates/, String(length))
 })
 
-suite('a source that lies is refused as a whole', () => {
+suite('a source with implausible rates is refused as a whole', () => {
   const lies: Readonly<Record<string, string>> = {
     'a rate of zero': sheet(['USD 0', 'GBP 0.85']),
     'a negative rate': sheet(['USD -1.08', 'GBP 0.85']),
-    'a rate that is no number': sheet(['USD NaN', 'GBP 0.85']),
-    'a rate beyond every number': sheet(['USD 1e400', 'GBP 0.85']),
-    'a rate of a currency that we do not have': sheet(['USD 1.08', 'JPY 0']),
+    'a rate that is not a number': sheet(['USD NaN', 'GBP 0.85']),
+    'a rate beyond the range of numbers': sheet(['USD 1e400', 'GBP 0.85']),
+    'a rate of an unsupported currency': sheet(['USD 1.08', 'JPY 0']),
     'a currency twice': sheet(['USD 1.08', 'USD 1.09']),
     'a rate without a currency': sheet().replace("currency='USD' ", ''),
     'a currency without a rate': sheet().replace(" rate='1.0823'", ''),
     'no rates': sheet([]),
     'no date': sheet().replace(" time='2026-11-20'", ''),
     'two dates': sheet().replace('<Cube>', "<Cube time='2026-11-19'>"),
-    'a date that is none': sheet(undefined, '2026-02-30'),
+    'an invalid date': sheet(undefined, '2026-02-30'),
     'a date in another form': sheet(undefined, '20.11.2026'),
-    'a date that has not come': sheet(undefined, '2026-11-22'),
+    'a future date': sheet(undefined, '2026-11-22'),
     'a document type': sheet().replace('?>', '?><!DOCTYPE a [<!ENTITY b "c">]>'),
     'an entity': sheet(['USD &b;']),
     'an entity that grows': sheet().replace(
       '?>',
       `?><!DOCTYPE a [<!ENTITY b0 "x">${Array.from({ length: 20 }, (_, at) => `<!ENTITY b${at + 1} "&b${at};&b${at};">`).join('')}]>`,
     ),
-    'a page of an error': '<!doctype html><html><body><h1>503 Service Unavailable</h1></body></html>',
+    'an error page': '<!doctype html><html><body><h1>503 Service Unavailable</h1></body></html>',
     'a page without a document type': '<html><body>Service unavailable</body></html>',
     'a text': 'Service unavailable',
     nothing: '',
-    'something behind the sheet': `${sheet()}<Cube/>`,
+    'content after the sheet': `${sheet()}<Cube/>`,
     JSON: '{"rates":{"USD":1.08}}',
     'too much': sheet(Array.from({ length: 3000 }, () => 'USD 1.08')),
     'too many elements': sheet().replace('<Cube>', `<Cube>${'<a/>'.repeat(600)}`),
     'deep nesting': sheet().replace('<Cube>', `<Cube>${'<a>'.repeat(20)}${'</a>'.repeat(20)}`),
-    'a sheet longer than any': `${sheet()}${' '.repeat(sheetBytesMax)}`,
+    'a sheet that is too long': `${sheet()}${' '.repeat(sheetBytesMax)}`,
   }
   for (const [name, text] of Object.entries(lies))
     test(name, () => assert.throws(() => readEcbSheet(text, now), /no usable sheet of rates/))

@@ -92,7 +92,7 @@ suite('a file in the format of the ECB', () => {
     assert.ok((ages[0] ?? 0) > 50 * 365 * 24 * hourMs)
   })
 
-  test('a sheet is kept once, and read by every process', async () => {
+  test('a sheet is stored once, and read by every process', async () => {
     await writeFile(path(), xml('1.0823'))
     const { rates, ages } = start()
     for (let step = 0; step < 3; step += 1) await rates.refreshStep()
@@ -101,7 +101,7 @@ suite('a file in the format of the ECB', () => {
     assert.deepEqual(ages, [2 * hourMs, 2 * hourMs, 2 * hourMs])
   })
 
-  test('processes that read at the same time keep one sheet', async () => {
+  test('processes that read at the same time store one sheet', async () => {
     await writeFile(path(), xml('1.0824'))
     await Promise.all(Array.from({ length: 6 }, () => start().rates.refreshStep()))
     assert.equal((await db.rows(sql`select id from rates.sheets where source = 'file'`)).length, 2)
@@ -129,7 +129,7 @@ suite('a file in the format of the ECB', () => {
     }
   })
 
-  test('rates stay valid over a weekend, but not after the evening of the next publication day', async () => {
+  test('rates remain valid over a weekend, but not after the evening of the next publication day', async () => {
     const { rates } = start()
     clock.advance(new Date('2026-11-23T19:59:00Z').getTime() - clock.now().getTime())
     assert.equal(await usd(rates), '1.0824')
@@ -171,7 +171,7 @@ suite('a URL', async () => {
     }
   })
 
-  test('that sends without end is abandoned, and never delays a request', async () => {
+  test('that sends an endless response is abandoned, and never delays a request', async () => {
     const { rates } = configured(url)
     answer = (_request, response) => {
       let isOpen = true
@@ -228,7 +228,7 @@ suite('the sandbox', () => {
     assert.notDeepEqual(sheet.quotes, (await at('2026-01-01T00:00:00Z', 'other')).quotes)
   })
 
-  test('rates move a little with each step, and stay near their centre', async () => {
+  test('rates move a little with each step, and remain near their centre', async () => {
     let before = 1.082
     let moved = 0
     for (let step = 0; step < 3000; step += 1) {
@@ -242,7 +242,7 @@ suite('the sandbox', () => {
     assert.ok(moved > 2000, String(moved))
   })
 
-  test('a rate that is set by hand stays while the others move, until its pair follows again', async () => {
+  test('a manually set rate is kept while the others move, until its pair follows again', async () => {
     const { rates, clock } = configured('sandbox')
     await rates.prepare()
     const rate = { digits: 125n, scale: 2 }
@@ -260,7 +260,7 @@ suite('the sandbox', () => {
     assert.notDeepEqual((await rates.current(db)).quotes.USD, rate)
   })
 
-  test('rates that are stopped are never quoted, until they are started', async () => {
+  test('stopped rates are never quoted until they are started', async () => {
     const { rates, clock } = configured('sandbox')
     await rates.setByHand({ stopped: true })
     clock.advance(20_000)
@@ -282,7 +282,7 @@ suite('the sandbox', () => {
     assert.equal((await db.rows(sql`select id from rates.sheets where source = 'sandbox'`)).length, 1)
   })
 
-  test('only the rates of a sandbox are set by hand', async () => {
+  test('only the rates of a sandbox can be set manually', async () => {
     const { rates } = configured('none')
     await assert.rejects(rates.setByHand({ stopped: true }), unavailable)
     await assert.rejects(rates.current(db), unavailable)

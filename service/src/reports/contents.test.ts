@@ -61,7 +61,7 @@ suite('rows', async () => {
     assert.equal(cents(second.at(-1)?.['balance']), posted)
   })
 
-  test('a statement without a currency has a section for each, and that of a customer only its lines', async () => {
+  test("a statement without a currency has a section for each currency, and a customer's statement has only its lines", async () => {
     const { partnerId, customer } = await filled()
     const to = now(service)
     const period = { from: dayBefore(to), to }
@@ -92,7 +92,7 @@ suite('rows', async () => {
     )
   })
 
-  test('each format has the same lines, and the same request has the same bytes after more data and on another service', async () => {
+  test('each format has the same lines, and the same request gives the same bytes after more data and on another service', async () => {
     const { partnerId } = await filled()
     const to = now(service)
     const request = { kind: 'statement', currency: 'EUR', from: dayBefore(to), to } as const
@@ -201,7 +201,7 @@ suite('rows', async () => {
     assert.equal(hashes.size, 5)
   })
 
-  test('a text that a spreadsheet would run is defused, and numbers stay as they are', async () => {
+  test('a text that a spreadsheet would run is defused, and numbers are unchanged', async () => {
     const { partnerId } = await addPartner(service)
     const references = ['=1+1', '+1', '-1', '@SUM(A1)', ' =1', '"=1"', '＝1', 'a,b', 'say "x"', 'plain=1']
     await book(
@@ -272,7 +272,7 @@ suite('rows', async () => {
     assert.deepEqual([none.report.rows, none.text], [0n, ''])
   })
 
-  test('fees have a line for each, and totals by day and currency', async () => {
+  test('fees have a line each, and totals by day and currency', async () => {
     const { partnerId } = await filled()
     await book(service, partnerId, [{ amount: 50n, from: 'balance', to: 'fees' }])
     const to = now(service)

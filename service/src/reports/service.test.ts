@@ -114,7 +114,7 @@ suite('reports', () => {
     await service.db.run(sql`delete from reports.reports where partner_id = ${partnerId}`)
   })
 
-  test('a report of another partner does not exist', async () => {
+  test('a report of another partner is not found', async () => {
     const [one, other] = [await addPartner(service), await addPartner(service)]
     const { reports } = service
     const { id } = await reports.create(one.partnerId, csv)
@@ -133,7 +133,7 @@ suite('reports', () => {
     assert.deepEqual((await reports.list(one.partnerId, {})).data, [])
   })
 
-  test('partners take turns: one with many reports does not make another wait', async () => {
+  test('partners alternate: many reports of one partner do not delay another partner', async () => {
     const [many, few] = [await addPartner(service), await addPartner(service)]
     for (let count = 0; count < 8; count += 1) await service.reports.create(many.partnerId, csv)
     await service.reports.create(few.partnerId, csv)
@@ -150,7 +150,7 @@ suite('reports', () => {
     await writeAll()
   })
 
-  test('several workers write each report once', async () => {
+  test('several workers write each report exactly once', async () => {
     const { partnerId } = await addPartner(service)
     for (let count = 0; count < 12; count += 1) await service.reports.create(partnerId, csv)
     const works = Array.from({ length: 4 }, () => reportWork(service))
@@ -201,7 +201,7 @@ suite('reports', () => {
     assert.equal((await service.reports.get(partnerId, id)).status, 'Ready')
   })
 
-  test('reports and their files are deleted when their time is over', async () => {
+  test('reports and their files are deleted when their retention ends', async () => {
     const { partnerId } = await addPartner(service)
     const { report } = await written(service, partnerId, {
       kind: 'fees',
@@ -312,7 +312,7 @@ suite('reports', () => {
     await assert.rejects(service.reports.createSchedule(partnerId, zone), refused('validation_failed', '/timeZone'))
   })
 
-  test('400 to a schedule that mails a stranger; a member whose invitation is revoked gets no more mails', async () => {
+  test('400 to a schedule that mails a stranger, and a member whose invitation is revoked gets no more mails', async () => {
     const { partnerId, caller } = await addPartner(service)
     const monthly: ScheduleInput = { kind: 'fees', format: 'csv', frequency: 'monthly', emails: ['ada@example.com'] }
     await assert.rejects(service.reports.createSchedule(partnerId, monthly), refused('validation_failed'))
@@ -379,7 +379,7 @@ suite('files', () => {
       )
   })
 
-  test('a report that is deleted while it is written is gone, and its worker stops', async () => {
+  test('a report that is deleted while it is written is removed, and its worker stops', async () => {
     const { partnerId } = await addPartner(service)
     const { from, to, ...rest } = await long(partnerId)
     const { id } = await service.reports.create(partnerId, { ...rest, from: from.toISOString(), to: to.toISOString() })
@@ -400,7 +400,7 @@ suite('files', () => {
     assert.deepEqual(await service.db.rows(sql`select from reports.chunks where partner_id = ${partnerId}`), [])
   })
 
-  test('a worker that lost its lease adds nothing: the file is that of the attempt that ended', async () => {
+  test('a worker that lost its lease adds nothing: the file is from the attempt that ended', async () => {
     const { partnerId } = await addPartner(service)
     const request = await long(partnerId)
     const first = await written(service, partnerId, request)
@@ -419,7 +419,7 @@ suite('files', () => {
     assert.deepEqual(attempts, [{ attempt: report.contentAttempt }])
   })
 
-  test('a full disk delays a report; after five attempts it fails with a reason', async () => {
+  test('a full disk delays a report, and after five attempts the report fails with a reason', async () => {
     const { partnerId } = await addPartner(service)
     await service.db.pool.query(`
     create function reports.full_disk() returns trigger language plpgsql as
@@ -452,7 +452,7 @@ suite('files', () => {
     )
   })
 
-  test('a PDF that is too long fails at once and says what to do', async () => {
+  test('a PDF that is too long fails at once with an instruction', async () => {
     const { partnerId } = await addPartner(service)
     await long(partnerId)
     // The sum is the limit; a hundred thousand lines would take the test a minute.

@@ -47,7 +47,7 @@ const answer = {
   userAgent: 'test',
 }
 
-test('two concurrent processes count each row once, and never mix partners', async () => {
+test('two concurrent processes count each row exactly once, and never mix partners', async () => {
   const [one, other] = [await start(), await start()]
   for (let each = 0; each < 5; each += 1) {
     one.recorder.record({ ...answer, durationMs: each }, { caller: one.caller })
@@ -75,7 +75,7 @@ test('parameters that may name a person, and control characters, are not stored'
   assert.deepEqual([row?.pointer, row?.userAgent?.length], ['/a??', 120])
 })
 
-test('refused signatures of a known key are bounded, and those of an unknown key are not recorded', async () => {
+test('refused signatures of a known key are limited, and refused signatures of an unknown key are not recorded', async () => {
   const { recorder, requests, partnerId, apiKey, drops } = await start()
   const refused = { ...answer, status: 401, code: 'signature_invalid' }
   for (let each = 0; each < refusedPerKeyMax + 7; each += 1) recorder.record(refused, { apiKey })
@@ -114,7 +114,7 @@ async function startUnsteady(fail: (write: () => Promise<unknown>) => Promise<ne
   return { recorder, requests, partnerId, caller, warnings, drops, count, state }
 }
 
-test('memory is bounded, dropped rows are counted, and a failed write is repeated', async () => {
+test('memory is limited, dropped rows are counted, and a failed write is repeated', async () => {
   const { recorder, caller, count, drops, state } = await startUnsteady(() =>
     Promise.reject(new Error('the connection was lost')),
   )
@@ -126,7 +126,7 @@ test('memory is bounded, dropped rows are counted, and a failed write is repeate
   assert.equal(await count(), BigInt(rowsInMemoryMax))
 })
 
-test('a row that the database refuses is dropped alone', async () => {
+test('only the row that the database refuses is dropped', async () => {
   const { recorder, requests, partnerId, caller, drops } = await start()
   for (let each = 0; each < 50; each += 1)
     recorder.record({ ...answer, requestId: each === 17 ? 'a\u0000' : `good-${each}` }, { caller })
@@ -136,7 +136,7 @@ test('a row that the database refuses is dropped alone', async () => {
   assert.deepEqual(drops, ['unwritable'])
 })
 
-test('a batch whose answer was lost after its commit is counted once, also with rows that came later', async () => {
+test('a batch whose answer was lost after its commit is counted exactly once, even with later rows', async () => {
   const { recorder, caller, count, drops, state } = await startUnsteady(async (write) => {
     await write()
     throw new Error('the connection was lost')
@@ -151,7 +151,7 @@ test('a batch whose answer was lost after its commit is counted once, also with 
   assert.deepEqual(drops, [])
 })
 
-test('a database that does not answer is one warning a minute', async () => {
+test('a database that does not answer causes one warning a minute', async () => {
   const { recorder, caller, warnings, count, state } = await startUnsteady(() =>
     Promise.reject(new Error('the connection was lost')),
   )
@@ -166,7 +166,7 @@ test('a database that does not answer is one warning a minute', async () => {
   assert.equal(await count(), 1n)
 })
 
-test('a page with filters reads a bounded number of rows, and the next page goes on', async () => {
+test('a page with filters reads a limited number of rows, and the next page continues', async () => {
   const { recorder, requests, partnerId, caller } = await start()
   recorder.record({ ...answer, operation: 'getPayout' }, { caller })
   for (let each = 0; each < rowsPerPageMax; each += 1) recorder.record(answer, { caller })
@@ -220,7 +220,7 @@ test('pages follow each other without gaps, filters select, and each read uses a
   for (const plan of plans) assert.doesNotMatch(plan, /Seq Scan on log_before/)
 })
 
-test('rows end after 30 days and leave with their week; sums end after 13 months', async () => {
+test('rows expire after 30 days and are deleted with their week, and sums expire after 13 months', async () => {
   const { recorder, requests, partnerId, caller } = await start()
   recorder.record(answer, { caller })
   await recorder.flush()

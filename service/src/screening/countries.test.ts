@@ -142,7 +142,7 @@ test('a payout accepted before the rule is held, even before its payee is compar
   assert.equal(await statusOf(payout), 'Sent')
 })
 
-test('a reviewed country: the first payout waits for two persons, the next does not, and a changed rule makes payouts wait again', async () => {
+test('a reviewed country: the first payout waits for two people, the next does not, and a changed rule makes payouts wait again', async () => {
   await change('NL', 'review')
   const payee = await addDutch()
   await screenAll(service)
@@ -169,7 +169,7 @@ test('a reviewed country: the first payout waits for two persons, the next does 
   assert.equal((await service.cases.byId(service.db, partner.partnerId, third.id))?.kind, 'sanctions_hold')
 })
 
-test('new customers of a refused country are refused, and an existing one is held until it is corrected', async () => {
+test('new customers of a refused country are refused, and an existing customer is held until it is corrected', async () => {
   const { partnerId, customer } = partner
   await change('GB', 'refuse', ['customers'])
   const kyc = { fullName: 'Joan Clarke', citizenshipCountryCode: 'GB' } as const

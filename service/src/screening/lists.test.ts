@@ -58,7 +58,7 @@ suite('OFAC', async () => {
     )
   })
 
-  test('a listed wallet is a hit under any name, and holds payments until two persons clear it', async () => {
+  test('a listed wallet is a hit under any name, and holds payments until two people clear it', async () => {
     const { partnerId } = partner
     const { id } = await addWallet(listedWallet.toLowerCase())
     const other = await addWallet('0x00000000000000000000000000000000000ba5ee')
@@ -157,7 +157,7 @@ suite('politically exposed persons', async () => {
     assert.equal(await review(), undefined)
   })
 
-  test('after two persons confirm, the customer has the risk high and a due review, and payments continue', async () => {
+  test('after two people confirm, the customer has the risk high and a due review, and payments continue', async () => {
     const { hits, review, payout, partnerId, customer } = await withCustomer({ fullName: 'Ottilie Varlund' })
     const [hit] = await hits()
     assert.ok(hit)
@@ -314,7 +314,7 @@ suite('second data', async () => {
     assert.deepEqual([await hits(), await reasons()], [[], ['fullName un 1 birth']])
   })
 
-  test('a corrected birth is compared again, but only persons end a hit', async () => {
+  test('a corrected birth is compared again, but only people end a hit', async () => {
     const { update, hits, reasons } = await addCustomer(common)
     await update({ dateOfBirth: '1961-04-12' })
     assert.deepEqual([(await hits()).length, await reasons()], [1, []])
@@ -399,7 +399,7 @@ suite('second data', async () => {
     }
   })
 
-  test('a cleared hit stays if the file is read with more data or an address changes, but not if a nationality changes', async () => {
+  test('a cleared hit remains cleared if the file is read with more data or an address changes, but not if a nationality changes', async () => {
     const {
       countries: _countries,
       documents: _documents,

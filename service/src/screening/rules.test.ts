@@ -29,15 +29,15 @@ const excluded = ({ words = common, score = 100, listed = {}, known = {}, rule =
 const document = { type: 'Passport', number: 'AB-123456', country: 'EG' }
 const other = { births: [], countries: ['DE'] }
 const cases: readonly (readonly [title: string, given: Case, result: 'birth' | 'country' | undefined])[] = [
-  ['births that are far apart exclude a common name, also a whole one', {}, 'birth'],
-  ['a rare word is a hit whatever is known', { words: [pair('mohamed'), pair('tremurov', 100)] }, undefined],
+  ['births that are far apart exclude a common name, even a complete one', {}, 'birth'],
+  ['a rare word is a hit regardless of other data', { words: [pair('mohamed'), pair('tremurov', 100)] }, undefined],
   [
     'a common name of a country is common, although few listed names have it',
     { words: [pair('sergei', 86), pair('ivanov', 100)] },
     'birth',
   ],
   [
-    'a word that the name lacks is not found, and makes it no rarer',
+    'a word that the name lacks is not found, and does not make it rarer',
     { words: [...common, { ...pair('tremurov', 100), word: null, how: 'missing' }] },
     'birth',
   ],
@@ -50,58 +50,66 @@ const cases: readonly (readonly [title: string, given: Case, result: 'birth' | '
   ],
   ['six are not', { listed: { births: ['circa 1956'] }, known: { births: ['1962-01-01'] } }, 'birth'],
   ['each date of the list may be the true one', { listed: { births: ['1961', '1989 to 1991'] } }, undefined],
-  ['a date of the list without a year may be, too', { listed: { births: ['1961', 'unknown'] } }, undefined],
+  [
+    'a date of the list without a year may also be the true one',
+    { listed: { births: ['1961', 'unknown'] } },
+    undefined,
+  ],
   ['a birth that the list lacks excludes nothing', { listed: { births: [] } }, undefined],
   ['a birth that the customer lacks excludes nothing', { known: { births: [] } }, undefined],
-  ['nothing is known: a payee, a payer, an owner', { known: null }, undefined],
+  ['without data of a payee, a payer or an owner nothing is excluded', { known: null }, undefined],
   ['an equal document is a hit', { listed: { documents: [document] }, known: { documents: ['ab 123456'] } }, undefined],
-  ['another document is none', { listed: { documents: [document] }, known: { documents: ['AB 123457'] } }, 'birth'],
   [
-    'a short number is that of many',
+    'another document is not a hit',
+    { listed: { documents: [document] }, known: { documents: ['AB 123457'] } },
+    'birth',
+  ],
+  [
+    'a short number may belong to many people',
     { listed: { documents: [{ ...document, number: '12345' }] }, known: { documents: ['12345'] } },
     'birth',
   ],
   ['an organisation is never excluded', { listed: { kind: 'organisation' } }, undefined],
-  ['countries exclude a name that is not whole', { score: 94, known: other }, 'country'],
-  ['they do not exclude a whole one', { score: 95, known: other }, undefined],
-  ['they do so beside births that are near', { score: 94, known: { ...other, births: ['1962-01-01'] } }, 'country'],
+  ['countries exclude an incomplete name', { score: 94, known: other }, 'country'],
+  ['countries do not exclude a complete name', { score: 95, known: other }, undefined],
+  [
+    'countries exclude an incomplete name even with near births',
+    { score: 94, known: { ...other, births: ['1962-01-01'] } },
+    'country',
+  ],
   ['the same day of birth is a hit', { score: 94, known: { ...other, births: ['1961-04-12'] } }, undefined],
   [
-    'the same day in the form of OFAC, too',
+    'the same day in the form of OFAC is also a hit',
     { score: 94, listed: { births: ['12 Apr 1961'] }, known: { ...other, births: ['1961-04-12'] } },
     undefined,
   ],
   ['one country in common is enough', { score: 94, listed: { countries: ['DE', 'EG'] }, known: other }, undefined],
   [
-    'a country of the list that is none of today may be any',
+    'a country of the list that no longer exists may be any country',
     { score: 94, listed: { countries: ['EG', 'former Soviet Union'] }, known: other },
     undefined,
   ],
   [
-    'a list that a version before has read has no countries',
+    'a list that an earlier version read has no countries',
     { score: 94, listed: { countries: [] }, known: other },
     undefined,
   ],
   [
-    'who issued a document is a country of the list',
+    'the issuer of a document is a country of the list',
     { score: 94, listed: { countries: [], documents: [document] }, known: other },
     'country',
   ],
   [
-    'and may be the one in common',
+    'the issuer of a document may be the common country',
     { score: 94, listed: { countries: ['SD'], documents: [document] }, known: { births: [], countries: ['EG'] } },
     undefined,
   ],
-  [
-    'of a name that is not whole, another day of a near year excludes',
-    { score: 94, known: { births: ['1962-06-15'] } },
-    'birth',
-  ],
-  ['of a whole one it does not', { known: { births: ['1962-06-15'] } }, undefined],
+  ['another day of a near year excludes an incomplete name', { score: 94, known: { births: ['1962-06-15'] } }, 'birth'],
+  ['another day of a near year does not exclude a complete name', { known: { births: ['1962-06-15'] } }, undefined],
   ['one part of the day may be wrong', { score: 94, known: { births: ['1961-04-21'] } }, undefined],
-  ['month and day may be exchanged', { score: 94, known: { births: ['1962-12-04'] } }, undefined],
+  ['month and day may be swapped', { score: 94, known: { births: ['1962-12-04'] } }, undefined],
   [
-    'an approximate day is none',
+    'an approximate day excludes nothing',
     { score: 94, listed: { births: ['circa 12 Apr 1961'] }, known: { births: ['1962-06-15'] } },
     undefined,
   ],
@@ -198,7 +206,7 @@ for (const [title, expected, texts] of [
 ] as const)
   for (const text of texts) test(`${title} in "${text}"`, () => assert.deepEqual(found(text), expected))
 
-test('names are compared without spaces, and those of aircraft only next to a word for an aircraft', () => {
+test('names are compared without spaces, and aircraft names only next to a word for an aircraft', () => {
   assert.deepEqual(found('MV ArgoI'), ['argo 90'])
   assert.deepEqual(found('lease of aircraft EP-QQQ'), ['plane 90'])
   assert.deepEqual(found('MV Oriental and ship Argo I'), ['velmora 90', 'argo 90'])

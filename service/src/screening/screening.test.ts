@@ -140,7 +140,7 @@ test('a list screens earlier names, including those for which there was no reque
   assert.doesNotMatch(row?.text ?? '', /tremur/i)
 })
 
-test('a list is loaded once, even concurrently, and never replaced by an older one', async () => {
+test('a list is loaded exactly once, even concurrently, and never replaced by an older list', async () => {
   const list = await read(await sample('un'))
   assert.equal((await load(list)).isRepetition, true)
   const older = { ...list, hash: 'older', publishedAt: new Date('2025-01-01T00:00:00Z') }
@@ -242,7 +242,7 @@ test('a decision states a finding that fits the outcome and the list, and each d
   assert.equal((await shown(hit)).disposition, 'data_agree', 'another decision has its own')
 })
 
-test('from the score on two persons decide, and two persons withdraw a decision', async () => {
+test('at or above the score two people decide, and two people withdraw a decision', async () => {
   const { id } = await addBeneficiary('Borislav Tremurov')
   await work()
   const hit = await hitOf(id)
@@ -260,7 +260,7 @@ test('from the score on two persons decide, and two persons withdraw a decision'
   assert.equal((await decide(hit, 'confirm', 'Joan')).status, 'confirmed')
 })
 
-test('if two persons decide at the same time, one proposes and the other decides or is refused', async () => {
+test('if two people decide at the same time, one proposes and the other decides or is refused', async () => {
   const { id } = await addBeneficiary('Borislav Tremurov')
   const low = await addBeneficiary('Qadir al Zhabari')
   await work()
@@ -271,7 +271,7 @@ test('if two persons decide at the same time, one proposes and the other decides
   assert.deepEqual(race.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
 })
 
-test('a new list shows added, removed and changed hits, and unchanged ones keep their decision', async () => {
+test('a new list shows added, removed and changed hits, and unchanged hits keep their decision', async () => {
   const { screening } = service
   const names = { kept: 'Ovrid Mascarel', changed: 'Tarvin Uleskar', gone: 'Pelko Wandrusch', new: 'Sirje Kvantaluu' }
   await load(await euList(1, { k: [names.kept], c: [names.changed], g: [names.gone] }))
@@ -408,7 +408,7 @@ test('a name that changes during its screening is screened again, and the old re
   assert.equal((await hitOf(id)).name, 'Borislav Tremurov', 'the name that it had is screened as well')
 })
 
-test('two workers screen each name once, and the names of a dead worker are due after its lease', async () => {
+test('two workers screen each name exactly once, and the names of a dead worker are due after its lease', async () => {
   const { db, clock, screening, screener } = service
   const ids = await Promise.all(Array.from({ length: 8 }, async () => (await addBeneficiary('Borislav Tremurov')).id))
   await Promise.all([screener.screenStep(), screener.screenStep(), screener.screenStep()])

@@ -280,7 +280,7 @@ test('a hit shows both sides, waiting payments with their sum, and earlier decis
   )
 })
 
-test('a cleared pair stays cleared until the entry or the name changes', async () => {
+test('a cleared pair remains cleared until the entry or the name changes', async () => {
   const partner = await addPartner(service, 100_00n)
   const { partnerId, customer } = partner
   await service.customers.update(partnerId, customer.id, { kyc: { fullName: listedName } })
@@ -309,7 +309,7 @@ test('a cleared pair stays cleared until the entry or the name changes', async (
   assert.equal(changed, 1, 'the entry has changed')
 })
 
-test('a text with a listed person makes a payout wait, until the pair is cleared once', async () => {
+test('a text with a listed person makes a payout wait until the pair is cleared, and later payouts do not wait', async () => {
   const partner = await addPartner(service, 100_00n)
   const { partnerId } = partner
   const paid = async (reference: string) => {

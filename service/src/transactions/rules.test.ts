@@ -4,7 +4,7 @@ import { transactions } from '@partner-payments/wire'
 import { Refusal } from '../kernel/api/index.ts'
 import { mayMove, readAmountRange, referencesWith } from './rules.ts'
 
-test('Pending leads to each of the four final statuses; a final status never changes', () => {
+test('Pending leads to each of the four final statuses, and a final status never changes', () => {
   for (const from of transactions.transactionStatuses)
     for (const to of transactions.transactionStatuses)
       assert.equal(mayMove(from, to), from === 'Pending' && to !== 'Pending', `${from} -> ${to}`)

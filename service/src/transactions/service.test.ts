@@ -45,7 +45,7 @@ suite('verbs', async () => {
       service.transactions.conclude(tx, partner.partnerId, id, { status, steps: ['Settled'] }),
     )
 
-  test('a final status is final: no second end, no step before it, and one event', async () => {
+  test('a final status is final: there is no second end, no earlier step and only one event', async () => {
     const { id, reference } = await open()
     const { partnerId } = partner
     await conclude(id, 'Completed')
@@ -283,7 +283,7 @@ suite('links', async () => {
     assert.equal('fx' in forth, false)
   })
 
-  test('each step has its place, who caused it, and the code of the bank', async () => {
+  test('each step has its position, its actor, and the code of the bank', async () => {
     const partner = await addPartner(service, 10_000_000n)
     const { payout } = await pay(service, partner, '4001.05')
     await settled()
@@ -351,7 +351,7 @@ suite('links', async () => {
     assert.ok((await timeline(partner, reference)).data.every(({ actor }) => actor === 'Bank'))
   })
 
-  test('a conversion names its quote, and both of its steps are the partner’s', async () => {
+  test('a conversion names its quote, and both of its steps have the partner as actor', async () => {
     await service.rates.setByHand({ pair: { base: 'EUR', quote: 'USD', rate: { digits: 125n, scale: 2 } } })
     const trader = await addTrader(service)
     const { row } = await quote(service, trader, {})
@@ -362,7 +362,7 @@ suite('links', async () => {
     assert.ok(steps.length === 3 && steps.every(({ actor }) => actor === 'Partner'))
   })
 
-  test("404 for another partner's reference, and an empty list for a payment without relatives", async () => {
+  test("404 for another partner's reference, and an empty list for a payment without related payments", async () => {
     const partner = await addPartner(service, 1000n)
     const { payout } = await service.payouts.create(
       partner.caller,
@@ -445,7 +445,7 @@ suite('the stream of changes', async () => {
     )
   })
 
-  test('the cursor of a line continues a list of changes, and the other way round', async () => {
+  test('the cursor of a stream line continues a list of changes, and a list cursor continues a stream', async () => {
     const partnerId = await addBusyPartner()
     const head = await referencesOf(await service.transactions.changes(partnerId, {}), 10)
     const updatedSince = start.toISOString()
@@ -473,7 +473,7 @@ suite('the stream of changes', async () => {
     await assert.rejects(service.transactions.changes(partnerId, { cursor: nextCursor ?? '' }), refused)
   })
 
-  test('of concurrent readers two are admitted, and another when one has ended', async () => {
+  test('of concurrent readers two are admitted, and another reader when one has ended', async () => {
     const { partnerId } = await addPartner(service)
     const { changes } = createExports({ ...service, clockDifferenceMsMax: 0 })
     const started = await Promise.allSettled(Array.from({ length: 5 }, () => changes(partnerId, {})))
@@ -491,7 +491,7 @@ suite('the stream of changes', async () => {
     await assert.rejects(changes(partnerId, {}), Refusal)
   })
 
-  test('a stream ends with the changes that were certain at its start, during payments', async () => {
+  test('a stream that runs during payments ends with the changes that were certain at its start', async () => {
     const partner = await addPartner(service, 1_000_000n)
     await pay(service, partner, '1.00', { reference: 'first' })
     const changes = await service.transactions.changes(partner.partnerId, {})

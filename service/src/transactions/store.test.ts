@@ -105,7 +105,7 @@ suite('plans', async () => {
         assert.ok((await discardedRows(db, list)) < 200)
       })
 
-  test('sums read as many rows as they may, and agree with the rows', async () => {
+  test('sums read no more rows than their limit, and agree with the rows', async () => {
     for (const filter of [
       { account: 'DE0' },
       { currency: 'EUR' as const },
@@ -167,14 +167,14 @@ suite('plans', async () => {
     )
   })
 
-  test('pages of a prefix follow one another in the order of code points, and have every match once', async () => {
+  test('pages of a prefix follow one another in the order of code points, and contain every match once', async () => {
     const expected = Array.from({ length: rows }, (_, index) => `r${index + 1}`).filter((each) =>
       each.startsWith('r19'),
     )
     assert.deepEqual(await pagesOf({ ...none, references: referencesWith('r19') }), expected.toSorted())
   })
 
-  test('pages of a repeated reference have every payment once, also the one with that text as its reference', async () => {
+  test('pages of a repeated reference contain every payment once, including the payment whose reference is that text', async () => {
     await db.run(sql`update transactions.transactions set reference = 'Rent'
     where partner_id = ${partnerId} and id = ${positionOf(1)}::uuid`)
     const expected = Array.from({ length: rows }, (_, index) => index + 1)
@@ -252,7 +252,7 @@ suite('plans', async () => {
           assert.ok(read < 200, `${read} rows`)
         })
 
-    test('sums of a payer read as many rows as they are allowed to', async () => {
+    test('sums of a payer read no more rows than their limit', async () => {
       const read = await discardedRows(db, (tx) => sumTransactions(tx, payee, { ...none, payerName: 'grace' }, 501))
       assert.ok(read < 1_600, `${read} rows`)
     })

@@ -160,7 +160,7 @@ test('a retry has the same eventId and a new signature time', async () => {
   new Webhook(secret).verify(second.body, second.headers as Record<string, string>)
 })
 
-test('an endpoint that hangs and one that trickles fail at the time limit of the exchange', async () => {
+test('a hanging endpoint and a trickling endpoint fail at the time limit of the exchange', async () => {
   // Long enough for the first bytes on a slow machine. One limit, because either worker may take the second delivery.
   const exchangeTimeoutMs = 2000
   const error = 'no complete response within 2000 ms'
@@ -191,7 +191,7 @@ test('an incomplete answer is a failure, whatever its status', async () => {
   assert.equal(attempt.responseBody, 'ten bytes.')
 })
 
-test('64 KiB of a gigabyte are read, and 8 KiB kept as text', async () => {
+test('of a gigabyte, 64 KiB are read, and 8 KiB are kept as text', async () => {
   const total = 2 ** 30
   let written = 0
   const { attempt, delivery } = await deliverOne((response) => {
@@ -228,7 +228,7 @@ test('429 with Retry-After delays the next attempt', async () => {
   assert.equal(delivery.nextAttemptAt?.getTime(), hooks.clock.now().getTime() + 900_000)
 })
 
-test('an endpoint that is not HTTP, and one without a listener, fail', async () => {
+test('an endpoint that does not speak HTTP, or has no listener, fails', async () => {
   const { attempt } = await deliverOne((response) => response.socket?.end('SSH-2.0-OpenSSH_9.9\r\n'))
   assert.deepEqual([attempt.error, attempt.status], ['the response is not valid HTTP', null])
   const closed = await startEndpoint()
@@ -241,7 +241,7 @@ test('an endpoint that is not HTTP, and one without a listener, fail', async () 
   assert.equal((await deliveries())[0]?.attempts[0]?.error, 'the endpoint refused the connection')
 })
 
-test('a slow endpoint does not delay another', async () => {
+test('a slow endpoint does not delay another endpoint', async () => {
   const open: ServerResponse[] = []
   const slow = await listen((response) => open.push(response))
   const fast = await listen()
@@ -257,7 +257,7 @@ test('a slow endpoint does not delay another', async () => {
   open.forEach((response) => response.end())
 })
 
-test('two concurrent workers attempt each delivery once', async () => {
+test('two concurrent workers attempt each delivery exactly once', async () => {
   const under = new Set<string>()
   const twice: string[] = []
   const endpoint = await listen((response, { eventId }) => {
@@ -280,7 +280,7 @@ test('two concurrent workers attempt each delivery once', async () => {
   }
 })
 
-test('a worker killed before it records a delivery: delivered again under the same eventId', async () => {
+test('a delivery whose worker is killed before recording it is delivered again under the same eventId', async () => {
   const partnerId = await hooks.addPartner()
   let kill: (() => void) | undefined
   const endpoint = await listen((response) => {
@@ -342,7 +342,7 @@ test('stop abandons a slow attempt and releases its endpoint queue: the next wor
   assert.equal(endpoint.received[0]?.eventId, endpoint.received[1]?.eventId)
 })
 
-test('a fan-out that fails for one partner does not delay another', async () => {
+test('a fan-out that fails for one partner does not delay other partners', async () => {
   const [broken, sound] = [await hooks.addPartner(), await hooks.addPartner()]
   const endpoint = await listen()
   await subscribe(broken, endpoint.url)
@@ -360,7 +360,7 @@ test('a fan-out that fails for one partner does not delay another', async () => 
   await hooks.fanOut(broken)
 })
 
-test('a subscription whose secret cannot be decrypted does not delay another', async () => {
+test('a subscription whose secret cannot be decrypted does not delay other subscriptions', async () => {
   const endpoint = await listen()
   const partnerId = await hooks.addPartner()
   const broken = await subscribe(partnerId, endpoint.url)

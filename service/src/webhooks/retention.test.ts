@@ -46,7 +46,7 @@ const deliverAll = async (key: SubscriptionKey) => {
   }
 }
 
-test('weeks are created ahead of time, and once, also by two concurrent processes', async () => {
+test('weeks are created ahead of time and exactly once, also by two concurrent processes', async () => {
   await Promise.all([retain(), retain()])
   const count = async () => (await listWeeks(hooks.db, 'delivery.feed')).length
   const atFirst = await count()
@@ -116,7 +116,7 @@ test('a week with pending events, or in the range of a running recovery, is kept
   assert.deepEqual(await rowCounts(), noRows)
 })
 
-test('deliveries held for 30 days are dropped, also those of a subscription disabled for as long', async () => {
+test('deliveries held for 30 days are dropped, including those of a subscription disabled for as long', async () => {
   const partnerId = await hooks.addPartner()
   const [held, disabled] = [await fixture.subscribe(partnerId), await fixture.subscribe(partnerId)]
   for (const reference of ['A', 'B', 'C']) await hooks.emit(partnerId, reference, 'Completed')

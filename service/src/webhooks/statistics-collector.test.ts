@@ -99,7 +99,7 @@ test('statistics count each endpoint of a partner, and nothing of another partne
   assert.deepEqual(await endpointStatistics.endpointsOf(db, newId()), [])
 })
 
-test('the pending deliveries of a disabled endpoint count as held, and a deleted one is not counted', async () => {
+test('the pending deliveries of a disabled endpoint count as held, and a deleted endpoint is not counted', async () => {
   const partnerId = await addPartner()
   const disabled = await addEndpoint(partnerId, { owed: 2, status: 'Disabled' })
   const removed = await addEndpoint(partnerId, { owed: 1 })
@@ -115,7 +115,7 @@ test('the pending deliveries of a disabled endpoint count as held, and a deleted
   assert.equal(states[0]?.oldestPendingAt, null)
 })
 
-test('the collector counts every partner repeatedly, also if the count of one partner fails', async () => {
+test('the collector counts every partner repeatedly, even if the count of one partner fails', async () => {
   const partners: string[] = []
   for (let each = 0; each < 5; each += 1) partners.push(await addPartner())
   const [, , broken = ''] = partners.toSorted()

@@ -25,7 +25,7 @@ const service = await useModules({ settings: monitorSettings })
 // As another process: its own pool and its own rounds.
 const other = await service.anotherProcess({ settings: monitorSettings })
 
-test('a crossing and a return between two looks are both recorded, each with its transaction', async () => {
+test('a crossing and a return between two evaluations are both recorded, each with its transaction', async () => {
   const partner = await addWatched(service)
   const { id } = await addMonitor(service, partner, { notify: toAda, description: 'Float' })
   await runMonitors(service)
@@ -72,7 +72,7 @@ test('a monitor that starts beyond its threshold triggers at once, and earlier m
   assert.deepEqual(await crossingsOf(service, partner, high.id), [])
 })
 
-test('after it has triggered, a monitor waits until the balance came back to rearmAt', async () => {
+test('after a trigger, a monitor waits until the balance has returned to rearmAt', async () => {
   const partner = await addWatched(service)
   const { id } = await addMonitor(service, partner, { rearmAt: rawNumber('800.00') })
   for (const [amount, reference] of [
@@ -93,7 +93,7 @@ test('after it has triggered, a monitor waits until the balance came back to rea
   ])
 })
 
-test('an accepted payout lowers the available balance, not the posted one', async () => {
+test('an accepted payout lowers the available balance, but not the posted balance', async () => {
   const partner = await addWatched(service)
   const posted = await addMonitor(service, partner, {}, '995.00')
   const available = await addMonitor(service, partner, { measure: 'Available' }, '995.00')
@@ -103,7 +103,7 @@ test('an accepted payout lowers the available balance, not the posted one', asyn
   assert.deepEqual(await crossingsOf(service, partner, available.id), [['Triggered', 990_00n, reference]])
 })
 
-test('of 25 monitors that two processes create concurrently 20 exist', async () => {
+test('of 25 monitors that two processes create concurrently, exactly 20 are created', async () => {
   const partner = await addWatched(service)
   const results = await Promise.allSettled(
     Array.from({ length: 25 }, (_, at) => addMonitor(at % 2 === 0 ? service : other, partner)),
@@ -141,7 +141,7 @@ test('a new threshold restarts the monitor at the present balance; a new descrip
   assert.equal((await crossedMailsOf(service, partner)).length, 1)
 })
 
-test('the monitors of a closed balance end when all of it is judged', async () => {
+test('the monitors of a closed balance end when all its transfers are judged', async () => {
   const partner = await addWatched(service)
   const { id } = await addMonitor(service, partner)
   await moveMoney(service, partner, -1_000_00n, 'out')
@@ -261,7 +261,7 @@ test('reading in pages finds the same crossings as one reading', async () => {
   }
 })
 
-test('a balance with many transfers takes turns with the others', async () => {
+test('a balance with many transfers does not delay the other balances', async () => {
   const [busy, calm] = [await addWatched(service), await addWatched(service)]
   const [one, two] = [await addMonitor(service, busy), await addMonitor(service, calm)]
   for (let at = 0; at < 40; at += 1) await moveMoney(service, busy, at % 2 === 0 ? -600_00n : 600_00n, `r-${at}`)
@@ -276,7 +276,7 @@ test('a balance with many transfers takes turns with the others', async () => {
   assert.equal((await crossingsOf(service, busy, one.id)).length, 40)
 })
 
-test('a round over any number of unchanged balances is three statements', async () => {
+test('a round costs three SQL statements for any number of unchanged balances', async () => {
   await Promise.all(Array.from({ length: 40 }, async () => addMonitor(service, await addWatched(service))))
   await runMonitors(service)
   const statements: string[] = []
@@ -296,7 +296,7 @@ test('a round over any number of unchanged balances is three statements', async 
   assert.equal(statements.length, 3, statements.join('\n'))
 })
 
-test('two concurrent workers find each crossing once', async () => {
+test('two concurrent workers find each crossing exactly once', async () => {
   const partners = await Promise.all(Array.from({ length: 6 }, () => addWatched(service)))
   const monitors = await Promise.all(partners.map((partner) => addMonitor(service, partner, { notify: toAda })))
   for (let round = 0; round < 5; round += 1) {
@@ -312,7 +312,7 @@ test('two concurrent workers find each crossing once', async () => {
   }
 })
 
-test('a monitor that is deleted while its balance is judged has a crossing with its event, or neither', async () => {
+test('deleting a monitor while its balance is judged leaves a crossing with its event, or neither', async () => {
   for (let round = 0; round < 8; round += 1) {
     const partner = await addWatched(service)
     const { id } = await addMonitor(service, partner, { notify: toAda })
@@ -348,7 +348,7 @@ test('a transfer that appears before the position is judged once no other follow
   assert.deepEqual((await crossingsOf(service, partner, id)).at(-1), ['Rearmed', 500_00n, 'in'])
 })
 
-test('an open transaction delays the evaluation, and the age shows it', async () => {
+test('an open transaction delays the evaluation, and the age metric shows it', async () => {
   const partner = await addWatched(service)
   const { id } = await addMonitor(service, partner)
   await runMonitors(service)
@@ -374,7 +374,7 @@ test('an open transaction delays the evaluation, and the age shows it', async ()
   assert.ok(service.monitors.judgedSince() > later(service.clock.now(), -1_000))
 })
 
-test('a balance that cannot be judged does not delay others, and the age shows it', async () => {
+test('a balance that cannot be judged does not delay others, and the age metric shows it', async () => {
   const [broken, sound] = [await addWatched(service), await addWatched(service)]
   const [one, two] = [await addMonitor(service, broken), await addMonitor(service, sound)]
   await runMonitors(service)

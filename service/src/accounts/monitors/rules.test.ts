@@ -76,7 +76,7 @@ test('a threshold is crossed by a lower or higher balance, not by an equal one',
   ])
 })
 
-test('a monitor is judged from its start on', () => {
+test('a monitor is judged from its start', () => {
   const early = monitorOf({ startsAfter: at(2) })
   const late = monitorOf({ startsAfter: at(9) })
   const movements = [movement(1, -60n), movement(3, 70n)]

@@ -115,7 +115,7 @@ function taken(): readonly string[] {
 const timesIn = (texts: readonly string[], { id }: Instruction): number =>
   texts.filter((text) => text.includes(bankInstructionId({ id, attempt: 1 }))).length
 
-test('payments stay in files that the restored database does not know', async () => {
+test('payments in files that the restored database does not know are not sent again', async () => {
   const before = instructions(3)
   await send(start(), before)
   const given = [...taken()]

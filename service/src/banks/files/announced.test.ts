@@ -77,12 +77,12 @@ const pairs: Readonly<Record<string, readonly [BankEntryOf: () => BankEntry, lis
     () => credit(whole, { bankReference: 'N1' }),
     () => credit(whole, { bankReference: 'ASR1' }),
   ],
-  'a day one later, because of a weekend': [
+  'a date one day later, because of a weekend': [
     () => credit(whole, { bookingDate: '2026-01-10' }),
     () => credit(whole, { bookingDate: '2026-01-12' }),
     '2026-01-12',
   ],
-  'a text that was cut': [
+  'a truncated text': [
     () => credit({ ...whole, references: {} }),
     () => credit({ ...whole, references: {}, remittance: { unstructured: [text.slice(0, 35)] } }),
   ],
@@ -148,7 +148,7 @@ test('an entry names the message that lists its payments', async () => {
   ])
 })
 
-test('an entry without references may be the announced one: its money waits for two persons', async () => {
+test('an entry without references may be the announced one: its money waits for two people', async () => {
   await announce(credit(whole, { bankReference: 'N1' }))
   await list('2026-01-08', credit({ references: {} }, { bankReference: 'ASR1' }))
   assert.equal(await posted(), 10_00n)
@@ -180,7 +180,7 @@ test('an entry with other references than the announced one is another payment',
   assert.deepEqual(await kindsOfCases(), [['announced_missing', null]])
 })
 
-test("a credit that says little is not listed in the place of its payer's other one", async () => {
+test('a credit with few details is not listed in place of another credit of its payer', async () => {
   const payer = { references: {}, debtor: ada, debtorAccount: adaAccount }
   const unstructured = (invoice: string) => ({ remittance: { unstructured: [`Invoice ${invoice}, customer 4711`] } })
   for (const first of ['1001', '1002']) {
@@ -222,7 +222,7 @@ test('a reference that a bank uses twice on a day does not take the entry of ano
 })
 
 for (const order of ['announced first', 'listed first'] as const)
-  test(`a credit whose entry was assigned to another credit on an earlier day waits for two persons, ${order}`, async () => {
+  test(`a credit whose entry was assigned to another credit on an earlier day waits for two people, ${order}`, async () => {
     const payer = { references: {}, debtor: ada, debtorAccount: adaAccount }
     const invoice = (number: string) => ({ remittance: { unstructured: [`Invoice ${number}, customer 4711`] } })
     const one = credit({ ...payer, ...invoice('1001') }, { bankReference: 'N1' })
@@ -270,7 +270,7 @@ test('an entry announced after the statement of its day may be on another statem
   assert.deepEqual(await kindsOfCases(), [['announced_missing', null]])
 })
 
-test('a Saturday entry is on the statement of Monday, and opens no case before', async () => {
+test('a Saturday entry is on the statement of Monday, and opens no case before that', async () => {
   await announce(credit(whole, { bookingDate: '2026-01-10' }))
   await list('2026-01-09', credit({ references: { endToEndId: 'E2E-2' } }, { bookingDate: '2026-01-09' }))
   assert.deepEqual(await kindsOfCases(), [])
@@ -288,7 +288,7 @@ test('a bank that numbers entries by day reuses a reference the next day', async
   assert.deepEqual(await kindsOfCases(), [])
 })
 
-test('if a bank uses a reference twice on a day, the second entry waits for two persons', async () => {
+test('if a bank uses a reference twice on a day, the second entry waits for two people', async () => {
   await announce(credit({ references: { endToEndId: 'A' } }, { bankReference: '1' }))
   await announce(credit({ references: { endToEndId: 'B' } }, { bankReference: '1' }))
   await announce(credit({ references: { endToEndId: 'B' } }, { bankReference: '1' }))
@@ -313,7 +313,7 @@ test('entries stored by the previous version, whose keys have no day, are recogn
   assert.equal(await posted(), 30_00n)
 })
 
-test('a debit reported in different words is booked once', async () => {
+test('a debit reported in different words is booked exactly once', async () => {
   const debit = (references: EntryDetail['references'], bankReference: string) =>
     entryOf(-7_00n, { bankReference, bookingDate: '2026-01-08', details: [{ references, creditor: ada }] })
   await announce(debit({ endToEndId: 'X' }, 'N1'))

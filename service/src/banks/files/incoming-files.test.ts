@@ -38,7 +38,7 @@ afterEach(async () => {
   await folders.remove()
 })
 
-suite('files in gzip and ZIP', () => {
+suite('files compressed with gzip and ZIP', () => {
   async function owner() {
     const partner = await addPartner(service)
     const { ibans } = await service.accounts.create(partner.partnerId, partner.customer.id)
@@ -113,7 +113,7 @@ suite('files in gzip and ZIP', () => {
   })
 
   test(
-    'a ZIP of the usual program is read',
+    'a ZIP file of a common program is read',
     { skip: hasZip() ? false : 'the program zip is not installed' },
     async () => {
       const { xml, posted } = await owner()
@@ -192,7 +192,7 @@ suite('files in gzip and ZIP', () => {
     assert.deepEqual(await kinds(), ['file_unreadable', 'file_unreadable', 'file_unreadable'])
   })
 
-  test('a container left at the bank after a fault is finished in the next round and counts once', async () => {
+  test('a container left at the bank after a fault is finished in the next round and counts exactly once', async () => {
     const { xml, posted } = await owner()
     let faults = 1
     const bank = createIncomingBank(service, folders, {
@@ -228,7 +228,7 @@ suite('files in gzip and ZIP', () => {
     const refused: Readonly<Record<string, readonly [Buffer, RegExp]>> = {
       'a bomb in gzip': [gzipSync(zeros), /the gzip file grows more than 200 times/],
       'a bomb in ZIP': [zipOf([{ name: 'a.xml', bytes: zeros }]), /the entry a\.xml grows more than 200 times/],
-      'more bytes in all than a message may have': [
+      'more bytes in total than a message may have': [
         zipOf([0, 1, 2].map((number) => ({ name: `${number}.xml`, bytes: digits }))),
         /the entry 2\.xml has more than \d+ bytes unpacked/,
       ],
@@ -451,7 +451,7 @@ suite('files on the pages of staff', () => {
     return { partner, ...(await markFiled(service)) }
   }
 
-  test('pages list files of both directions once, newest first, also files of equal time', async () => {
+  test('the list shows files of both directions once, newest first, including files of equal time', async () => {
     await exchange()
     const names = namesOf(await all())
     assert.deepEqual(names.slice(0, 2), ['file.xml', 'later.xml'])

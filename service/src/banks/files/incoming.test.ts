@@ -47,7 +47,7 @@ const messages = () =>
   )
 const statesOf = async () => (await messages()).map(({ state }) => state)
 
-test('a booking counts once, whichever messages report it', async () => {
+test('a booking counts exactly once, whichever messages report it', async () => {
   const { credit, posted } = await owner()
   const bank = createIncomingBank(service, folders)
   const entry = credit(12_34n)
@@ -67,7 +67,7 @@ test('a booking counts once, whichever messages report it', async () => {
   assert.deepEqual(await readdir(join(folders.archive, 'incoming')), [])
 })
 
-test('equal bookings of a message all count, and none counts again', async () => {
+test('equal bookings of one message all count, and a repetition counts none of them again', async () => {
   const { credit, posted } = await owner()
   const bank = createIncomingBank(service, folders)
   const { bankReference: _none, ...entry } = credit(5n)
@@ -122,17 +122,17 @@ const unreadable: readonly (readonly [title: string, contents: () => string | Ui
     /not a known ISO 20022 message/,
   ],
   [
-    'a message of ours',
+    'a message that we sent',
     () => '<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.001.001.09"><CstmrCdtTrfInitn/></Document>',
     /which banks receive and do not send/,
   ],
   [
-    'entries of which none can be read',
+    'entries that are all unreadable',
     () => twice().replaceAll('>0.01<', '>0,01<'),
     /2 of its 2 entries.*line \d+, Document/,
   ],
   ['a wrong encoding', () => Buffer.from(whole().replace('<MsgId>', '<MsgId>\u00fc'), 'latin1'), /encoding/],
-  ['an account of others', () => reportXml([entryOf(1n)], { iban: 'DE89370400440532013000' }), /not configured/],
+  ['an account of someone else', () => reportXml([entryOf(1n)], { iban: 'DE89370400440532013000' }), /not configured/],
 ]
 for (const [title, contents, details] of unreadable)
   test(`${title} is quarantined with a case`, async () => {
@@ -311,7 +311,7 @@ test('entries that are not booked do not count', async () => {
   assert.deepEqual(await service.db.rows(sql`select id from rails.iso_entries`), [])
 })
 
-test('two processes read each file once', async () => {
+test('two processes read each file exactly once', async () => {
   const { credit, posted } = await owner()
   const banks = [createIncomingBank(service, folders), createIncomingBank(service, folders)]
   for (let index = 0; index < 20; index += 1) await folders.put(`${index}.xml`, reportXml([credit(1n, `E${index}`)]))
@@ -420,7 +420,7 @@ test('no file is lost when the disk refuses the copy', async () => {
   assert.deepEqual([await folders.left(), await states()], [[], ['Taken']])
 })
 
-test('when the archive cannot be written the file stays at the bank and counts once', async () => {
+test('when the archive cannot be written the file remains at the bank and counts exactly once', async () => {
   const bank = createIncomingBank(service, folders)
   await writeFile(join(folders.archive, 'taken'), '')
   await folders.put('a.xml', reportXml([entryOf(1n)]))

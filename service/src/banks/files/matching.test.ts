@@ -442,7 +442,7 @@ suite('credits that the bank reverses', () => {
   })
 })
 
-suite('payments that two persons end after a written statement of the bank', () => {
+suite('payments that two people end after a written statement of the bank', () => {
   async function accepted() {
     const { payout } = await pay(service, partner, '10.00')
     await submitDuePayouts(bank.settlement)
@@ -503,7 +503,7 @@ suite('payments that two persons end after a written statement of the bank', () 
     assert.deepEqual(await kinds(), ['contradiction'])
   })
 
-  test('of two simultaneous decisions one counts, and a later status of the bank agrees', async () => {
+  test('of two simultaneous decisions one counts, and a later status from the bank agrees', async () => {
     const payout = await accepted()
     const { messageId, batchId } = await markFiled(service)
     const ends = await Promise.allSettled([end(payout, 'not-paid'), end(payout, 'paid')])

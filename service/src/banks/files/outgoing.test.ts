@@ -208,7 +208,7 @@ suite('payments become files', async () => {
       assert.equal(await oldestUndelivered(service.db, 'iso20022'), null)
     })
 
-    test('a payment in a currency without an account of ours is refused', async () => {
+    test('a payment in a currency in which we have no account is refused', async () => {
       const [refused] = await open().connector.instruct(many(1, { currency: 'USD' }))
       assert.ok(
         refused !== undefined &&
@@ -298,7 +298,7 @@ suite('payments become files', async () => {
   })
 
   suite('repetitions and recalls', () => {
-    test('a refused instant payment is sent once more, as a credit transfer with a new id', async () => {
+    test('a refused instant payment is sent exactly once more, as a credit transfer with a new id', async () => {
       const { connector, work, deps } = open({ preferred: 'Instant' })
       const payment = instructionOf(partnerId)
       await connector.instruct([payment])
@@ -341,7 +341,7 @@ suite('payments become files', async () => {
       assert.match(recall?.text ?? '', /<OrgnlMsgNmId>pain\.001\.001\.03<\/OrgnlMsgNmId>/)
     })
 
-    test('payments that a changed profile does not support stay queued; the others are sent', async () => {
+    test('payments that a changed profile does not support remain queued, and the others are sent', async () => {
       const [euros] = open().deps.rules.accounts
       assert.ok(euros)
       const pounds = { ...euros, iban: 'GB29NWBK60161331926819', currency: 'GBP' as const }
@@ -422,7 +422,7 @@ suite('payments become files', async () => {
   })
 })
 
-suite('a file reaches the bank once', async () => {
+suite('a file reaches the bank exactly once', async () => {
   let folders: Folders
 
   const service = await useModules({ now: monday })
@@ -500,7 +500,7 @@ suite('a file reaches the bank once', async () => {
       assert.deepEqual([times.size, ...times.values()], [3, 1, 1, 1])
     })
 
-    test('a rename whose answer was lost is found done and not repeated', async () => {
+    test('a rename whose answer was lost is detected as done and not repeated', async () => {
       let lost = 0
       const bank = open({}, (transport) => ({
         ...transport,
@@ -557,7 +557,7 @@ suite('a file reaches the bank once', async () => {
       assert.deepEqual([...(await timesAtBank(folders)).values()], [1])
     })
 
-    test('with several processes, each payment is in one file and each file is delivered once', async () => {
+    test('with several processes, each payment is in one file and each file is delivered exactly once', async () => {
       const rules = { paymentsPerFileMax: 7, instantWindowMs: 0, preferred: 'Instant', instantMax: 10_00n } as const
       const processes = [open(rules), open(rules), open(rules)]
       const payments = [...many(60), ...many(60, { amount: 10_01n })]

@@ -228,7 +228,7 @@ suite('American accounts and the addresses of their owners', async () => {
   const folders = await createFolders()
   after(() => removeFolders(folders))
 
-  test('the file states a known type of an American account, and omits an unknown one', async () => {
+  test('the file states the type of an American account, and omits an unknown type', async () => {
     const { partnerId } = await addPartner(service)
     const [euros] = openBank(service, folders).deps.rules.accounts
     assert.ok(euros)
@@ -249,7 +249,7 @@ suite('American accounts and the addresses of their owners', async () => {
     assert.deepEqual(types.toSorted(), ['SVGS', 'none', 'none'])
   })
 
-  test('the file states the address of the payee; a payment without one is refused before', async () => {
+  test('the file states the address of the payee, and a payment without an address is refused earlier', async () => {
     const { partnerId } = await addPartner(service)
     const [euros] = openBank(service, folders).deps.rules.accounts
     assert.ok(euros)

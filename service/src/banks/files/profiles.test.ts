@@ -181,7 +181,7 @@ for (const profile of profiles)
       },
     )
 
-    test('its files obey the rules and schemas of the day around each cut-over', async () => {
+    test('its files obey the rules and schemas in force on the days around each cut-over', async () => {
       assert.ok(ruleDays.includes('2026-11-14') && ruleDays.includes('2026-11-15'))
       const documents = cutOvers.flatMap((madeAt) =>
         kinds.flatMap((kind) =>
@@ -240,7 +240,7 @@ for (const profile of profiles)
     }
   })
 
-test('the file states as much of a customer as the scheme allows', async () => {
+test('the file states as much about a customer as the scheme allows', async () => {
   const ultimate = async (profileId: string, payment: OutgoingPayment | undefined, payer: PayerData) => {
     assert.ok(payment)
     const xml = written(profileById(profileId) ?? defaultProfile, [{ ...payment, payer }])
@@ -318,7 +318,7 @@ test('the default profile writes the same bytes as before profiles existed', () 
   )
 })
 
-test('purposes, the bearer of charges and the check of payees are written as configured', () => {
+test('purposes, the charge bearer and payee verification are written as configured', () => {
   const psa = profileById('psa-09') ?? defaultProfile
   const more = { categoryPurpose: 'SUPP', purpose: 'GDDS', chargeBearer: 'DEBT', payeeCheck: 'out' } as const
   const xml = written(psa, examples.Sepa, more)
@@ -404,7 +404,7 @@ test('in every profile a QR-IBAN needs a QR reference, which no other Swiss acco
   }
 })
 
-test('a payment that the profile does not support is refused; one abroad needs the BIC if the profile requires it', () => {
+test('a payment that the profile does not support is refused, and a payment abroad needs the BIC if the profile requires it', () => {
   const codeOf = (id: string, payment: OutgoingPayment) => {
     const choice = chooseScheme(payment, rulesFor(profileById(id) ?? defaultProfile, { preferred: 'Instant' }), today)
     return isRefused(choice) ? choice.reasonCode : choice.applied

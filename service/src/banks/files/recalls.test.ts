@@ -119,7 +119,7 @@ suite('recalls by file', () => {
       assert.deepEqual(await casesOf(service), [])
     })
 
-  test('after a refusal a recall for another reason is a new request', async () => {
+  test('after a refusal, a recall for another reason is a new request', async () => {
     const bank = open()
     const payout = await settled(bank)
     const first = await request(payout.id, 'DUPL')
@@ -181,7 +181,7 @@ suite('recalls by file', () => {
     }
   })
 
-  test('two simultaneous recalls: one request at the bank', async () => {
+  test('two simultaneous recalls make one request at the bank', async () => {
     const bank = open()
     for (let round = 0; round < 8; round += 1) {
       const payout = await settled(bank)
@@ -341,7 +341,7 @@ suite('recalls by letter, at a bank without recall files', () => {
   })
 
   for (const accepted of [true, false])
-    test(`the answer of the bank is ${accepted ? 'yes, and the money comes as a return' : 'no, with its code'}`, async () => {
+    test(`the answer of the bank is ${accepted ? 'yes, and the money arrives as a return' : 'no, with its code'}`, async () => {
       const { payout, key } = await recalled()
       await service.db.transaction((tx) => service.isoBanks.letterSent(tx, key))
       await bank.send()
@@ -357,7 +357,7 @@ suite('recalls by letter, at a bank without recall files', () => {
       assert.equal((await balanceOf(service, partner.partnerId)).posted, before + 10_00n)
     })
 
-  test('the letter is complete, the same each time, and refused without a recall', async () => {
+  test('the letter is complete, identical each time, and refused without a recall', async () => {
     const { payout, key } = await recalled()
     const bytes = async () => Buffer.concat(await Array.fromAsync(await service.isoBanks.recallLetter(key)))
     const [first, second] = [await bytes(), await bytes()]

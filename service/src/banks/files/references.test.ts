@@ -204,7 +204,7 @@ suite('end-to-end ids of partners', () => {
     assert.deepEqual(await statusesOf(one), ['Completed'])
   })
 
-  test('an answer with only a shared id does not end recalls; one that names a recall ends it', async () => {
+  test('an answer with only a shared id does not end recalls, and an answer that names a recall ends it', async () => {
     const both = await sent(rent, rent, { minor: 12_00n, endToEndId: 'INV-7' })
     const booked = both.payouts.map(({ hex: instructionId }, at) =>
       debit(at === 2 ? 12_00n : 10_00n, { instructionId }),

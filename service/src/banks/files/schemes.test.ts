@@ -89,11 +89,11 @@ suite('schemes', () => {
       'InvalidAccountDetails',
       'AC01',
     ],
-    'an account number that is no IBAN': [{ creditorAccount: '12345678' }, {}, 'InvalidAccountDetails', 'AC01'],
+    'an account number that is not an IBAN': [{ creditorAccount: '12345678' }, {}, 'InvalidAccountDetails', 'AC01'],
     'a currency without an account': [{ currency: 'USD' }, {}, 'CurrencyNotAccepted', 'AM03'],
-    'a BIC that is none': [{ creditorBic: 'nonsense' }, {}, 'InvalidAccountDetails', 'RC07'],
+    'an invalid BIC': [{ creditorBic: 'nonsense' }, {}, 'InvalidAccountDetails', 'RC07'],
     'a bank that no scheme reaches': [{ creditorBic: 'BNPAFRPP' }, {}, 'BankRejection', 'CNOR'],
-    'a bank that is not named where it has to be': [
+    'a bank without the required name': [
       { creditorBic: null },
       { unknownBankReachable: false },
       'InvalidAccountDetails',
@@ -143,7 +143,7 @@ function run(pairs: readonly MatchPair<string, string>[]) {
   return { payments: Object.fromEntries([...payments].toSorted()), doubts: Object.fromEntries(doubts), open: [...open] }
 }
 
-test('a vague booking leaves the entry to the only other booking that fits it', () => {
+test('a vague booking leaves the entry to the only other booking that matches it', () => {
   assert.deepEqual(run(pairsOf('little-A same 90', 'little-B same 90', 'text-A same 55')), {
     payments: { little: 'B', text: 'A' },
     doubts: {},
@@ -164,18 +164,18 @@ test('bookings are reassigned along a chain', () => {
   assert.deepEqual(run(pairs).payments, { p: 'B', q: 'C', r: 'A' })
 })
 
-test('an entry left over by a doubtful match is a doubt of the next booking', () => {
+test('an entry left over by a doubtful match is a possible match of the next booking', () => {
   const { payments, doubts } = run(pairsOf('p-A same 90', 'p-B maybe 20', 'q-A same 55'))
   assert.deepEqual([payments, doubts], [{ p: 'A' }, { q: 'B' }])
 })
 
-test('a booking matched by reference does not move, and one without an entry is new', () => {
+test('a booking matched by reference keeps its entry, and an unmatched booking is new', () => {
   const { payments, doubts } = run(pairsOf('p-A strong 200', 'p-B same 80', 'q-A same 55'))
   assert.deepEqual([payments, doubts], [{ p: 'A' }, {}])
   assert.deepEqual(run(pairsOf('p-A same 90', 'q-A same 55')).doubts, {})
 })
 
-test('random pairs give as many bookings as possible an entry, each entry once', () => {
+test('for random pairs, as many bookings as possible get an entry, and each entry is used once', () => {
   const drawn = fc.array(fc.tuple(fc.nat(5), fc.nat(5), fc.nat(100)), { maxLength: 16 })
   fc.assert(
     fc.property(drawn, (list) => {

@@ -80,13 +80,13 @@ test('a server is read with its key, its pinned host key and its port', () => {
 const accountWith = (change: object) => ({ accounts: [{ ...account, ...change }] })
 const serverWith = (change: object) => ({ transport: { ...bySftp, ...change } })
 const refusals: Readonly<Record<string, readonly [change: object, reason: RegExp]>> = {
-  'a field that is none': [{ cutoff: '16:00' }, /no field \[0\]\.cutoff: the fields are name, /],
+  'an unknown field': [{ cutoff: '16:00' }, /no field \[0\]\.cutoff: the fields are name, /],
   'a name with capitals': [{ name: 'Second' }, /\[0\]\.name: lower-case/],
   'no initiator': [{ initiator: undefined }, /give \[0\]\.initiator as an object/],
   'an initiator without a name': [{ initiator: {} }, /\[0\]\.initiator\.name: a text/],
   'no accounts': [{ accounts: [] }, /\[0\]\.accounts: at least one/],
   'an IBAN with wrong check digits': [accountWith({ iban: 'DE90370400440532013000' }), /accounts\[0\]\.iban: an IBAN/],
-  'a BIC that is none': [accountWith({ bic: 'COBA' }), /accounts\[0\]\.bic: a BIC/],
+  'an invalid BIC': [accountWith({ bic: 'COBA' }), /accounts\[0\]\.bic: a BIC/],
   'a token': [accountWith({ currency: 'USDC' }), /accounts\[0\]\.currency: a currency of banks/],
   'two accounts in a currency': [{ accounts: [account, account] }, /\[0\]\.accounts: one account for each currency/],
   'an address without a town': [accountWith({ ownerAddress: { country: 'DE' } }), /ownerAddress\.town: a text/],
@@ -95,44 +95,44 @@ const refusals: Readonly<Record<string, readonly [change: object, reason: RegExp
     accountWith({ ownerAddress: { ...account.ownerAddress, lines: ['a', 'b', 'c'] } }),
     /ownerAddress\.lines: at most two/,
   ],
-  'a scheme that is none': [{ preferredScheme: 'Fast' }, /\[0\]\.preferredScheme: one of Instant, CreditTransfer/],
+  'an unknown scheme': [{ preferredScheme: 'Fast' }, /\[0\]\.preferredScheme: one of Instant, CreditTransfer/],
   'an amount as a number': [{ instantMax: 100 }, /\[0\]\.instantMax: euros as text/],
   'an amount with three digits': [{ instantMax: '1.001' }, /\[0\]\.instantMax: euros as text/],
   'a reach without its file': [
     { reach: { Instant: at('none.txt') } },
     /\[0\]\.reach\.Instant: a file that can be read/,
   ],
-  'a reach with a line that is no BIC': [
+  'a reach with a line that is not a BIC': [
     { reach: { Instant: at('wrong-reach.txt') } },
     /one BIC per line: nonsense is not a BIC/,
   ],
-  'a reach of a scheme that is none': [{ reach: { Fast: 'all' } }, /no field \[0\]\.reach\.Fast/],
+  'a reach of an unknown scheme': [{ reach: { Fast: 'all' } }, /no field \[0\]\.reach\.Fast/],
   'numbers that prove something else': [{ statementNumbers: 'always' }, /\[0\]\.statementNumbers/],
-  'a time zone that is none': [{ timeZone: 'Mars/Olympus' }, /\[0\]\.timeZone: the name of a time zone/],
-  'a time that is none': [{ cutOffAt: '24:01' }, /\[0\]\.cutOffAt: a time of the day/],
+  'an unknown time zone': [{ timeZone: 'Mars/Olympus' }, /\[0\]\.timeZone: the name of a time zone/],
+  'an invalid time': [{ cutOffAt: '24:01' }, /\[0\]\.cutOffAt: a time of the day/],
   'a cut-off before the opening': [{ opensAt: '17:00' }, /\[0\]\.cutOffAt: a time after opensAt/],
-  'a closed day that is none': [{ closedDays: ['24.12.2026'] }, /\[0\]\.closedDays: days such as/],
+  'an invalid closed day': [{ closedDays: ['24.12.2026'] }, /\[0\]\.closedDays: days such as/],
   'too many payments in a file': [
     { paymentsPerFileMax: 100_000 },
     /\[0\]\.paymentsPerFileMax: a whole number from 1 to/,
   ],
-  'a window below zero': [{ fileWindowMs: -1 }, /\[0\]\.fileWindowMs: a whole number/],
+  'a negative window': [{ fileWindowMs: -1 }, /\[0\]\.fileWindowMs: a whole number/],
   'a batch booking that is a text': [{ batchBooking: 'yes' }, /\[0\]\.batchBooking: true or false/],
   'no archive': [{ archive: undefined }, /\[0\]\.archive: a text/],
   'no transport': [{ transport: undefined }, /give \[0\]\.transport as an object/],
-  'a transport that is none': [{ transport: { kind: 'ftp' } }, /\[0\]\.transport\.kind: one of folder, sftp/],
+  'an unknown transport': [{ transport: { kind: 'ftp' } }, /\[0\]\.transport\.kind: one of folder, sftp/],
   'one folder for both directions': [
     { transport: { ...inFolder, fromBank: at('to') } },
     /transport\.fromBank: another folder/,
   ],
-  'one folder for both, of other spelling': [
+  'one folder for both directions, in another spelling': [
     { transport: { ...inFolder, fromBank: `${at('to')}/../to/` } },
     /transport\.fromBank: another folder/,
   ],
   'a host in a folder transport': [{ transport: { ...inFolder, host: 'h' } }, /no field \[0\]\.transport\.host/],
   'a server without a pinned key': [serverWith({ hostKey: undefined }), /transport\.hostKey: a text/],
-  'a fingerprint of another form': [serverWith({ hostKey: 'MD5:aa:bb' }), /transport\.hostKey: the fingerprint/],
-  'a key file that is not there': [
+  'a fingerprint in another form': [serverWith({ hostKey: 'MD5:aa:bb' }), /transport\.hostKey: the fingerprint/],
+  'a missing key file': [
     serverWith({ privateKeyFile: at('none') }),
     /transport\.privateKeyFile: a file that can be read/,
   ],
@@ -144,7 +144,7 @@ const refusals: Readonly<Record<string, readonly [change: object, reason: RegExp
     serverWith({ privateKeyFile: at('sealed-key') }),
     /transport\.passphrase: the passphrase of the encrypted private key/,
   ],
-  'a port that is none': [serverWith({ port: 70_000 }), /transport\.port: a whole number/],
+  'an invalid port': [serverWith({ port: 70_000 }), /transport\.port: a whole number/],
 }
 suite('refused', () => {
   for (const [what, [change, reason]] of Object.entries(refusals))
@@ -216,18 +216,21 @@ suite('the profile of the files', () => {
   const pounds = { ...account, iban: 'GB29 NWBK 6016 1331 9268 19', currency: 'GBP' }
   const refusals: Readonly<Record<string, readonly [object, RegExp]>> = {
     'an unknown profile': [{ profile: 'dk-10' }, /\[0\]\.profile: one of epc-09, epc-03, sps-09/],
-    'pounds by a profile of SEPA': [
-      { profile: 'dk-09', accounts: [account, pounds] },
-      /accounts in EUR only: .* dk-09/,
-    ],
-    'instant payments by a profile without them': [
+    'pounds with a SEPA profile': [{ profile: 'dk-09', accounts: [account, pounds] }, /accounts in EUR only: .* dk-09/],
+    'instant payments with a profile without them': [
       { profile: 'sps-09', reach: { Instant: 'all' } },
       /\[0\]\.profile: a profile with instant payments, .* sps-09/,
     ],
-    'lines of an address where it is structured': [{ profile: 'cfonb-09' }, /addresses without lines: .* cfonb-09/],
-    'a check of payees that the file cannot say': [{ payeeCheck: 'out' }, /\[0\]\.payeeCheck: absent: .* epc-09/],
-    'a check of payees that is none': [{ profile: 'psa-09', payeeCheck: 'maybe' }, /\[0\]\.payeeCheck: one of in, out/],
-    'a purpose that is no code': [{ purpose: 'food' }, /\[0\]\.purpose: a code of four capital letters/],
+    'address lines where the address is structured': [{ profile: 'cfonb-09' }, /addresses without lines: .* cfonb-09/],
+    'a payee verification setting that the file cannot express': [
+      { payeeCheck: 'out' },
+      /\[0\]\.payeeCheck: absent: .* epc-09/,
+    ],
+    'an unknown payee verification setting': [
+      { profile: 'psa-09', payeeCheck: 'maybe' },
+      /\[0\]\.payeeCheck: one of in, out/,
+    ],
+    'a purpose that is not a code': [{ purpose: 'food' }, /\[0\]\.purpose: a code of four capital letters/],
   }
   for (const [title, [change, message]] of Object.entries(refusals))
     test(`refused: ${title}`, () => assert.throws(() => readOne(change), message))

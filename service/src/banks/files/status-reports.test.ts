@@ -100,7 +100,7 @@ suite('contradictory and repeated statuses, and statuses of foreign files', () =
     assert.deepEqual([await payouts(), await bankStatus(file)], [['Completed'], 'ACSC'])
   })
 
-  test('a payment that is refused as a duplicate waits with a case; a repetition of an accepted one does not', async () => {
+  test('a payment refused as a duplicate waits with a case, but the repetition of an accepted payment does not', async () => {
     const file = await sent('10.00', '11.00', '12.00')
     const [first, second, third] = file.ids.map((instructionId) => ({ instructionId, status: 'RJCT' }))
     assert.ok(first && second && third)
@@ -118,7 +118,7 @@ suite('contradictory and repeated statuses, and statuses of foreign files', () =
     assert.deepEqual(await payouts(), ['Failed', 'Processing', 'Processing'])
   })
 
-  test('an instant payment that is refused as a duplicate does not go again', async () => {
+  test('an instant payment that is refused as a duplicate is not sent again', async () => {
     const file = await sent('10.00')
     await service.db.run(
       sql`update rails.iso_instructions set scheme_applied = 'Instant', scheme_requested = 'Instant'`,
@@ -135,7 +135,7 @@ suite('contradictory and repeated statuses, and statuses of foreign files', () =
     assert.deepEqual([await payouts(), await kinds()], [['Failed'], []])
   })
 
-  test('an end-to-end id counts only in an answer to a file of ours, and only for one payment of it', async () => {
+  test('an end-to-end id counts only in an answer to one of our files, and only if one payment of the file has it', async () => {
     const file = await sent('10.00', '10.00')
     await service.db.run(sql`update rails.iso_instructions set end_to_end_id = 'INVOICE-1'`)
     for (const word of ['RJCT', 'ACSC'])
@@ -334,7 +334,7 @@ suite('texts of the bank, as partner and staff see them', () => {
     })
   })
 
-  test('a rejection with only a text, and one with only a code', async () => {
+  test('a rejection can have only a text, or only a code', async () => {
     const [worded, coded] = [await sent('10.00'), await sent('11.00')]
     await status(worded, 'RJCT', { texts: ['Daily limit of the agreement'] })
     const details = 'The bank rejected the payment. The bank says: “Daily limit of the agreement”'
@@ -345,7 +345,7 @@ suite('texts of the bank, as partner and staff see them', () => {
     assert.deepEqual(await readBy(coded), { steps: [], event: [closed], details: closed })
   })
 
-  test('a return with a text, after the payment was booked', async () => {
+  test('a return reported after the payment was booked has the text of the bank', async () => {
     const payment = await sent('10.00')
     await book(-10_00n, { references: { instructionId: payment.payout.endToEndId } })
     const returned = { code: 'MS03', texts: ['Konto des Empfängers', 'wird aufgelöst'] }
@@ -368,7 +368,7 @@ suite('texts of the bank, as partner and staff see them', () => {
   const skip =
     samplesFolder === undefined || !existsSync(sample) ? 'SAMPLES_DIR does not name the reported files' : false
 
-  test('the reported file: partner and staff read the text of the bank', { skip }, async () => {
+  test('partner and staff read the text of the bank for the reported file', { skip }, async () => {
     const payment = await sent('10.00')
     const values: Record<string, string> = {
       messageId: payment.messageId,

@@ -111,7 +111,7 @@ suite('transfers', async () => {
     await checkBooks(partner)
   })
 
-  test("a closed or blocked payee refuses, with the reason, and the money is the payer's again", async () => {
+  test('a closed or blocked payee account refuses the transfer, with the reason, and the payer gets the money back', async () => {
     const [payer, payee] = [await addPartner(service, floatMinor), await addPartner(service)]
     const { id: beneficiaryId } = await payable(payer, payee)
     const payTo = async (amount: string) => {
@@ -138,7 +138,7 @@ suite('transfers', async () => {
     await checkBooks(payer, payee)
   })
 
-  test('an account that closes after the acceptance of the transfer leaves its money in a case of the payer', async () => {
+  test('an account that closes after the transfer was accepted leaves the money in a case of the payer', async () => {
     const [payer, payee] = [await addPartner(service, floatMinor), await addPartner(service)]
     const { id: beneficiaryId } = await payable(payer, payee)
     const { payout } = await pay(service, payer, '7.00', { beneficiaryId })
@@ -235,7 +235,7 @@ suite('interactions with other modules', async () => {
       sql`select status, connector from deposits.deposits where partner_id = ${partnerId} and connector = 'internal'`,
     )
 
-  test('a payee of another partner gets a currency for which no bank is connected, bought by a quote', async () => {
+  test('a payee of another partner gets a currency for which no bank is connected, bought with a quote', async () => {
     await service.rates.setByHand({ pair: { base: 'EUR', quote: 'USD', rate: { digits: 125n, scale: 2 } } })
     const [trader, payee] = [await addTrader(service), await addPartner(service)]
     const { iban } = (await service.accounts.create(payee.partnerId, payee.customer.id)).ibans[0]
@@ -269,7 +269,7 @@ suite('interactions with other modules', async () => {
     assert.equal((await balanceOf(service, payer.partnerId)).available, 100_000n)
   })
 
-  test('money for a listed payee waits in suspense until two persons clear the name', async () => {
+  test('money for a listed payee waits in suspense until two people clear the name', async () => {
     const payer = await addPartner(service, 100_000n)
     await service.screening.lists.load(await sampleList(), 'Sam Staff')
     const payee = await addHolder(service, listedName)

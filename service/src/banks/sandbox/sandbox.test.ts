@@ -32,7 +32,7 @@ suite('outcomes', async () => {
   const find = async (id: string) => (await service.bank.find([{ partnerId, id }]))[0]
   const kindOf = (fields: Partial<Instruction>) => chooseBehaviour(instruction(fields)).kind
 
-  test('the simulated outcome, then the exact amount, then the creditor name selects the behaviour; the default settles', () => {
+  test('the behaviour is selected by the simulated outcome, then the exact amount, then the creditor name; the default settles', () => {
     assert.equal(kindOf({}), 'settle')
     assert.equal(kindOf({ amount: 400_101n }), 'reject')
     assert.equal(kindOf({ amount: 400_105n, currency: 'USD' }), 'return')
@@ -45,7 +45,7 @@ suite('outcomes', async () => {
     assert.equal(Object.keys(magicAmounts).length, 11)
   })
 
-  test('the notifications of each behaviour and outcome follow one another', () => {
+  test('the notifications of each behaviour and outcome arrive in order', () => {
     const kinds = (notifications: readonly { readonly kind: string }[]) => notifications.map(({ kind }) => kind)
     assert.deepEqual(kinds(planInstruction(chooseBehaviour(instruction({ amount: 400_105n })), money)), [
       'payout.settled',
@@ -59,7 +59,7 @@ suite('outcomes', async () => {
     }
   })
 
-  test('ten concurrent submissions of one instruction execute it once and get the same acknowledgement', async () => {
+  test('ten concurrent submissions of one instruction execute it exactly once and get the same acknowledgement', async () => {
     const submitted = instruction({ amount: 400_102n })
     const answers = await Promise.all(Array.from({ length: 10 }, () => instruct(submitted)))
     const [first] = answers
@@ -72,7 +72,7 @@ suite('outcomes', async () => {
     assert.equal(await find(newId()), undefined)
   })
 
-  test('an unreachable bank stores nothing; the third attempt arrives', async () => {
+  test('an unreachable bank stores nothing, and the third attempt arrives', async () => {
     const submitted = instruction({ amount: 400_106n })
     for (const _attempt of [1, 2]) assert.equal(await instruct(submitted), 'unknown')
     assert.equal(await find(submitted.id), undefined)
@@ -103,7 +103,7 @@ suite('outcomes', async () => {
 suite('waiting', async () => {
   const service = await useModules()
 
-  test('a payout of 4001.15 stays Pending for a minute: it can be cancelled meanwhile, and is sent afterwards', async () => {
+  test('a payout of 4001.15 remains Pending for a minute, can be cancelled meanwhile, and is sent afterwards', async () => {
     const partner = await addPartner(service, 1_000_000n)
     const { partnerId } = partner
     const [cancelled, kept] = [await pay(service, partner, '4001.15'), await pay(service, partner, '4001.15')]

@@ -75,7 +75,7 @@ suite('connectors', async () => {
       )
     )?.connector
 
-  test('a payout records its connector, reserves against its settlement account, and goes to its bank only', async () => {
+  test('a payout records its connector, reserves against its settlement account, and is sent only to its bank', async () => {
     const partner = await addDollarPartner()
     const dollars = await partner.payDollars()
     const { payout: euros } = await pay(service, partner, '10.00')
@@ -98,7 +98,7 @@ suite('connectors', async () => {
     assert.notEqual((await service.payouts.get(partner.partnerId, euros.id)).status, 'Processing')
   })
 
-  test('payouts of one bank end while the other one hangs, whose breaker holds its payouts back', async () => {
+  test('payouts of one bank complete while the other bank hangs, and its breaker holds its payouts back', async () => {
     const partner = await addDollarPartner()
     for (let at = 0; at < 60; at += 1) await partner.payDollars()
     const states: boolean[] = []
@@ -130,7 +130,7 @@ suite('connectors', async () => {
     }
   })
 
-  test('a connector that throws leaves its payouts to the next attempt; the others continue', async () => {
+  test('a connector that throws leaves its payouts to the next attempt, and the other payouts continue', async () => {
     const defect = new TypeError('a defect of the connector')
     const faulty: Connector = {
       ...hanging.connector,
@@ -158,7 +158,7 @@ suite('connectors', async () => {
     assert.deepEqual([status, sendAttempts], ['Processing', 1])
   })
 
-  test('a payout that its connector holds is not a failure: it is looked up then, and sent later', async () => {
+  test('a payout held by its connector is not a failure: it is looked up then, and sent later', async () => {
     const opensAt = new Date(service.clock.now().getTime() + 12 * hourMs)
     const keeping: Connector = {
       ...hanging.connector,
@@ -209,7 +209,7 @@ suite('restore', () => {
   const statusOf = async (service: Service, { partnerId }: TestPartner, id: string) =>
     (await service.payouts.get(partnerId, id)).status
 
-  test('a payout that is repeated after a restore has the instruction of the first one, and is paid once', async () => {
+  test('a payout repeated after a restore has the instruction of the first payout, and is paid exactly once', async () => {
     const { before, restoredTo } = await partnerOfBoth()
     const request = { idempotencyKey: 'rent 2026-03', reference: 'RENT 3' }
     const paid = await pay(first, before, '12.00', request)

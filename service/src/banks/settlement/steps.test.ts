@@ -54,7 +54,7 @@ suite('failures', async () => {
     await checkPayments(service.db, partnerId, new Map())
   })
 
-  test('a payout whose last attempt arrived without an answer stays open until the enquiry finds it at the bank', async () => {
+  test('a payout whose last attempt arrived without an answer remains open until the enquiry finds it at the bank', async () => {
     const { partnerId, send } = await payoutBeforeLastAttempt()
     arm('answer lost')
     assert.deepEqual(await send(), ['Processing', null])
@@ -95,7 +95,7 @@ suite('failures', async () => {
     )
   })
 
-  test('a failing notification holds up later notifications of its own payment only', async () => {
+  test('a failing notification delays only later notifications of its own payment', async () => {
     const [broken, sound] = [await addPartner(service, 1_000_000n), await addPartner(service, 1_000_000n)]
     const one = (await pay(service, broken, '4001.05')).payout
     const other = (await pay(service, sound, '10.00')).payout
@@ -118,7 +118,7 @@ suite('failures', async () => {
     assert.equal((await balanceOf(service, broken.partnerId)).posted, 1_000_000n)
   })
 
-  test('many failing notifications do not crowd others out of a step', async () => {
+  test('many failing notifications do not crowd other notifications out of a step', async () => {
     const partner = await addPartner(service, 10_000n)
     const many = 250
     await service.db.run(sql`
@@ -172,7 +172,7 @@ suite('failures', async () => {
     assert.deepEqual(asked, [200, 200, 400, 800, 400, 200, 200])
   })
 
-  test('deposit notifications are acknowledged in parts, and only a part that fails is repeated', async () => {
+  test('deposit notifications are acknowledged in parts, and only a failed part is repeated', async () => {
     const partner = await addPartner(service)
     const { partnerId } = partner
     const depositCount = 510
@@ -245,7 +245,7 @@ suite('ages of waiting payments', async () => {
     )
   })
 
-  test('a payout is monitored in each status with its age, and logged once when too old', async () => {
+  test('a payout is monitored in each status with its age, and logged only once when too old', async () => {
     const { look, lines, ages } = createWatch()
     const partner = await addPartner(service, 1_000_000n)
     await look()
@@ -284,7 +284,7 @@ suite('ages of waiting payments', async () => {
     )
   })
 
-  test('the oldest payout of many partners is monitored', async () => {
+  test('the oldest payout across many partners is monitored', async () => {
     const { look, ages } = createWatch()
     service.clock.advance(hourMs)
     const [first] = await Promise.all(Array.from({ length: 60 }, () => addPartner(service, 1_000_000n)))
@@ -297,7 +297,7 @@ suite('ages of waiting payments', async () => {
     assert.equal(ages.get('payout Pending')?.ageMs, 2 * minuteMs)
   })
 
-  test('a deposit that the bank does not complete is monitored from its acceptance on', async () => {
+  test('a deposit that the bank does not complete is monitored from its acceptance', async () => {
     const { look, lines, ages } = createWatch()
     const partner = await addPartner(service)
     const body = { customerId: partner.customer.id, amount: 7, currency: 'EUR', outcome: 'completed' } as const
@@ -355,7 +355,7 @@ suite('reasons', async () => {
     ])
   })
 
-  test('a reason without a code or text of the bank stays unchanged', () => {
+  test('a reason without a code or text of the bank is unchanged', () => {
     assert.deepEqual(withReportedDetails({ details: 'No.', reasonCode: null }), {
       details: 'No.',
       reasonCode: null,
@@ -410,7 +410,7 @@ suite('corrections', async () => {
       ...{ account: debtor.account, money: euros(amount), details: 'Charges of the bank for an investigation.' },
     })
 
-  test('a partner is charged bank fees once, as a transaction with the reason', async () => {
+  test('a partner is charged bank fees exactly once, as a transaction with the reason', async () => {
     const { partnerId } = await addPartner(service, 1_000n)
     await charge(250n)
     const opened = await caseOf(operatorPartnerId)
@@ -456,7 +456,7 @@ suite('corrections', async () => {
   const undo = (partnerId: string, reference: string) =>
     service.db.transaction((tx) => service.deposits.undoCredit(tx, { partnerId, reference }))
 
-  test('a credit of the wrong customer returns to suspense, and two persons assign it to the right one', async () => {
+  test('a credit of the wrong customer returns to suspense, and two people assign it to the right customer', async () => {
     const { partnerId, reference } = await credited(700n)
     const other = await service.customers.create(partnerId, { email: `${newId()}@example.com` })
     const undone = await Promise.allSettled([1, 2].map(() => undo(partnerId, reference)))

@@ -89,7 +89,7 @@ test('a settlement of a failed payout opens a case and makes suspense negative',
   await checkLedger(partnerId)
 })
 
-test('a bank that contradicts itself: settled, then rejected', async () => {
+test('a bank settles a payout and then rejects it', async () => {
   const { partnerId, status } = await ended('4001.09')
   assert.equal(await status(), 'Completed')
   assert.deepEqual(
@@ -141,7 +141,7 @@ for (const isSettled of [true, false])
     await checkLedger(partnerId)
   })
 
-test('reports about unknown payments: known partner, unknown partner, invalid ids', async () => {
+test('reports about unknown payments of a known or unknown partner, or with invalid ids, open cases with their money in suspense', async () => {
   const { partnerId } = await addPartner(service)
   await report({ kind: 'payout.returned', partnerId, subjectId: newId(), ...failure, money: euros(500n) })
   await report({ kind: 'deposit.settled', partnerId, subjectId: 'NOTPROVIDED', money: euros(300n) })
@@ -162,7 +162,7 @@ test('reports about unknown payments: known partner, unknown partner, invalid id
   await checkLedger(operatorPartnerId)
 })
 
-test('a report of another connector, or in another currency, moves no payout', async () => {
+test('a report from another connector, or in another currency, does not change a payout', async () => {
   const partner = await addPartner(service, 1_000_000n)
   const { partnerId } = partner
   const { payout } = await pay(service, partner, '4001.07')
@@ -196,7 +196,7 @@ test('a report of an unsubmitted payout waits until its submission', async () =>
   assert.deepEqual(await casesOf(partnerId), [])
 })
 
-test('a report of zero or a negative amount moves no payment', async () => {
+test('a report of zero or a negative amount does not change a payment', async () => {
   for (const amount of [0n, -5n]) {
     const { partnerId, subjectId, status } = await ended()
     const { acknowledged } = await report({
@@ -307,7 +307,7 @@ const decide = async (partnerId: string, id: string, action: CaseAction, toPartn
   if (resolution === null) await db.transaction((tx) => decisions.approve(tx, { ...key, staff: 'grace' }))
 }
 
-test('a late credit of an expired deposit is credited by the operator, once, also by two at the same time', async () => {
+test('the operator credits a late credit of an expired deposit exactly once, even if two do so concurrently', async () => {
   const { partnerId, subjectId, status } = await openDeposit('expired')
   service.clock.advance(dayMs)
   await service.deposits.expireDue(100)
@@ -350,7 +350,7 @@ test('money that belongs to no partner is credited to a partner, reversed or wri
   for (const id of [operatorPartnerId, partnerId]) await checkLedger(id)
 })
 
-test('a decision that does not fit the case is refused, and changes nothing', async () => {
+test('a decision that does not apply to the case is refused, and changes nothing', async () => {
   const { partnerId, subjectId } = await ended('4001.01')
   await report({ kind: 'payout.settled', partnerId, subjectId, money: euros(400_101n) })
   await report({ kind: 'payout.rejected', partnerId, subjectId: newId(), ...failure })

@@ -66,7 +66,7 @@ suite('messages', () => {
   }
   const kinds = async () => (await service.cases.list(undefined, 100)).map(({ kind }) => kind).toSorted()
 
-  test('a day of credits, charges and a payment: notified, then on the statement', async () => {
+  test('a day of credits, charges and a payment is first notified, then on the statement', async () => {
     const credit = entryOf(50_000n, { details: [{ references: { endToEndId: 'E1' }, debtor: { name: 'Ada' } }] })
     const fee = entryOf(-250n, { codes: { domain: 'ACMT', family: 'MDOP', subFamily: 'CHRG' } })
     await take(reportXml([credit]))
@@ -86,7 +86,7 @@ suite('messages', () => {
     assert.deepEqual(await kinds(), ['bank_fee', 'unknown_payment'])
   })
 
-  test('a statement that comes late fills its gap, and its case is gone', async () => {
+  test('a late statement fills its gap and closes its case', async () => {
     const day = (number: number, opening: bigint, closing: bigint) => {
       const on = `2026-01-0${number}`
       const entries = closing === opening ? [] : [entryOf(closing - opening, { bookingDate: on })]
@@ -128,7 +128,7 @@ suite('messages', () => {
   }
   const statementCases = async () => (await kinds()).filter((kind) => /statement|sum/.test(kind))
 
-  test('a correction of a statement closes its gap, its case and the one of the correction', async () => {
+  test('a correction of a statement closes its gap, its case and the case of the correction', async () => {
     const entry = entryOf(100n)
     await take(dayOf({ number: 1, opening: 0n, closing: 100n }, [entry]))
     await take(dayOf({ number: 2, opening: 150n, closing: 200n }, [entryOf(50n)]))
@@ -144,7 +144,7 @@ suite('messages', () => {
     assert.deepEqual(await statementCases(), [])
   })
 
-  test('balances by value date stop neither the statement nor the next ones, and are named until they are explained', async () => {
+  test('balances by value date do not stop this or later statements, and are listed until they are explained', async () => {
     const onDay = (day: number, amount: bigint, valued: number) =>
       entryOf(amount, { bookingDate: `2026-01-0${day}`, valueDate: `2026-01-0${valued}` })
     await take(
@@ -161,7 +161,7 @@ suite('messages', () => {
     assert.deepEqual(await statementCases(), ['sum_differs'])
   })
 
-  test('two days by value date in one message', async () => {
+  test('a message can contain two days with balances by value date', async () => {
     const first = [
       ...partsOf([entryOf(70n, { valueDate: '2026-01-02' })], {
         kind: 'camt.053',
@@ -178,7 +178,7 @@ suite('messages', () => {
 
   for (const where of ['message', 'statement', 'message and its statement'] as const)
     for (const balances of ['its own', 'those of the whole statement'] as const)
-      test(`a ${where} in pages under one id is taken whole; each page has ${balances} balances`, async () => {
+      test(`a ${where} in pages under one id is read completely, and each page has ${balances} balances`, async () => {
         const page = (number: number, opening: bigint, closing: bigint, amount: bigint) => {
           const whole = balances !== 'its own'
           const options = { kind: 'camt.053', messageId: 'M1', statementId: 'S1', sequence: 1 } as const
@@ -212,7 +212,7 @@ suite('messages', () => {
         )
       })
 
-  test('a page that does not come is a gap', async () => {
+  test('a missing page is a gap', async () => {
     const page = (number: number, amount: bigint) =>
       [
         ...accountReportXml(
@@ -238,7 +238,7 @@ suite('messages', () => {
     assert.deepEqual(await statementCases(), ['statement_gap'])
   })
 
-  test('a statement whose balances do not fit its entries is named, and counted as the bank states it', async () => {
+  test('a statement whose balances do not match its entries is listed, and counts as the bank states it', async () => {
     await take(reportXml([entryOf(100n)], { kind: 'camt.053', sequence: 1, opening: 0n, closing: 105n }))
     const parts = await found()
     assert.equal(parts['left'], '0.00')
@@ -314,7 +314,7 @@ suite('corrected statements', () => {
     return service.db.transaction((tx) => service.cancelEntry(tx, found.subject))
   }
 
-  test('an entry that the correction omits has a case, and two persons take its money back', async () => {
+  test('an entry that the correction omits opens a case, and two people reverse its money', async () => {
     const [kept, omitted] = [credit(7_00n, 'E1', 'R1'), credit(3_00n, 'E2', 'R2')]
     await list(kept, omitted)
     await look()
@@ -343,7 +343,7 @@ suite('corrected statements', () => {
     return { id, debit: { ...debit, bankReference: 'D1' }, statusOf }
   }
 
-  test('a payment whose debit the correction omits has a case, and two persons return its money', async () => {
+  test('a payment whose debit the correction omits opens a case, and two people return its money', async () => {
     const income = credit(7_00n, 'E1', 'R1')
     await list(income)
     const { debit, statusOf } = await paidDebit('3.00', 3_00n)
@@ -382,7 +382,7 @@ suite('corrected statements', () => {
     await db.transaction((tx) => decisions.approve(tx, { ...key, staff: 'grace' }))
   }
 
-  test('a debit that was for another payment is taken from the one that it was matched with, and pays the other', async () => {
+  test('a debit that belongs to another payment is removed from its first match, and pays the other payment', async () => {
     const income = credit(10_00n, 'E1', 'R1')
     await list(income)
     const [first, second] = [await paidDebit('3.00', 3_00n), await paidDebit('3.00', 3_00n)]
@@ -429,7 +429,7 @@ suite('corrected statements', () => {
     return { ids: payouts.map(({ id }) => id), debit, statuses }
   }
 
-  test('a payment is taken from the debit of its batch, and all payments of a batch that the bank omits come back', async () => {
+  test('a payment is removed from the debit of its batch, and all payments of a batch that the bank omits are returned', async () => {
     const income = credit(20_00n, 'E1', 'R1')
     await list(income)
     const batch = await paidBatch('3.00', '4.00', '5.00')
@@ -458,7 +458,7 @@ suite('corrected statements', () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('a batch that is omitted while a part of it is in suspense leaves nothing there', async () => {
+  test('a batch omitted while a part of it is in suspense leaves nothing in suspense', async () => {
     const income = credit(20_00n, 'E1', 'R1')
     await list(income)
     const batch = await paidBatch('3.00', '4.00')
@@ -474,7 +474,7 @@ suite('corrected statements', () => {
     assert.deepEqual([await openKinds(), await unexplained()], [['announced_missing'], '0.00'])
   })
 
-  test('an omitted debit of no payment leaves suspense, or comes back to who bore it', async () => {
+  test('an omitted debit without a payment leaves suspense, or the party that bore it gets the money back', async () => {
     const income = credit(20_00n, 'E1', 'R1')
     const debits = [2_00n, 1_00n].map((minor) => ({
       ...entryOf(-minor, { bookingDate: on, details: [{ references: { endToEndId: `F${minor}` } }] }),
@@ -497,7 +497,7 @@ suite('corrected statements', () => {
     assert.deepEqual([await posted(), await unexplained()], [20_00n, '0.00'])
   })
 
-  test('a debit of another amount than its payment is taken from it whole, and an omitted one leaves no difference', async () => {
+  test('a debit that differs from the amount of its payment is removed whole, and an omitted debit leaves no difference', async () => {
     const income = credit(20_00n, 'E1', 'R1')
     await list(income)
     const [first, second] = [await paidDebit('3.00', 5_00n), await paidDebit('5.00', 1_00n)]
@@ -517,7 +517,7 @@ suite('corrected statements', () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('one of two concurrent cancellations takes the money back', async () => {
+  test('only one of two concurrent cancellations reverses the money', async () => {
     await list(credit(3_00n, 'E2', 'R2'))
     await list()
     await look()
@@ -527,7 +527,7 @@ suite('corrected statements', () => {
     assert.deepEqual([await posted(), await unexplained()], [0n, '0.00'])
   })
 
-  test('an entry with another amount is the same booking: the difference is money with a case', async () => {
+  test('an entry with another amount is the same booking, and the difference opens a case with its money', async () => {
     await list(credit(7_00n, 'E1', 'R1'))
     await look()
     await list(credit(9_00n, 'E1', 'R1'))
@@ -540,7 +540,7 @@ suite('corrected statements', () => {
     )
   })
 
-  test('an entry with another reference of the bank is the same booking, and an added one counts', async () => {
+  test('an entry with another bank reference is the same booking, and an added entry counts', async () => {
     await list(credit(7_00n, 'E1', 'R1'))
     await list(credit(7_00n, 'E1', 'R9'), credit(1_00n, 'E3', 'R3'))
     await look()
@@ -560,7 +560,7 @@ suite('corrected statements', () => {
     assert.deepEqual(listed, [{ entries: 2n, statements: 1n }])
   })
 
-  test('a correction of the correction lists the entry again, and its case is gone', async () => {
+  test('a correction of the correction lists the entry again and closes its case', async () => {
     const [kept, omitted] = [credit(7_00n, 'E1', 'R1'), credit(3_00n, 'E2', 'R2')]
     await list(kept, omitted)
     await list(kept)
@@ -571,7 +571,7 @@ suite('corrected statements', () => {
     assert.deepEqual([await posted(), await openKinds(), await unexplained()], [10_00n, [], '0.00'])
   })
 
-  test('a process that ends before it reads the correction leaves sums that agree', async () => {
+  test('after a process ends before it reads the correction, the sums still agree', async () => {
     const [kept, omitted] = [credit(7_00n, 'E1', 'R1'), credit(3_00n, 'E2', 'R2')]
     await list(kept, omitted)
     await look()

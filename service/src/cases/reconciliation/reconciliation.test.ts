@@ -108,7 +108,7 @@ suite('differences', () => {
     assert.deepEqual(await found(), { left: '0.00' })
   })
 
-  test('an entry that no statement has yet, and one that the ledger does not have yet', async () => {
+  test('an entry that only the ledger has, and an entry that only the statement has, explain the difference', async () => {
     await bank.entry({ amount: 1234n, kind: 'credit' }, credited)
     assert.deepEqual(await found(), { left: '0.00' }, 'neither side has it')
     await apply()
@@ -126,7 +126,7 @@ suite('differences', () => {
     assert.deepEqual(await suspended(), [['unknown_payment', '13.34', '2']])
   })
 
-  test('a payment that the bank has paid and not booked yet', async () => {
+  test('a payment that the bank has paid but not yet booked explains the difference', async () => {
     const instruction = await sent()
     await bank.paid(instruction)
     assert.deepEqual(await found(), { left: '0.00' }, 'the ledger does not have it yet')
@@ -138,7 +138,7 @@ suite('differences', () => {
     assert.deepEqual(await found(), { left: '0.00' })
   })
 
-  test('a booking that is reported before the bank said that it has paid', async () => {
+  test("a booking reported before the bank's paid status explains the difference", async () => {
     const instruction = await sent()
     const statementId = await bank.statement({ on: '2026-01-01', opening: 5000n, closing: 4000n })
     await bank.booked([instruction], statementId)
@@ -147,7 +147,7 @@ suite('differences', () => {
     assert.deepEqual(await found(), { left: '0.00' })
   })
 
-  test('a payment report and its booking that are both under way count once', async () => {
+  test('a payment report and its booking that are both pending count exactly once', async () => {
     const instruction = await sent()
     await bank.paid(instruction)
     await bank.booked([instruction])
@@ -156,7 +156,7 @@ suite('differences', () => {
     assert.deepEqual(await found(), { not_on_statement: '-10.00', left: '0.00' })
   })
 
-  test('a return that is booked before its payment', async () => {
+  test('a return booked before its payment explains the difference', async () => {
     for (const isPaid of [false, true]) {
       const instruction = await sent()
       if (isPaid) {
@@ -175,7 +175,7 @@ suite('differences', () => {
     }
   })
 
-  test('one booking of several payments, of which the bank has paid one by its word, counts as far as the ledger has them', async () => {
+  test('one booking of several payments, one of which the bank reported as paid, counts as far as the ledger has them', async () => {
     const [one, other, third] = [await sent('10.00'), await sent('20.00'), await sent('30.00')]
     await bank.paid(one)
     await apply()
@@ -192,13 +192,13 @@ suite('differences', () => {
     assert.deepEqual(await found(), { left: '0.00' })
   })
 
-  test('a sum whose payments another message will name', async () => {
+  test('a sum whose payments a later message lists explains the difference', async () => {
     const statementId = await bank.statement({ on: '2026-01-01', opening: 0n, closing: 900n })
     await bank.entry({ amount: 900n, kind: 'waiting', statementId })
     assert.deepEqual(await found(), { waiting: '-9.00', left: '0.00' })
   })
 
-  test('money in suspense is named by its case, and gone with it; money that went back outside is named until it is booked', async () => {
+  test('money in suspense is listed by its case until the case ends, and money returned outside is listed until it is booked', async () => {
     await bank.entry({ amount: 700n, kind: 'unknown' }, credited)
     await bank.entry({ amount: -30n, kind: 'fee' }, { kind: 'debit.booked', why: 'bank_fee', details: 'Charges.' })
     await apply()
@@ -226,7 +226,7 @@ suite('differences', () => {
   })
 
   for (const action of ['write-off', 'reverse'] as const)
-    test(`a case that is resolved (${action}) before the report of the bank is acknowledged`, async () => {
+    test(`a case can be resolved (${action}) before the bank's report is acknowledged`, async () => {
       await bank.entry({ amount: 5_00n, kind: 'unknown' }, credited)
       const acknowledge = () => Promise.reject(new Error('the call was lost'))
       await processBankNotifications({ ...settlement(), connectors: [{ ...bank.connector, acknowledge }] }).catch(
@@ -239,7 +239,7 @@ suite('differences', () => {
       assert.equal((await found()).left, '0.00')
     })
 
-  test('a statement is missing between two: a gap until it comes, with a case that resolves itself', async () => {
+  test('a missing statement is a gap until it arrives, and its case resolves itself', async () => {
     await bank.statement({ on: '2026-01-01', opening: 0n, closing: 0n, sequence: 1n })
     await bank.statement({ on: '2026-01-03', opening: 400n, closing: 400n, sequence: 3n })
     await bank.report(newId(), {
@@ -265,12 +265,12 @@ suite('differences', () => {
     )
   })
 
-  test('a statement whose balances differ from its entries, and one that lists what was not taken', async () => {
+  test('a statement whose balances differ from its entries, and a statement with entries that were not read, are listed', async () => {
     await bank.statement({ on: '2026-01-01', opening: 0n, closing: 105n, credits: 100n, debits: 0n })
     assert.deepEqual(await found(), { sum_differs: '-0.05', not_taken: '-1.00', left: '0.00' })
   })
 
-  test('a statement that is sent again, and pages in another order, change nothing', async () => {
+  test('a repeated statement, and pages in another order, change nothing', async () => {
     const page = { on: '2026-01-01', sequence: 1n } as const
     const id = await bank.statement({ ...page, opening: 300n, closing: 900n })
     await bank.entry({ amount: 600n, kind: 'unknown', statementId: id }, credited)
@@ -291,7 +291,7 @@ suite('differences', () => {
     assert.deepEqual(await found(), { not_on_statement: '2.00', left: '0.00' })
   })
 
-  test('an unexplained difference has a case from the second look on, which ends with the difference', async () => {
+  test('an unexplained difference opens a case at the second run, and the case ends with the difference', async () => {
     const money = { debit: `settlement.${isoConnector}` as const, ...euros, amount: 77n }
     await service.db.transaction((tx) => service.deposits.creditPartner(tx, partner.partnerId, money))
     assert.deepEqual(await found(), { left: '0.77' })
@@ -314,7 +314,7 @@ suite('differences', () => {
     )
   })
 
-  test('two processes that look at the same time keep one run and open one case', async () => {
+  test('two processes that reconcile at the same time store one run and open one case', async () => {
     const money = { debit: `settlement.${isoConnector}` as const, ...euros, amount: 77n }
     await service.db.transaction((tx) => service.deposits.creditPartner(tx, partner.partnerId, money))
     for (let round = 0; round < 3; round += 1) {
@@ -342,7 +342,7 @@ suite('differences', () => {
     assert.deepEqual(await openCases(), [])
   })
 
-  test('looks are kept as history: an item keeps since when it is seen, and a past day can be read', async () => {
+  test('runs are kept as history: an item has the time when it was first seen, and a past day can be read', async () => {
     await bank.entry({ amount: 1234n, kind: 'credit' }, credited)
     await apply()
     await look()
@@ -366,7 +366,7 @@ suite('differences', () => {
     )
   })
 
-  test('a return of an unknown credit is named at each step, and nothing is left when the bank has booked it', async () => {
+  test('a return of an unknown credit is listed at each step until the bank has booked it', async () => {
     await bank.entry({ amount: 700n, kind: 'unknown' }, credited)
     await apply()
     await resolveAll('return')
@@ -384,7 +384,7 @@ suite('differences', () => {
     assert.deepEqual([await found(), await suspended(), await openCases()], [{ left: '0.00' }, [], []])
   })
 
-  test('a debit that is matched with its payment counts as booked, and the later word of the bank as a repetition', async () => {
+  test('a debit that is matched with its payment counts as booked, and a later bank report counts as a repetition', async () => {
     const instruction = await sent()
     await bank.entry(
       { amount: -1000n, kind: 'unknown' },
@@ -450,7 +450,7 @@ suite('pages', () => {
   }
   const count = (lines: readonly ReportLine[], wanted: string) => lines.filter(({ record }) => record === wanted).length
 
-  test('days are those on which a statement was first seen, newest first, in pages, with the parts of each difference', async () => {
+  test('days on which a statement was first seen are listed newest first, in pages, with the parts of each difference', async () => {
     await look()
     for (const number of [1, 2, 3]) {
       await takeDay(number)
@@ -489,7 +489,7 @@ suite('pages', () => {
     )
   })
 
-  test('a bounded report has the same sums, the last statements, and the oldest rows of each kind', async () => {
+  test('a limited report has the same sums, the last statements, and the oldest rows of each kind', async () => {
     for (const number of [1, 2, 3]) await takeDay(number)
     for (const number of [1, 2, 3]) await folders.put(`n${number}.xml`, reportXml([entryOf(BigInt(number))]))
     await bank.work()
@@ -503,7 +503,7 @@ suite('pages', () => {
     assert.deepEqual(days, ['2026-01-02', '2026-01-03'])
   })
 
-  test('accounts are the configured ones, those that were looked at, and suspense', async () => {
+  test('the accounts are the configured accounts, the reconciled accounts, and suspense', async () => {
     const names = async () => (await service.reconciliation.accounts(service.db)).map((one) => one.account)
     assert.deepEqual(await names(), [ownIban])
     await takeDay(1)

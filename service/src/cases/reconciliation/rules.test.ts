@@ -39,11 +39,11 @@ const facts = (all: readonly BankStatement[]) => {
   }
 }
 
-test('no statement is no movement', () => {
+test('without a statement there is no movement', () => {
   assert.deepEqual(facts([]), { opening: null, closing: null, moved: 0n, gaps: [], differ: [] })
 })
 
-test('what moved is the last closing balance less the first opening balance, with or without gaps', () => {
+test('the movement is the last closing balance less the first opening balance, with or without gaps', () => {
   const days = [
     statement(5n, 9n),
     statement(9n, 4n, { closingOn: '2026-01-02' }),
@@ -52,7 +52,7 @@ test('what moved is the last closing balance less the first opening balance, wit
   assert.deepEqual(facts(days), { opening: 5n, closing: 7n, moved: 2n, gaps: [3n], differ: [] })
 })
 
-test('pages of one day are read in the order of their balances, and a repeated page counts once', () => {
+test('pages of one day are read in the order of their balances, and a repeated page counts only once', () => {
   const [first, second, third] = [statement(0n, 3n), statement(3n, 9n), statement(9n, 8n)]
   const again = { ...first, id: 'again' }
   const joined = { opening: 0n, closing: 8n, moved: 8n, gaps: [], differ: [] }
@@ -64,7 +64,7 @@ test('pages of one day are read in the order of their balances, and a repeated p
     assert.deepEqual(facts(order), joined)
 })
 
-test('a number that is missing is a gap without an amount where numbers count; they may begin again with a year', () => {
+test('a missing number is a gap without an amount where numbers are consecutive, and they may restart with a year', () => {
   const of = (sequence: bigint, closingOn: string) =>
     statement(1n, 1n, { sequence, closingOn, numbering: 'consecutive' })
   assert.deepEqual(facts([of(1n, '2026-01-01'), of(3n, '2026-01-03')]).gaps, [0n])
@@ -73,7 +73,7 @@ test('a number that is missing is a gap without an amount where numbers count; t
   assert.deepEqual(facts([of(250n, '2026-12-31'), of(2n, '2027-01-03')]).gaps, [0n])
 })
 
-test('balances prove the join: numbers are evidence where one is missing, if the bank counts at all', () => {
+test('balances show whether statements are consecutive, and numbers count only without balances, if the bank numbers them', () => {
   const of = (sequence: bigint, closing: bigint | null, more: Partial<BankStatement> = {}) =>
     statement(1n, closing, { sequence, closingOn: `2026-01-0${sequence % 10n}`, ...more })
   const times = [of(202611240639094571n, 1n), of(202611250640120002n, 1n)]
@@ -86,7 +86,7 @@ test('balances prove the join: numbers are evidence where one is missing, if the
   assert.deepEqual(facts([of(1n, 1n), of(2n, 9n, { opening: 4n })]).gaps, [3n])
 })
 
-test('statements of a day whose numbers do not count are in the order of their balances', () => {
+test('statements of a day without consecutive numbers are sorted by their balances', () => {
   const [first, second, third] = [
     statement(0n, 3n, { sequence: 900n }),
     statement(3n, 9n, { sequence: 20n }),
@@ -95,7 +95,7 @@ test('statements of a day whose numbers do not count are in the order of their b
   assert.deepEqual(facts([second, third, first].filter((one) => one !== undefined)).gaps, [])
 })
 
-test('statements without balances count by their entries, and one that is not whole does not count', () => {
+test('statements without balances count by their entries, and an incomplete statement does not count', () => {
   const bare = statement(null, null, { credits: 30n, debits: 10n })
   assert.deepEqual(facts([bare, statement(9n, 99n, { taken: false })]), {
     opening: null,
@@ -106,7 +106,7 @@ test('statements without balances count by their entries, and one that is not wh
   })
 })
 
-test('balances that differ from the entries are named by their statement', () => {
+test('balances that differ from the entries are listed with their statement', () => {
   assert.deepEqual(facts([statement(0n, 10n, { credits: 7n })]).differ, [3n])
 })
 

@@ -41,7 +41,7 @@ test('addresses are derived by BIP-32 from the public key, as wallets derive the
   )
 })
 
-test('a replacement costs at least an eighth more, at most the limit, at least what the chain requires', () => {
+test('a replacement costs at least an eighth more, at most the limit, and at least the minimum of the chain', () => {
   const fees = fc.record({ max: fc.bigInt(1n, 10n ** 12n), priority: fc.bigInt(0n, 10n ** 11n) })
   fc.assert(
     fc.property(fees, fees, fc.bigInt(1n, 10n ** 13n), (last, now, feeMax) => {
@@ -90,7 +90,7 @@ const chain = {
 }
 const read = (...chains: readonly object[]) => evmSettings.EVM_CHAINS.read(JSON.stringify(chains))
 
-test('EVM_CHAINS reads chains, from the text or from a file', () => {
+test('EVM_CHAINS reads chains from the text or from a file', () => {
   const [config] = read({ ...chain, minimumDeposit: { USDC: '0.5' } })
   assert.deepEqual(
     [config?.tokens, config?.feeMax, config?.depositMin, config?.pollMs],

@@ -65,7 +65,7 @@ suite('wallets', async () => {
     await alone.close()
   })
 
-  test('the key of the addresses outlives a restart: the next process derives the next address', async () => {
+  test('the key of the addresses survives a restart: the next process derives the next address', async () => {
     const restarted = await createTestService({ url: service.url })
     const { partnerId } = await addPartner(service)
     const one = await service.wallets.create(partnerId, { currency: 'USDC' })
@@ -75,7 +75,7 @@ suite('wallets', async () => {
     await restarted.close()
   })
 
-  test('lists and gets wallets of the partner only', async () => {
+  test('lists and gets only wallets of the partner', async () => {
     const [partner, other] = [await addPartner(service), await addPartner(service)]
     const { partnerId, customer } = partner
     const wallet = await service.wallets.create(partnerId, { customerId: customer.id, currency: 'USDC' })
@@ -90,7 +90,7 @@ suite('wallets', async () => {
     assert.deepEqual((await service.wallets.list(other.partnerId, {})).data, [])
   })
 
-  test('an address has an owner; an unknown address has none', async () => {
+  test('an address has an owner, and an unknown address has no owner', async () => {
     const { partnerId, customer } = await addPartner(service)
     const { wallet } = await service.wallets.create(partnerId, { customerId: customer.id, currency: 'USDC' })
     const stranger = `0x${'9'.repeat(40)}`
@@ -191,7 +191,7 @@ suite('payments', async () => {
       assert.deepEqual(await shown(partnerId), credited(900_000000n))
     })
 
-    test('above it they wait, the partner sees why, and the proof credits them once', async () => {
+    test('above it they wait, the partner sees why, and the proof credits them exactly once', async () => {
       const got = await receive()
       const { partnerId, signer, reference } = got
       await look()
@@ -234,7 +234,7 @@ suite('payments', async () => {
       assert.deepEqual(await shown(partner.partnerId), credited())
     })
 
-    test('without a proof in time they stay in a case until staff decide', async () => {
+    test('without a proof in time they remain in a case until staff decide', async () => {
       const got = await receive()
       await look(14 * dayMs)
       assert.deepEqual(await shown(got.partnerId), ['Failed', 0n, 'payer_data_missing'])
@@ -311,7 +311,7 @@ suite('proofs of ownership', async () => {
       assert.equal(await knows((await addPartner(service)).partnerId, customer.id, signer.address), false)
     })
 
-    test('is proved once: a repetition, with whatever signature, changes nothing', async () => {
+    test('is proved exactly once: a repetition, with any signature, changes nothing', async () => {
       const { ownership, partnerId, proof, signer, message } = await begin()
       const first = await ownership.sign(partnerId, proof.id, await signer.signMessage({ message }))
       service.clock.advance(2 * dayMs)
@@ -319,7 +319,7 @@ suite('proofs of ownership', async () => {
       assert.deepEqual(await ownership.sign(partnerId, proof.id, other), first)
     })
 
-    test('two signatures at once prove it once', async () => {
+    test('two simultaneous signatures prove it exactly once', async () => {
       const { ownership, partnerId, proof, signer, message } = await begin()
       const signature = await signer.signMessage({ message })
       const answers = await Promise.all([1, 2, 3].map(() => ownership.sign(partnerId, proof.id, signature)))
@@ -413,7 +413,7 @@ suite('proofs of ownership', async () => {
   })
 
   suite('a payment with a wallet', () => {
-    test('up to the threshold in euros of the day it needs no proof, above it does', async () => {
+    test("up to the threshold in euros at the day's rate it needs no proof, above it does", async () => {
       await service.rates.prepare()
       const { partnerId, customer, signer } = await begin()
       const free = (paid: { readonly amount: bigint; readonly currency: 'USDC' | 'EURC' }) =>
@@ -439,7 +439,7 @@ suite('proofs of ownership', async () => {
       await Promise.all([blind.close(), free.close()])
     })
 
-    test('the sandbox asks for no proof, and production above 1,000 euros', () => {
+    test('the sandbox requires no proof, and production requires one above 1,000 euros', () => {
       const read = (text: string | undefined, mode: Mode) =>
         parseProofAbove(evmSettings.WALLET_PROOF_ABOVE.read(text, mode))
       assert.deepEqual([read(undefined, 'sandbox'), read(undefined, 'production')], [undefined, 100_000n])

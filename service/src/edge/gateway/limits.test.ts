@@ -45,7 +45,7 @@ test('refuses after the burst, and refills with time', () => {
   assert.throws(() => take(caller), limited)
 })
 
-test('a clock that is set back takes no tokens away', () => {
+test('setting a clock back takes no tokens away', () => {
   const clock = createManualClock(new Date('2026-01-01T12:00:00Z'))
   const { take } = createRateLimiter({ clock, perSecond: 1, burst: 2 })
   take(caller)
@@ -56,7 +56,7 @@ test('a clock that is set back takes no tokens away', () => {
   take(caller)
 })
 
-test('several tokens are taken together or not at all, and Retry-After says when there are enough', () => {
+test('several tokens are taken together or not at all, and Retry-After states when enough are available', () => {
   const limiter = createRateLimiter({
     clock: createManualClock(new Date('2026-01-01T00:00:00Z')),
     perSecond: 10,

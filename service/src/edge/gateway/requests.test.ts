@@ -119,7 +119,7 @@ test('503 to the oldest incomplete bodies when they hold too many bytes together
   for (const body of bodies.slice(2)) assert.equal((await body).length, 924)
 })
 
-test('the connection that has waited longest is closed beyond the bound, except while its signature is verified', () => {
+test('the connection that has waited longest is closed beyond the limit, except while its signature is verified', () => {
   const incoming = createIncoming(limits)
   const [first, second, ...others] = [1, 2, 3, 4, 5, 6].map(newSocket) as [Socket, Socket, ...Socket[]]
   incoming.open(first)
@@ -213,7 +213,7 @@ test('an operation whose audience has no authentication is not served', () => {
 
 const start = new Date('2026-01-01T00:00:00Z')
 
-test('an address closes its connections and waits beyond 1,000 refusals at once and 20 a second; another address does not', () => {
+test('connections of an address beyond 1,000 refusals at once and 20 a second are closed after a delay, and another address is not affected', () => {
   const clock = createManualClock(start)
   const refusals = createRefusalBudget(clock)
   const count = (times: number, ip: string) =>
@@ -254,7 +254,7 @@ function source(parts: number, fail?: Error) {
   return { state, stream: { ...file, read, closed: () => void (state.closed += 1) } }
 }
 
-test('a part is made when the reader has taken the one before', async () => {
+test('a part is produced when the reader has taken the previous part', async () => {
   const { state, stream } = source(50)
   let taken = 0
   let ahead = 0
@@ -272,7 +272,7 @@ test('a part is made when the reader has taken the one before', async () => {
   assert.deepEqual([state.ended, state.closed], [true, 1])
 })
 
-test('a client that disconnects ends the source, and is counted once', async () => {
+test('a client that disconnects ends the source, and is counted exactly once', async () => {
   const { state, stream } = source(50)
   const { body } = streamReply(stream)
   await once(body, 'readable')

@@ -77,7 +77,7 @@ test('each endpoint has its pending and held deliveries, their age, and its brea
   assert.deepEqual(await read('payments_deliveries_unaccounted'), { '': 0 })
 })
 
-test('new states of a partner replace its earlier ones', async () => {
+test('new states of a partner replace its earlier states', async () => {
   const { endpoints, read } = setUp()
   const partnerId = newId()
   const before = endpoint({ pending: 3 })
@@ -89,7 +89,7 @@ test('new states of a partner replace its earlier ones', async () => {
   assert.deepEqual(Object.values(await read('payments_endpoint_pending')), [1])
 })
 
-test('of a thousand endpoints the hundred with the most trouble have a series each, and the others share one', async () => {
+test('the hundred endpoints with the most trouble have a series each, and the other endpoints share one', async () => {
   const { endpoints, read } = setUp()
   const all = Array.from({ length: 1000 }, (_, index) =>
     endpoint({ pending: index, owed: index, breakerOpen: index < 10, oldestPendingAt: after(now, -index * minuteMs) }),

@@ -84,7 +84,7 @@ suite('amounts', () => {
     refused(() => readAmount(-5, 'EUR'), '/amount', 'out_of_range')
   })
 
-  test('the length and the exponent of a literal are bounded', () => {
+  test('the length and the exponent of a literal are limited', () => {
     refused(() => read(`0.${'0'.repeat(100_000)}1`), '/here', 'out_of_range')
     refused(() => read('1e999999999'), '/here', 'out_of_range')
   })

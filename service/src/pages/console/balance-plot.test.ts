@@ -14,7 +14,7 @@ const drawn = (plot: BalancePlot | undefined, language: 'en' | 'de' = 'en') => {
   return balancePlot(viewOf(language), plot).html
 }
 
-test('amounts are exact, also those that a double does not hold', () => {
+test('amounts are exact, including amounts that a double cannot represent', () => {
   const plot = createPlot(balanceOf('EUR', [900_719_925_474_099_301n, 900_719_925_474_099_303n]))
   assert.deepEqual(
     plot?.days.map(({ available }) => available),
@@ -46,7 +46,7 @@ test('a balance that was empty on all days has no plot', () => {
   assert.equal(createPlot(balanceOf('EUR', [])), undefined)
 })
 
-test('the label says the range in words, and the table has each day, the newest first', () => {
+test('the label states the range in words, and the table has each day, newest first', () => {
   const plot = createPlot(balanceOf('EUR', [100_000n, 250_000n, 75_050n]))
   const english = drawn(plot)
   assert.ok(

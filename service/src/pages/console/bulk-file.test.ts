@@ -33,7 +33,7 @@ test('files are read as Excel writes them in German and in English', async () =>
   assert.deepEqual(await cellsOf(bytes(english)), ['|Lovelace, Ada|DE89 3704 0044 0532 0130 00|1,234.56|EUR|Rent'])
 })
 
-test('Windows-1252 keeps the euro sign, and UTF-8 is never taken for it', async () => {
+test('Windows-1252 keeps the euro sign, and UTF-8 is never mistaken for it', async () => {
   const euro = new Uint8Array([...latin(`Name;IBAN;Betrag;Währung\r\nJörg;${iban};5,00 `), 0x80, ...latin(';EUR\r\n')])
   assert.deepEqual(await cellsOf(euro), [`|Jörg|${iban}|5,00 €|EUR|`])
   assert.deepEqual(decodeFile(bytes('Jörg €')), { text: 'Jörg €' })
@@ -48,7 +48,7 @@ test('formulas that keep zeros, guards against formulas, and columns in any orde
   )
 })
 
-test('the numbers of lines are those of the file, also behind line breaks and empty lines', async () => {
+test('line numbers match the file, also after line breaks and empty lines', async () => {
   const file = `payee,amount,currency\n"two\nlines",5,EUR\n\n,,\nlandlord,6,EUR`
   assert.deepEqual(
     (await linesOf(bytes(file))).map(({ line }) => line),
@@ -64,12 +64,12 @@ test('"Empfänger" is a saved payee, or the name beside an account', async () =>
   ])
 })
 
-test('the file of the last version is read: ids of payees under beneficiaryId', async () => {
+test('a file of the previous version is read, with payee ids under beneficiaryId', async () => {
   const id = '019aa8c4-6e4f-7a12-8d3e-2b1c5f7a9e10'
   assert.deepEqual(await cellsOf(bytes(`beneficiaryId,amount,currency,reference\n${id},5,EUR,x`)), [`${id}|||5|EUR|x`])
 })
 
-test('a file that cannot be read says why', async () => {
+test('a file that cannot be read is refused with the reason', async () => {
   const kind = async (file: Uint8Array) => {
     const read = await readBulkFile(file)
     return read.kind === 'problem' ? read.code : read.kind
@@ -92,7 +92,7 @@ test('a file that cannot be read says why', async () => {
   })
 })
 
-test('a file of 1,001 payouts is refused with their number, and a very long one is not read to its end', async () => {
+test('a file of 1,001 payouts is refused with their number, and a very long file is not read to its end', async () => {
   const many = (lines: number) =>
     bytes(['payee,amount,currency', ...Array.from({ length: lines }, () => 'Ada,5,EUR')].join('\n'))
   assert.equal((await linesOf(many(1000))).length, 1000)
@@ -142,7 +142,7 @@ test('the payments of a pain.001 are lines, in the encoding that it declares', a
   }
 })
 
-test('a pain.001 that asks for more than payouts do says what, at each payment', async () => {
+test('a pain.001 that asks for more than payouts do is refused with the reason at each payment', async () => {
   const mistakesOf = async (
     payments: Parameters<typeof pain001Text>[1],
     more: Parameters<typeof pain001Text>[2] = {},
@@ -181,7 +181,7 @@ test('the template of each language is read back, column by column', async () =>
   assert.match(spreadsheetText('en', [['1,5', 'ä']]), /^\uFEFF"1,5",ä\r\n$/)
 })
 
-test('a file with corrected lines replaces the wrong ones and keeps those that are right', async () => {
+test('a file with corrected lines replaces the wrong lines and keeps the correct lines', async () => {
   const lines = await linesOf(bytes('payee,amount,currency\nAda,5,EUR\nBo,x,EUR\nCy,7,EUR'))
   const corrected = await linesOf(bytes('payee,amount,currency\nBo,6,EUR'))
   const merged = withCorrected(lines, new Set([3]), corrected)

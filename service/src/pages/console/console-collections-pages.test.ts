@@ -338,7 +338,7 @@ function checkPages(view: ConsoleView, text: string): NamedPages {
     ['right bulk', checkBulkPage(view, { ...right, done: 'verified' })],
     ['bulk that asks', checkBulkPage(view, { ...right, lines: [lines[1] ?? pay], problems: { again: text } })],
     ['bulk that was sent', checkBulkPage(view, { ...right, earlier: [before] })],
-    ['bulk that is refused', checkBulkPage(view, { ...right, mode: 'AllOrNothing', lines: [lines[2] ?? pay] })],
+    ['refused bulk', checkBulkPage(view, { ...right, mode: 'AllOrNothing', lines: [lines[2] ?? pay] })],
     ['bulk with some refused', checkBulkPage(view, { ...right, lines: [pay, lines[2] ?? pay] })],
     [
       'bulk without the right to save payees',
@@ -393,11 +393,11 @@ const pagesOf = (language: ConsoleLanguage, text: string): NamedPages => [
 ]
 
 suite('every page of collections and files', () => {
-  test('escapes hostile texts, labels fields, has relative links and stays small', () => {
+  test('escapes hostile texts, labels fields, has relative links and is small', () => {
     for (const [name, page] of consoleLanguages.flatMap((language) => pagesOf(language, evil))) checkPage(name, page)
   })
 
-  test('offers forms only to who may write', () => {
+  test('offers forms only to people who may write', () => {
     const page = new Map(pagesOf('en', 'x'))
     assert.match(page.get('session') ?? '', /action="..\/checkout\/s1\/expire"/)
     assert.match(page.get('report') ?? '', /action="..\/reports\/r1\/delete"/)

@@ -251,7 +251,7 @@ const allPages = (language: ConsoleLanguage, text: string) => [
 ]
 
 suite('every page for developers', () => {
-  test('escapes hostile texts, labels fields, has relative links and stays small', () => {
+  test('escapes hostile texts, labels fields, has relative links and is small', () => {
     for (const [name, page] of consoleLanguages.flatMap((language) => allPages(language, evil))) {
       checkEscaped(name, page)
       checkLabels(name, page)
@@ -260,7 +260,7 @@ suite('every page for developers', () => {
     }
   })
 
-  test('offers forms only to who may write', () => {
+  test('offers forms only to people who may write', () => {
     const page = new Map(pagesOf('en', 'x'))
     assert.match(page.get('webhook') ?? '', /action="..\/webhooks\/w1\/redeliver"/)
     const accounts = new Map(serviceAccountPages('en', 'x'))

@@ -86,11 +86,11 @@ const pagesOf = (language: ConsoleLanguage, text: string): NamedPages => [
 ]
 
 suite('every page of exchange and wallets', () => {
-  test('escapes hostile texts, labels fields, has relative links and stays small', () => {
+  test('escapes hostile texts, labels fields, has relative links and is small', () => {
     for (const [name, page] of consoleLanguages.flatMap((language) => pagesOf(language, evil))) checkPage(name, page)
   })
 
-  test('offers forms only to who may write, and the button of a quote only while it holds', () => {
+  test('offers forms only to people who may write, and the button of a quote only while it is valid', () => {
     const page = new Map(pagesOf('en', 'x'))
     assert.match(page.get('exchange') ?? '', /action="..\/exchange"[^]*Get quote/)
     assert.doesNotMatch(page.get('exchange read only') ?? '', /Get quote/)
@@ -101,7 +101,7 @@ suite('every page of exchange and wallets', () => {
     assert.doesNotMatch(page.get('wallets read only') ?? '', /wallets\/new/)
   })
 
-  test('shows amounts, rates and margins with every digit, by the language', () => {
+  test('shows amounts, rates and margins with every digit, in the format of the language', () => {
     const [english, german] = [new Map(pagesOf('en', 'x')), new Map(pagesOf('de', 'x'))]
     assert.match(english.get('quote') ?? '', /1,250\.00 <abbr>EUR[^]*1 EUR = 1\.0789 USD[^]*0\.50% \(6\.75 USD\)/)
     assert.match(german.get('quote') ?? '', /1\.250,00 <abbr>EUR[^]*1 EUR = 1,0789 USD[^]*0,50\u00A0% \(6,75 USD\)/)
@@ -116,7 +116,7 @@ suite('every page of exchange and wallets', () => {
   })
 })
 
-test('an amount keeps its decimals; three of them could be thousands', () => {
+test('an amount keeps its decimals, and is ambiguous if three digits could be thousands', () => {
   for (const [text, expected] of [
     ['0.000001', '0.000001'],
     ['1250,5', '1250.5'],

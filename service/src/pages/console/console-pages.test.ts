@@ -291,7 +291,7 @@ suite('the texts of the console', () => {
     }
   })
 
-  test('the language is the chosen one, then the first that the browser wants, else English', () => {
+  test("the language is the chosen one, then the browser's first supported language, else English", () => {
     const read = (cookie: string, accepted?: string) => readReader({ headers: { cookie, 'accept-language': accepted } })
     assert.equal(read('__Host-language=de', 'en').language, 'de')
     assert.equal(read('__Host-language=fr', 'fr, de;q=0.5, en;q=0.1').language, 'de')
@@ -299,7 +299,7 @@ suite('the texts of the console', () => {
     assert.equal(read('').language, 'en')
   })
 
-  test('dates follow the variety of the language that the browser names, and times the zone that was chosen', () => {
+  test("dates follow the browser's language variant, and times the chosen zone", () => {
     const at = new Date('2026-12-05T23:30:00Z')
     const shown = (cookie: string, accepted: string) => {
       const reader = readReader({ headers: { cookie, 'accept-language': accepted } })
@@ -326,19 +326,19 @@ suite('the texts of the console', () => {
 suite('every page of the console', () => {
   const pages = consoleLanguages.flatMap((language) => [...pagesOf(language, evil)])
 
-  test('escapes hostile texts, and has nothing inline', () => {
+  test('escapes hostile texts, and has no inline code or style', () => {
     assert.equal(pages.length, 54)
     for (const [name, page] of pages) checkEscaped(name, page)
   })
 
-  test('shows amounts exactly, in the form of the language', () => {
+  test('shows amounts exactly, in the format of the language', () => {
     const home = (language: ConsoleLanguage) => pagesOf(language, evil).get('home') ?? ''
     for (const amount of ['1,234,567.50', '0.00', '12,345,678,901,234,567.123456'])
       assert.ok(home('en').includes(amount), amount)
     assert.ok(home('de').includes('12.345.678.901.234.567,123456'))
   })
 
-  test('labels every field, and describes it by elements that are there', () => {
+  test('labels every field, and describes it by elements that exist', () => {
     const fields = pages.reduce((sum, [name, page]) => sum + checkLabels(name, page), 0)
     assert.ok(fields >= 50, `only ${fields} fields were read`)
   })
@@ -347,7 +347,7 @@ suite('every page of the console', () => {
     for (const [name, page] of pages) checkStructure(name, page)
   })
 
-  test('says nothing that only developers read', () => {
+  test('contains no texts for developers', () => {
     for (const [name, page] of pages) if (name !== 'design') checkPlain(name, page)
   })
 
@@ -357,7 +357,7 @@ suite('every page of the console', () => {
 })
 
 suite('the team', () => {
-  test('has no form without the permission, and says who may change it', () => {
+  test('has no form without the permission, and names who may change it', () => {
     const page = pagesOf('en', 'a', false).get('team') ?? ''
     assert.deepEqual(
       tags(page, 'form').map((tag) => attribute(tag, 'action')),
@@ -366,7 +366,7 @@ suite('the team', () => {
     assert.ok(page.includes(consoleTexts.en.teamReadOnly))
   })
 
-  test('offers nothing about oneself, nor about a role that the person may not give', () => {
+  test('offers no action on oneself, and no role that the person may not give', () => {
     const person = { fullName: 'a', email: 'a', roleName: 'Developer' as const, partnerName: 'a' }
     const member = { fullName: 'a', email: 'a', joinedAt: at, lastSignInAt: null, factors: ['passkey'] as const }
     const shown = (reset: boolean) => ({
@@ -411,7 +411,7 @@ test('a refused form says so in the title, and links from the summary to each fi
   }
 })
 
-test('a time is shown in the zone of the reader, or in UTC for the script to change', () => {
+test('a time is shown in the zone of the reader, or in UTC until the script changes it', () => {
   const known = time(viewOf('en', { zone: 'Europe/Berlin' }), at).html
   assert.match(known, />Nov 24, 2026, 3:30\sPM<\/time>$/)
   assert.match(known, /title="Nov 24, 2026, 2:30\sPM UTC"/)

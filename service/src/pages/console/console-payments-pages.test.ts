@@ -112,7 +112,7 @@ function repeated(text: string) {
   return { repeats: { data: earlier, scheduled }, duplicate }
 }
 
-test('the confirmation of a payout begins with the invoice number, and has the reference of the service last', () => {
+test('the confirmation of a payout begins with the invoice number and ends with the reference of the service', () => {
   const paid = {
     ...{ id: 'p1', reference: 'txn_1', beneficiaryName: 'Ada', beneficiaryAccount: 'DE89370400440532013000' },
     ...{ amount: rawNumber('12.50'), currency: 'EUR', endToEndId: 'E-1', rail: 'Sepa' },
@@ -386,19 +386,19 @@ const pagesOf = (language: ConsoleLanguage, text: string): NamedPages => [
 suite('every page of payments and customers', () => {
   const shown = consoleLanguages.flatMap((language) => pagesOf(language, evil))
 
-  test('escapes hostile texts, labels fields, has relative links and stays small', () => {
+  test('escapes hostile texts, labels fields, has relative links and is small', () => {
     assert.equal(shown.length, 2 * 51)
     const fields = shown.reduce((sum, [name, page]) => sum + checkPage(name, page), 0)
     assert.ok(fields > 200, `only ${fields} fields were read`)
   })
 
-  test('shows amounts exactly, in the form of the language', () => {
+  test('shows amounts exactly, in the format of the language', () => {
     const page = (language: ConsoleLanguage) => new Map(pagesOf(language, 'x')).get('transactions') ?? ''
     assert.ok(page('en').includes('12,345,678,901,234,567.50'))
     assert.ok(page('de').includes('12.345.678.901.234.567,50'))
   })
 
-  test('offers what the person may do, and no more', () => {
+  test('offers only the actions that the person may take', () => {
     const page = (name: string) => new Map(pagesOf('en', 'x')).get(name) ?? ''
     const hrefs = (name: string) => all(page(name), /href="\.\.\/payouts\/p1\/(approve)"/g)
     assert.deepEqual(hrefs('payout yes'), ['approve'])
@@ -413,7 +413,7 @@ suite('every page of payments and customers', () => {
   })
 })
 
-test('the preview explains itself in the language of the page', () => {
+test('the preview is worded in the language of the page', () => {
   const english = 'It waits for the approval of a second person.'
   const draft = {
     ...{

@@ -16,7 +16,7 @@ const pageOf = (count: number, nextCursor: string | null, given: Row = row) => (
 })
 const linesOf = (text: string | undefined) => text?.trimEnd().split('\r\n') ?? []
 
-test('a file has every page up to the bound, and more rows are refused before all are read', async () => {
+test('a file has every page up to the limit, and more rows are refused before all are read', async () => {
   const cursors: (string | undefined)[] = []
   const read = (pages: number, rows: number) => async (cursor: string | undefined) => {
     cursors.push(cursor)
@@ -38,7 +38,7 @@ test('a feed whose last page is empty and has a cursor ends', async () => {
   assert.equal(linesOf(text).length, 3)
 })
 
-test('a spreadsheet of the language reads amounts and times', async () => {
+test('a spreadsheet in the same language reads amounts and times', async () => {
   const read = async () => pageOf(1, null)
   assert.deepEqual(linesOf(await writeCsv('en', columns, read)), [
     '\ufeffName,Amount,Created (UTC),Note',
@@ -50,7 +50,7 @@ test('a spreadsheet of the language reads amounts and times', async () => {
   ])
 })
 
-test('a name that a spreadsheet would run is disarmed, and one with separators is quoted, in both languages', async () => {
+test('a name that a spreadsheet would run is disarmed, and a name with separators is quoted, in both languages', async () => {
   for (const language of ['en', 'de'] as const)
     for (const [name, cell] of [
       ['=HYPERLINK("x")', `"'=HYPERLINK(""x"")"`],

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { dayStart, linkOf, readAmount } from '../kit/request.ts'
 import { safeNextPath } from '../kit/request.ts'
 
-test('an amount has two decimal places, and groups only if it can be read in one way', () => {
+test('an amount has two decimal places, and may have group separators only if it can be read in one way', () => {
   const read = ['1250', '12.5', ' 12,50 ', '0', '0.01', '1.250,00', '1,250.00', '7.500.000,5'].map(readAmount)
   assert.deepEqual(read, ['1250', '12.5', '12.50', '0', '0.01', '1250.00', '1250.00', '7500000.5'])
   for (const text of ['1.250.000', '1.25,00', '0.125,00', '1.250,000', '1,250,00', '12.50.000,00'])

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sumBy } from './request-log.ts'
 
-test('sums add up by their name, and the mean is that of all requests', () => {
+test('sums are grouped by name, and the mean is taken over all requests', () => {
   const sum = { errors4xx: 1, errors5xx: 0, durationMsMean: 10, durationMsMax: 20 }
   const sums = [
     { ...sum, day: '2026-11-02', operation: 'getPayout', count: 1 },

@@ -140,7 +140,7 @@ function pagesOf(language: ConsoleLanguage, text: string): readonly (readonly [s
     ['accounts', accountsPage(view, { now: at, accounts: [lines[0], undefined].map((line) => ({ name, line })) })],
     ['account', accountPage(view, { now: at, ...shown })],
     ['account now', accountPage(view, { now: at, ...shown, at: undefined, lines: linesOf(text, '0.00'), days: [] })],
-    ['account without a look', accountPage(view, { now: at, ...shown, lines: [] })],
+    ['account without a run', accountPage(view, { now: at, ...shown, lines: [] })],
     [
       'suspense',
       accountPage(view, { now: at, ...shown, name: { ...name, account: 'suspense' }, lines: lines.slice(0, 1) }),
@@ -158,7 +158,7 @@ test('the pages escape hostile texts, label fields and have their structure, in 
     }
 })
 
-test('a result is unexplained if one cent is, explained if bank and ledger differ, and agrees otherwise', () => {
+test('the result is Unexplained if any amount is unexplained, Explained if the whole difference is explained, and Agrees if there is none', () => {
   const view = viewOf('en', { places: [], current: 'reconciliation' })
   const name = { connector: 'a', account: 'b', currency: 'EUR' }
   for (const [difference, unexplained, result] of [
@@ -187,7 +187,7 @@ test('a page shows neither the other party nor the remittance of an entry', () =
   assert.doesNotMatch(accountPage(view, { now: at, name, lines, days: lines, at, rowsMax: 50 }), /Lamarr/)
 })
 
-test('every part of a difference has a name and says what to do', () => {
+test('every part of a difference has a name and an instruction', () => {
   for (const kind of [...Object.keys(differenceKinds), ...Object.keys(memoKinds)])
     for (const key of [kind, `${kind}Do`]) assert.ok(key in deskTexts.en.reconciliation, key)
 })

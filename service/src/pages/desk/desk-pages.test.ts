@@ -395,8 +395,8 @@ function thingPages(view: ConsoleView, text: string): readonly (readonly [string
   } as const
   return [
     ['thing', waitingItemPage(view, thingOf(text), { typed, error: text })],
-    ['thing that is over', waitingItemPage(view, { ...thingOf(text), waits: [] }, { typed })],
-    ['thing that never was', waitingItemPage(view, { ...thingOf(text), waits: [], steps: [] }, { typed })],
+    ['item that has ended', waitingItemPage(view, { ...thingOf(text), waits: [] }, { typed })],
+    ['unknown item', waitingItemPage(view, { ...thingOf(text), waits: [], steps: [] }, { typed })],
     ['connectors', connectorsPage(view, { connectors: [connector, quiet], hrefOf: () => 'waiting' })],
     ['no connectors', connectorsPage(view, { connectors: [], hrefOf: () => 'waiting' })],
   ]

@@ -91,7 +91,7 @@ test('two partners with one reference are both found, and each row names its par
   assert.deepEqual(new Set(payoutsOf(await ask('Rent'))), new Set(keys))
 })
 
-test('the end-to-end id that a partner gave finds every payout that has it, and so does the reference of one', async () => {
+test('an end-to-end id given by a partner finds every payout that has it, and so does the reference of one payout', async () => {
   const iban = 'DE89370400440532013000'
   const payments = ['Grace Hopper', 'Joan Clarke'].map((name) => ({
     name,
@@ -215,7 +215,7 @@ test('a search accepts any characters', async () => {
   for (const text of texts) assert.ok(await ask(text), text)
 })
 
-test('the page says if more customers have a name than it shows', async () => {
+test('the page states if more customers have a name than it shows', async () => {
   for (let n = 0; n < 51; n++) await service.customers.create(two.partnerId, { kyc: { fullName: `Zephyrine Number` } })
   const found = await ask('Zephyrine')
   assert.deepEqual([found.customers.length, found.hasMore], [50, true])
@@ -237,7 +237,7 @@ test('a deposit is found by its reference, and a case by its id', async () => {
   )
 })
 
-test('an open case about a payout is named with it', async () => {
+test('an open case about a payout is listed with it', async () => {
   const { payout } = await pay(service, one, '10.07')
   const id = newId()
   const about = { connector: 'sandbox', notificationId: id, subject: payout.id, report: {} }
@@ -254,7 +254,7 @@ test('a partner is found by its id and by a part of its name', async () => {
   assert.deepEqual((await ask('zebras')).partners, [])
 })
 
-test('a search that does not read all partners says how many it has read', async () => {
+test('a search that does not read all partners states how many it has read', async () => {
   const ids = await service.access.partnerIds(service.db)
   const later = ids.indexOf(one.partnerId) < ids.indexOf(two.partnerId) ? two : one
   const before = ids.indexOf(later.partnerId)

@@ -125,7 +125,7 @@ suite('pages of a partner and its people', () => {
     assert.doesNotMatch(words(text), /npm run|settlement\.| false | true /)
   })
 
-  test('the page of a customer shows and links to all that concerns the customer, in both languages', async () => {
+  test('the page of a customer shows and links to all data about the customer, in both languages', async () => {
     const { text } = await get(customer)
     shows(text, 'Hedy Lamarr', 'Nov 9, 1914', 'Austria (AT)', identifier, '1,234.50 EUR', 'It was never reviewed.')
     shows(
@@ -168,7 +168,7 @@ suite('pages of a partner and its people', () => {
     shows(german, '1.234,50 EUR', 'Deutschland (DE)', 'Keine Wartezeit gilt')
   })
 
-  test('a removed payee keeps its page without acts, and the search links to it', async () => {
+  test('a removed payee keeps its page without actions, and the search links to it', async () => {
     const iban = 'BE68539007547034'
     const { id } = await inside.beneficiaries.create(partnerId, { iban, currency: 'EUR', name: 'Emmy Noether' })
     await inside.beneficiaries.remove(partnerId, id)
@@ -181,7 +181,7 @@ suite('pages of a partner and its people', () => {
     shows((await get(path, lena, 'de')).text, 'Der Partner hat diesen Empfänger gelöscht.')
   })
 
-  test('a payout opens its own page with links to partner, customer and payee; other payments have a page of payments', async () => {
+  test('a payout opens its own page with links to partner, customer and payee, and other payments have a page of payments', async () => {
     const to = await get(`payment?partner=${partnerId}&reference=${encodeURIComponent(reference)}`)
     assert.equal(to.status, 303)
     assert.match(to.location, new RegExp(`payouts/${partnerId}/${payoutId}$`))
@@ -203,7 +203,7 @@ suite('pages of a partner and its people', () => {
     leads(paid.text, customer, `partners/${partnerId}`)
   })
 
-  test('404 for a thing of another partner, and for an invalid id', async () => {
+  test('404 for an object of another partner, and for an invalid id', async () => {
     for (const path of [
       `customers/${partnerId}/${newId()}`,
       `customers/${newId()}/${customerId}`,
@@ -279,10 +279,10 @@ suite('pages of a partner and its people', () => {
   })
 })
 
-suite('acts', () => {
+suite('actions', () => {
   const limit = { command: 'limit set', partner: partnerId, scope: 'beneficiary', beneficiary: payeeId, period: 'day' }
 
-  test('the form of an act has the options of its page; a second person approves the change, and the page shows the result', async () => {
+  test('the form of an action has the options of its page; a second person approves the change, and the page shows the result', async () => {
     const { text } = await get(payee, finn)
     const href = /href="[^"]*(act\?command=limit%20set[^"]*)"/.exec(text)?.[1]?.replaceAll('&amp;', '&') ?? ''
     const form = await get(href, finn)
@@ -305,7 +305,7 @@ suite('acts', () => {
     shows((await get(payee, finn)).text, 'Limits of this payee', '5,000.00 EUR', 'Day')
   })
 
-  test('a refused form keeps what was typed; a note is required; a wrong role is refused', async () => {
+  test('a refused form keeps its input, a note is required, and a wrong role is refused', async () => {
     const wrong = await post('act', { ...limit, currency: 'EUR', amount: 'much', note: 'x', back: payee })
     assert.equal(wrong.status, 400)
     assert.match(wrong.text, /value="much"/)
@@ -319,7 +319,7 @@ suite('acts', () => {
     assert.equal((await post('act', { command: 'ledger check', note: 'x' })).status, 404)
   })
 
-  test('an act that takes access away asks for confirmation, takes effect at once, and has a message', async () => {
+  test('an action that removes access asks for confirmation, takes effect at once, and has a message', async () => {
     const block = {
       command: 'account block',
       partner: partnerId,
@@ -354,7 +354,7 @@ suite('acts', () => {
     shows((await get(`${customer}?said=review%20set`)).text, 'The review of today is recorded.', 'High', 'Lena')
   })
 
-  test('an act returns only to pages of the desk', async () => {
+  test('an action redirects only to pages of the desk', async () => {
     for (const back of [
       'https://evil.example',
       '//evil.example',
@@ -383,7 +383,7 @@ suite('acts', () => {
     assert.doesNotMatch(words((await get('partners', finn)).text), /Add partner/)
   })
 
-  test('a runbook offers the acts that it names', async () => {
+  test('a runbook offers the actions that it names', async () => {
     const { text } = await get('runbooks/bank-files', finn)
     shows(text, 'What you can do at the desk', 'Undo match of a credit')
   })
@@ -406,7 +406,7 @@ suite('notes', () => {
     assert.doesNotMatch(JSON.stringify(data), /Called about/)
   })
 
-  test('empty and long notes are refused, and so are notes about things of another partner', async () => {
+  test('empty and long notes are refused, and so are notes about objects of another partner', async () => {
     const about = { kind: 'customer', partner: partnerId, id: customerId }
     assert.equal((await post('notes', { ...about, note: '  ' }, sam)).status, 400)
     const long = await post('notes', { ...about, note: 'x'.repeat(501) }, sam)
@@ -423,7 +423,7 @@ suite('notes', () => {
   })
 })
 
-test('every place of the navigation opens for each role that has it', async () => {
+test('every navigation item opens for each role that has it', async () => {
   for (const cookie of [rosa.cookie, lena, finn, sam]) {
     const { text } = await get('partners', cookie)
     const [nav = ''] = /<nav class="places".*?<\/nav>/s.exec(text) ?? []
@@ -436,8 +436,8 @@ test('every place of the navigation opens for each role that has it', async () =
   }
 })
 
-suite('numbers', () => {
-  test('compliance reads all figures and downloads them, finance reads those about money, and support none', async () => {
+suite('figures', () => {
+  test('compliance reads and downloads all figures, finance reads figures about money, and support reads no figures', async () => {
     const page = await get('numbers?months=3')
     assert.equal(page.status, 200)
     shows(

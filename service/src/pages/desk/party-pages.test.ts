@@ -375,7 +375,7 @@ const actPages = (view: ConsoleView, text: string): Pages =>
       ]
     })
 
-test('pages escape hostile texts, label fields, have their structure and stay small, in every language', () => {
+test('pages escape hostile texts, label fields, have their structure and are small, in every language', () => {
   for (const language of consoleLanguages)
     for (const mayDecide of [true, false])
       for (const [name, page] of pagesOf(language, evil, mayDecide)) {
@@ -413,7 +413,7 @@ test('exactly the commands that change something have a name and a sentence in e
   }
 })
 
-test('every act of the audit log besides operations has words in every language', () => {
+test('every audit log action besides operations has words in every language', () => {
   const acts = [...Object.keys(consoleTexts.en.serviceActs), ...[...actNames].map((command) => `operator ${command}`)]
   for (const language of consoleLanguages)
     for (const act of acts) assert.match(actText(viewOf(language), act) ?? '', /^\p{Lu}.*[^.]$/u, `${language}: ${act}`)
@@ -432,7 +432,7 @@ test('a list of payees shows the name first, and the alias beside it', () => {
   )
 })
 
-test('every option of an act has a label in every language', () => {
+test('every option of an action has a label in every language', () => {
   for (const language of consoleLanguages) {
     const names: Readonly<Record<string, string>> = deskTexts[language].options
     for (const command of actNames)
@@ -453,7 +453,7 @@ const changes = {
   },
 }
 
-test('a page says what an act has done or that it waits, and ignores unknown acts', () => {
+test('a page reports the effect of an action or that it waits, and ignores unknown actions', () => {
   const view = viewOf('en')
   const said = (query: string) => actMessage(view, { query } as Parameters<typeof actMessage>[1])?.html ?? ''
   assert.match(said('said=limit%20set'), /The limit is set/)
@@ -463,7 +463,7 @@ test('a page says what an act has done or that it waits, and ignores unknown act
   assert.equal(actResultHref('partners/1?x=1', 'limit set', undefined), 'partners/1?x=1&said=limit%20set')
 })
 
-test('a runbook links to the acts that it names, if the role may use them', () => {
+test('a runbook links to the actions that it names, if the role may use them', () => {
   const view = viewOf('en')
   const given = { act: changes.act, mayDecide: (command: string) => command !== 'fee set' }
   const person = { signed: { account: { role: 'finance' } } } as unknown as Parameters<typeof runbookActs>[1]['person']
@@ -521,7 +521,7 @@ test('a duration is shown in the largest unit with a value of at least two', () 
   assert.deepEqual(texts, ['1 min', '60 min', '2 h', '47 h', '2 d'])
 })
 
-test('compliance and admins read all figures, and other roles those of the kinds that they decide', () => {
+test('compliance and admins read all figures, and other roles read the figures of the kinds that they decide', () => {
   const kinds = ['screening_hit', 'monitoring_alert', 'bank_fee'] as const
   const roles = {
     screening_hit: ['compliance', 'admin'],

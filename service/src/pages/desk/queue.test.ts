@@ -11,7 +11,7 @@ before(async () => {
 })
 after(() => service.close())
 
-test('a read returns the items that wait, or none', async () => {
+test('a read returns the waiting items, or none', async () => {
   const partner = await addPartner(service, 100_00n)
   const { payout } = await pay(service, partner, '1.00')
   assert.deepEqual(await createWaitingCache(looking(async () => {}).deps)(), [])

@@ -6,7 +6,7 @@ import { ConflictingStep } from '../../cases/index.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { type OwnedItem, refusalText, waitingTable } from './things.ts'
 
-test("a refusal says in the reader's language and zone what another person did", () => {
+test("a refusal reports in the reader's language and zone what another person did", () => {
   const at = new Date('2026-11-24T23:30:00Z')
   const owned = new ConflictingStep('owned', 'Ada has it since 2026-11-24T23:30:00.000Z.', { who: 'Ada', at })
   const shown = (language: ConsoleView['language'], zone: string | undefined, error: Refusal = owned) => {

@@ -24,7 +24,7 @@ function filled(
   return pageWithForm(page, found, given, { said, query: 'kept=1' })
 }
 
-test('fills in every kind of control, and escapes what was typed', () => {
+test('fills in every kind of control, and escapes the input', () => {
   const evil = `"><script>alert('1')</script>`
   const form = html`<form method="post" action="../payees/new">
     <input id="name" name="name" value="before &amp; after" required />
@@ -66,7 +66,7 @@ test('fills in every kind of control, and escapes what was typed', () => {
   assert.ok(text.includes(`value="${two}"`), 'the key of the form that was sent, so that it has no second effect')
 })
 
-test('takes the form of the row that was meant, and none of another thing', () => {
+test('takes the form of the intended row, and no form of another object', () => {
   const row = (id = '') =>
     html`<form method="post" action="payees/close"><input type="hidden" name="id" value="${id}" /></form>`
   const page = `<main>${row(one).html}${row(two).html}</main>`

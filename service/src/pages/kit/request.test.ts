@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readTypedAmounts } from './request.ts'
 
-test('an amount is read as people write it, and as both where two readings are possible', () => {
+test('an amount is read in common notations, and as both values if two readings are possible', () => {
   const cases: readonly (readonly [text: string, amounts: readonly string[], currency?: string])[] = [
     ['7500', ['7500']],
     ['7.500,00', ['7500.00']],
@@ -22,7 +22,7 @@ test('an amount is read as people write it, and as both where two readings are p
     assert.deepEqual(readTypedAmounts(text), { amounts, ...(currency === undefined ? {} : { currency }) }, text)
 })
 
-test('a text that is no amount is none', () => {
+test('a text that is not an amount is undefined', () => {
   for (const text of [
     '',
     'Rent',

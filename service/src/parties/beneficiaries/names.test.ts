@@ -50,7 +50,7 @@ test('400 with a pointer to a search with fewer than two letters or digits', asy
     })
 })
 
-test('concurrent renames leave only the prefixes of the final name, and a removal or an erasure leaves none', async () => {
+test('concurrent renames leave only the prefixes of the final name, and a removal or an erasure leaves no prefixes', async () => {
   const customer = await service.customers.create(partner.partnerId, { email: 'erased@example.com' })
   const [{ id }, owned] = [await create('Bo'), await create('Bo Derek', customer.id)]
   assert.deepEqual(await prefixesOf(id), ['bo'])
@@ -68,7 +68,7 @@ test('concurrent renames leave only the prefixes of the final name, and a remova
   assert.equal(await service.beneficiaries.indexNamesStep(), 0)
 })
 
-test('the worker indexes what an earlier version wrote and removes what it removed, in steps', async () => {
+test('the worker indexes names that an earlier version wrote and clears names that it removed, in steps', async () => {
   while ((await service.beneficiaries.indexNamesStep()) > 0);
   const { partnerId } = partner
   const ids: string[] = []
@@ -93,7 +93,7 @@ test('the worker indexes what an earlier version wrote and removes what it remov
   for (const id of others) assert.deepEqual(await prefixesOf(id), indexed)
 })
 
-test('a page by name reads only a few further rows, even for a name of half of all payees', async () => {
+test('a page by name reads only a few further rows, even for a name shared by half of all payees', async () => {
   const { partnerId } = await addPartner(service, 0n)
   await service.db.run(sql`
     insert into beneficiaries.beneficiaries (partner_id, id, name, alias, iban, currency, created_at, updated_at, indexed_name)

@@ -43,7 +43,7 @@ test('an IBAN is stored in capitals without spaces, and determines the country',
   })
 })
 
-test('a BIC may begin with digits, and is refused in any other form', () => {
+test('a BIC may begin with digits, and any other form is refused', () => {
   const bic = (text: string) => errorsOf({ currency: 'EUR', iban, bic: text })
   assert.deepEqual(bic('1a2bdeff'), [])
   assert.deepEqual(bic('9999DEFF500'), [])
@@ -103,7 +103,7 @@ test('400 when the capitals of an address contradict its check sum, and 422 wher
   refuseAddress(destination, () => undefined)
 })
 
-test('400 with all wrong fields', () => {
+test('400 with a list of all wrong fields', () => {
   assert.deepEqual(errorsOf({ currency: 'GBP', iban: 'DE89370400440532013001', bic: 'COBA', country: 'UK' }), [
     '/iban invalid_format',
     '/bic invalid_format',
@@ -145,14 +145,10 @@ test('an IBAN names its bank by the structure of its country, and its branch fir
     VA59001123000012345678: ['001'],
   }
   for (const [iban, codes] of Object.entries(cases)) assert.deepEqual(listBankCodes(iban), codes, iban)
-  assert.deepEqual(
-    listBankCodes('SV62CENR00000000000000700025'),
-    [],
-    'a country whose IBANs are not known to name a bank',
-  )
+  assert.deepEqual(listBankCodes('SV62CENR00000000000000700025'), [], 'a country whose IBANs do not identify a bank')
 })
 
-test('the country of a BIC is that of the IBAN, or of a territory that uses its IBANs', () => {
+test('the country of a BIC matches the country of the IBAN, or is a territory that uses its IBANs', () => {
   const [german, british, french] = ['DE89370400440532013000', 'GB29NWBK60161331926819', 'FR1420041010050500013M02606']
   for (const [iban, bic] of [
     [german, 'DEUTDEFF'],
@@ -279,7 +275,7 @@ test('exception 1 adds 27, and exceptions 3 and 6 skip accounts', () => {
   )
 })
 
-test('exceptions 2 and 9: other weights by a and g, and the sort code of euro accounts', () => {
+test('exceptions 2 and 9 use other weights by a and g, and the sort code of euro accounts', () => {
   const weights = [0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]
   const second = row('MOD11', weights, 2)
   // a = 0: the weights of the table. a = 1, g = 1: 6 + 3 + h, and the sort code 111111 adds 1 + 2 + 5 + 3.

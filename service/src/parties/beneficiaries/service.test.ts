@@ -24,7 +24,7 @@ suite('verbs', async () => {
       assert.equal((await beneficiaries.create(partnerId, { ...euros, customerId })).customerId, customer.id)
   })
 
-  test('only one of two concurrent removals succeeds; the list omits the beneficiary, and the row stays', async () => {
+  test('only one of two concurrent removals succeeds, the list omits the beneficiary, and the row is kept', async () => {
     const { partnerId } = await addPartner(service)
     const { id } = await beneficiaries.create(partnerId, euros)
     const outcomes = await Promise.allSettled([1, 2, 3, 4].map(() => beneficiaries.remove(partnerId, id)))
@@ -241,7 +241,7 @@ suite('BICs', async () => {
     return true
   }
 
-  test('each version of the directory shows its changes, and the same file again is a repetition', async () => {
+  test('each version of the directory shows its changes, and a second load of the same file is a repetition', async () => {
     const { bicDirectory } = service.beneficiaries
     assert.equal(await bicDirectory.current(service.db), undefined)
     assert.deepEqual(countsOf(await load(commerzbank, natWest)), {
@@ -278,7 +278,7 @@ suite('BICs', async () => {
     assert.equal((await service.beneficiaries.bicDirectory.current(service.db))?.version, 1)
   })
 
-  test('two concurrent loads make two versions, one after the other', async () => {
+  test('two concurrent loads make two versions in sequence', async () => {
     const loaded = await Promise.all([load(commerzbank), load(commerzbank, natWest)])
     assert.deepEqual(loaded.map(({ version }) => version).toSorted(), [1, 2])
     const standing = await service.db.rows(sql`select bank_code from beneficiaries.bics where until_version is null`)
@@ -296,7 +296,7 @@ suite('BICs', async () => {
     )
   })
 
-  test("an absent BIC is completed, the bank's BIC is kept, and another one is refused with a pointer", async () => {
+  test("an absent BIC is completed, the bank's BIC is kept, and another BIC is refused with a pointer", async () => {
     await load(commerzbank, natWest, branch)
     const { partnerId } = await addPartner(service)
     const create = (input: {
@@ -319,7 +319,7 @@ suite('BICs', async () => {
     await assert.rejects(create({ ...dutch, bic: 'COBADEFF' }), refusedBic(/must be NL$/))
   })
 
-  test('a load updates completed BICs: it keeps given ones, and removes those of banks that are no longer listed', async () => {
+  test('a load updates completed BICs, keeps given BICs, and removes BICs of banks that are no longer listed', async () => {
     const { partnerId } = await addPartner(service)
     const other = await addPartner(service)
     const { beneficiaries } = service

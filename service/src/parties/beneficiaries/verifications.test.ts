@@ -236,7 +236,7 @@ suite('renewal', async () => {
     assert.equal(await worker().renewStep(), 0)
   })
 
-  test('a beneficiary that was never verified is not renewed, nor is one with a new alias or the same name', async () => {
+  test('a beneficiary that was never verified is not renewed, and neither is one with a new alias or the same name', async () => {
     const verified = await addVerified()
     const { partnerId, id, beneficiary } = verified
     await service.beneficiaries.update(partnerId, { id: beneficiary.id, name: 'No Body' })
@@ -393,7 +393,7 @@ suite('renewal', async () => {
     }
   })
 
-  test('two workers ask about each of many beneficiaries once', async () => {
+  test('two workers ask about each of many beneficiaries exactly once', async () => {
     const many = await Promise.all(Array.from({ length: 12 }, () => addVerified()))
     await Promise.all(many.map(({ rename }) => rename('No Grace')))
     let asked = 0

@@ -176,7 +176,7 @@ suite('erasure', async () => {
     assert.equal(kept('2026-01-01', '2025-12-31', 0), undefined)
   })
 
-  test('erasures take turns page by page, so that a customer with many payments does not delay others', async () => {
+  test('erasures alternate page by page, so that a customer with many payments does not delay others', async () => {
     const [large, small] = [await addPartner(service, 1_000_000n), await addPartner(service, 10_000n)]
     /** Three pages of payments. */
     const payments = 1001

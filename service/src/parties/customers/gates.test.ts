@@ -118,7 +118,7 @@ test('a payout and its preview for an unverified customer are refused until its 
   await pay(service, partner, '10.00')
 })
 
-test('accounts, wallets and checkout sessions are refused, and open ones stay', async () => {
+test('accounts, wallets and checkout sessions are refused, and open ones are kept', async () => {
   const [early, late] = [await addPartner(service), await addPartner(service)]
   const before = await service.accounts.create(early.partnerId, early.customer.id)
   await Promise.all([early, late].map((partner) => close(partner)))
@@ -169,7 +169,7 @@ async function credited(iban: string): Promise<void> {
   await processBankNotifications(service.settlement)
 }
 
-test('money for a customer that may not receive is in suspense with a case, and two persons credit it', async () => {
+test('money for a customer that may not receive it is in suspense with a case, and two people credit it', async () => {
   const partner = await addPartner(service)
   const { partnerId, customer } = partner
   const iban = (await service.accounts.create(partnerId, customer.id)).ibans[0].iban

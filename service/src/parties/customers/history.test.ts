@@ -34,7 +34,7 @@ suite('history', async () => {
     assert.deepEqual([changedFields(one, withPin), changedFields(withPin, one)], [withheld, withheld])
   })
 
-  test('the history contains who changed what and when, newest first, without empty changes', async () => {
+  test('the history contains who changed which field and when, newest first, without empty changes', async () => {
     const partnerId = await newPartner()
     const kyc = { city: 'Rome', personalIdentificationNumber: pin }
     const { id, serviceId } = await customers.create(partnerId, { email: 'a@example.com', kyc }, undefined, by)
@@ -388,7 +388,7 @@ suite('export', async () => {
     assert.deepEqual(ofType(lines, 'screening'), [{ lists: ['UN', 'EU', 'OFAC'] }])
   })
 
-  test('an export contains each of many transactions once, without those of other customers', async () => {
+  test('an export contains each of many transactions once, without transactions of other customers', async () => {
     const { partnerId, customer } = await addPartner(service)
     const other = await service.customers.create(partnerId, { email: 'other@example.com' })
     const rows = 251
@@ -408,7 +408,7 @@ suite('export', async () => {
     assert.deepEqual(new Set(references), new Set(Array.from({ length: rows }, (_, index) => `mine${index + 1}`)))
   })
 
-  test('404 for an unknown customer and for that of another partner; a third reader waits', async () => {
+  test('404 for an unknown customer and for a customer of another partner; a third reader waits', async () => {
     const { partnerId, customer } = await addPartner(service)
     const stranger = await addPartner(service)
     const { open } = service.personalData.exports

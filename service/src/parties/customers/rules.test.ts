@@ -204,7 +204,7 @@ test('a number with another last character fails its check', () => {
     }
 })
 
-test('a number of another form is refused, and a country without a rule is not judged', () => {
+test('a number in another form is refused, and a number of a country without a rule is not judged', () => {
   for (const country of Object.keys(valid))
     for (const text of ['???', '', '12', 'ABCDEFGHIJKLMNOPQ'])
       assert.equal(judgeTaxId(text, country, 'business'), 'format')
@@ -212,7 +212,7 @@ test('a number of another form is refused, and a country without a rule is not j
   for (const country of ['US', 'ZZ', undefined]) assert.equal(judgeTaxId('12-3456789', country, 'business'), undefined)
 })
 
-test('the remainder of MOD 97-10 is that of the whole number', () => {
+test('the remainder of MOD 97-10 equals the remainder of the whole number', () => {
   for (const text of ['529900T8BM49AURSDO55', '0', '97', 'Z9Z9'])
     assert.equal(
       mod97(text),

@@ -184,7 +184,7 @@ test('undecryptable KYC makes the request of its customer fail, but not lists', 
   await assert.rejects(customers.get(partnerId, broken.id), AssertionFailure)
 })
 
-test('an identifier names one customer: a second one is refused with the id of the first, even concurrently', async () => {
+test('an identifier names one customer: a second customer with it is refused with the id of the first, even concurrently', async () => {
   const [partnerId, other] = [await newPartner(), await newPartner()]
   const first = await customers.create(partnerId, { partnerCustomerIdentifier: 'crm-1' })
   const second = await customers.create(partnerId, { partnerCustomerIdentifier: 'crm-2' })

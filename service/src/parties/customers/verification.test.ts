@@ -58,7 +58,7 @@ suite('verification', () => {
   })
 
   for (const type of types)
-    test(`what a customer of type ${type} needs is complete, and each field without it incomplete`, () => {
+    test(`a customer of type ${type} is Complete with all required fields, and Incomplete without any one of them`, () => {
       const kyc = complete[type]
       assert.deepEqual([verify(kyc, type, now).state, verify({}, type, now).state], ['Complete', 'Incomplete'])
       assert.equal(verify(kyc, type, now).fields.length, Object.keys(kyc).length)
@@ -370,7 +370,7 @@ suite('reviews', async () => {
     await assert.rejects(review(newId(), customer.id, 'low'), { code: 'not_found' })
   })
 
-  test('due reviews of all partners or of one are listed, oldest first', async () => {
+  test('due reviews of all partners or of one partner are listed, oldest first', async () => {
     const [one, other] = [await addPartner(service), await addPartner(service)]
     const second = await service.customers.create(one.partnerId, { email: 'second@example.com' })
     await review(one.partnerId, one.customer.id, 'high', 2)

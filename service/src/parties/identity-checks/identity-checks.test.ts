@@ -128,7 +128,7 @@ suite('verification', async () => {
     assert.equal((await faultsOf(partner)).state, 'Complete')
   })
 
-  test("a document expires even if the provider's breaker is open, and only once for two workers", async () => {
+  test("a document expires even if the provider's breaker is open, and exactly once with two workers", async () => {
     const [partner, other] = [await addCustomer(), await addCustomer()]
     const approved = await decided(partner, await opened(partner), 'expiring')
     service.faults.isDown = true
@@ -226,7 +226,7 @@ suite('verification', async () => {
     await work()
   })
 
-  test('kinds of another type of customer and unsafe return URLs are refused with a pointer', async () => {
+  test('verification kinds for another customer type and unsafe return URLs are refused with a pointer', async () => {
     const partner = await addCustomer()
     const pointers = async (body: object) => {
       const error = (await start(partner, body).catch((each: unknown) => each)) as { errors: { pointer: string }[] }

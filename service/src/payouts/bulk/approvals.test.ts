@@ -61,7 +61,7 @@ suite('approvals', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('a second person decides about all waiting payouts once all are created; another partner finds nothing', async () => {
+  test('a second person decides about all waiting payouts once all are created, and another partner finds nothing', async () => {
     const partner = await addHolding({ aboveAmount: 0n })
     const { partnerId, caller, second } = partner
     const id = await bulkOf(partner, many(3))
@@ -82,7 +82,7 @@ suite('approvals', async () => {
     assert.equal((await balanceOf(service, partnerId)).reserved, 0n)
   })
 
-  test('if two persons decide concurrently, each payout has one decision', async () => {
+  test('if two people decide concurrently, each payout has one decision', async () => {
     const partner = await addHolding({ aboveAmount: 0n })
     const { partnerId, second, third } = partner
     const id = await made(partner, many(40))
@@ -98,7 +98,7 @@ suite('approvals', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('a payout that is concurrently approved on its own is approved once', async () => {
+  test('a payout that is concurrently approved individually is approved exactly once', async () => {
     const partner = await addHolding({ aboveAmount: 0n })
     const { partnerId, second, third } = partner
     const id = await made(partner, many(20))
@@ -144,7 +144,7 @@ suite('approvals', async () => {
 
   const asked = () => ({ nonce: 'nonce', expiresAt: new Date('2030-01-01T00:02:00Z') })
 
-  test('one signature proves each payout, and none after the set has changed', async () => {
+  test('one signature proves each payout, and no payout after the set has changed', async () => {
     const partner = await addHolding({ aboveAmount: 0n, needsPasskey: true })
     const { partnerId, second } = partner
     const id = await made(partner, ['1.00', '2.00', '3.00', '4.00', '5.00'])
@@ -206,7 +206,7 @@ suite('approvals', async () => {
   })
 })
 
-suite('the approvals that wait', async () => {
+suite('requests that wait for approval', async () => {
   let statements = 0
   const service = await useModules({
     wrapDatabase: (db) => ({

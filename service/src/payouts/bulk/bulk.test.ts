@@ -59,7 +59,7 @@ suite('from items', async () => {
       return true
     }
 
-  test('best effort: each payout is created or refused on its own', async () => {
+  test('best effort: each payout is created or refused separately', async () => {
     const unknown = item({ beneficiaryId: newId() })
     const tooMuch = item({ amount: rawNumber('9999999.00') })
     const { bulk } = await create(bulkOf('BestEffort', [...items(298), unknown, tooMuch]))
@@ -132,7 +132,7 @@ suite('from items', async () => {
     assert.equal((await resultOf(bulk.id)).accepted, 3)
   })
 
-  test('two concurrent workers and single payouts with the same keys create each payout once', async () => {
+  test('two concurrent workers and single payouts with the same keys create each payout exactly once', async () => {
     const shared = items(20)
     const bulks = await Promise.all([
       create(bulkOf('BestEffort', shared)),
@@ -175,7 +175,7 @@ suite('from items', async () => {
     assert.equal((await service.bulkPayouts.list(partner.partnerId, {})).data.length, 0)
   })
 
-  test('a repeated key gets the first answer, also concurrently; with another body it is refused', async () => {
+  test('a repeated key gets the first answer, also concurrently, and is refused with another body', async () => {
     const body = bulkOf('BestEffort', items(2))
     const both = await Promise.all([create(body), create(body)])
     assert.equal(both[0].bulk.id, both[1].bulk.id)
@@ -190,7 +190,7 @@ suite('from items', async () => {
     assert.deepEqual(await made(), { payouts: 2, reserved: 2000n })
   })
 
-  test('partners take turns: one bulk of a partner does not wait for the many of another', async () => {
+  test('partners alternate: one bulk of a partner does not wait for many bulks of another partner', async () => {
     await work()
     const other = await addPartner(service, 1_000_00n)
     for (let count = 0; count < 6; count += 1) await create(bulkOf('BestEffort', items(1)))
@@ -293,7 +293,7 @@ suite('from a pain.001', async () => {
     assert.equal((await balanceOf(service, partner.partnerId)).reserved, 30_01n)
   })
 
-  test('the same message pays once under any key; another amount under its id is refused', async () => {
+  test('the same message pays once under any key, and another amount under its id is refused', async () => {
     await create(file('MSG-1', [{ minor: 10_00n }]))
     await create(file('MSG-1', [{ minor: 10_00n }]))
     const { bulk } = await create(file('MSG-1', [{ minor: 11_00n }]))
@@ -314,7 +314,7 @@ suite('from a pain.001', async () => {
     )
   })
 
-  test('if several beneficiaries have the account, the one with the name is paid', async () => {
+  test('if several beneficiaries have the account, the beneficiary with the matching name is paid', async () => {
     const account = { iban: 'DE89370400440532013000', currency: 'EUR', customerId: partner.customer.id }
     const second = await service.beneficiaries.create(partner.partnerId, { ...account, name: 'Joan Clarke' })
     const { bulk } = await create(file('MSG-1', [{ minor: 1_00n, creditor: { name: 'Joan Clarke' } }]))
@@ -436,7 +436,7 @@ suite('from a pain.001', async () => {
     await assert.rejects(paid('USD', 'CHBCC', '021000021', '5'), refused(/nor a number with a sort code/))
   })
 
-  test('the payout and its transaction have the EndToEndId of the payment; NOTPROVIDED means none', async () => {
+  test('the payout and its transaction have the EndToEndId of the payment, and NOTPROVIDED means no EndToEndId', async () => {
     const payments = [
       { minor: 1_00n, endToEndId: "Rent/11 (A) 'x',+?:.-" },
       { minor: 2_00n, endToEndId: 'NOTPROVIDED' },
@@ -510,7 +510,7 @@ suite('from a pain.001', async () => {
     assert.equal((await service.bulkPayouts.list(partner.partnerId, {})).data.length, 0)
   })
 
-  test('the address in a file completes a payee without one; another place, and address lines only, are refused', async () => {
+  test('the address in a file completes a payee without one, but another place, or only address lines, are refused', async () => {
     const late = await createTestService({ url: service.url, now: new Date('2026-11-30T10:00:00Z') })
     try {
       const { partnerId, caller, customer, beneficiary } = partner

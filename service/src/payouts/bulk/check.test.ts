@@ -115,7 +115,7 @@ suite('the check of a bulk', async () => {
     ])
   })
 
-  test('payees are found by account, short name, name and id; another name for an account is a question', async () => {
+  test('payees are found by account, short name, name and id, and another name for an account needs a confirmation', async () => {
     const partner = await addPartner(service, 100_00n)
     const müller = await payee(partner, { name: 'Müller GmbH', iban: ibanOf(7), alias: 'Miete' })
     await payee(partner, { name: 'Jane Doe', iban: ibanOf(8) })
@@ -147,7 +147,7 @@ suite('the check of a bulk', async () => {
     ])
   })
 
-  test('the check predicts the result: limits, currencies, funds, waiting times', async () => {
+  test('the check predicts limits, currencies, funds and waiting times', async () => {
     const partner = await addPartner(service, 100_00n)
     const { partnerId } = partner
     await payee(partner, { name: 'Blocked Co', iban: ibanOf(20) })
@@ -194,7 +194,7 @@ suite('the check of a bulk', async () => {
     assert.deepEqual(funds, [{ currency: 'EUR', needed: 2000n, fees: 0n, available: 1500n, covers: false }])
   })
 
-  test('the check names earlier bulks with the same or most of the same lines', async () => {
+  test('the check names earlier bulks with the same lines or mostly the same lines', async () => {
     const partner = await addPartner(service, 1_000_00n)
     await payee(partner, { name: 'Landlord' })
     const lines = Array.from({ length: 10 }, (_each, at) =>

@@ -115,7 +115,7 @@ test('accounts are read in every form, and each mistake has its code', () => {
   for (const [given, expected] of table) assert.deepEqual(judged(given), expected, JSON.stringify(given))
 })
 
-test('the account in a line must be that of its saved payee', () => {
+test('the account in a line must match its saved payee', () => {
   const read = readLine({ cells: cellsOf({ ...right, payee: 'landlord' }) })
   assert.ok(!Array.isArray(read) && 'payee' in read)
   assert.deepEqual(read.payee, { text: 'landlord', account: iban })

@@ -291,7 +291,7 @@ test('without recent rates limits refuse and approvals are needed, except in the
   await later.close()
 })
 
-test('rules over all currencies are in the reference currency, and mark every balance until the last one is removed', async () => {
+test('rules over all currencies are in the reference currency, and mark every balance until the last rule is removed', async () => {
   const payer = await addPayer()
   const { partnerId } = payer
   const marks = async () => {

@@ -58,7 +58,7 @@ suite('cooling-off', async () => {
     assert.equal(await outcomeCode(pay(service, partner, '1.00', { idempotencyKey })), 'done')
   })
 
-  test('a new name starts the cooling-off again; a new alias or the same name does not', async () => {
+  test('a new name restarts the cooling-off, but a new alias or the same name does not', async () => {
     const partner = await addPartner(service, 100_00n)
     const { partnerId, beneficiary } = partner
     await setHours(partner, 2)
@@ -105,7 +105,7 @@ suite('cooling-off', async () => {
     ])
   })
 
-  test('the preview has a verdict, and still judges limits and funds', async () => {
+  test('the preview has a cooling-off verdict, and still judges limits and funds', async () => {
     const partner = await addPartner(service, 1_00n)
     await setHours(partner, 3)
     const verdicts = async () => {
@@ -126,7 +126,7 @@ suite('cooling-off', async () => {
     assert.deepEqual((await verdicts()).coolingOff, { rule: 'coolingOff', verdict: 'passed' })
   })
 
-  test('a refused payout takes nothing from a limit or from the others of its batch', async () => {
+  test('a refused payout takes nothing from a limit or from other payouts in its batch', async () => {
     const partner = await addPartner(service, 100_00n)
     const { partnerId } = partner
     await setHours(partner, 1)
@@ -227,7 +227,7 @@ suite('fees', async () => {
   const charge = (rules: readonly FeeRule[], amount = 100_00n, now = noon) =>
     payoutFee(rules, { partnerId: 'partner', currency: 'EUR', rail: 'Sepa', amount }, now)
 
-  test('a fee is a fixed part and a share that is rounded up, within its bounds', () => {
+  test('a fee is a fixed part and a share that is rounded up, within its limits', () => {
     assert.equal(charge([ruleOf({ fixedAmount: 20n, basisPoints: 25 })]), 45n)
     assert.equal(charge([ruleOf({ basisPoints: 1 })], 1n), 1n)
     assert.equal(charge([ruleOf({ basisPoints: 1 })], 10_000n), 1n)
@@ -239,7 +239,7 @@ suite('fees', async () => {
     )
   })
 
-  test('the newest current rule of the rail applies, before rules for any rail', () => {
+  test('the newest current rule of the rail applies before rules for any rail', () => {
     const any = ruleOf({ fixedAmount: 1n, validFrom: new Date('2026-01-01T10:00:00Z') })
     const sepa = ruleOf({ fixedAmount: 2n, rail: 'Sepa' })
     const newer = ruleOf({ fixedAmount: 3n, rail: 'Sepa', validFrom: noon })
@@ -328,7 +328,7 @@ suite('fees', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('a payout by quote has the fee of the debited balance and that of its quote', async () => {
+  test('a payout with a quote has the fee of the debited balance and the fee of its quote', async () => {
     await service.rates.setByHand({ pair: { base: 'EUR', quote: 'USD', rate: { digits: 125n, scale: 2 } } })
     const trader = await addTrader(service)
     const { partnerId, customer, caller } = trader
@@ -431,7 +431,7 @@ suite('controls that partners read', () => {
     ])
   })
 
-  test('a customer and a beneficiary show the limits that apply to them, their own instead of the general one', async () => {
+  test('a customer and a beneficiary show the limits that apply to them, and an own limit replaces the general limit', async () => {
     const { partnerId, customer, beneficiary } = partner
     const other = await service.customers.create(partnerId, { email: 'b@c.de' })
     await setLimit({ scope: 'customer', period: 'day', amount: 50_00n })

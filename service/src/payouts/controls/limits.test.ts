@@ -110,7 +110,7 @@ test('a simulated withdrawal has a customer and no beneficiary', async () => {
   assert.equal(await outcomeCode(simulate(1n)), 'limit_exceeded')
 })
 
-test('a payout by quote counts in the paid currency', async () => {
+test('a payout with a quote counts in the paid currency', async () => {
   await service.rates.setByHand({ pair: { base: 'EUR', quote: 'USD', rate: { digits: 125n, scale: 2 } } })
   const trader = await addTrader(service)
   const { partnerId, customer, caller } = trader
@@ -151,7 +151,7 @@ test('concurrent payouts of two processes fill a limit to the cent, and never be
   assert.equal((await balanceOf(service, partnerId)).reserved, 90_00n)
 })
 
-test('duplicates of one idempotency key in two processes are counted once', async () => {
+test('duplicates of one idempotency key in two processes are counted exactly once', async () => {
   const partner = await addPartner(service, 100_000n)
   await setLimit(partner, 'partner', 'day', 10_00n)
   const idempotencyKey = newId()
@@ -168,7 +168,7 @@ test('duplicates of one idempotency key in two processes are counted once', asyn
   )
 })
 
-test('a payout that the balance does not cover takes nothing from others of the batch', async () => {
+test('a payout that the balance does not cover takes nothing from other payouts in the batch', async () => {
   const partner = await addPartner(service, 15_00n)
   await setLimit(partner, 'partner', 'day', 20_00n)
   const outcomes = await Promise.all(['16.00', '10.00'].map((amount) => outcomeCode(pay(service, partner, amount))))
@@ -245,7 +245,7 @@ test('concurrent payouts and cancellations leave the counter at the reserved amo
   assert.ok(reserved <= 100_00n)
 })
 
-test('a limit is set, set again and removed; the last one ends the control of the balance', async () => {
+test('a limit is set, set again and removed, and removing the last limit ends the control of the balance', async () => {
   const partner = await addPartner(service, 100_000n)
   const { partnerId } = partner
   const first = await setLimit(partner, 'partner', 'day', 10_00n)
@@ -270,7 +270,7 @@ test('a limit is set, set again and removed; the last one ends the control of th
   })
 })
 
-test('a partner without rules needs no statement for them, and one with limits needs a few', async () => {
+test('a partner without rules needs no SQL statement for them, and a partner with limits needs a few', async () => {
   const texts: string[] = []
   const note = (statement: Sql) => void texts.push(/\/\* ([\w.-]+) \*\//.exec(statement.parts[0] ?? '')?.[1] ?? '')
   const noting = (tx: Tx): Tx => ({

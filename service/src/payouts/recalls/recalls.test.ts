@@ -59,7 +59,7 @@ const eventsOf = async () =>
       where partner_id = ${partner.partnerId} and type = 'payout.recall.updated' order by id`)
   ).map(({ data }) => JSON.parse(data) as { readonly status: string; readonly answerCode: string | null })
 
-test('an accepted recall returns the money once, and payout, return and recall name each other', async () => {
+test('an accepted recall returns the money exactly once, and payout, return and recall refer to each other', async () => {
   const payout = await settled()
   const before = await postedOf()
   const { id, status, requestDueOn } = await request(payout.id)
@@ -97,7 +97,7 @@ test('an accepted recall returns the money once, and payout, return and recall n
   )
 })
 
-test('the events of a recall have the amount of the other events of its payout, also for a payout by quote', async () => {
+test('the events of a recall have the same amount as other events of its payout, also for a payout with a quote', async () => {
   const trader = await addTrader(service, ['USD'])
   const { row } = await quote(service, trader, { sell: 'USD', buy: 'EUR' })
   const body = { quoteId: row.id, beneficiaryId: trader.beneficiary.id, idempotencyKey: newId() }
@@ -120,7 +120,7 @@ test('the events of a recall have the amount of the other events of its payout, 
   ])
 })
 
-test('a refusal has its code, and a recall for another reason may follow, but not for the same', async () => {
+test('a refusal has its code, and a recall for another reason may follow, but not for the same reason', async () => {
   const payout = await settled('4001.11')
   await request(payout.id, 'DUPL')
   await send()
@@ -137,7 +137,7 @@ test('a refusal has its code, and a recall for another reason may follow, but no
   assert.equal((await service.payouts.get(partner.partnerId, payout.id)).status, 'Completed')
 })
 
-test('a recall without an answer expires after 15 business days, and not before', async () => {
+test('a recall without an answer expires after 15 business days, and not earlier', async () => {
   const payout = await settled('4001.12')
   await request(payout.id)
   await send()
@@ -214,7 +214,7 @@ test('each reason can be requested on its last day, and is refused on the next o
   }
 })
 
-test('a payout that is not completed, of another partner, or by another rail, is not recalled', async () => {
+test('a payout that is not completed, of another partner, or by another rail cannot be recalled', async () => {
   const { payout } = await pay(service, partner, '10.00')
   await assert.rejects(request(payout.id), refused('payout_not_recallable'))
   const completed = await settled()
@@ -241,7 +241,7 @@ test('a recall at a bank that does not support recalls is refused, and nothing i
   assert.deepEqual(await eventsOf(), [])
 })
 
-test('of concurrent requests in two processes one is accepted', async () => {
+test('of concurrent requests in two processes exactly one is accepted', async () => {
   const second = await createTestService({ url: service.url, now: service.clock.now() })
   const payout = await settled()
   const reasons = ['DUPL', 'TECH', 'FRAD', 'CUST'] as const
@@ -313,7 +313,7 @@ test('a recall whose call hangs does not delay others', async () => {
   for (const { id } of payouts) assert.deepEqual(await statusesOf(id), ['Sent'])
 })
 
-test('a bank that hangs, fails or loses its answer gets the same request again, and has it once', async () => {
+test('a bank that hangs, fails or loses its answer gets the same request again, and stores it once', async () => {
   const payout = await settled('4001.11')
   const { id } = await request(payout.id)
   const { recall, ...bank } = service.bank
@@ -353,7 +353,7 @@ test('a bank that hangs, fails or loses its answer gets the same request again, 
   )
 })
 
-test('an answer to an unknown recall changes nothing, and an answer by payment id is for the open recall', async () => {
+test('an answer to an unknown recall changes nothing, and an answer by payment id applies to the open recall', async () => {
   const payout = await settled('4001.12')
   const instructionId = instructionIdOf(payout)
   const answer = { partnerId: partner.partnerId, recallId: newId(), instructionId, reasonCode: null }

@@ -192,7 +192,7 @@ suite('orders', () => {
     assert.deepEqual(await statusesOf(order.id), ['2026-01-20 Made'])
   })
 
-  test('of two orders for one invoice the first pays, and an order does not repeat its own payout', async () => {
+  test('of two orders for one invoice the first order pays, and an order does not repeat its own payout', async () => {
     const first = await create(once('2026-01-20'), { ...payment(), reference: 'INV-7', onDuplicate: 'Refuse' })
     const second = await create(once('2026-01-20'), { ...payment(), reference: 'INV-7' })
     service.clock.advance(12 * dayMs + 6 * hourMs)
@@ -214,7 +214,7 @@ suite('orders', () => {
     ])
   })
 
-  test('the approver of a payout sees an order that was created before it, not one created after it', async () => {
+  test('the approver of a payout sees an order created before the payout, but not an order created after it', async () => {
     const order = await create(once('2026-01-20'), { ...payment(), reference: 'INV-7' })
     const { payout } = await pay(service, partner, '11.00', { reference: 'INV-7' })
     await create(once('2026-01-21'), { ...payment(), reference: 'INV-7' })
@@ -226,7 +226,7 @@ suite('orders', () => {
     assert.equal((await payoutsOf()).length, 1)
   })
 
-  test('insufficient funds: the worker tries every 15 minutes until they suffice', async () => {
+  test('insufficient funds: the worker retries every 15 minutes until the balance covers the payout', async () => {
     const order = await create({ count: 2 }, { amount: rawNumber('1500.00') })
     service.clock.advance(6 * hourMs)
     await work()
@@ -274,7 +274,7 @@ suite('orders', () => {
     )
   })
 
-  test('after an outage a date is paid up to three days late, and an older one is skipped', async () => {
+  test('after an outage a date is paid up to three days late, and an older date is skipped', async () => {
     const order = await create({ count: 6 })
     service.clock.advance(5 * dayMs + 6 * hourMs)
     await work()
@@ -364,7 +364,7 @@ suite('orders', () => {
     await assert.rejects(service.standingOrders.pause(partnerId, orders[1] ?? ''), refused('standing_order_ended'))
   })
 
-  test('two workers of two processes pay each date of many partners once', async () => {
+  test('two workers of two processes pay each date of many partners exactly once', async () => {
     const second = await createTestService({ url: service.url, now: service.clock.now() })
     const partners = [partner, await addPartner(service, 1_000_00n), await addPartner(service, 1_000_00n)]
     const ids = (
@@ -385,7 +385,7 @@ suite('orders', () => {
     await second.close()
   })
 
-  test('one step creates the payouts of many partners; refused ones take nothing from the others', async () => {
+  test('one step creates the payouts of many partners, and refused payouts take nothing from the others', async () => {
     const partners = await Promise.all(Array.from({ length: 40 }, () => addPartner(service, 5_00n)))
     // Every tenth asks for more than its float, and one has lost its beneficiary.
     const amountOf = (at: number) => rawNumber(at % 10 === 0 ? '6.00' : '5.00')
@@ -461,7 +461,7 @@ suite('orders', () => {
     assert.equal((await payoutsOf()).length, 1)
   })
 
-  test('wrong requests are refused with a pointer; another partner has no such order', async () => {
+  test('wrong requests are refused with a pointer, and another partner cannot find the order', async () => {
     const other = await addPartner(service)
     const order = await create()
     await assert.rejects(create({ endsOn: '2026-01-07' }), refused('validation_failed', '/schedule/endsOn'))
@@ -482,14 +482,14 @@ suite('orders', () => {
     )
   })
 
-  test('the time at which the next order is due is known', async () => {
+  test('the store returns the time at which the next order is due', async () => {
     await create()
     const due = await service.db.row<{ readonly dueAt: Date }>(ordersDue(new Date(0)))
     assert.equal(due?.dueAt.toISOString(), '2026-01-08T06:00:00.000Z')
   })
 })
 
-suite('the bound of active orders', () => {
+suite('the maximum of active orders', () => {
   const settings = { STANDING_ORDERS_MAX: '5' }
   let services: readonly [Service, Service]
   let partner: TestPartner
@@ -522,7 +522,7 @@ suite('the bound of active orders', () => {
   const activeOf = async () =>
     (await services[0].standingOrders.list(partner.partnerId, { status: 'Active', limit: '100' })).data
 
-  test('of 20 concurrent creations in two processes as many are accepted as the maximum permits', async () => {
+  test('of 20 concurrent creations in two processes, as many are accepted as the maximum permits', async () => {
     const outcomes = await Promise.allSettled(
       Array.from({ length: 20 }, (_, at) => create(at % 2 === 0 ? services[0] : services[1])),
     )
@@ -533,7 +533,7 @@ suite('the bound of active orders', () => {
     await create(services[0], await addPartner(services[0]))
   })
 
-  test('a paused, cancelled or ended order frees a place; a concurrent creation and resumption take the last place once', async () => {
+  test('a paused, cancelled or ended order frees a place, and only one of a concurrent creation and resumption takes the last place', async () => {
     const [service, other] = services
     const { partnerId } = partner
     const orders = []

@@ -21,25 +21,25 @@ const datesOf = (fields: Partial<OrderSchedule>, datesMax = 5) =>
 const daysOf = (fields: Partial<OrderSchedule>, datesMax = 5) =>
   occurrencesFrom(scheduleOf(fields), first, datesMax).map(({ executesAt }) => executesAt.toISOString().slice(0, 10))
 
-test('once has one date, and weekly keeps its weekday', () => {
+test('a schedule of one payout has one date, and a weekly schedule keeps its weekday', () => {
   assert.deepEqual(datesOf({ frequency: 'Once' }), ['2026-01-05'])
   assert.deepEqual(datesOf({ frequency: 'Weekly' }, 3), ['2026-01-05', '2026-01-12', '2026-01-19'])
 })
 
-test('a day that a month does not have is its last day, and comes back in the next month', () => {
+test('if a month lacks the day, its last day is used, and the next month has the day again', () => {
   const monthly = { frequency: 'Monthly', startsOn: '2027-12-31', dayOfMonth: 31 } as const
   assert.deepEqual(datesOf(monthly), ['2027-12-31', '2028-01-31', '2028-02-29', '2028-03-31', '2028-04-30'])
   assert.deepEqual(datesOf({ ...monthly, dayOfMonth: 30 }, 3), ['2028-01-30', '2028-02-29', '2028-03-30'])
   assert.deepEqual(datesOf({ ...monthly, startsOn: '2026-02-28' }, 2), ['2026-02-28', '2026-03-31'])
 })
 
-test('the first date of a month is the first such day from the start on', () => {
+test('the first date of a month is the first such day from the start', () => {
   const monthly = { frequency: 'Monthly', dayOfMonth: 4 } as const
   assert.deepEqual(datesOf(monthly, 2), ['2026-02-04', '2026-03-04'])
   assert.deepEqual(datesOf({ ...monthly, dayOfMonth: 5 }, 2), ['2026-01-05', '2026-02-05'])
 })
 
-test('29 February is the 28th in the years without it', () => {
+test('29 February is the 28th in years without it', () => {
   assert.deepEqual(datesOf({ frequency: 'Yearly', startsOn: '2028-02-29' }), [
     '2028-02-29',
     '2029-02-28',
@@ -63,14 +63,14 @@ test('a closed day moves to the next or the previous business day', () => {
   assert.deepEqual([closedBy('USD', '2026-11-26'), closedBy('USD', '2026-04-03')], ['2026-11-27', '2026-04-03'])
 })
 
-test('a daily schedule has and counts only business days', () => {
+test('a daily schedule contains and counts only business days', () => {
   const daily = { startsOn: '2026-04-01', businessDays: 'Following', dates: 4 } as const
   assert.deepEqual(datesOf(daily, 10), ['2026-04-01', '2026-04-02', '2026-04-07', '2026-04-08'])
   assert.deepEqual(daysOf(daily, 10), datesOf(daily, 10))
   assert.equal(datesOf({ ...daily, businessDays: 'None' }, 10).at(-1), '2026-04-04')
 })
 
-test('the last date is included, and nothing follows it', () => {
+test('the last date is included, and no date follows it', () => {
   assert.deepEqual(datesOf({ endsOn: '2026-01-06' }), ['2026-01-05', '2026-01-06'])
   assert.deepEqual(datesOf({ dates: 1 }), ['2026-01-05'])
   const schedule = scheduleOf({ endsOn: '2026-01-06' })
@@ -117,7 +117,7 @@ test('each wrong field is refused with its pointer', () => {
   for (const [fields, pointers] of refused) assert.deepEqual(pointersOf(fields), pointers, JSON.stringify(fields))
 })
 
-test('the defaults: 06:00 UTC, business days, the day of the first date', () => {
+test('the defaults are 06:00 UTC, business days, and the day of the first date', () => {
   const { schedule, occurrence } = read({ frequency: 'Monthly', startsOn: '2026-01-31' })
   assert.deepEqual(
     [schedule.dayOfMonth, schedule.businessDays, timeText(schedule.secondOfDay)],

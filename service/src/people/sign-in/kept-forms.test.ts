@@ -25,7 +25,7 @@ suite('kept forms', async () => {
   }
   const kept = async (by: Awaited<ReturnType<typeof open>>) => (await signIn.forms.keep(by, text)) ?? ''
 
-  test('a form of an ended session opens for its person after a new sign-in, until it was sent', async () => {
+  test('a form of an ended session opens for its person after a new sign-in, until it is sent', async () => {
     const memberId = newId()
     const before = await open(memberId)
     clock.advance(16 * minuteMs)
@@ -62,7 +62,7 @@ suite('kept forms', async () => {
     assert.equal(await count(memberId), 0)
   })
 
-  test('the sign-in in another browser does not lose the forms of this one', async () => {
+  test('signing in with another browser does not lose the forms of this browser', async () => {
     const memberId = newId()
     const before = await open(memberId)
     clock.advance(16 * minuteMs)
@@ -85,7 +85,7 @@ suite('kept forms', async () => {
     assert.equal(await signIn.forms.sweep(), 0)
   })
 
-  test('the newest forms of a person stay, even if many are sent at the same time', async () => {
+  test('the newest forms of a person are kept, even if many are sent at the same time', async () => {
     const memberId = newId()
     const by = await open(memberId)
     await Promise.all(Array.from({ length: keptFormsMax + 5 }, () => kept(by)))

@@ -143,7 +143,7 @@ test('a key that cannot be verified, exported or stored is refused at its creati
     return members.join(token, { kind: 'passkey', credential }, client)
   }
   const wrong: Readonly<Record<string, Parameters<typeof createAuthenticator>[1]>> = {
-    'a curve that approvals cannot name': { coseChange: ofCurve('P-384', 2) },
+    'a curve that approvals do not support': { coseChange: ofCurve('P-384', 2) },
     'a longer curve': { coseChange: ofCurve('P-521', 3) },
     'a point off its curve': {
       coseChange: [
@@ -155,7 +155,7 @@ test('a key that cannot be verified, exported or stored is refused at its creati
     'a number for a coordinate': { coseChange: [[-2, 600]] },
     'another type of key': { coseChange: [[1, 9]] },
     'a short RSA key': { coseChange: rsa(1024) },
-    'a modulus without end': {
+    'an endless modulus': {
       coseChange: [
         [1, 3],
         [3, -257],
@@ -163,8 +163,8 @@ test('a key that cannot be verified, exported or stored is refused at its creati
         [-2, Buffer.alloc(99, 1)],
       ],
     },
-    'an id longer than an index takes': { id: randomBytes(5000), namedId: Buffer.of(1) },
-    'another id than the form names': { id: randomBytes(32), namedId: randomBytes(32) },
+    'an id too long for an index': { id: randomBytes(5000), namedId: Buffer.of(1) },
+    "an id other than the form's": { id: randomBytes(32), namedId: randomBytes(32) },
   }
   for (const [name, made] of Object.entries(wrong))
     await assert.rejects(

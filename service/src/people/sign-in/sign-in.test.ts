@@ -40,7 +40,7 @@ suite('sign-in', () => {
     return opened.token
   }
 
-  test('codes match RFC 6238, appendix B, and are accepted once, up to one step early or late', () => {
+  test('codes match RFC 6238, appendix B, and are accepted exactly once, up to one step early or late', () => {
     const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'
     for (const [seconds, code] of [
       [59, '287082'],
@@ -110,7 +110,7 @@ suite('sign-in', () => {
     await assert.rejects(weak, (error) => error instanceof Refusal && error.errors[0]?.pointer === '/password')
   })
 
-  test('a password signs in with a code of the app, each code once, even if it is sent twenty times at the same time', async () => {
+  test('a password signs in with a code of the app, and each code works once, even if it is sent twenty times at the same time', async () => {
     const { partnerId } = await addPartner(service)
     const { id, code } = await addMember(partnerId)
     const { signIn, clock } = service
@@ -175,7 +175,7 @@ suite('sign-in', () => {
     assert.ok(stored.every(({ row }) => !codes.some((each) => row.includes(each.replaceAll('-', '')))))
   })
 
-  test('a session that was unused for five minutes stays rested, and its requests show it', async () => {
+  test('a session that was unused for five minutes remains rested, and its requests show it', async () => {
     const { partnerId } = await addPartner(service)
     const { id } = await addMember(partnerId)
     const { signIn, clock } = service
@@ -234,7 +234,7 @@ suite('sign-in', () => {
     for (const text of ['', 'x', next.slice(1), `${next}A`, token]) assert.equal(await signIn.session(text), undefined)
   })
 
-  test('a member ends one session or all others, and a removed member has none', async () => {
+  test('a member ends one session or all others, and a removed member has no session', async () => {
     const { partnerId } = await addPartner(service)
     const { id } = await addMember(partnerId)
     const { signIn, db } = service
@@ -250,7 +250,7 @@ suite('sign-in', () => {
     assert.deepEqual(await signIn.factorsOf(db, partnerId, [id]), [])
   })
 
-  test('the secret of the app stays the same each time the page is shown, and differs for each invitation', () => {
+  test('the secret of the app is the same each time the page is shown, and differs for each invitation', () => {
     const key = randomBytes(32)
     const [one, two] = [randomBytes(32), randomBytes(32)].map((seed) => Uint8Array.from(seed)) as [
       Uint8Array,
@@ -278,7 +278,7 @@ const rowsOf = (partnerId: string) =>
     sql`select known_devices::text as row from sign_in.known_devices where partner_id = ${partnerId}`,
   )
 
-test('a device is new once for each account, and its value is not stored', async () => {
+test('a device is new exactly once for each account, and its value is not stored', async () => {
   const { partnerId } = await addPartner(service)
   const { partnerId: other } = await addPartner(service)
   const [member, colleague] = [newId(), newId()]
@@ -340,7 +340,7 @@ test('an account keeps the devices of its last sign-ins, for a year', async () =
   assert.equal(await comeFrom(partnerId, member, one), true)
 })
 
-test('a clock that is set back does not lose the device of the sign-in', async () => {
+test('setting a clock back does not lose the device of the sign-in', async () => {
   const { partnerId } = await addPartner(service)
   const member = newId()
   const { clock } = service
@@ -382,7 +382,7 @@ suite('confirmations', () => {
     return { partnerId, memberId, code }
   }
 
-  test('a code confirms the text of a page once, within two minutes, and only for the person of the page', async () => {
+  test('a code confirms the text of a page exactly once, within two minutes, and only for the person of the page', async () => {
     const { signIn, clock } = service
     const { partnerId, memberId, code } = await addMember()
     assert.equal(await signIn.passkeyOptionsFor(partnerId, memberId, text), undefined)

@@ -74,7 +74,7 @@ async function comeBack(changes: Readonly<Record<string, unknown>>, signed: Toke
   return one.finish(realm, at, { attempt, query: `code=x&state=${asked.get('state')}` })
 }
 
-test('a claim of another form counts as absent, and a subject of another form is refused', async () => {
+test('a claim in another form counts as absent, and a subject in another form is refused', async () => {
   const roleClaim = 'groups'
   const withRoles = { ...provider, roleClaim }
   const provedOf = async (claims: object) => (await comeBack({ ...claims }, {}, withRoles)).proved
@@ -184,7 +184,7 @@ test('a provider that redirects elsewhere, answers without end or answers invali
   answers = {}
 })
 
-test('the next sign-in asks a provider that did not answer again', async () => {
+test('the next sign-in retries a provider that did not answer', async () => {
   const one = createOne()
   const begin = () => one.begin(realm, provider, { kind: 'sign in', next: 'home' })
   answers = { '/.well-known/openid-configuration': (response) => response.destroy() }

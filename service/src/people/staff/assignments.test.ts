@@ -13,7 +13,7 @@ import { eraseKept, sql } from '../../postgres/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../banks/settlement/index.ts'
 import { keptAssignments, type QueueItemKey } from './index.ts'
 
-suite('what waits besides cases', async () => {
+suite('waiting items besides cases', async () => {
   const service = await useModules({ now: new Date('2026-11-24T08:00:00Z') })
   const folder = await mkdtemp(join(tmpdir(), 'assignments-'))
   after(() => rm(folder, { recursive: true, force: true }))
@@ -32,7 +32,7 @@ suite('what waits besides cases', async () => {
   const stepsOf = async (key: QueueItemKey) =>
     (await service.staff.assignments.stepsOf(key)).map(({ kind, actor, note }) => [kind, actor, note])
 
-  test('if two persons take an item at the same time, one owns it and the other learns who', async () => {
+  test('if two people take an item at the same time, one owns it and the other learns who', async () => {
     const [ada, grace] = [await personOf('Ada One'), await personOf('Grace One', 'finance')]
     const key = await standing()
     const answers = await Promise.allSettled(
@@ -47,7 +47,7 @@ suite('what waits besides cases', async () => {
     assert.deepEqual(await stepsOf(key), [['taken', owner, '']])
   })
 
-  test("an item is given, taken over, annotated and handed back, with a history, and the operator's log omits the note", async () => {
+  test("an item is assigned, taken over, annotated and handed back, with a history, and the operator's log omits the note", async () => {
     const [ada, grace] = [await personOf('Ada Two'), await personOf('Grace Two', 'compliance')]
     const [a, g] = [ada.account.id, grace.account.id]
     const key = await standing()
@@ -160,7 +160,7 @@ suite('what waits besides cases', async () => {
     assert.equal(await openOf(key), undefined)
   })
 
-  test('notes are erased when the retention of records ends, and owners stay', async () => {
+  test('notes are erased when the retention of records ends, and owners are kept', async () => {
     const ada = await personOf('Ada Six')
     const key = await standing()
     await service.staff.assignQueueItem(ada, { ...key, ownerId: ada.account.id, seen: null })
@@ -192,7 +192,7 @@ suite('what waits besides cases', async () => {
     )
   })
 
-  test('a review has an owner until it is made', async () => {
+  test('a review has an owner until it is recorded', async () => {
     const ada = await personOf('Ada Review')
     const partner = await addPartner(service)
     const { partnerId, customer } = partner
@@ -232,7 +232,7 @@ suite('cases', async () => {
   const historyOf = async ({ partnerId, id }: { readonly partnerId: string; readonly id: string }) =>
     (await service.decisions.history(service.db, partnerId, id)).map(({ kind, actor, note }) => [kind, actor, note])
 
-  test('if two persons take a case at the same time, one owns it and the other learns who', async () => {
+  test('if two people take a case at the same time, one owns it and the other learns who', async () => {
     const [ada, grace] = [await personOf('Ada One', 'support'), await personOf('Grace One', 'finance')]
     const key = await openCase()
     const answers = await Promise.allSettled(
@@ -247,7 +247,7 @@ suite('cases', async () => {
     assert.deepEqual(await historyOf(key), [['taken', owner, '']])
   })
 
-  test("a case is given, taken over and handed back, and its history and the operator's log contain each step", async () => {
+  test("a case is assigned, taken over and handed back, and its history and the operator's log contain each step", async () => {
     const [ada, grace] = [await personOf('Ada Two', 'support'), await personOf('Grace Two', 'finance')]
     const key = await openCase()
     const [a, g] = [ada.account.id, grace.account.id]
@@ -324,7 +324,7 @@ suite('cases', async () => {
     assert.equal((await service.cases.byId(service.db, key.partnerId, key.id))?.resolution, null)
   })
 
-  test('the queue shows all, mine and unowned in pages, each open case once', async () => {
+  test('the queue shows all, my own and unowned cases in pages, each open case once', async () => {
     const ada = await personOf('Ada Five', 'support')
     const { partnerId } = await addPartner(service)
     const keys: Awaited<ReturnType<typeof openCase>>[] = []

@@ -16,7 +16,7 @@ const write = (about: NoteSubject) =>
   )
 const count = async (about: NoteSubject) => (await staff.notes.of(db, about, undefined, 10)).length
 
-test('notes about an erased customer and its payees are deleted, and notes about the partner stay', async () => {
+test('notes about an erased customer and its payees are deleted, and notes about the partner are kept', async () => {
   const { partnerId, customer, beneficiary, ownBeneficiary } = await addPartner(service)
   const about = (kind: NoteSubject['kind'], subjectId: string) => ({ partnerId, kind, subjectId })
   const all = [
@@ -40,7 +40,7 @@ test('notes about an erased customer and its payees are deleted, and notes about
   assert.deepEqual(await Promise.all(all.map(count)), [0, 0, 0, 0])
 })
 
-test('notes are listed newest first, in pages, without those about another subject or partner', async () => {
+test('notes are listed newest first, in pages, without notes about another subject or partner', async () => {
   const one = await addPartner(service)
   const two = await addPartner(service)
   const about = { partnerId: one.partnerId, kind: 'customer', subjectId: one.customer.id } as const

@@ -66,7 +66,7 @@ async function come(
 const joinBy = async (person: InvitedPerson, from: Service = service) =>
   (await come(person, { kind: 'join', token: person.token }, from)).finish()
 
-test("a person joins and signs in by the provider, which the operator's log records", async () => {
+test("a person joins and signs in with the provider, and the operator's log records it", async () => {
   const person = await invited('finance')
   const { token } = await joinBy(person)
   const signed = await service.staff.signedIn(token ?? '')
@@ -166,7 +166,7 @@ test('an existing account is connected in its own session, and an identity belon
   await assert.rejects((await come(person, { kind: 'connect', signed: taker })).finish(), { reason: 'taken' })
 })
 
-test('a removed person cannot return by the provider, but can by a new invitation', async () => {
+test('a removed person cannot return with the provider, but can with a new invitation', async () => {
   const person = await invited('support')
   await joinBy(person)
   await service.db.transaction((tx) => service.staff.remove(tx, person.id))

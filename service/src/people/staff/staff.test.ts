@@ -73,7 +73,7 @@ suite('staff', () => {
       await assert.rejects(invite(wrong), { code: 'validation_failed' }, JSON.stringify(wrong))
   })
 
-  test('two persons decide a case, only one of two concurrent approvals counts, and the audit log names the accounts', async () => {
+  test('two people decide a case, only one of two concurrent approvals counts, and the audit log names the accounts', async () => {
     const [one, two, three] = [await join('finance'), await join('admin'), await join('finance')]
     const { partnerId, id } = await openCase()
     const key = { partnerId, id }
@@ -195,7 +195,7 @@ suite('mails', () => {
     where partner_id = ${operatorPartnerId} and to_address = ${email} order by id`)
   const changesTo = async (email: string) => (await mailsTo(email)).map(({ change }) => change)
 
-  test('a sign-in from a new device is mailed once, and joining and a refused sign-in are not', async () => {
+  test('a sign-in from a new device is mailed exactly once, and joining and a refused sign-in are not mailed', async () => {
     const [own, other] = [browser(), browser()]
     const { email, signIn } = await join(own)
     assert.ok(await signIn(own))

@@ -156,15 +156,15 @@ async function takesEffect(work: Promise<boolean>): Promise<boolean> {
 }
 
 for (const [name, kind] of Object.entries(kinds))
-  suite(`${name}: both persons are judged at the moment of effect`, () => {
-    test('two persons with the right decide, and one person alone cannot', async () => {
+  suite(`${name}: both people are judged at the time of effect`, () => {
+    test('two people with the right decide, and one person alone cannot', async () => {
       const author = await personOf()
       const proposed = await kind.propose(author)
       assert.equal(await takesEffect(proposed.approve(author)), false)
       assert.equal(await takesEffect(proposed.approve(await personOf())), true)
     })
     for (const [moved, move] of Object.entries(since))
-      test(`nothing takes effect when ${moved}, until persons with the right propose and approve it`, async () => {
+      test(`nothing takes effect when ${moved}, until people with the right propose and approve it`, async () => {
         const [author, approver] = [await personOf(), await personOf()]
         const proposed = await kind.propose(author)
         await move(author, approver)

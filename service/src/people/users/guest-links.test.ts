@@ -56,7 +56,7 @@ async function addAdmin(caller: Caller): Promise<Caller> {
   return signed.caller
 }
 
-test('a link opens once even with ten concurrent clicks, and a preview does not open it', async () => {
+test('a link opens exactly once even with ten concurrent clicks, and a preview does not open it', async () => {
   const { caller, partnerId } = await addMaker()
   const { guestLinks } = service
   const { id, token } = await makeLink(caller)
@@ -159,7 +159,7 @@ test('a guest loses access when the service account that made the link is revoke
   assert.equal(await statusOf(caller, id), 'Ended')
 })
 
-test('a caller cannot give more than it has, and a bad address or name is refused with its field', async () => {
+test('a caller cannot give more permissions than it has, and a bad address or name is refused with its field', async () => {
   const { caller } = await addMaker()
   const { guestLinks } = service
   const given = { email: 'joan@example.com', fullName: 'Joan Clarke', access: 'manage' } as const
@@ -246,7 +246,7 @@ test('only its maker sees a view, or the whole team if it is shared', async () =
   assert.deepEqual(await namesOf(ada, 'payouts'), [])
 })
 
-test('the maker and Admins can change a shared view, and only the maker a private one', async () => {
+test('the maker and Admins can change a shared view, and only the maker can change a private view', async () => {
   const [{ caller, partnerId }, other] = [await addPartner(service), await addPartner(service)]
   const [ada, bob, admin, stranger] = [
     await addPerson(caller, 'Operator'),
@@ -297,7 +297,7 @@ test('a bad or taken name, a missing filter and a fifty-first view are refused',
   assert.equal((await namesOf(ada)).length, 50)
 })
 
-test('the private views of a removed member are deleted, and the team keeps the shared ones', async () => {
+test('the private views of a removed member are deleted, and the team keeps the shared views', async () => {
   const { caller } = await addPartner(service)
   const [ada, bob] = [await addPerson(caller, 'Operator'), await addPerson(caller, 'Operator')]
   const { savedViews, members } = service

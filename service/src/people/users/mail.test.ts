@@ -59,7 +59,7 @@ suite('new devices', async () => {
     select data::text as data from mail.messages
     where partner_id = ${partnerId} and to_address = ${email} and kind = 'new_device' order by id`)
 
-  test('a sign-in from a new device is mailed once, and joining is not', async () => {
+  test('a sign-in from a new device is mailed exactly once, and joining is not mailed', async () => {
     const own = newClient()
     const { partnerId, email, signIn } = await addMember(own, await addPartner(service))
     assert.ok(await signIn(own))
@@ -75,7 +75,7 @@ suite('new devices', async () => {
     assert.equal(new URL(sessionsUrl).pathname, '/console/sessions')
   })
 
-  test('a refused sign-in is not mailed, and its device stays new', async () => {
+  test('a refused sign-in is not mailed, and its device remains new', async () => {
     const { partnerId, email, code, signIn } = await addMember(newClient(), await addPartner(service))
     const stranger = newClient()
     service.clock.advance(30 * secondMs)
@@ -96,7 +96,7 @@ suite('new devices', async () => {
     for (const { email } of [ann, joan]) assert.equal((await mailsTo(partner.partnerId, email)).length, 1)
   })
 
-  test('concurrent sign-ins from a new device each get a session, and one of them is mailed', async () => {
+  test('concurrent sign-ins from a new device each get a session, and exactly one of them is mailed', async () => {
     const { partnerId, email, recoveryCodes } = await addMember(newClient(), await addPartner(service))
     const device = newClient()
     const ends = await Promise.all(
@@ -108,7 +108,7 @@ suite('new devices', async () => {
     assert.equal((await mailsTo(partnerId, email)).length, 1)
   })
 
-  test('the mail shows time, device and address, and what to do', () => {
+  test('the mail shows time, device and address, and instructions', () => {
     const person = { id: newId(), email: 'joan@example.com', fullName: 'Joan <b>Clarke</b>' }
     const signInUrl = 'https://pay.example.com/console/sign-in'
     const at = new Date('2026-11-24T08:05:00Z')
@@ -184,7 +184,7 @@ const mail: MailToRender = {
   expiresAt: new Date('2026-11-28T09:05:00.000Z'),
 }
 
-test('the token is the last parameter of the query, and the rest of the URL stays as it is', () => {
+test('the token is the last parameter of the query, and the rest of the URL is unchanged', () => {
   const joined = [
     ['https://a.example', 'https://a.example/?token=T'],
     ['https://a.example/join', 'https://a.example/join?token=T'],
@@ -208,7 +208,7 @@ test('an invitation names the inviter, the partner, the role, the link and the e
   assert(html.includes('<a href="https://portal.example/join?token=TOKEN_-1">'))
 })
 
-test('a resent invitation says that the earlier mail no longer works; without a link the token is shown as a code', () => {
+test('a resent invitation says that the earlier mail no longer works, and without a link the token is shown as a code', () => {
   const { subject, text, html, link } = renderInvitation({
     ...mail,
     kind: 'invitation_resent',

@@ -42,7 +42,7 @@ suite('members', async () => {
 
   const statusOf = async (partnerId: string, id: string) => (await service.users.getInvitation(partnerId, id)).status
 
-  test('an invitation is accepted once, even by ten concurrent forms, and signs its member in', async () => {
+  test('an invitation is accepted exactly once, even by ten concurrent forms, and signs its member in', async () => {
     const { partnerId, caller } = await addPartner(service)
     const { token, id, email } = await invite(caller, 'Operator')
     const { members, clock } = service
@@ -110,7 +110,7 @@ suite('members', async () => {
     await service.users.createInvitations(caller, again)
   })
 
-  test('if two Admins remove or demote each other at the same time, one stays an Admin', async () => {
+  test('if two Admins remove or demote each other at the same time, one remains an Admin', async () => {
     for (const demote of [false, true])
       for (let round = 0; round < 5; round += 1) {
         const { partnerId, caller } = await addPartner(service)
@@ -200,7 +200,7 @@ suite('members', async () => {
     assert.deepEqual([...found.keys()], [changes.email])
   })
 
-  test('sign-in links are mailed at most six times a day, and the answer does not reveal whether there are any', async () => {
+  test('sign-in links are mailed at most six times a day, and the answer does not reveal whether any exist', async () => {
     const { partnerId, caller } = await addPartner(service)
     const { email } = await addMember(caller, 'Operator')
     const { members, db } = service
@@ -323,7 +323,7 @@ suite('second factors', async () => {
     await assert.rejects(factors.add(signed, nonce, given, client), refuses('/nonce'))
   })
 
-  test('the last passkey of a person without a password stays, even if two are removed at the same time', async () => {
+  test('the last passkey of a person without a password is kept, even if two are removed at the same time', async () => {
     const { factors, db, clock } = service
     const { partnerId, signed } = await addMember()
     const memberId = signed.user.id
@@ -341,7 +341,7 @@ suite('second factors', async () => {
     assert.deepEqual(await changesMailed(partnerId), ['passkey removed'])
   })
 
-  test('the fifth failure in a row is mailed to the person, once', async () => {
+  test('the fifth consecutive failure is mailed to the person exactly once', async () => {
     const { members } = service
     const { partnerId, email } = await addMember()
     for (let attempts = 0; attempts < 7; attempts++)

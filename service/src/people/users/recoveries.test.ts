@@ -66,7 +66,7 @@ async function complete(token: string) {
   return { secret, work: () => members.recoveries.complete(token, given, client) }
 }
 
-test('an Admin resets a colleague: factors and sessions end, and the link sets new ones once', async () => {
+test('an Admin resets a colleague: factors and sessions end, and the link sets new factors exactly once', async () => {
   const partner = await addPartner(service)
   const { members, clock } = service
   const [joan, alan] = [await addMember(partner), await addMember(partner, 'Operator')]
@@ -211,7 +211,7 @@ test('an Admin cancels with the link in the mail, even in the last second and af
   assert.ok(await joan.signIn(), 'nothing changed for the person')
 })
 
-test('staff, a change of role or a removal cancels a recovery; other members and strangers are refused', async () => {
+test('staff, a change of role or a removal cancels a recovery, but other members and strangers cannot', async () => {
   const partner = await addPartner(service)
   const { members, clock } = service
   const [joan, grace, ruth] = [await addMember(partner), await addMember(partner), await addMember(partner)]

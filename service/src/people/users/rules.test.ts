@@ -87,7 +87,7 @@ test('addresses that differ only in case or Unicode composition are the same', (
   assert.notEqual(emailKey('a.b@example.com'), emailKey('ab@example.com'))
 })
 
-test('a pending invitation is Expired from its `expiresAt` on; other statuses do not change', () => {
+test('a pending invitation is Expired from its `expiresAt`, and other statuses do not change', () => {
   const expiresAt = new Date('2026-11-28T00:00:00.000Z')
   const before = new Date(expiresAt.getTime() - 1)
   assert.equal(invitationStatus({ status: 'Pending', expiresAt }, before), 'Pending')
@@ -226,7 +226,7 @@ const table: Readonly<Record<Act, readonly Row[]>> = {
   letGuestIn: none,
 }
 
-suite('who may do what, in production', () => {
+suite('permissions in production', () => {
   for (const [act, rows] of Object.entries(table) as [Act, readonly Row[]][])
     for (const [what, powers, may] of rows)
       test(`${act}: ${what}`, () =>
@@ -249,7 +249,7 @@ test('if the setting allows it, only a key with every permission sets single sig
     assert.deepEqual(whoMay(act, everyRole, true), ['Admin just signed in'])
 })
 
-test('the maker of an invitation or a link is judged by the permissions at its use', () => {
+test("the maker of an invitation or a link is judged by the maker's permissions when it is used", () => {
   const maker = (held: readonly string[]): Actor => ({ kind: 'maker', permissions: held })
   for (const role of wire.roles) {
     assert.equal(mayGive(maker(permissions), 'acceptInvitation', [roleAsPower(role)]), true)

@@ -76,7 +76,7 @@ test('a key is created, listed by status, changed, rotated and revoked, and Admi
   )
 })
 
-test('a caller cannot create, change or rotate a key with more than it has', async () => {
+test('a caller cannot create, change or rotate a key with more permissions than it has', async () => {
   const { partnerId, caller } = await addPartner(service)
   const { serviceAccounts: accounts } = service
   const lesser = lesserThan(caller)

@@ -162,7 +162,7 @@ test('wrong settings of a provider are refused with a pointer, and responses nev
   assert.equal((await service.members.singleSignOn.settings(partnerId)).domainProvedAt !== null, true)
 })
 
-test('a sign-in by the provider from a new device is mailed, and joining is not', async () => {
+test('a sign-in with the provider from a new device is mailed, and joining is not', async () => {
   const partner = await partnerWith()
   const { partnerId } = partner
   const person = personOf(partner)
@@ -179,7 +179,7 @@ test('a sign-in by the provider from a new device is mailed, and joining is not'
   assert.equal(await mailed(), 1)
 })
 
-test("a person joins by the invitation's link and the provider, and returns to the requested page", async () => {
+test("a person joins with the invitation's link and the provider, and returns to the requested page", async () => {
   const partner = await partnerWith()
   const person = personOf(partner)
   const { id, token } = await invite(partner, person.email, 'Operator')
@@ -239,7 +239,7 @@ test('with a claim for roles people of the domain join without an invitation, an
   await assert.rejects(signIn(partner, invited), { reason: 'invited' })
 })
 
-test('the last Admin keeps the role, and a provider stays if it is the only way for Admins to sign in', async () => {
+test('the last Admin keeps the role, and a provider is kept if it is the only way for Admins to sign in', async () => {
   const partner = await partnerWith({ roleClaim: 'groups', roles: { Admin: ['admins'], Developer: ['devs'] } })
   const person = personOf(partner, { groups: ['admins'] })
   const { user } = await signIn(partner, person)
@@ -260,7 +260,7 @@ test('the last Admin keeps the role, and a provider stays if it is the only way 
   assert.deepEqual(told.toSorted(), [`admin@${partner.domain}`, person.email].toSorted())
 })
 
-test('a removed person cannot return by the provider, even with another address, but can by an invitation', async () => {
+test('a removed person cannot return with the provider, even with another address, but can with an invitation', async () => {
   const partner = await partnerWith({ roleClaim: 'groups', roles: { Operator: ['ops'] } })
   const person = personOf(partner, { groups: ['ops'] })
   const { user, token } = await signIn(partner, person)
@@ -290,7 +290,7 @@ test('an answer for one partner is not valid for another, whose provider is not 
   await coming.finish()
 })
 
-test('an existing account is connected in its own session with a mail, and only then can sign in by the provider', async () => {
+test('an existing account is connected in its own session with a mail, and only then can sign in with the provider', async () => {
   const partner = await partnerWith({ required: true })
   const person = personOf(partner)
   const admin = await invite(partner, person.email, 'Admin')
@@ -318,7 +318,7 @@ test('an existing account is connected in its own session with a mail, and only 
   )
 })
 
-test('if the provider is required, members can sign in only by it, and Admins in any way', async () => {
+test('if the provider is required, members can sign in only with it, and Admins in any way', async () => {
   const partner = await partnerWith({ required: true }, false)
   const person = personOf(partner)
   const { token } = await invite(partner, person.email, 'Operator')
@@ -396,7 +396,7 @@ test('if payouts need a second person, a change waits for a second Admin, with a
   ])
 })
 
-test('a former Admin can neither propose nor confirm a change; another Admin proposes it again or rejects it', async () => {
+test('a former Admin can neither propose nor confirm a change, and another Admin proposes it again or rejects it', async () => {
   const partner = await partnerWith()
   const { partnerId, body } = partner
   const { members, clock } = service

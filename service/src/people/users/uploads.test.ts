@@ -35,7 +35,7 @@ suite('uploads', async () => {
     await assert.rejects(uploads.find(ann, 'Bulk', id), none)
   })
 
-  test('one of two concurrent changes is stored, and the other one learns of it', async () => {
+  test('one of two concurrent changes is stored, and the other is notified of it', async () => {
     const ann = await owner()
     const id = await uploads.keep(ann, 'Bulk', { at: 0 })
     const seen = await uploads.find(ann, 'Bulk', id)
@@ -70,7 +70,7 @@ suite('uploads', async () => {
     assert.deepEqual(await uploads.unsent(ann, 'Bulk'), [])
   })
 
-  test('a person keeps twenty files of a kind, the newest', async () => {
+  test('only the twenty newest files of a kind are kept for a person', async () => {
     const ann = await owner()
     const ids: string[] = []
     for (let at = 0; at < 22; at += 1) ids.push(await uploads.keep(ann, 'Bulk', { at }))

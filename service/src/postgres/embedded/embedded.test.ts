@@ -72,7 +72,7 @@ const kill = async (child: ChildProcess): Promise<void> => {
   await once(child, 'exit')
 }
 
-test('the first start creates the database with its settings; the second start finds its rows', async () => {
+test('the first start creates the database with its settings, and the second start finds its rows', async () => {
   const dataDir = newFolder()
   const first = await start(dataDir)
   const settings = await query(

@@ -71,7 +71,7 @@ async function counted(run: Job['run'], pollMs = neverMs, clock: Clock = systemC
   return { runs: () => runs }
 }
 
-test('a commit wakes the job, in a transaction or by itself, and a rollback does not', async () => {
+test('a commit wakes the job, in a transaction or without one, and a rollback does not', async () => {
   const { runs } = await counted(take)
   await add()
   await allTaken(1)
@@ -142,14 +142,14 @@ test('due work that no run can claim is left to the poll and does not delay othe
   assert.ok((await taken()).every((lateMs) => lateMs >= 0))
 })
 
-test('a job that writes its own table without doing work rests longer and longer', async () => {
+test('a job that writes its own table without doing work pauses longer and longer', async () => {
   await add(neverMs)
   const { runs } = await counted(() => db.run(sql`update public.work set due_at = due_at`).then(() => 0))
   await pause(1500)
   assert.ok(runs() <= 12, `${runs()} runs`)
 })
 
-test('a job that only commits wake runs at its interval until the database is quiet, and again after a commit', async () => {
+test('a job woken only by commits runs at its interval until the database is quiet, and again after a commit', async () => {
   let runs = 0
   start({ run: () => Promise.resolve(void (runs += 1)).then(() => 0), everyMs: 10, quietAfterMs: 1000 })
   await until('it runs at its interval', () => runs > 5)
@@ -170,7 +170,7 @@ test('a quiet job finds work whose wake-up was lost', async () => {
   await allTaken(1)
 })
 
-test('a failing job rests despite wake-ups, and works again later', async () => {
+test('a failing job pauses despite wake-ups, and works again later', async () => {
   let fails = true
   const startMs = performance.now()
   const { runs } = await counted(() => (fails ? Promise.reject(new Error('fails')) : take()))
@@ -222,7 +222,7 @@ test('a commit of another process wakes the job', async () => {
   }
 })
 
-test('work of a process that is killed between its commit and the wake-up is found by the poll', async () => {
+test('the poll finds work of a process that was killed between its commit and the wake-up', async () => {
   await counted(take, 300)
   assert.equal(await write('kill'), 'SIGKILL')
   await allTaken(1)

@@ -93,8 +93,8 @@ const tally = (names: readonly string[]): Readonly<Record<string, number>> =>
 const shown = monthsUntil(now, 12).map(({ month }) => month)
 const inMonths = ({ resolvedAt }: Row): boolean => resolvedAt !== null && shown.includes(monthOf(resolvedAt))
 
-suite('the numbers of decisions', () => {
-  test('open items by kind and age agree with the queue, computed in another way', async () => {
+suite('decision figures', () => {
+  test('open items by kind and age match an independent computation from the queue', async () => {
     const { open } = await numbers.read(12)
     const bandOf = (openedAt: Date) => {
       const days = Math.floor((now.getTime() - openedAt.getTime()) / dayMs)
@@ -116,7 +116,7 @@ suite('the numbers of decisions', () => {
     assert.ok(sum > 100, `${sum} wait`)
   })
 
-  test('decisions by month, kind and outcome agree with the rows, and midnight belongs to the new month', async () => {
+  test('decisions by month, kind and outcome match the rows, and midnight belongs to the new month', async () => {
     const { decided, months } = await numbers.read(12)
     assert.deepEqual(months, shown)
     const counted = decided.flatMap(({ month, kind, outcome, count }) =>
@@ -130,7 +130,7 @@ suite('the numbers of decisions', () => {
     assert.ok(expected.length > 200, `${expected.length} decisions`)
   })
 
-  test('the median and the 90th percentile agree with the rows, without cases that ended automatically', async () => {
+  test('the median and the 90th percentile match the rows, without cases that ended automatically', async () => {
     const { times } = await numbers.read(12)
     const rows = [
       ...cases.filter(
@@ -151,7 +151,7 @@ suite('the numbers of decisions', () => {
     assert.equal(times.filter(({ month }) => month === null).length, kinds.length + 1)
   })
 
-  test('false hits by list, alerts by rule and findings agree with the rows, and a rule has its latest name', async () => {
+  test('false hits by list, alerts by rule and findings match the rows, and a rule has its latest name', async () => {
     const read = await numbers.read(12)
     const byList = hits
       .filter(inMonths)
@@ -209,7 +209,7 @@ suite('the numbers of decisions', () => {
     assert.deepEqual([read.lists, read.rules, read.findings], [[], [], []])
   })
 
-  test('without rows everything is empty, and months over 24 are 24', async () => {
+  test('without rows everything is empty, and more than 24 months are limited to 24', async () => {
     const empty = await useModules({ now })
     const read = await empty.numbers.read(99)
     assert.equal(read.months.length, 24)
@@ -220,7 +220,7 @@ suite('the numbers of decisions', () => {
   })
 })
 
-test('bands of age meet without a gap: what is 48 hours old is two days old', () => {
+test('age bands meet without a gap: an item of 48 hours is two days old', () => {
   const times = ageTimes(now)
   const bandOf = (hours: number) => {
     const openedAt = new Date(now.getTime() - hours * hourMs)
@@ -234,7 +234,7 @@ test('bands of age meet without a gap: what is 48 hours old is two days old', ()
   ])
 })
 
-test('months are those of the calendar in UTC, over the end of a year', () => {
+test('months are calendar months in UTC, also across the end of a year', () => {
   const months = monthsUntil(new Date('2026-01-31T23:59:59Z'), 3)
   assert.deepEqual(
     months.map(({ month, from, before }) => [month, from.toISOString(), before.toISOString()]),
@@ -264,7 +264,7 @@ suite('over many rows', () => {
     return { lines, scans: lines.filter((line) => /Scan/.test(line)).join('\n'), removed: Math.max(0, ...removed) }
   }
 
-  test('each statement of the numbers and of the pages reads by its index', async () => {
+  test('each statement of the figures and of the pages reads by its index', async () => {
     const many = 60_000
     const base = new Date('2024-01-01T00:00:00Z')
     await db.run(sql`insert into cases.cases (partner_id, id, kind, connector, notification_id, subject, report, opened_at, resolved_at, resolution)

@@ -46,7 +46,7 @@ const judged = (
     internalConnector: 'internal',
   })
 
-test('the parts add up to resource less requirement, for any numbers of a ledger in balance', () => {
+test('the parts add up to resource less requirement, for any figures of a balanced ledger', () => {
   const amount = fc.bigInt({ min: -(10n ** 12n), max: 10n ** 12n })
   fc.assert(
     fc.property(
@@ -77,7 +77,7 @@ test('the parts add up to resource less requirement, for any numbers of a ledger
 
 const ten = { balance: 10n, 'settlement.iso20022': -10n }
 
-test('a day balances, has an excess or a shortfall by the money of the operator', () => {
+test("a day balances, or has an excess or a shortfall of the operator's money", () => {
   assert.equal(judged(ten, lookOf({ bank: 10n })).status, 'balanced')
   assert.equal(judged({ balance: 9n, fees: 1n, 'settlement.iso20022': -10n }, lookOf({ bank: 10n })).status, 'excess')
   assert.equal(judged(ten, lookOf({ bank: 10n, opening: 5n })).status, 'excess')
@@ -115,6 +115,6 @@ test('an excess opens no case; the other differences do', () => {
   assert.deepEqual(all.filter(opensCase), ['shortfall', 'unexplained', 'incomplete'])
 })
 
-test('a day is one of the calendar', () => {
+test('a day must be a calendar day', () => {
   assert.deepEqual(['2026-02-28', '2026-02-29', '2026-2-8', '2026-02-30', 'today'].filter(isDay), ['2026-02-28'])
 })

@@ -57,7 +57,7 @@ const partsOf = ({ record }: Awaited<ReturnType<typeof computed>>) =>
 const safeguardingCases = async () =>
   (await service.cases.list(undefined, 100)).filter(({ kind }) => kind === 'safeguarding')
 
-test('a day whose statement has everything balances, and the record is signed', async () => {
+test('a day with a complete statement balances, and the record is signed', async () => {
   await service.designate(service.today)
   const entry = await credited(100_00n)
   await statement([entry], { closing: 100_00n })
@@ -93,7 +93,7 @@ test('an entry before the end of the day that no statement has yet is in transit
   )
 })
 
-test('an entry that the statement brings after the end of the day is booked late', async () => {
+test('an entry that the statement reports after the end of the day is booked late', async () => {
   await service.designate(service.today)
   const first = await credited(100_00n)
   const cut = await service.moment()
@@ -103,7 +103,7 @@ test('an entry that the statement brings after the end of the day is booked late
   assert.deepEqual([day.record.status, partsOf(day)], ['balanced', { booked_late: '7.00' }])
 })
 
-test('a payment that the bank has paid and not booked is named', async () => {
+test('a payment that the bank has paid but not booked is listed', async () => {
   await service.designate(service.today)
   const entry = await credited(100_00n)
   await pay(service, partner, '10.00')
@@ -121,7 +121,7 @@ test('a payment that the bank has paid and not booked is named', async () => {
   assert.equal(after.record.content.requirement.total, '90.00')
 })
 
-test('charges that no case has decided about are a shortfall, and two persons close its case', async () => {
+test('charges without a decided case are a shortfall, and two people close its case', async () => {
   await service.designate(service.today)
   const entry = await credited(100_00n)
   const charge = entryOf(-2_50n, {
@@ -146,7 +146,7 @@ test('charges that no case has decided about are a shortfall, and two persons cl
   assert.deepEqual(await safeguardingCases(), [])
 })
 
-test('money that was on the account before, and fees, are an excess without a case', async () => {
+test('earlier money on the account, and fees, are an excess without a case', async () => {
   await service.designate(service.today)
   const entry = await credited(100_00n)
   await statement([entry], { opening: 50_00n, closing: 150_00n })
@@ -199,7 +199,7 @@ test('one cent stolen from an account row is found, with the row', async () => {
   }
 })
 
-test('a transfer that was made smaller is found', async () => {
+test('a reduced transfer is found', async () => {
   await service.designate(service.today)
   const entry = await credited(100_00n)
   await statement([entry], { closing: 100_00n })
@@ -233,7 +233,7 @@ test('a missing cent on a statement is found in either direction', async () => {
   assert.deepEqual([sum.record.status, partsOf(sum)['sum_differs']], ['unexplained', '-0.01'])
 })
 
-test('two workers make one record of a day, once its statement is in', async () => {
+test('two workers make one record of a day when its statement has arrived', async () => {
   const { safeguarding, db, clock } = service
   const day = yesterday()
   await safeguarding.step()
@@ -250,7 +250,7 @@ test('two workers make one record of a day, once its statement is in', async () 
   assert.equal((await safeguarding.versions(db, day, 'EUR')).length, isTooLate ? 2 : 1)
 })
 
-test('a designation that ended, an unknown account and a day to come are refused', async () => {
+test('a designation that ended, an unknown account and a future day are refused', async () => {
   const { safeguarding, db, today } = service
   type Given = Parameters<typeof safeguarding.designate>[1]
   const given: Given = { ...designated, from: today, until: null, staff: 'Ada' }
@@ -265,7 +265,7 @@ test('a designation that ended, an unknown account and a day to come are refused
   await assert.rejects(safeguarding.compute('yesterday'), /must be a day/)
 })
 
-test('the CSV proves itself, and the PDF is the same bytes each time', async () => {
+test('the CSV contains its own proof, and the PDF has the same bytes each time', async () => {
   await service.designate(service.today)
   const entry = await credited(1234_56n)
   await statement([entry], { closing: 1234_56n })

@@ -68,9 +68,9 @@ for (const { title, entries: read, variantsMax, skip } of lists)
         assert.deepEqual(said, [])
       }
       test(`at most ${falseHitsMax} % are hits for a customer`, () => assertFew('withSecondDatum', () => falseHitsMax))
-      test('not more than stated are hits for a payee with an address', () =>
+      test('hits for a payee with an address do not exceed the stated rate', () =>
         assertFew('withAddress', (country) => (byNameMax[country] ?? byNameElsewhere)[1]))
-      test('not more than stated are hits by the name alone', () =>
+      test('hits by the name alone do not exceed the stated rate', () =>
         assertFew('byName', (country) => (byNameMax[country] ?? byNameElsewhere)[0]))
     })
   })

@@ -83,7 +83,7 @@ suite('sanctions lists', () => {
     ])
   })
 
-  test("OFAC's list has persons, organisations, ships and aircraft", async () => {
+  test("OFAC's list has people, organisations, ships and aircraft", async () => {
     const { source, publishedAt, entries } = await read(await sample('ofac.xml'))
     assert.deepEqual([source, publishedAt.toISOString()], ['ofac', '2026-01-07T00:00:00.000Z'])
     assert.deepEqual(
@@ -133,7 +133,7 @@ suite('sanctions lists', () => {
   ])[] = [
     ['a cut file', 'un', (text) => text.slice(0, -30), 'not_whole'],
     ['no record', 'eu', (text) => text.replace(/<sanctionEntity[\s\S]*<\/sanctionEntity>/, ''), 'not_in_schema'],
-    ['another number of records than it says', 'ofac', (text) => text.replace('>3<', '>4<'), 'not_whole'],
+    ['a number of records other than stated', 'ofac', (text) => text.replace('>3<', '>4<'), 'not_whole'],
     [
       'a record without a name',
       'eu',
@@ -142,10 +142,10 @@ suite('sanctions lists', () => {
     ],
     ['a record without a key', 'un', (text) => text.replace('<DATAID>9100002</DATAID>', ''), 'not_in_schema'],
     ['a key twice', 'un', (text) => text.replace('9100002', '9100001'), 'not_in_schema'],
-    ['no time of publication', 'eu', (text) => text.replace(/generationDate="[^"]*"/, ''), 'not_in_schema'],
-    ['a time that is none', 'ofac', (text) => text.replace('01/07/2026', '13/45/2026'), 'not_in_schema'],
-    ['a kind of record that is not known', 'un', (text) => text.replaceAll('ENTITY>', 'GROUP>'), 'not_in_schema'],
-    ['a part that is not known', 'un', (text) => text.replaceAll('ENTITIES>', 'constructor>'), 'not_in_schema'],
+    ['no publication time', 'eu', (text) => text.replace(/generationDate="[^"]*"/, ''), 'not_in_schema'],
+    ['an invalid time', 'ofac', (text) => text.replace('01/07/2026', '13/45/2026'), 'not_in_schema'],
+    ['an unknown kind of record', 'un', (text) => text.replaceAll('ENTITY>', 'GROUP>'), 'not_in_schema'],
+    ['an unknown part', 'un', (text) => text.replaceAll('ENTITIES>', 'constructor>'), 'not_in_schema'],
     ['a document type', 'eu', (text) => text.replace('<export', '<!DOCTYPE export><export'), 'doctype'],
     ['another document', 'eu', () => '<Document/>', 'unknown_message'],
     ['no document', 'eu', () => '', 'not_whole'],
@@ -261,15 +261,15 @@ suite('SDN_ADVANCED.XML', () => {
   const wrong: readonly (readonly [title: string, from: string | RegExp, to: string, problem: RegExp])[] = [
     ['a later version', 'Version="3"', 'Version="4"', /version of the format is "4"/],
     ['no version', 'Version="3" ', '', /version of the format is ""/],
-    ['a type of party that it lacks', 'PartySubTypeID="4"', 'PartySubTypeID="7"', /PartySubType "7"/],
-    ['a type of party whose own type it lacks', 'PartyTypeID="1"', 'PartyTypeID="9"', /PartyType "9"/],
+    ['a missing type of party', 'PartySubTypeID="4"', 'PartySubTypeID="7"', /PartySubType "7"/],
+    ['a type of party with a missing own type', 'PartyTypeID="1"', 'PartyTypeID="9"', /PartyType "9"/],
     ['a part of a name in no group', 'NamePartGroupID="601"', 'NamePartGroupID="999"', /group "999"/],
-    ['a type of name part that it lacks', 'NamePartTypeID="1520"', 'NamePartTypeID="1"', /NamePartType "1"/],
-    ['a script that it lacks', 'ScriptID="215"', 'ScriptID="1"', /Script "1"/],
-    ['a feature that it lacks', 'FeatureTypeID="8"', 'FeatureTypeID="80"', /FeatureType "80"/],
-    ['a sanction of a party that it lacks', 'ProfileID="99003"', 'ProfileID="99004"', /profile "99004"/],
-    ['a list that it lacks', 'ListID="1550"', 'ListID="1"', /List "1"/],
-    ['a measure of a type that it lacks', 'SanctionsTypeID="1705"', 'SanctionsTypeID="2"', /SanctionsType "2"/],
+    ['a missing type of name part', 'NamePartTypeID="1520"', 'NamePartTypeID="1"', /NamePartType "1"/],
+    ['a missing script', 'ScriptID="215"', 'ScriptID="1"', /Script "1"/],
+    ['a missing feature', 'FeatureTypeID="8"', 'FeatureTypeID="80"', /FeatureType "80"/],
+    ['a sanction of a missing party', 'ProfileID="99003"', 'ProfileID="99004"', /profile "99004"/],
+    ['a missing list', 'ListID="1550"', 'ListID="1"', /List "1"/],
+    ['a measure of a missing type', 'SanctionsTypeID="1705"', 'SanctionsTypeID="2"', /SanctionsType "2"/],
     ['a profile twice', 'Profile ID="99002"', 'Profile ID="99001"', /"99001" stands in the file twice/],
     [
       'a party twice',
@@ -291,14 +291,14 @@ suite('SDN_ADVANCED.XML', () => {
     ],
     ['a party without a name', />NORTHERN VELMORA</, '><', /99003 has no name/],
     ['a birth without a year', '<Year>1954</Year>', '', /From has no year/],
-    ['a birth in a month that is none', '<Month>10</Month>', '<Month>13</Month>', /Month is "13"/],
+    ['a birth in an invalid month', '<Month>10</Month>', '<Month>13</Month>', /Month is "13"/],
     ['no date of issue', /<DateOfIssue[\s\S]*?<\/DateOfIssue>/, '', /when it was published/],
-    ['a part that is not known', /<ProfileRelationships>|<\/ProfileRelationships>/g, '', /ProfileRelationship/],
+    ['an unknown part', /<ProfileRelationships>|<\/ProfileRelationships>/g, '', /ProfileRelationship/],
   ]
   for (const [title, from, to, problem] of wrong)
     test(`a file with ${title} is refused`, () => refused(changed(from, to), problem))
 
-  test('a cut file is refused, at any point of the cut', async () => {
+  test('a truncated file is refused, wherever it ends', async () => {
     for (let end = 100; end < advanced.trimEnd().length; end += 997)
       await assert.rejects(read(advanced.slice(0, end), 4096), MessageProblem)
   })
@@ -319,7 +319,7 @@ suite('politically exposed persons', () => {
   const readBytes = (bytes: Uint8Array, bytesMax = 7) => readPepList(chunks(bytes, bytesMax), 'pep:invented')
   const read = (text: string) => readBytes(Buffer.from(text))
 
-  test('a list has persons with aliases; single words are weak, except in Japanese characters', async () => {
+  test('a list has people with aliases, and single words are weak, except in Japanese characters', async () => {
     const { source, publishedAt, hash, entries } = await read(peps)
     assert.deepEqual([source, publishedAt.toISOString()], ['pep:invented', '2026-01-08T04:00:05.000Z'])
     assert.match(hash, /^[0-9a-f]{64}$/)
@@ -409,7 +409,7 @@ suite('politically exposed persons', () => {
       })
     })
 
-  test('a file that is cut within a record is refused, at any point of the cut', async () => {
+  test('a file truncated within a record is refused, wherever it ends', async () => {
     const bytes = Buffer.from(peps)
     const ends = [...bytes.keys()].filter((index) => bytes[index] === 10)
     for (let end = head.length + 2; end < bytes.length; end += 1)

@@ -249,7 +249,7 @@ test('a listed name of one word is found next to a title or a legal form, but no
     assert.deepEqual(index.search(text, 88), [], text)
 })
 
-test('a different first letter is one edit like any other, but two edits with it make another name', async () => {
+test('a different first letter is one edit like any other, but two edits including it make another name', async () => {
   const index = await listOf(['Borislav Tremurov', 'Qadir Zhabari'])
   for (const text of [
     'Xorislav Tremurov',
@@ -405,7 +405,7 @@ test('a different name is not found', async () => {
     assert.ok(!(await isFound(name, listed)), `${name}, ${listed}`)
 })
 
-test('a name without such characters stays unchanged', () => {
+test('a name without such characters is unchanged', () => {
   assert.deepEqual(latinReadings('Grace Hopper'), ['Grace Hopper'])
   assert.deepEqual(latinReadings(''), [''])
 })
@@ -418,7 +418,7 @@ const arabicFloor = 94
 const hitsMax = { ar: 2, zh_CN: 2, ko: 4, ru: 1 } as const
 
 test(
-  'persons are found by their names in Arabic letters; common names in other scripts are hit rarely',
+  'people are found by their names in Arabic letters, and common names in other scripts are rarely hits',
   {
     skip: withoutPublished,
   },

@@ -9,7 +9,7 @@ const amounts: Readonly<Record<string, string>> = {
   'checkout.session.opened': 'Amount of the session',
 }
 
-test('there are twelve event types of the document and ten of ours, with the properties of their data as plain JSON Schema', () => {
+test('there are twelve event types of the document and ten additional types, with their data properties as plain JSON Schema', () => {
   assert.equal(eventTypes.length, 22)
   for (const type of eventTypes) {
     assert.deepEqual(type.properties['amount'], {

@@ -268,7 +268,7 @@ suite('exchange', () => {
   ]
   const finalText = 'HTTP/1.1 202 Accepted\r\ncontent-length: 22\r\n\r\nHTTP/1.1 100 Continue!'
 
-  test('interim responses are skipped, also a `100 Continue` that was not asked for', async () => {
+  test('interim responses are skipped, including a `100 Continue` that was not requested', async () => {
     for (const interim of [...interims, interims.join(''), interims.join('').repeat(20)]) {
       const { status, error, responseBody } = await sendTo((socket) => socket.end(`${interim}${finalText}`))
       assert.deepEqual([status, error, responseBody], [202, undefined, 'HTTP/1.1 100 Continue!'], interim)
@@ -317,7 +317,7 @@ suite('exchange', () => {
     assert.equal(target.connections(), 1)
   })
 
-  test('interim responses without a final one end by the time limit, or with the connection, and the reason says so', async () => {
+  test('interim responses without a final response end at the time limit, or with the connection, and the reason says so', async () => {
     for (const interim of interims) {
       const silent = await sendTo((socket) => socket.write(interim), { timeoutMs: 200 })
       assert.deepEqual([silent.error, silent.status], [late, undefined], interim)
@@ -355,7 +355,7 @@ suite('exchange', () => {
     await exchange.close()
   })
 
-  test('close ends requests under way, even during a lookup', async () => {
+  test('close ends requests in progress, even during a lookup', async () => {
     const exchange = exchangeOf({ resolve: () => new Promise(() => undefined), timeoutMs: 300 })
     const result = send(exchange, requestTo('https://hooks.test/'))
     await exchange.close()
@@ -555,7 +555,7 @@ suite('chosen hosts', () => {
       await until('the connections are closed', () => drip.open() + endless.open() === 0)
     })
 
-    test('a request of a call reads on after a `100 Continue`', async () => {
+    test('a call continues to read after a `100 Continue`', async () => {
       const host = await hostOf((socket) => socket.end(`HTTP/1.1 100 Continue\r\n\r\n${okResponse}`))
       for (const isTrusted of [false, true]) {
         const hosts = createChosenHosts({ clock: systemClock, allowLoopback: true, isTrusted })

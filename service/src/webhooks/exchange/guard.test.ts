@@ -108,7 +108,7 @@ test('a public address requires https, also when loopback is allowed', async () 
   assert.equal((await sendOnce('http://hooks.test/', { allowLoopback: true, resolve: both })).error, mustUseHttps)
 })
 
-test('private addresses stay forbidden when loopback is allowed', async () => {
+test('private addresses remain forbidden when loopback is allowed', async () => {
   const { error } = await sendOnce('http://hooks.test/', { allowLoopback: true, resolve: async () => ['10.1.2.3'] })
   assert.equal(error, refusal)
 })
@@ -293,7 +293,7 @@ suite('resolver', async () => {
     assert.equal(ended, 100)
   })
 
-  test('a name that alternates between allowed and private addresses is reached only at allowed ones', async () => {
+  test('a name that alternates between allowed and private addresses is reached only at allowed addresses', async () => {
     const receiver = await startTcpReceiver((socket) => socket.end(okResponse))
     try {
       const url = `http://flip.test:${receiver.port}/`

@@ -89,7 +89,7 @@ async function setUp() {
   return { partnerId, caller, clock, users, alerts, invite, addAlert, recipients, send }
 }
 
-test('each Admin and Developer gets one mail with its own Message-ID, an Operator and a revoked Admin get none', async () => {
+test('each Admin and Developer gets one mail with its own Message-ID, and an Operator and a revoked Admin get no mail', async () => {
   const { invite, addAlert, users, caller, send } = await setUp()
   await invite('ada', 'Admin')
   await invite('dan', 'Developer')
@@ -107,7 +107,7 @@ test('each Admin and Developer gets one mail with its own Message-ID, an Operato
   assert.equal(new Set(mails.map(({ one }) => one('Message-ID'))).size, 2)
 })
 
-test('the mail names the endpoint, since when it fails, why, and what to do, without the query of the URL', async () => {
+test('the mail names the endpoint, the start and reason of its failure, and what to do, without the query of the URL', async () => {
   const { invite, addAlert, send } = await setUp()
   await invite('ada', 'Admin')
   await addAlert()
@@ -169,7 +169,7 @@ test('the newest invitation of an address decides, in any spelling of the addres
   assert.deepEqual(await recipients(), ['Ada@example.com'])
 })
 
-test('at most 20 people get an alert, the first invited', async () => {
+test('at most 20 people get an alert, in the order of their invitations', async () => {
   const { invite, addAlert, recipients } = await setUp()
   const names = Array.from({ length: 21 }, (_, index) => `ada${index}`)
   for (const name of names) await invite(name, 'Admin')
@@ -180,7 +180,7 @@ test('at most 20 people get an alert, the first invited', async () => {
   )
 })
 
-test('a rolled back transaction queues no mail, and an alert without an invited person queues none', async () => {
+test('a rolled back transaction queues no mail, and neither does an alert without an invited person', async () => {
   const { partnerId, invite, alerts, addAlert, recipients } = await setUp()
   await addAlert()
   assert.deepEqual(await recipients(), [])

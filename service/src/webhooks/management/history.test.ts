@@ -74,7 +74,7 @@ suite('history', async () => {
     assert.ok(all[0]?.deliveredAt && all[0].nextAttemptAt === null && all[1]?.nextAttemptAt)
   })
 
-  test('the list filters by status, type, reference and time, and by all of them', async () => {
+  test('the list filters by status, type, reference and time, and by all of them together', async () => {
     const key = await subscribed()
     await emitAndFanOut(key, 'A', 'B')
     const type = 'partner.customer.deposit.completed'
@@ -105,7 +105,7 @@ suite('history', async () => {
     assert.deepEqual(references(await list(key, { status: 'Pending' })), [])
   })
 
-  test('a page of a sparse filter examines a bounded number of rows, and the next page continues there', async () => {
+  test('a page of a sparse filter examines a limited number of rows, and the next page continues there', async () => {
     const key = await subscribed()
     const total = 24_000
     const ids = Array.from({ length: total }, () => newId())
@@ -152,7 +152,7 @@ suite('history', async () => {
     await assert.rejects(redeliver({ ...key, partnerId: other.partnerId }, row.eventId), refused('not_found'))
   })
 
-  test('a redelivery keeps the event id, continues the attempts and counts once in `owed`', async () => {
+  test('a redelivery keeps the event id, continues the attempts and counts exactly once in `owed`', async () => {
     const key = await subscribed()
     await emitAndFanOut(key, 'A')
     const [first] = await beginAttempts(key, 1)
@@ -473,7 +473,7 @@ suite('feed', async () => {
     )
   })
 
-  test('the events of a reference are found in both orders, beside those of others', async () => {
+  test('the events of a reference are found in both orders, among events of other references', async () => {
     const partnerId = await hooks.addPartner()
     const reference = newId()
     await emitAndFanOut(partnerId, 'other')
@@ -485,7 +485,7 @@ suite('feed', async () => {
     assert.deepEqual(statusesOf(await hooks.webhooks.events(partnerId, { reference: 'none' })), [])
   })
 
-  test('an event names its deliveries, and another partner does not find it', async () => {
+  test('an event names its deliveries, and another partner cannot find it', async () => {
     const partnerId = await hooks.addPartner()
     const subscription = await hooks.webhooks.create(partnerId, {
       url: 'https://example.com/',

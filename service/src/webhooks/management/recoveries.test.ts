@@ -52,7 +52,7 @@ test('a recovery without events completes at once', async () => {
   assert.deepEqual(await recover(await subscribed(await hooks.addPartner())), { examined: 0, recovered: 0 })
 })
 
-test('a recovery creates missing deliveries and makes held ones due; others stay as they are', async () => {
+test('a recovery creates missing deliveries and makes held deliveries due, and other deliveries are unchanged', async () => {
   const partnerId = await hooks.addPartner()
   await hooks.emit(partnerId, 'R', 'a', 'b')
   await hooks.fanOut(partnerId)
@@ -127,7 +127,7 @@ test('a recovery waits for pending events of its range', async () => {
   assert.deepEqual([done.status, done.examined, done.recovered], ['Completed', 1n, 1n])
 })
 
-test('two workers beside a fan-out examine each event once and create each delivery once', async () => {
+test('two workers and a concurrent fan-out examine each event and create each delivery exactly once', async () => {
   const partnerId = await hooks.addPartner()
   const total = 1300
   for (let at = 0; at < total; at += 130)
@@ -199,7 +199,7 @@ test('a recovery step and the recording of results never both handle an event', 
   }
 })
 
-test('the sweep finds events that are delivered and in the queue, and removes them from the queue', async () => {
+test('the sweep finds delivered events that are still in the queue, and removes them from the queue', async () => {
   const { key } = await withPending(2500)
   const other = (await withPending(3)).key
   // The rows that an earlier version left: `owed` counts both.
@@ -224,7 +224,7 @@ test('the sweep finds events that are delivered and in the queue, and removes th
   assert.deepEqual(await countsOf(other), { owed: 3, delivered: 2, pending: 1, held: 0 })
 })
 
-test('409 while a recovery runs, also for concurrent starts; another can start afterwards', async () => {
+test('409 while a recovery runs, also for concurrent starts, and another can start afterwards', async () => {
   const partnerId = await hooks.addPartner()
   const key = await subscribed(partnerId)
   const starts = Array.from({ length: 6 }, () =>

@@ -95,7 +95,7 @@ test('a text that is not an address is not allowed', () => {
   assert.equal(isAllowedAddress('::ffff:93.184.216.34', { allowLoopback: false }), true)
 })
 
-test('each name that yields no deliveries where it stands adds a warning, with the field that delivers it', () => {
+test('each name that yields no deliveries in its field adds a warning, with the field that delivers it', () => {
   const [documented, extension] = ['transaction.status.changed', 'standing.order.failed']
   assert.deepEqual(warningsFor({ events: [documented, '*'], extensionEvents: [extension, '*'] }), [])
   assert.deepEqual(

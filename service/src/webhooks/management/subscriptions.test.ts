@@ -63,7 +63,7 @@ suite('secrets', async () => {
     return (signing?.keys ?? []).map((one: SigningKey) => verifyingKeyText(one))
   }
 
-  test('both secrets sign during the overlap; then only the new one signs, and the old one is deleted', async () => {
+  test('both secrets sign during the overlap, then only the new secret signs and the old one is deleted', async () => {
     const { created, ...key } = await subscribed()
     const { partnerId, subscriptionId } = key
     assert.deepEqual(await verifyingKeys(key), [created.secret])
@@ -158,7 +158,7 @@ suite('secrets', async () => {
     assert.deepEqual([read.signature, read.publicKey], ['v1a', rotated.publicKey])
   })
 
-  test('a secret does not open for another subscription, and a deleted subscription has none', async () => {
+  test('a secret does not open for another subscription, and a deleted subscription has no secret', async () => {
     const [one, two] = [await subscribed(), await subscribed()]
     await hooks.db.run(sql`
     update delivery.secrets set secret_sealed = (select secret_sealed from delivery.secrets where partner_id = ${one.partnerId})

@@ -23,7 +23,7 @@ suite('deliveries', async () => {
   const record = (one: Attempt | undefined, more: Partial<AttemptResult> = {}, by = harness) => by.record(one, more)
   const statuses = (page: Page<{ readonly status: string }>) => page.data.map((row) => row.status)
 
-  test('an event becomes one delivery for each subscription that wants it, with its exact data and an id of its own', async () => {
+  test('each subscription to an event gets one delivery, with the exact data and its own id', async () => {
     const partnerId = await hooks.addPartner()
     const [a, b, elsewhere] = [
       await subscribe(partnerId),
@@ -45,7 +45,7 @@ suite('deliveries', async () => {
     assert.deepEqual([await claim(elsewhere), await claim(stranger)], [[], []])
   })
 
-  test('fan-out takes the events of a partner without subscriptions, too', async () => {
+  test('fan-out also takes the events of a partner without subscriptions', async () => {
     const partnerId = await hooks.addPartner()
     await hooks.emit(partnerId, 'REF-1', 'Completed')
     assert.equal(await hooks.fanOut(partnerId), 1)
@@ -93,7 +93,7 @@ suite('deliveries', async () => {
     assert.deepEqual(await counts(partnerId), { owed: 40, delivered: 40, pending: 0, held: 0 })
   })
 
-  test('deliveries of one reference go one at a time and in order; references are independent', async () => {
+  test('deliveries of one reference are sent one at a time and in order, and references are independent', async () => {
     const partnerId = await hooks.addPartner()
     const key = await subscribe(partnerId)
     await hooks.emit(partnerId, 'A', 'a1', 'a2', 'a3')
@@ -115,7 +115,7 @@ suite('deliveries', async () => {
     assert.equal(a3 && dataField(a3, 'status'), 'a3')
   })
 
-  test('a row that fan-out adds during a read does not pass the earlier rows of that read', async () => {
+  test('a row that fan-out adds during a read does not overtake the earlier rows of that read', async () => {
     const [reached, opened] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const slow = await createHooks({
       url: hooks.url,
@@ -157,7 +157,7 @@ suite('deliveries', async () => {
     }
   })
 
-  test('a delivery is attempted twelve times by the schedule and then held; enabling makes it due again', async () => {
+  test('a delivery is attempted twelve times by the schedule and then held, and enabling makes it due again', async () => {
     // With a breaker that stays closed: one failing delivery would open it.
     const patient = await createHooks({
       url: hooks.url,
@@ -277,7 +277,7 @@ suite('deliveries', async () => {
     assert.equal((await owner.claim(busy)).length, 1)
   })
 
-  test('the deliveries of a deleted subscription are dropped in batches, and its row last', async () => {
+  test('the deliveries of a deleted subscription are dropped in batches, and its row is dropped last', async () => {
     const partnerId = await hooks.addPartner()
     const [gone, stays] = [await subscribe(partnerId), await subscribe(partnerId)]
     await hooks.emit(partnerId, 'A', 'Completed')
@@ -310,7 +310,7 @@ suite('deliveries', async () => {
     assert.equal((await claim(key)).length, 1)
   })
 
-  test('the sweep shortens leases and rests from before the clock was put back, and no others', async () => {
+  test('the sweep shortens only leases and rests from before the clock was set back', async () => {
     const partnerId = await hooks.addPartner()
     const keys = [await subscribe(partnerId), await subscribe(partnerId)]
     await hooks.emit(partnerId, 'A', 'Completed')

@@ -25,7 +25,7 @@ suite('endpoint queues', async () => {
   const record = (one: Attempt | undefined, more: Partial<AttemptResult> = {}, by = harness) => by.record(one, more)
   const statuses = (page: Page<{ readonly status: string }>) => page.data.map((row) => row.status)
 
-  test('410 disables the subscription and holds its deliveries, also of later events; enabling delivers them', async () => {
+  test('410 disables the subscription and holds its present and later deliveries, and enabling delivers them', async () => {
     const partnerId = await hooks.addPartner()
     const key = await subscribe(partnerId)
     for (const reference of ['A', 'B', 'C']) await hooks.emit(partnerId, reference, 'Completed')
@@ -101,7 +101,7 @@ suite('endpoint queues', async () => {
     assert.deepEqual(rested, { attemptCount: 1, failures: 0 })
   })
 
-  test('a result that cannot be recorded pauses its endpoint; the other results of the batch are recorded', async () => {
+  test('a result that cannot be recorded pauses its endpoint, and the other results of the batch are recorded', async () => {
     const partnerId = await hooks.addPartner()
     const [failing, sound] = [await subscribe(partnerId), await subscribe(partnerId)]
     await hooks.emit(partnerId, 'A', 'Completed')
@@ -122,7 +122,7 @@ suite('endpoint queues', async () => {
     assert.equal(await record(again), 'delivered')
   })
 
-  test('an open breaker lets one probe through, also from the next holder; a slow start follows', async () => {
+  test('an open breaker lets one probe through, also from the next worker, and a slow start follows', async () => {
     const partnerId = await hooks.addPartner()
     const key = await subscribe(partnerId)
     for (let i = 0; i < 30; i += 1) await hooks.emit(partnerId, `R-${i}`, 'Completed')
@@ -147,7 +147,7 @@ suite('endpoint queues', async () => {
     await next.close()
   })
 
-  test('five days of failures: two alerts, then the subscription is disabled with a third, each in the transaction of its result', async () => {
+  test('five days of failures cause two alerts, then a third that disables the subscription, each in the transaction of its result', async () => {
     const partnerId = await hooks.addPartner()
     const key = await subscribe(partnerId)
     await hooks.emit(partnerId, 'A', 'Completed')
@@ -223,7 +223,7 @@ suite('ordered subscriptions', async () => {
     return seen
   }
 
-  test('a delivery waits while an earlier one of its reference is pending; other references do not wait', async () => {
+  test('a delivery waits while an earlier delivery of its reference is pending, and other references do not wait', async () => {
     const key = await ordered()
     await hooks.emit(key.partnerId, 'A', 'a1', 'a2', 'a3')
     await hooks.emit(key.partnerId, 'B', 'b1', 'b2')
@@ -315,7 +315,7 @@ suite('ordered subscriptions', async () => {
     assert.deepEqual(await harness.claim(key), [])
   })
 
-  test('thousands of rows are marked as ordered in steps; after a restart the marking completes before any attempt', async () => {
+  test('thousands of rows are marked as ordered in steps, and after a restart the marking completes before any attempt', async () => {
     const key = await fixture.subscribe(await hooks.addPartner())
     const crowd = 4500
     await hooks.emit(key.partnerId, 'A', 'a1', ...Array.from({ length: crowd }, () => 'more'), 'a2')
@@ -338,7 +338,7 @@ suite('ordered subscriptions', async () => {
     await next.close()
   })
 
-  test('after a switch back and forth the rows from between are marked as well', async () => {
+  test('after a switch back and forth the rows added in between are also marked', async () => {
     const key = await ordered()
     const set = (isOrdered: boolean) => hooks.webhooks.update(key.partnerId, key.subscriptionId, { ordered: isOrdered })
     await hooks.emit(key.partnerId, 'A', 'a1')
@@ -398,7 +398,7 @@ suite('ordered subscriptions', async () => {
     await worker.close()
   })
 
-  test('a redelivery is ordered, too', async () => {
+  test('a redelivery is also ordered', async () => {
     const key = await ordered()
     await hooks.emit(key.partnerId, 'A', 'a1')
     await hooks.fanOut(key.partnerId)

@@ -59,7 +59,7 @@ suite('deliveries from fan-out', () => {
     assert.deepEqual([queue.readUpTo, queue.mayHaveNewRows], [8n, false])
   })
 
-  test('are added without those that have been read', () => {
+  test('are added without rows that have been read', () => {
     const queue = emptyQueue(target, 5n)
     assert.ok(memory.addNewDeliveries(queue, added, now, 100))
     assert.deepEqual(sequencesOf(queue.newRows), [7n])
@@ -135,7 +135,7 @@ suite('reads', () => {
     assert.ok(!memory.isKnown(queue, delivery(5n)))
   })
 
-  test('a full read leaves more to read; the next due time is that of the first future row', () => {
+  test('a full read leaves more to read, and the next due time is the due time of the first future row', () => {
     const queue = memory.createEndpointQueue(key, healthy, inOneHour, now, 9n)
     const first = memory.beginRead(queue, now)
     const scheduledRows = [delivery(1n, { dueAt: now }), delivery(2n, { dueAt: inOneHour })]
@@ -183,7 +183,7 @@ function endpoint(start: EndpointHealth = healthy) {
 }
 const pauseMs = (one: ReturnType<typeof endpoint>) => (one.health().pausedUntil?.getTime() ?? 0) - one.now().getTime()
 
-test('ten consecutive failures open the breaker, nine do not; each counts in the retry schedule', () => {
+test('ten consecutive failures open the breaker, but nine do not, and each counts in the retry schedule', () => {
   const one = endpoint()
   for (let i = 0; i < 9; i += 1) assert.equal(one.attempt('failed').countsAsFailure, true)
   assert.equal(one.health().probeMs, null)
@@ -191,7 +191,7 @@ test('ten consecutive failures open the breaker, nine do not; each counts in the
   assert.deepEqual([one.health().probeMs, pauseMs(one)], [30 * secondMs, 30 * secondMs])
 })
 
-test('seven failures of ten attempts within five minutes open the breaker; older ones do not count', () => {
+test('seven failures of ten attempts within five minutes open the breaker, and older failures do not count', () => {
   const mixed: Verdict[] = ['failed', 'failed', 'delivered', 'failed', 'failed', 'delivered', 'failed', 'failed']
   const one = endpoint()
   for (const verdict of [...mixed, 'delivered', 'failed'] as const) one.attempt(verdict)
@@ -225,7 +225,7 @@ test('an attempt that was in flight when the breaker opened does not change the 
   assert.deepEqual([one.health().probeMs, one.health().pausedUntil], [probeMs, pausedUntil])
 })
 
-test('a success closes the breaker; the slow start allows one more attempt after each success, up to the limit', () => {
+test('a success closes the breaker, and the slow start allows one more attempt after each success, up to the limit', () => {
   const one = endpoint()
   for (let i = 0; i < 10; i += 1) one.attempt('failed')
   one.wait(pauseMs(one))
@@ -248,7 +248,7 @@ test('a rest counts neither in the retry schedule nor for the breaker, but the e
   assert.equal(pauseMs(one), minuteMs)
 })
 
-test('failures: one alert after a day and one after three, disabled after five; a success starts over', () => {
+test('failures cause an alert after a day and after three days, and disabling after five; a success starts over', () => {
   const one = endpoint()
   const alerts: (string | undefined)[] = []
   for (let hour = 0; hour <= 120; hour += 6) {
@@ -288,7 +288,7 @@ test('only 429 and 503 can ask for a rest', () => {
   )
 })
 
-test('the schedule has eleven pauses with up to a fifth added; then the delivery is held', () => {
+test('the schedule has eleven pauses with up to a fifth added, and then the delivery is held', () => {
   const now = new Date('2026-01-01T00:00:00.000Z')
   retryDelaysMsDefault.forEach((delayMs, failures) => {
     const early = attemptAfterFailure(failures, now, 0, retryDelaysMsDefault)
@@ -302,7 +302,7 @@ test('the schedule has eleven pauses with up to a fifth added; then the delivery
   assert.ok(hours > 70 && hours < 72)
 })
 
-test('Retry-After is read as seconds or a date, an hour at most; other texts are ignored', () => {
+test('Retry-After is read as seconds or a date, limited to an hour, and other texts are ignored', () => {
   const now = new Date('2026-01-01T00:00:00.000Z')
   const read = (text: string | undefined) => retryAfterMs(text, now, hourMs)
   assert.equal(read('120'), 120_000)
@@ -327,7 +327,7 @@ const failsFor =
     return some.map(({ partnerId }) => partnerId)
   }
 
-test('a shard that does not answer stops the work of its own partners only', async () => {
+test('a shard that does not answer stops only the work of its own partners', async () => {
   const perShard = createPerReachableShard({ db: { sharded: true }, log })
   assert.deepEqual(await perShard(keys, failsFor('b')), ['a', 'c'])
   await assert.rejects(perShard(keys, failsFor('a', 'b', 'c')), /does not answer/)
@@ -351,7 +351,7 @@ function takeAll(slots: ReturnType<typeof createSlots>, partnerId: string): numb
   return count
 }
 
-test('one partner gets two thirds at most, and further partners a part of the rest', () => {
+test('one partner gets two thirds at most, and further partners get a part of the rest', () => {
   const slots = createSlots(500)
   assert.equal(takeAll(slots, 'a'), 334)
   assert.ok(takeAll(slots, 'b') > 100)
@@ -366,7 +366,7 @@ test('the last twentieth is for partners without an attempt in flight, one each'
   assert.equal(takeAll(slots, 'new'), 1)
 })
 
-test('an idle endpoint queue may start one attempt; a busy one waits for the share of its partner', () => {
+test('an idle endpoint queue may start one attempt, and a busy queue waits for the share of its partner', () => {
   const slots = createSlots(12)
   assert.equal(takeAll(slots, 'a'), 8)
   assert.deepEqual([slots.mayTake('a', 8), slots.mayTake('a', 0)], [false, true])
@@ -376,7 +376,7 @@ test('an idle endpoint queue may start one attempt; a busy one waits for the sha
   assert.deepEqual([slots.free(), slots.mayTake('c', 0)], [0, false])
 })
 
-test('a delivered attempt frees its slot, until as many as there are slots wait to be recorded', () => {
+test('a delivered attempt frees its slot until as many results as slots wait to be recorded', () => {
   const slots = createSlots(12)
   const takeAndDeliver = (partnerId: string) => {
     slots.take(partnerId)

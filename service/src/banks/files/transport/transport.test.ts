@@ -106,7 +106,7 @@ suite('both transports', () => {
           assert.deepEqual(await readdir(join(folder, 'to-bank')), ['a.xml'])
         }))
 
-      test('of many concurrent publishers one succeeds, and the bank gets the file once', () =>
+      test('of many concurrent publishers one succeeds, and the bank gets the file exactly once', () =>
         withTransport(openTransport, async (transport, folder) => {
           await transport.stage('.b.tmp', Buffer.from('once'), signal)
           const outcomes = await Promise.allSettled(
@@ -303,7 +303,7 @@ suite('on a hanging, broken, refusing or full SFTP server a call ends in time an
         })
     })
 
-  test('a slow server is waited for up to the limit of each request', async () => {
+  test('the client waits for a slow server up to the limit of each request', async () => {
     ordered = { operation: 'write', fault: 20 }
     await staging.run(transport)
     await staging.check()

@@ -127,7 +127,7 @@ test('the search index finds the sections of the introduction, every field and e
   )
 })
 
-test('the page of sandbox and production names every setting whose default differs', () => {
+test('the page on sandbox and production names every setting whose default differs', () => {
   for (const list of [assets, production]) {
     const text = find(list, '/docs/defaults').body.toString()
     for (const { name } of differingDefaults()) assert.ok(text.includes(`<code>${name}</code>`), name)
