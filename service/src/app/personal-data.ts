@@ -60,7 +60,7 @@ type Deps = {
   readonly identityChecks: Pick<IdentityChecks, 'list'>
   readonly ledger: Ledger
   readonly reports: Pick<Reports, 'removeSchedulesOf'>
-  /** CUSTOMER_RETENTION_YEARS. */
+  /** The setting CUSTOMER_RETENTION_YEARS. */
   readonly retentionYears: number
   readonly screening: Pick<Screening, 'forget' | 'holdsOf' | 'screenedAt'>
   readonly sealer: Sealer

@@ -371,7 +371,7 @@ export class ConflictingStep extends Refusal {
   }
 }
 
-// The owner of a case, who looks into it, and notes. An owner has no part in the decision, which two persons make. Each step locks the
+// The owner of a case, who looks into it, and notes. An owner has no part in the decision, which two people make. Each step locks the
 // case and is in its history.
 
 type Person = { readonly id: string; readonly fullName: string }

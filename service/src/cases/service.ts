@@ -49,7 +49,7 @@ export type Cases = {
    */
   readonly release: (tx: Tx, keys: readonly CaseKey[], note: string) => Promise<void>
   /**
-   * Sends the money of cases back by a rule that two persons have approved, or because the partner asks for it. A decided case, or one whose
+   * Sends the money of cases back by a rule that two people have approved, or because the partner asks for it. A decided case, or one whose
    * report does not name the payer's account, stays as it is.
    */
   readonly sendBack: (tx: Tx, keys: readonly CaseKey[], note: string) => Promise<void>

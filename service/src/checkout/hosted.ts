@@ -1,4 +1,4 @@
-/** The verbs of the payment page and of the sandbox bank's page. The token in the link is the only credential. */
+/** The operations of the payment page and of the sandbox bank's page. The token in the link is the only credential. */
 import type { CheckoutStatus } from '@partner-payments/wire'
 import { linkTokenPartner } from '../access/index.ts'
 import { notFound, type Refusal } from '../kernel/api/index.ts'

@@ -1,4 +1,4 @@
-/** The verbs of checkout that the API calls. */
+/** The operations of checkout that the API calls. */
 import type { BodyOf, CheckoutOutcome, CheckoutStatus, QueryOf } from '@partner-payments/wire'
 import { newLinkToken } from '../access/index.ts'
 import {
@@ -299,7 +299,7 @@ async function requirePayeeAccount(
   return { payer, ...payeeAccount(ibans, currency) }
 }
 
-/** Creates the verbs of sessions that payment links need. */
+/** Creates the operations of sessions that payment links need. */
 function createLinkSessions(deps: CheckoutDeps): LinkSessions {
   const { clock, customers, deposits, eventOutbox, sealer } = deps
   return {
@@ -529,7 +529,7 @@ type Appearance = {
 
 function createAppearance({ db, clock }: Pick<CheckoutDeps, 'db' | 'clock'>): Appearance {
   const drawing = new Map<string, Promise<Uint8Array | null>>()
-  /** Draws a logo that an earlier version has stored. Concurrent documents share the work. */
+  /** Renders a logo that an earlier version stored. Concurrent documents share the work. */
   const drawOnce = (partnerId: string, logo: Uint8Array): Promise<Uint8Array | null> => {
     const draw = async () => {
       const made = await drawLogo(logo)

@@ -86,7 +86,7 @@ export function partTriggerKind(deposit: DepositWithParts, trigger: PartTrigger,
   return moneyOf(deposit, trigger).amount < missingAmount(deposit) ? 'part' : 'part-last'
 }
 
-/** Writes of a transition about the parts of its deposit. */
+/** The rows, entries and cases that a transition writes for the parts of a deposit. */
 export type PartsPlan = {
   readonly added: readonly Part[]
   readonly moved: readonly PartStatusChange[]

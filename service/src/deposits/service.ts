@@ -1,4 +1,4 @@
-/** The verbs of the deposits module. */
+/** The operations of the deposits module. */
 import { ownJson, type PaymentMethod, type TransactionType } from '@partner-payments/wire'
 import { notFound, Refusal, Unreachable } from '../kernel/api/index.ts'
 import { after, amountText, type Clock, type Currency, type Minor, newId, present } from '../kernel/index.ts'

@@ -128,7 +128,7 @@ export function depositsByIds(tx: Tx, keys: readonly DepositKey[]): Promise<read
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])`)
 }
 
-/** Reads of the deposits of sessions, for the lists of checkout. */
+/** SQL that reads the deposits of sessions, for the lists of checkout. */
 export const sessionReads = {
   /**
    * Selects sessions by the status of their deposits, with the index `deposits_of_sessions`. `before` is the cursor.
@@ -322,7 +322,7 @@ export function updateDeposits(tx: Tx, changes: readonly DepositChange[], now: D
   )
 }
 
-/** Finds the deposit that the bank has had for the longest time, over all partners. */
+/** Finds the deposit that has waited longest at the bank, across all partners. */
 export function oldestAtBank(tx: Tx): Promise<UnfinishedPayment | undefined> {
   return tx.row<UnfinishedPayment>(
     acrossPartners(

@@ -1,4 +1,4 @@
-/** The verbs of fx. */
+/** The operations of fx. */
 import type { BodyOf } from '@partner-payments/wire'
 import {
   type Caller,

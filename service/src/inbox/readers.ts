@@ -1,4 +1,4 @@
-/** The verbs of a person's inbox: entries, and choices of mails. */
+/** The operations of a person's inbox: entries, and choices of mails. */
 import type { users as wire } from '@partner-payments/wire'
 import type { Audit } from '../audit/index.ts'
 import { notFound, refuseField } from '../kernel/api/index.ts'

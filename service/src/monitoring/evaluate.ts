@@ -390,7 +390,7 @@ export type MonitoringDeps = {
   /** The rates for rules over all currencies. */
   readonly rates: Pick<Rates, 'converter'>
   readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
-  /** Checks the persons who propose and confirm turning a rule on or off, as of now. */
+  /** Checks the people who propose and confirm turning a rule on or off, as of now. */
   readonly judgeTwo: (tx: Tx, author: Decider, approver: Decider) => Promise<DecidersProblem | undefined>
   /** How far the clocks of the processes and of the database may differ. */
   readonly clockDifferenceMsMax: number

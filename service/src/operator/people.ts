@@ -158,7 +158,7 @@ async function writeToken(config: Config, named: string | undefined, token: stri
   const path = tokenFile(config, named)
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-    // An existing file would keep its mode, so that it is replaced.
+    // An existing file would keep its mode, so it is replaced.
     await rm(path, { force: true })
     await writeFile(path, `${token}\n`, { mode: 0o600, flag: 'wx' })
   } catch (error) {

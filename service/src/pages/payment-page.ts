@@ -148,7 +148,7 @@ function transfer({ t }: View, payment: PaymentPage, amount: string): Html {
   </section>`
 }
 
-/** The copy buttons need JavaScript, and are hidden without it. */
+/** Renders a label, its value and a copy button, which is hidden without JavaScript. */
 const row = (name: string, shown: string, copied: string, copy: string, isCode = false): Html =>
   html`<div>
     <dt>${name}</dt>
@@ -225,8 +225,8 @@ function progress({ t }: View, { depositStatus }: PaymentPage): Html {
 }
 
 /**
- * The form of the URL was checked when the session was opened. The script follows the link once it has seen the payment arrive, and a payer can
- * stop it (WCAG 2.2.1).
+ * Renders the link back to the shop. The URL was validated when the session was opened. The script follows the link after the payment has
+ * arrived, and a payer can stop it (WCAG 2.2.1).
  */
 function wayBack({ t }: View, { key, status }: PaymentPage, returnUrl: string): Html {
   const [, address = '', fragment = ''] = /^([^#]*)(.*)$/.exec(returnUrl) ?? []

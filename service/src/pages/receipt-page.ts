@@ -37,7 +37,7 @@ export function receiptPage(view: View, { payment, paidAt, refunds, token }: Rec
   })
 }
 
-/** Lists the parts that were paid, without their payers: several persons may see the receipt. */
+/** Lists the parts that were paid, without their payers: several people may see the receipt. */
 function partTable(view: View, { currency, parts }: PaymentReceipt['payment']): Html {
   const { t, language } = view
   const day = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' })

@@ -86,7 +86,7 @@ function approverIn(trigger: PayoutTrigger): Person | undefined {
   return trigger.kind === 'cancelled' && typeof trigger.canceller !== 'string' ? trigger.canceller : undefined
 }
 
-/** An implied transition is not the subject of the trigger, and has no failure. */
+/** Builds the written form of a transition. An implied transition is not the subject of the trigger, and has no failure. */
 const toWrittenMove = (transit: PayoutMove): WrittenMove => {
   const { row: payout, trigger, transition: move, implied, actor } = transit
   const { reasonCode: reason = null, bankText = null } = 'failure' in trigger && !implied ? trigger.failure : {}
@@ -399,7 +399,7 @@ export type PayoutLifeDeps = {
   readonly rates: Pick<Rates, 'converter'>
   readonly recalls: RecallReturns
   readonly checkoutRefunds: RefundEvents
-  /** PAYOUT_ATTEMPTS_MAX. */
+  /** The setting PAYOUT_ATTEMPTS_MAX. */
   readonly attemptsMax: number
 }
 
@@ -440,7 +440,7 @@ const endsUnsettled = ({ row, transition }: PayoutMove) =>
   transition.ledger === 'release' && row.approvalExpiresAt !== null && row.status !== 'PendingApproval'
 
 /**
- * Refuses approvals by persons who lost the right (permission_denied) or exceed their maximum
+ * Refuses approvals by people who lost the right (permission_denied) or exceed their maximum
  * (approver_limit_exceeded), and counts the others. Sends no statement for a batch without approvals and without ends
  * of approved payouts.
  */

@@ -1,4 +1,4 @@
-/** The verbs of approvals: what a second person sees, signs and decides. */
+/** The operations of approvals: what a second person sees, signs and decides. */
 import {
   type ApprovalSnapshot,
   type BulkApprovalItem,

@@ -104,11 +104,11 @@ export type PayoutLife = {
   readonly withAddresses: (attempts: readonly PayoutClaim[]) => Promise<readonly PayoutClaim[]>
   /** Processing -> Sent or Failed, by the bank's answer; due again later if the connector keeps the instruction until then. */
   readonly answered: (claim: PayoutClaim, acknowledgement: Acknowledgement) => Promise<void>
-  /** The bank was unreachable: the outcome of the attempt is unknown. Schedules an enquiry. */
+  /** Schedules an enquiry, because the bank was unreachable and the outcome of the attempt is unknown. */
   readonly unreachable: (claim: PayoutClaim) => Promise<void>
   /**
-   * Processing -> Failed after many attempts. Returns whether it did. The caller has asked the bank before this
-   * attempt, and the bank does not have the instruction: after a broken attempt that would be unknown.
+   * Fails a Processing payout after too many attempts. Returns false if the payout has changed. Call it only if the bank
+   * has just confirmed that it does not have the instruction: after a broken attempt that is unknown.
    */
   readonly giveUp: (claim: PayoutClaim) => Promise<boolean>
 

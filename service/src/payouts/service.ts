@@ -1,4 +1,4 @@
-/** The verbs of payouts before a payout begins: request, read and decide. `life.ts` has the later steps. */
+/** The operations of payouts before a payout begins: request, read and decide. `life.ts` has the later steps. */
 import { type BodyOf, type QueryOf, type WithdrawalOutcome } from '@partner-payments/wire'
 import {
   type Caller,

@@ -1,4 +1,4 @@
-/** The verbs of rates: a background loop stores the source's sheets, and everyone else reads the newest sheet. */
+/** The operations of rates: a background loop stores the source's sheets, and everyone else reads the newest sheet. */
 import { Refusal } from '../kernel/api/index.ts'
 import {
   after,

@@ -1,4 +1,4 @@
-/** The verbs of reports and their schedules. Workers write the files (jobs.ts). */
+/** The operations of reports and their schedules. Workers write the files (jobs.ts). */
 import { type BodyOf, type QueryOf, reportMediaTypes } from '@partner-payments/wire'
 import {
   type FileContent,

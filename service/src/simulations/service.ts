@@ -1,4 +1,4 @@
-/** The verbs of the simulations module. */
+/** The operations of the simulations module. */
 import {
   type BodyOf,
   decimalText,
@@ -265,7 +265,7 @@ function splitTarget({ path, query }: DescribedRequest) {
   return { origin, path: target.slice(0, at), query: described ?? target.slice(at + 1) }
 }
 
-// The verbs of simulations on the simulated chain: token deposits, blocks and reorganisations.
+// The operations of simulations on the simulated chain: token deposits, blocks and reorganisations.
 
 type ChainSimulations = {
   /** Refuses: validation_failed (amount, from), not_found (no such wallet, or one on another chain). */

@@ -1,4 +1,4 @@
-/** The verbs of transactions. Payments call them inside their own database transaction. */
+/** The operations of transactions. Payments call them inside their own database transaction. */
 import {
   type ErrorKey,
   ownJson,

@@ -42,7 +42,7 @@ export type Movement = {
   readonly isSession: boolean
 }
 
-/** Reads of the parts of sessions, by the module that owns them. `id` to `bic`: the columns of `Movement`. */
+/** SQL that reads the parts of sessions, from the module that owns them. `id` to `bic`: the columns of `Movement`. */
 export type PartReads = {
   /** Condition: the transaction with the reference is paid in parts. */
   readonly areIn: (partnerId: string, reference: Sql) => Sql

@@ -1,4 +1,4 @@
-/** The verbs of monitors. A worker judges the balances (work.ts). */
+/** The operations of monitors. A worker judges the balances (work.ts). */
 import { type BodyOf, monitors as wire, type QueryOf } from '@partner-payments/wire'
 import { notFound, type Page, Refusal, refuseFields, requireMembers } from '../../kernel/api/index.ts'
 import { firstIdOf, newId, nilId, present } from '../../kernel/index.ts'

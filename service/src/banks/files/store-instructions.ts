@@ -276,7 +276,7 @@ export async function countQueued(tx: Tx, connector: string): Promise<ReadonlyMa
   return counts
 }
 
-// The SQL of files for a bank. A file has payments of many partners, so that its table does not name one.
+// The SQL of files for a bank. A file has payments of many partners, so its table has no partner.
 
 export type FileState = 'Made' | 'Staged' | 'Delivered'
 

@@ -1,5 +1,5 @@
 /**
- * Settlement: submits payouts to a bank and processes bank notifications. It calls the verbs of the payouts and deposits
+ * Settlement: submits payouts to a bank and processes bank notifications. It calls the operations of the payouts and deposits
  * modules and owns no tables; a claim is a column of the payout. Design and invariants: README.md in this folder.
  */
 import { defineJob, type Job } from '../../postgres/jobs/index.ts'

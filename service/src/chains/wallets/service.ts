@@ -1,4 +1,4 @@
-/** The verbs of wallets. */
+/** The operations of wallets. */
 import type { BodyOf, QueryOf } from '@partner-payments/wire'
 import { notFound, type Page, readCurrency, Refusal } from '../../kernel/api/index.ts'
 import { type Currency, type Minor, newId, partnerKey, present } from '../../kernel/index.ts'

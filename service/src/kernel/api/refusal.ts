@@ -91,7 +91,7 @@ export function requireMembers(
 const readersMax = 2
 const retrySeconds = 5
 
-/** Counts a reader until the returned function is called. Refuses: rate_limited. */
+/** Limits a partner's concurrent readers. Call the returned function when the read ends. Refuses: rate_limited. */
 export function createReaders(): (partnerId: string) => () => void {
   const readers = new Map<string, number>()
   const count = (partnerId: string, change: 1 | -1) => {

@@ -156,7 +156,7 @@ function summary(view: ConsoleView, { lines, funds, mode }: CheckPage): Html {
 
 type Correction = { readonly path: string; readonly given: CheckPage; readonly wrong: readonly CheckedLine[] }
 
-/** Draws inputs for the wrong lines, and the upload of a corrected file. Right lines are not in the form and stay unchanged. */
+/** Renders inputs for the invalid lines, and the upload of a corrected file. Valid lines are not in the form and stay unchanged. */
 function correction(view: ConsoleView, { path, given, wrong }: Correction): Html {
   const b = texts[view.language].bulk
   const shown = wrong.slice(0, correctedAtOnce)
@@ -172,7 +172,7 @@ function correction(view: ConsoleView, { path, given, wrong }: Correction): Html
   return section('wrong', fill(b.wrongTitle, { count: counts.count }), part)
 }
 
-/** Draws the upload of a corrected file. Only CSV: its columns cannot carry every element of a pain.001. */
+/** Renders the upload of a corrected file. Offered for CSV uploads only, because CSV cannot represent every element of a pain.001. */
 function replacement(
   view: ConsoleView,
   path: string,

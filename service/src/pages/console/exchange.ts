@@ -234,7 +234,7 @@ function details(view: ConsoleView, quote: QuoteView): Html {
   ])
 }
 
-/** Draws the expiry of the quote with a countdown, and the button that exchanges. */
+/** Renders the expiry of the quote with a countdown, and the button that exchanges. */
 function quoteExpiry(view: ConsoleView, quote: QuoteView): Html {
   const x = texts[view.language].exchange
   const { sold, expiresAt, secondsLeft, againHref, convertHref, mayWrite, refusal, idempotencyKey } = quote

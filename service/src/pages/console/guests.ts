@@ -123,7 +123,7 @@ type GuestInvitation = {
   readonly expiresAt: Date
 }
 
-/** Draws a page with a button, so that a mail scanner that follows the link does not use it up. */
+/** Renders a page with a button, so that a mail scanner that follows the link does not consume it. */
 function openGuestPage(view: ConsoleView, opening: GuestInvitation): string {
   const g = texts[view.language].guests
   const { token, partnerName, fullName: guest, madeByName: maker, access, expiresAt } = opening

@@ -101,7 +101,7 @@ type PayoutPreview = PayoutDraft & {
   readonly paidOn?: string | undefined
   readonly rail?: string | undefined
   readonly cutOffAt?: Date | undefined
-  /** Days. */
+  /** Calendar days: the time is ignored. */
   readonly valueDate?: Date | undefined
   readonly arrivesOn?: Date | undefined
   readonly rules: readonly Rule[]

@@ -109,7 +109,7 @@ export function refundPart(view: ConsoleView, sessionId: string, refunds: Refund
 
 type RefundForm = NonNullable<Refunds['form']> & Pick<Refunds, 'payments' | 'currency'> & { readonly sessionId: string }
 
-/** Draws the form, with the whole remaining amount until the person changes it. */
+/** Renders the form, with the whole remaining amount until the person changes it. */
 function refundForm(view: ConsoleView, form: RefundForm, problems: Problems): Html {
   const { language, root } = view
   const r = texts[language].refunds

@@ -203,7 +203,7 @@ type TransactionDetails = {
   readonly raw: unknown
 }
 
-/** Draws why a payment is on hold: who acts next, until when, and which evidence helps. */
+/** Renders the hold notice: the reason, who acts next, until when, and which evidence helps. */
 export function holdPart(view: ConsoleView, { kind, actor, by, evidence }: PartnerHold): Html {
   const h = texts[view.language].holds
   const words = h.kinds[kind]

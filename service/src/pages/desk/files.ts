@@ -107,7 +107,7 @@ function filesTable(view: ConsoleView, files: readonly BankFile[]): Html {
   })
 }
 
-/** Kinds of cases whose file may be taken after two persons agree. */
+/** Kinds of cases whose file may be processed after two people agree. */
 const takeableKinds: ReadonlySet<CaseKind> = new Set(['message_differs', 'sum_differs', 'file_unreadable'])
 
 export function filePage(view: ConsoleView, shown: FileDetails & TakeForm): string {

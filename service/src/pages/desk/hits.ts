@@ -1,4 +1,4 @@
-/** The pages of screening hits: the open ones, and one hit with its comparison and decision. A hit with a high score needs two persons. */
+/** The pages of screening hits: the open ones, and one hit with its comparison and decision. A hit with a high score needs two people. */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { amountText } from '../../kernel/index.ts'
 import { kindsDecidedBy, type StaffRole } from '../../people/staff/index.ts'

@@ -84,7 +84,7 @@ export function noteText({ language }: ConsoleView, note: string): string {
   return (known && words[known]) ?? note
 }
 
-/** Names the persons who decided. `second`: null if one person decided alone. */
+/** Names the people who decided. `second`: null if one person decided alone. */
 export const decidersText = (view: ConsoleView, first: string | null, second: string | null): string => {
   const name = actorText(view, first ?? '')
   return second === null ? name : fill(deskTexts[view.language].cases.twoDeciders, { name, second })

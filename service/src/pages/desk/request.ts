@@ -1,4 +1,4 @@
-/** Parts that the routes of the desk share: the view of a request, and the person of staff who is signed in. */
+/** Parts that the routes of the desk share: the view of a request, and the staff member who is signed in. */
 import {
   notFound,
   type PublicAnswer,
@@ -208,7 +208,7 @@ function navigationPlaces(language: ConsoleLanguage, role: StaffRole): NonNullab
     .map((name) => ({ name, text: names[name], icon: icons[name] }))
 }
 
-/** Answers for the person of staff who is signed in. Without a session it redirects to the sign-in. */
+/** Answers for the staff member who is signed in. Without a session it redirects to the sign-in. */
 export async function withStaff(
   frame: DeskFrame,
   request: PublicRequest,
@@ -232,7 +232,7 @@ export function toSignIn({ root }: ConsoleView, { path, query, body }: PublicReq
   return seeOther(next === 'home' ? `${root}sign-in` : linkOf(`${root}sign-in`, { next }))
 }
 
-/** A route for persons of staff. `current`: the place of its page in the navigation. */
+/** A route for staff members. `current`: the place of its page in the navigation. */
 export const staffRoute = (
   frame: DeskFrame,
   current: DeskPlace,

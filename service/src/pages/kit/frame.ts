@@ -146,7 +146,7 @@ function banner(view: ConsoleView): Html | undefined {
   </header>`
 }
 
-/** Draws the brand of the installation on pages without a person. */
+/** Renders the brand of the installation on pages without a person. */
 function brandLine({ root, brand: { name, logo } }: ConsoleView): Html | undefined {
   if (logo === undefined && name === undefined) return undefined
   return html`<p class="installation">${logo !== undefined && logoImage(root, logo)} ${name}</p>`
@@ -274,7 +274,7 @@ export const roleText = ({ t }: ConsoleView, roleName: RoleName): string =>
 
 export type MessageAction = { readonly href: string; readonly label: string }
 
-/** Draws a page that says what went wrong: refused, expired link, ended session, too many requests, broken. */
+/** Renders a page that says what went wrong: refused, expired link, ended session, too many requests, broken. */
 export function consoleMessage(view: ConsoleView, title: string, text: string, action?: MessageAction): string {
   return shell(view, {
     title,

@@ -8,7 +8,7 @@ import * as store from './store-bics.ts'
 import type { VerificationsDeps } from './verifications.ts'
 
 export type LoadedModulusTable = store.ModulusTable & {
-  /** True if the files were also loaded last, so that nothing changed. */
+  /** True if the same files were loaded last. Nothing changes then. */
   readonly isRepetition: boolean
 }
 

@@ -1,4 +1,4 @@
-/** The verbs of beneficiaries. */
+/** The operations of beneficiaries. */
 import type { QueryOf } from '@partner-payments/wire'
 import { notFound, type Page, readCurrency, Refusal } from '../../kernel/api/index.ts'
 import { type Currency, newId, partnerKey, present, isUuid } from '../../kernel/index.ts'

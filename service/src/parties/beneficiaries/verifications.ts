@@ -1,4 +1,4 @@
-/** The verbs of verification of payee, which store each answer as evidence. */
+/** The operations of verification of payee, which store each answer as evidence. */
 import type { BodyOf, QueryOf } from '@partner-payments/wire'
 import { type Caller, type Cursors, notFound, type Page } from '../../kernel/api/index.ts'
 import { type Clock, hourMs, minuteMs, newId } from '../../kernel/index.ts'

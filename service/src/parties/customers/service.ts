@@ -1,4 +1,4 @@
-/** The verbs of customers. They treat erased customers as unknown, unless their comments say otherwise. */
+/** The operations of customers. They treat erased customers as unknown, unless their comments say otherwise. */
 import { type Capability, listLimitDefault, type QueryOf, type VerificationState } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, readTime, Refusal } from '../../kernel/api/index.ts'
 import { type Currency, type Log, type Minor, partnerKey, type Sealer } from '../../kernel/index.ts'
@@ -193,7 +193,7 @@ const citizenshipsMax = 100_000
 type CustomersDeps = Omit<WritesDeps, 'proofsOf'> & {
   /** Reads the proofs of identity providers. */
   readonly identitiesOf: ReadIdentities
-  /** IDENTITY_REQUIRED. */
+  /** The setting IDENTITY_REQUIRED. */
   readonly identityRequired: boolean
   readonly ledger: Pick<Ledger, 'partySumsAt'>
   readonly rates: Pick<Rates, 'converter'>

@@ -199,7 +199,7 @@ function judgeOwner(kyc: KycFields, number: OwnerNumber): Verdict {
 }
 
 /**
- * Pure: tax numbers of persons and businesses in ten countries, by form and check digits. Sources: the algorithms of the tax offices
+ * Pure: tax numbers of people and businesses in ten countries, by form and check digits. Sources: the algorithms of the tax offices
  * that the European Commission publishes (TIN on Europa; VIES for VAT numbers), and for GB those of HMRC.
  */
 type TaxIdVerdict = 'valid' | 'format' | 'check_digits'

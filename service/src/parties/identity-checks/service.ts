@@ -1,4 +1,4 @@
-/** The verbs of identity verifications. They treat an erased customer as unknown. */
+/** The operations of identity verifications. They treat an erased customer as unknown. */
 import type { BodyOf, QueryOf } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, Refusal } from '../../kernel/api/index.ts'
 import { after, type Clock, isUuid, newId, type Sealer } from '../../kernel/index.ts'
@@ -43,7 +43,7 @@ export type IdentityChecks = {
   /** Ends verifications whose document has expired, and returns how many it claimed. */
   readonly expireStep: () => Promise<number>
   readonly releaseLeases: (partnerId: string, tx?: Tx) => Promise<void>
-  /** Reads since when the oldest due verification has waited. */
+  /** Returns when the oldest due verification became due. */
   readonly oldestDue: (now: Date) => Promise<Date | null>
 }
 

@@ -1,4 +1,4 @@
-/** The verbs of bulks: a bulk is accepted as a whole, and workers create its payouts. */
+/** The operations of bulks: a bulk is accepted as a whole, and workers create its payouts. */
 import type { FactQueue } from '../../inbox/index.ts'
 import { createHash } from 'node:crypto'
 import type { BodyOf, QueryOf } from '@partner-payments/wire'

@@ -135,7 +135,7 @@ const returnChanges = (returned: ReturnedApproval) =>
     )
 
 /**
- * Judges approvals in order, and counts those within the maxima of their persons. First gives back the approvals of
+ * Judges approvals in order, and counts those within their approvers' maxima. First gives back the approvals of
  * payouts that end now without a settlement. The caller has locked the payouts. Each approval gets an answer; a refusal
  * is approver_limit_exceeded.
  */

@@ -1,4 +1,4 @@
-/** The verbs of recalls: for the API, for the worker that sends them to a bank, and for the answers of banks. */
+/** The operations of recalls: for the API, for the worker that sends them to a bank, and for the answers of banks. */
 import type { BodyOf } from '@partner-payments/wire'
 import { type Caller, notFound } from '../../kernel/api/index.ts'
 import { after, type Clock, dayMs, type Log, minuteMs, newId, nilId, present, secondMs } from '../../kernel/index.ts'

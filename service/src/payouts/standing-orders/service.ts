@@ -1,4 +1,4 @@
-/** The verbs of standing orders, and the worker that creates their payouts. */
+/** The operations of standing orders, and the worker that creates their payouts. */
 import { type BodyOf, type QueryOf, standingOrders as wire } from '@partner-payments/wire'
 import {
   type Caller,
@@ -244,7 +244,7 @@ function createCreate({
 
 type Changes = Pick<StandingOrders, 'pause' | 'resume' | 'cancel'>
 
-/** Each change locks the order, like the worker: a payout is created before the change or not at all. */
+/** Creates the operations that change an order. Each locks the order, as the worker does: a payout is created before the change or not at all. */
 function createChanges({ db, clock, eventOutbox, ordersMax, beneficiaries }: StandingOrdersDeps): Changes {
   const ownedOf = async (tx: Tx, order: OrderRow): Promise<OwnedOrder> => {
     const key = { partnerId: order.partnerId, id: order.beneficiaryId }
@@ -488,7 +488,7 @@ type StandingOrdersDeps = {
   readonly chooseConnector: ChooseConnector
   readonly ownIbans: PayoutsDeps['ownIbans']
   readonly screening: Pick<PayoutsDeps['screening'], 'countries'>
-  /** STANDING_ORDERS_MAX. */
+  /** The setting STANDING_ORDERS_MAX. */
   readonly ordersMax: number
 }
 

@@ -46,7 +46,7 @@ export type Assignments = {
   readonly ownedBy: (ownerId: string) => Promise<readonly store.Assignment[]>
   /** Lists the newest steps of an item, oldest first. */
   readonly stepsOf: (key: store.QueueItemKey) => Promise<readonly store.AssignmentStep[]>
-  /** Ends the assignments of items that no longer wait. Returns 0, so that its job waits for its next run. */
+  /** Ends the assignments of items that no longer wait. Returns 0, so the job waits for its next run. */
   readonly endStep: () => Promise<number>
 }
 

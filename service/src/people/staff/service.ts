@@ -1,4 +1,4 @@
-/** The verbs of staff: invitations, accounts, sessions, decisions, notes and proposed changes. */
+/** The operations of staff: invitations, accounts, sessions, decisions, notes and proposed changes. */
 import type { RecordedAction } from '../../audit/index.ts'
 import { newLinkToken, notFound, Refusal, refuseField } from '../../kernel/api/index.ts'
 import { type CaseRow, type Decisions, keptFromPartners, operatorPartnerId } from '../../cases/index.ts'
@@ -45,7 +45,7 @@ export type Staff = Entrances & {
   readonly sessions: (id: string) => Promise<readonly Session[]>
   /** Ends one session of a person. */
   readonly endSession: (id: string, sessionId: string) => Promise<void>
-  /** Lists how people of staff sign in. */
+  /** Lists the sign-in methods of staff members. */
   readonly factorsOf: (tx: Tx, ids: readonly string[]) => ReturnType<SignIn['factorsOf']>
   readonly list: typeof store.accounts
   /** Lists the roles that decide each kind of case, and hits. */
@@ -71,7 +71,7 @@ export type Staff = Entrances & {
     /** Adds a note. Every role may. Refuses: permission_denied. */
     readonly add: (signed: SignedInStaff, about: store.NoteSubject, note: string) => Promise<void>
   }
-  /** `propose`, `approve` and `reject` use the person's current role. Refuses: permission_denied, and as the verbs of cases. */
+  /** `propose`, `approve` and `reject` use the person's current role. Refuses: permission_denied, and as the operations of cases. */
   readonly propose: (signed: SignedInStaff, given: DecisionInput<'propose'>) => Promise<CaseRow>
   readonly approve: (signed: SignedInStaff, given: DecisionInput<'approve'>) => Promise<CaseRow>
   readonly reject: (signed: SignedInStaff, given: DecisionInput<'reject'>) => Promise<CaseRow>
@@ -99,7 +99,7 @@ export type Staff = Entrances & {
     given: store.QueueItemKey & { readonly note: string },
   ) => Promise<store.Assignment>
   readonly assignments: Pick<Assignments, 'of' | 'ownedBy' | 'stepsOf' | 'endStep'>
-  /** Decides a screening hit, or proposes the decision if two persons decide. Refuses: permission_denied, and as the verb of screening. */
+  /** Decides a screening hit, or proposes the decision if two people decide. Refuses: permission_denied, and as the operation of screening. */
   readonly decideHit: (
     signed: SignedInStaff,
     given: Omit<Parameters<Screening['decide']>[1], 'staff' | 'staffId'>,
@@ -316,7 +316,7 @@ async function lockOwner(tx: Tx, ownerId: string | null) {
   return owner
 }
 
-/** Creates the verbs of other queue items. The operator's log records them without the text of notes. */
+/** Creates the operations of other queue items. The operator's log records them without the text of notes. */
 function createThings(deps: StaffDeps, assignments: Assignments): Pick<Staff, 'assignQueueItem' | 'remarkQueueItem'> {
   const decide = createRecordedAct(deps)
   const isKept = () => true
@@ -379,7 +379,7 @@ export type StaffChanges = {
   readonly reject: (tx: Tx, id: string, by: SecondPerson, reason: string) => Promise<StaffChange>
   /**
    * Records, in the transaction of the change, that it was carried out: with the approval of `by`, another person, or with an earlier
-   * approval. A change is carried out once, and both persons must be allowed to run the command. Refuses: not_found, validation_failed.
+   * approval. A change is carried out once, and both people must be allowed to run the command. Refuses: not_found, validation_failed.
    */
   readonly carryOut: (tx: Tx, id: string, by: SecondPerson, mayRun: CanRunCommand) => Promise<void>
   /** Counts the accounts that could approve a change of staff. */

@@ -1,4 +1,4 @@
-/** The verbs with which members change how they sign in. Each change is audited and mailed to the member. */
+/** The operations with which members change how they sign in. Each change is audited and mailed to the member. */
 import type { MailQueue } from '../../mail/index.ts'
 import { refuseField } from '../../kernel/api/index.ts'
 import type { Client, Enrolment, FactorInput, SignIn } from '../sign-in/index.ts'

@@ -21,7 +21,7 @@ export type Actor =
   | { readonly kind: 'maker'; readonly permissions: readonly string[] }
   /** The provider of single sign-on, with the roles that an Admin mapped. */
   | { readonly kind: 'provider'; readonly roles: readonly wire.Role[] }
-  /** The operator: two persons of staff, or the link that the service prints for the first Admin. */
+  /** The operator: two staff members, or the link that the service prints for the first Admin. */
   | { readonly kind: 'operator' }
 
 type Rule = {

@@ -1,4 +1,4 @@
-/** The dependencies of the team's verbs, and the people for whom they act. */
+/** The dependencies of the team's operations, and the people for whom they act. */
 import type { Access, SupportSession } from '../../access/index.ts'
 import type { Caller, Cursors } from '../../kernel/api/index.ts'
 import type { Audit } from '../../audit/index.ts'

@@ -1,4 +1,4 @@
-/** Handlers of the team, and its verbs. */
+/** Handlers of the team, and its operations. */
 import { type BodyOf, type QueryOf, users as wire } from '@partner-payments/wire'
 import {
   type Caller,
@@ -54,7 +54,7 @@ export function membersRoutes(members: Members) {
   } satisfies Partial<Handlers<'users'>>
 }
 
-// The verbs of a team: people join by an invitation, sign in, change roles and are removed.
+// The operations of a team: people join by an invitation, sign in, change roles and are removed.
 
 export type User = store.MemberRow & { readonly factors: readonly ('passkey' | 'password' | 'sso')[] }
 

@@ -1,4 +1,4 @@
-/** The verbs of invitations. Each change and its mail share a transaction. */
+/** The operations of invitations. Each change and its mail share a transaction. */
 import { type BodyOf, type QueryOf, users as wire } from '@partner-payments/wire'
 import {
   type Caller,
