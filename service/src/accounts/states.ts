@@ -112,7 +112,10 @@ export function createStates({ db, clock, cursors, customers, ledger, closeIbans
   }
 }
 
-/** The caller holds the lock of the account. A repeated block creates the row if it is missing: earlier versions had none. */
+/**
+ * On a block, schedules the cancellation of unsent payouts. On an unblock, refuses while that cancellation runs. The caller holds the lock
+ * of the account. A repeated block creates a missing row, because earlier versions had none.
+ */
 async function cancelOrRefuse(
   tx: Tx,
   partnerId: string,
@@ -216,7 +219,7 @@ export function createCancellations(deps: CancellationsDeps): Cancellations {
 }
 
 function createWork({ db, clock, waitingPayouts, cancelPayout }: CancellationsDeps) {
-  /** The lock of the row keeps the account blocked while the page is read. */
+  /** Reads a page of the payouts to cancel. The lock of the row keeps the account blocked while the page is read. */
   const readPage = (partnerId: string, lock: (tx: Tx) => Promise<store.Cancellation | undefined>) =>
     db.transaction(async (tx) => {
       const row = await lock(tx)

@@ -195,7 +195,7 @@ const recallEntry = ({
 }: Awaited<ReturnType<Recalls['waiting']>>[number]) =>
   ({ partnerId, kind: 'payout', subject, why: recallReasons[why], since, detail }) satisfies WaitingThing
 
-/** A change does not belong to a partner. */
+/** Formats a waiting change. Changes do not belong to a partner. */
 const changeEntry = ({ id: subject, proposedAt: since, command: detail }: StaffChange) =>
   ({ partnerId: operatorPartnerId, kind: 'change', subject, why: 'changeWaits', since, detail }) satisfies WaitingThing
 

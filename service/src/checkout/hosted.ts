@@ -180,7 +180,10 @@ const stepsAfter: Readonly<Record<store.VisitDecision, readonly BankStep[]>> = {
   rejected: ['submit', 'fail'],
 }
 
-/** The payer of a part makes a transfer. A payer who rejects can still pay in another way. */
+/**
+ * Starts the bank's steps for the payer's decision. In a payment by parts, a payer who accepts makes a transfer. A payer who rejects can
+ * still pay in another way.
+ */
 function conclude(
   deps: CheckoutDeps,
   tx: Tx,

@@ -158,7 +158,7 @@ const countryErrors = (pointer: string, country: string | null | undefined): rea
     ? [fieldError(pointer, 'invalid_value', 'must be an ISO 3166-1 alpha-2 country code, for example DE')]
     : []
 
-/** The page shows the URL as a link: schemes such as `javascript:` are refused. */
+/** Validates a return URL. The page shows it as a link, so schemes such as `javascript:` are refused. */
 export function returnErrors(text: string | null | undefined, sandbox: boolean): readonly FieldError[] {
   if (text === null || text === undefined) return []
   // A browser would repair blanks and backslashes, and lead the payer to another site.

@@ -452,7 +452,7 @@ const createUndoCredit =
     return { caseId: opened.id, reference: taken.reference }
   }
 
-/** Money of a refund that continues would leave again by the decision of the case. */
+/** Stops refunds of the money. Refuses if one continues: the decision of the case would send its money a second time. */
 async function stopRefunds(
   { refunds }: DepositsDeps,
   tx: Tx,

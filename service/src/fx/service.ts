@@ -197,7 +197,7 @@ function refusalOnly(error: unknown): Refusal {
   throw error
 }
 
-/** A quote has no reference: a refusal names its id. */
+/** Returns the idempotency fields of a quote. A quote has no reference, so a refusal names its id. */
 const keyed = ({ partnerId, id, idempotencyKey, requestFingerprint }: store.QuoteRow) => ({
   partnerId,
   idempotencyKey,

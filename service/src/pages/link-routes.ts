@@ -89,7 +89,7 @@ function readForm({ body }: PublicRequest, link: ShownLink, readName: Deps['read
   return { form, amount: amount ?? null, email: email === '' ? null : email }
 }
 
-/** Undefined: the text is not an amount, or the amount is outside the bounds of the link. */
+/** Parses a typed amount. Undefined: the text is not an amount, or the amount is outside the bounds of the link. */
 function readTypedAmount(text: string, { currency, amountMin, amountMax }: ShownLink): Minor | undefined {
   const decimal = readAmount(text)
   if (decimal === undefined) return undefined

@@ -76,7 +76,7 @@ const atOwnHost = (route: PublicRoute, hosts: PageHosts): PublicRoute => ({
 
 type ViewOf = (request: PublicRequest) => View
 
-/** `/checkout/{token}` is one level below the root of the pages. */
+/** Returns the relative path to the root of the pages. `/checkout/{token}` is one level below it. */
 const rootPath = (path: string): string => '../'.repeat(Math.max(0, path.split('/').length - 3))
 
 const createViewOf =

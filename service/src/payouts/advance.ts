@@ -77,7 +77,7 @@ type WrittenMove = {
   readonly bulkId: string | undefined
 }
 
-/** Null: the trigger has no hash, or only implies this transition. */
+/** Returns the transaction hash of the trigger. Null: it has none, or only implies this transition. */
 const transactionHashOf = ({ trigger, implied }: PayoutMove): string | null =>
   implied || !('transactionHash' in trigger) ? null : (trigger.transactionHash ?? null)
 
@@ -217,7 +217,7 @@ function scheduleOf({ row, trigger }: PayoutMove, now: Date) {
   return { leaseId: null, dueAt, sendAttempts }
 }
 
-/** A refund adds its step to a transaction that has ended (`noteAfterEnd`). */
+/** Returns the steps to add to the transaction. None for a refund, whose transaction has ended (`noteAfterEnd`). */
 function transactionMove({ payout, failure, move, transactionHash, cause }: WrittenMove): readonly TransactionMove[] {
   const { partnerId, transactionId: id } = payout
   const { steps, concludes } = move

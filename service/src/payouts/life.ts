@@ -107,8 +107,8 @@ export type PayoutLife = {
   /** Schedules an enquiry, because the bank was unreachable and the outcome of the attempt is unknown. */
   readonly unreachable: (claim: PayoutClaim) => Promise<void>
   /**
-   * Fails a Processing payout after too many attempts. Returns false if the payout has changed. Call it only if the bank
-   * has just confirmed that it does not have the instruction: after a broken attempt that is unknown.
+   * Fails a Processing payout after too many attempts. Returns false if it may be attempted again. Call it only if the
+   * bank has confirmed since the last attempt that it does not have the instruction: otherwise the outcome is unknown.
    */
   readonly giveUp: (claim: PayoutClaim) => Promise<boolean>
 

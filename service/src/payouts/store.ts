@@ -121,7 +121,7 @@ const newPayouts = insertBy<PayoutRow>(
 )
 
 /**
- * A taken key is a unique violation (`payouts_key`). An insert waits for a concurrent insert of the key; all inserts
+ * Inserts payouts. A taken key is a unique violation (`payouts_key`). An insert waits for a concurrent insert of the key; all inserts
  * take keys in the same order, so that two batches cannot deadlock.
  */
 export function insertPayouts(tx: Tx, rows: readonly PayoutRow[]): void {
@@ -376,7 +376,7 @@ export function pageOf(partnerId: string, filter: PayoutFilter, afterId: string 
     order by ${order} limit ${rowsMax}`
 }
 
-/** A payout is found by its reference, or by the partner's reference if that is another text. Each has an index. */
+/** Selects payouts by their reference, and by the partner's reference if it differs. Each has an index. */
 function referenceConditions(reference: PayoutFilter['reference']): readonly Sql[] {
   if (reference === null) return [noSql]
   const { text, endToEndId } = reference

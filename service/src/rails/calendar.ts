@@ -36,7 +36,7 @@ const daysFromEaster = (day: Temporal.PlainDate): number =>
 /** TARGET is closed on New Year's Day, Labour Day, Christmas Day and the day after. */
 const fixedClosings: ReadonlySet<string> = new Set(['01-01', '05-01', '12-25', '12-26'])
 
-/** Guideline ECB/2022/8, annex I: Saturdays, Sundays, the fixed days, Good Friday and Easter Monday. */
+/** Reports whether TARGET is open. It closes on weekends, fixed days, Good Friday and Easter Monday (Guideline ECB/2022/8, annex I). */
 export function isTargetDay(day: Temporal.PlainDate): boolean {
   if (day.dayOfWeek >= 6 || fixedClosings.has(day.toString().slice(5))) return false
   const easter = daysFromEaster(day)

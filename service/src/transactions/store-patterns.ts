@@ -389,7 +389,7 @@ export function distinctOf(
   return tx.rows<MovementWindow>(selectFirstEnds(partnerId, page, { what, ends, ms, countMin, sumMin: 0n }))
 }
 
-/** All movements of a page belong to customers, or to the partner itself. */
+/** Selects the movements of a page. All of them belong to customers, or to the partner itself. */
 const pageOf = (page: readonly Pick<Movement, 'id' | 'transactionId' | 'customerId'>[]): Sql => {
   const column = columnValues(page)
   return sql`unnest(${column('id')}::uuid[], ${column('transactionId')}::uuid[], ${column('customerId')}::uuid[])

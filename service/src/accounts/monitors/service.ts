@@ -152,7 +152,7 @@ async function startingBalance(deps: MonitorsDeps, tx: Tx, row: store.BalanceRow
 
 type FindMonitor = (tx: Tx, key: BalanceOfPartner, id: string) => Promise<store.MonitorRow>
 
-/** Each change locks the balance, like the worker: a crossing is found before the change or not at all. */
+/** Creates the operations that change monitors. Each locks the balance, as the worker does: a crossing is found before the change or not at all. */
 function createChanges(deps: MonitorsDeps, find: FindMonitor): Pick<Monitors, 'updateMonitor' | 'deleteMonitor'> {
   const { db, clock } = deps
   const locked = async (tx: Tx, key: BalanceOfPartner, id: string) => {

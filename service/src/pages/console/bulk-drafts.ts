@@ -63,7 +63,7 @@ function fileProblem(
   return { problems: { file: words[file.code] } }
 }
 
-/** The operation takes one line. */
+/** Returns the file's name in one line, as the API operation requires. */
 const fileName = (file: File): string =>
   file.name
     .replaceAll(/\p{Cc}/gu, '')

@@ -300,7 +300,7 @@ async function showResults(
 /** Characters of an id in a file name. */
 const shortIdChars = 13
 
-/** Undefined: no payout waits. */
+/** Returns the payouts that wait for approval. Undefined: no payout waits. */
 const waitingPayouts = (
   { payouts, totals, expiresAt }: ResponseOf<'getBulkPayoutApproval'>,
   { caller }: Person,

@@ -347,7 +347,7 @@ export async function checkRefund(
   return page(request, 200, refundPreviewPage(view, shown))
 }
 
-/** Undefined: the text is not an amount, or the amount is zero. */
+/** Parses an amount. Undefined: the text is not an amount, or the amount is not above zero. */
 function readMinor(text: string | undefined, currency: Currency): bigint | undefined {
   const amount = readAmount(text ?? '')
   const minor = amount === undefined ? 0n : readBalance(rawNumber(amount), currency, '/amount')

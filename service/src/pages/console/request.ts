@@ -88,7 +88,7 @@ export type ConsoleDeps = {
 /** The dependencies of the pages, and the names of their files. */
 export type Frame = Omit<ConsoleDeps, 'brand'> & Pick<Assets, 'css' | 'js' | 'brand'>
 
-/** `/console/home` is one level below the root of the pages. */
+/** Returns the relative path to the root of the pages. `/console/home` is one level below it. */
 const rootPath = (path: string): string => '../'.repeat(Math.max(0, path.split('/').length - 3))
 
 export function createView({ sandbox, css, js, brand }: Frame, request: PublicRequest): ConsoleView {

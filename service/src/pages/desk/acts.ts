@@ -246,7 +246,7 @@ const readResultId = (result: unknown, name: string): string | undefined => {
   const id = (Object(result) as Readonly<Record<string, unknown>>)[name]
   return typeof id === 'string' && uuidPattern.test(id) ? id : undefined
 }
-/** A sandbox creates a partner with its first credential. */
+/** Reports whether the result has a secret: a sandbox creates a partner with its first credential. */
 const hasSecret = (result: unknown): boolean => Object.hasOwn(Object(result) as object, 'apiSecret')
 
 async function show(

@@ -32,7 +32,7 @@ import { deskTexts } from './texts.ts'
 // Addresses of pages, from the root of the desk.
 export const customerHref = (partnerId: string, id: string): string => `customers/${partnerId}/${id}`
 export const payeeHref = (partnerId: string, id: string): string => `payees/${partnerId}/${id}`
-/** The reference is in the query, because a path does not take all of its characters. */
+/** Returns the address of a payment. The reference is in the query, because a path does not allow all of its characters. */
 export const paymentHref = (partner: string, reference: string): string => linkOf('payment', { partner, reference })
 
 export const yesNo = ({ language }: ConsoleView, value: boolean): string =>

@@ -87,7 +87,7 @@ export function queuePage(view: ConsoleView, shown: QueueContent): string {
   })
 }
 
-/** The filter by kind, with counts, and by what the person may decide. */
+/** Renders the filter by kind, with counts, and by what the person may decide. */
 function filterPart(view: ConsoleView, { tab, kind, mine, open }: QueueContent): Html {
   const f = deskTexts[view.language].filters
   const known = new Map(open.map((each) => [each.kind, String(each.count)]))

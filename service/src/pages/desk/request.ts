@@ -180,7 +180,7 @@ const icons = {
 } as const
 export type DeskPlace = keyof typeof icons
 
-/** Support reads no numbers of decisions. */
+/** Reports whether a page is hidden from a role. Support does not see the figures of decisions. */
 const isHidden = (place: DeskPlace, role: StaffRole): boolean => place === 'numbers' && role === 'support'
 
 function navigationPlaces(language: ConsoleLanguage, role: StaffRole): NonNullable<ConsoleView['places']> {

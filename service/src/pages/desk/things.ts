@@ -40,7 +40,7 @@ const runbooks: Readonly<Partial<Record<WaitingReason, Runbook>>> = {
   connectorFails: 'alerts/PaymentsBankUnreachable',
   poolLow: 'alerts/PaymentsIbanPoolLow',
 }
-/** Undefined if the page of the item says what to do. */
+/** Returns the runbook of an item. Undefined if the item's page says what to do. */
 const waitingRunbook = (why: WaitingReason): Runbook | undefined => runbooks[why]
 
 /** The page of an item, from the root of the desk. Hits and payouts have pages of their own. */

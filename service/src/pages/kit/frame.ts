@@ -202,10 +202,6 @@ function topBar(view: ConsoleView, person: NonNullable<ConsoleView['person']>): 
   </div>`
 }
 
-/**
- * The places, in groups. A narrow page shows them as a popover, which the button of the top bar opens without a script; a wide page
- * shows them beside the main part.
- */
 const searchForm = (view: ConsoleView): Html =>
   html`<form role="search" class="find" method="get" action="${view.root}find">
     <label class="away" for="find">${view.t.searchLabel}</label>
@@ -220,6 +216,10 @@ const searchForm = (view: ConsoleView): Html =>
     />
   </form>`
 
+/**
+ * Renders the links to the pages, in groups. A narrow page shows them as a popover, which the button of the top bar opens without a
+ * script; a wide page shows them beside the main part.
+ */
 function navigation(view: ConsoleView): Html {
   const { t, places = [] } = view
   const groups = [...Map.groupBy(places, ({ group }) => group)]

@@ -38,7 +38,7 @@ export type KnownPayees = {
 
 const accountOf = ({ iban, domesticAccount }: Beneficiary): string => iban ?? domesticAccount ?? ''
 
-/** A customer's payee is found only by its id, because its payouts belong to the customer. */
+/** Indexes payees by id, alias and name. A customer's payee is found only by its id, because its payouts belong to the customer. */
 export function knownPayees(withAccounts: readonly Beneficiary[], withTexts: readonly Beneficiary[]): KnownPayees {
   const own = withTexts.filter(({ customerId }) => customerId === null)
   const ids = Map.groupBy(withTexts, ({ id }) => id)

@@ -449,7 +449,7 @@ async function claim({ db, clock }: BulkWorkDeps, afterPartner: string): Promise
   return undefined
 }
 
-/** Whether payouts wait for an approval is read when people are notified. */
+/** Queues the notification that a bulk waits. Whether its payouts wait for an approval is read when people are notified. */
 const notifyOfBulk = (
   { facts }: BulkWorkDeps,
   tx: Parameters<typeof store.recordResults>[0],

@@ -82,7 +82,7 @@ export function createRuleReader(): RuleReader {
     return rules
   }
 
-  /** Undefined: the balance has no rules. */
+  /** Returns the rules of a balance. Undefined: it has none. */
   const rulesOf = async (
     tx: Tx,
     key: string,
@@ -281,7 +281,7 @@ export function withControls<Payout extends ValidPayout>(
   })
 }
 
-/** Undefined: the call has no rule over all currencies. */
+/** Returns the amount for rules across all currencies. Undefined: the call has no such rule. */
 function sideOverAll(
   call: ControlledCall,
   leaving: AmountSide,

@@ -26,7 +26,7 @@ export type AmountSide = Money & {
   readonly pointer: '/amount' | '/quoteId'
 }
 
-/** The sold amount comes first: it leaves the balance. */
+/** Returns the amounts of a payment. The sold amount comes first, because it leaves the balance. */
 export const sidesOf = ({ currency, amount }: Money, sold: Money | undefined): readonly [AmountSide, ...AmountSide[]] =>
   sold === undefined
     ? [{ name: 'paid', currency, amount, pointer: '/amount' }]
@@ -51,7 +51,7 @@ export const balancesOf = (call: ControlledCall): readonly BalanceKey[] =>
 /** More than any rule allows, and than any counter can hold: an amount without a rate passes no limit, and needs an approval. */
 export const unknownAmount: Minor = 2n ** 63n
 
-/** The amount for rules over all currencies, which are in `currency`. */
+/** Returns the amount for rules across all currencies, converted to their `currency`. */
 export const sideOverAllCurrencies = (
   { pointer }: Pick<AmountSide, 'pointer'>,
   currency: Currency,
@@ -61,7 +61,7 @@ export const sideOverAllCurrencies = (
   ...(reference === undefined ? {} : { reference }),
 })
 
-/** A sentence about how an amount was counted over all currencies. Empty: in its own currency. */
+/** Explains how an amount was converted for rules across all currencies. Empty: it was not converted. */
 export function conversionText({ name, amount, currency, reference }: Omit<AmountSide, 'pointer'>): string {
   if (name !== 'all') return ''
   if (reference === undefined) return ` There is no recent rate to ${currency}, so that the payout cannot be counted.`

@@ -30,7 +30,7 @@ type RecallAnswer = {
 
 /** API key of the partner, or the operator on its behalf. */
 type Requester = Pick<Caller, 'partnerId' | 'serviceAccountId' | 'name'>
-/** The operator requests in the name of the partner, which sees the recall as its own. */
+/** Returns the requester for the operator, who acts in the name of the partner. The partner sees the recall as its own. */
 export const operatorRequester = (partnerId: string): Requester => ({
   partnerId,
   serviceAccountId: nilId,
@@ -240,7 +240,7 @@ function createSending(
 const overduePerStepMax = 100
 const start: store.OverdueRecall = { answerDueAt: new Date(0), partnerId: nilId, id: nilId }
 
-/** Each step continues after the previous one: recalls that cannot be expired do not delay others. */
+/** Creates the step that expires recalls. It continues after the previous step's recalls, so failures do not delay others. */
 function createExpire({ db, clock, log }: RecallsDeps, advance: AdvanceRecalls): () => Promise<number> {
   let last = start
   return async () => {

@@ -77,7 +77,7 @@ export async function recallsByIds(tx: Tx, partnerId: string, ids: readonly stri
     select ${columns} from payouts.recalls where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[])`)
 }
 
-/** The caller has locked the payouts. Locks recalls in the order of their ids, like all writers. */
+/** Locks the recalls of payouts, in the order of their ids, like all writers. The caller has locked the payouts. */
 export function lockRecallsOf(
   tx: Tx,
   payouts: readonly { readonly partnerId: string; readonly id: string }[],

@@ -343,7 +343,7 @@ function createOrdersStep(deps: StandingOrdersDeps): () => Promise<number> {
   }
 }
 
-/** Each step continues after the groups of the previous step: a partner with many orders does not delay others. */
+/** Creates the step that finds due groups. It continues after the previous step's groups, so no partner delays others. */
 function createGroups({ db, clock }: StandingOrdersDeps): () => Promise<readonly store.DueGroup[]> {
   let last = start
   const look = async (from: store.DueGroup) => {
@@ -427,7 +427,7 @@ async function findUnchanged(tx: Tx, orders: readonly store.OrderRow[]): Promise
   )
 }
 
-/** Undefined: the call must be submitted again, and the order stays due. */
+/** Returns the outcome of a date. Undefined: the call must be submitted again, and the order stays due. */
 function executeOutcome(order: store.OrderRow, outcome: PayoutOutcome, now: Date): readonly DateResult[] {
   if (outcome === 'resubmit') return []
   return [outcome instanceof Refusal ? refusedResult(order, outcome, now) : createdResult(order, outcome.payout, now)]

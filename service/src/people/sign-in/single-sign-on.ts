@@ -229,7 +229,7 @@ async function prove(
 
 /** Maximum difference between the clocks of a provider and the service. */
 const clockDifferenceSecondsMax = 30
-/** The library accepts tokens from the future, whose time of authentication would never be too old. */
+/** Reports whether times are past. The library accepts tokens from the future, whose time of authentication would never be too old. */
 const isPast = (now: Date, seconds: readonly unknown[]): boolean =>
   seconds.every((each) => Number(each) <= now.getTime() / secondMs + clockDifferenceSecondsMax)
 

@@ -145,7 +145,7 @@ function whyAbove(
   return undefined
 }
 
-/** A stolen key could otherwise make a key that lives longer or works from more addresses. */
+/** Explains why a key exceeds its maker's bounds: a stolen key must not make a key that lives longer or works from more addresses. */
 function whyUnbound(own: KeyBounds, { name, bounds }: Power): string | undefined {
   const { expiresAt = null, allowedAddresses = [] } = bounds ?? {}
   if (own.expiresAt !== null && (expiresAt === null || expiresAt > own.expiresAt))

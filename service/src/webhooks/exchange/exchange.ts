@@ -43,8 +43,8 @@ export type LocalExchange = Omit<Exchange, 'send'> & {
 const require = createRequire(import.meta.url)
 
 /**
- * The time limit covers the whole exchange, so the limits of its parts are off. README.md, The agent, has the reasons. The first agent
- * loads the package, so that only processes that send webhooks load it.
+ * Creates an HTTP agent. The time limit covers the whole exchange, so the limits of its parts are off. README.md, The agent, has the
+ * reasons. The first agent loads the package, so that only processes that send webhooks load it.
  */
 function createAgent(connect: undici.buildConnector.connector) {
   const { Agent } = require('undici') as typeof undici
@@ -106,8 +106,8 @@ type TimeLimit = {
 }
 
 /**
- * One timer serves all exchanges: they have the same limit, so the oldest one reaches it first. The timer of
- * `AbortSignal.timeout` would not keep the process alive until the attempts end.
+ * Creates the time limit. One timer serves all exchanges: they have the same limit, so the oldest one reaches it first.
+ * The timer of `AbortSignal.timeout` would not keep the process alive until the attempts end.
  */
 function createTimeLimit(timeoutMs: number): TimeLimit {
   /** The start of each exchange, oldest first. */

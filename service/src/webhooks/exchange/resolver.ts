@@ -82,7 +82,7 @@ export function isLoopbackAddress(address: string): boolean {
   return isAllowedAddress(address, { allowLoopback: true }) && !isAllowedAddress(address, { allowLoopback: false })
 }
 
-/** RFC 6761 section 6.3: these names mean loopback. */
+/** Reports whether a name means loopback (RFC 6761 section 6.3). */
 export const isLoopbackName = (host: string) => /^(?:.+\.)?localhost\.?$/.test(host)
 
 /**
