@@ -1,4 +1,4 @@
-/** Operation id -> verb -> shape. */
+/** Maps API operations to module operations and response shapes. */
 import { accounts as wire } from '@partner-payments/wire'
 import { type Handlers, writePage, createRecordWriter } from '../kernel/api/index.ts'
 import { writeAmount } from '../kernel/index.ts'

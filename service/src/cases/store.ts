@@ -27,7 +27,7 @@ export type CaseRow = {
   readonly proposal: string | null
   readonly proposedBy: string | null
   readonly proposedAt: Date | null
-  /** The time since which the money is being sent back. */
+  /** When the return of the money began. */
   readonly returningSince: Date | null
   /** The account of staff who owns the case, or null. */
   readonly ownerId: string | null

@@ -94,7 +94,7 @@ export type Deposits = Credits &
       deposit: NewDeposit,
       opened: (tx: Tx, depositId: string) => Promise<void>,
     ) => Promise<{ readonly row: store.DepositRow; readonly replayed: boolean }>
-    /** Does the same in the caller's transaction. Throws KeyTaken if another request has the key. */
+    /** Opens a deposit in the caller's transaction. Throws KeyTaken if another request has the key. */
     readonly await: (
       tx: Tx,
       deposit: AwaitedDeposit,

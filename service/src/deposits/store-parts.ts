@@ -118,7 +118,7 @@ function creditsInParts(
 }
 
 /**
- * A part counts from its arrival until it is reversed, whatever happens to its session. It does not count while its
+ * A part counts from its arrival until it is reversed, even if its session ends. It does not count while its
  * payer is under review.
  */
 const counts = sql`part.status in ('Held', 'Credited', 'Suspended')`
@@ -383,7 +383,7 @@ const all: PersonalColumns = {
   erased: { ...partnerFields.erased, debtor: null, error_details: null },
 }
 
-/** Locks in the order of the ids, like `lockDeposits`. Returns the ids. */
+/** Locks deposits in the order of their ids, like `lockDeposits`. Returns the ids. */
 export async function eraseFields(
   tx: Tx,
   partnerId: string,

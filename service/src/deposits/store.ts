@@ -154,7 +154,7 @@ export async function depositsByReferences(
     where partner_id = ${partnerId} and reference = any(${references}::text[])`)
 }
 
-/** Locks in the order of the ids, so that two batches cannot deadlock. */
+/** Locks deposits in the order of their ids, so that two batches cannot deadlock. */
 export function lockDeposits(tx: Tx, keys: readonly DepositKey[]): Promise<readonly Deposit[]> {
   return tx.rows<Deposit>(sql`/* deposits.lockDeposits */
     select ${facts} from deposits.deposits
@@ -365,7 +365,7 @@ export async function postponeLooks(tx: Tx, partnerId: string, ids: readonly str
       order by id for update))`)
 }
 
-/** Finds the time since which the oldest deposit of all partners waits. Null: no deposit waits. */
+/** Returns when the oldest waiting deposit of all partners began to wait. Null: no deposit waits. */
 export async function oldestInScreening(tx: Tx): Promise<Date | null> {
   const row = await tx.row<{ since: Date }>(
     acrossPartners(

@@ -33,7 +33,7 @@ export type WaitingPayout = {
 export type PayoutAges = {
   /** Finds the oldest payout in each unfinished status, of the given partners. */
   readonly oldestUnfinished: (partnerIds: readonly string[]) => Promise<readonly OldestUnfinishedPayment[]>
-  /** Finds the time since which the oldest payout waits for a decision about a name. Null: no payout waits. */
+  /** Returns when the oldest waiting payout began to wait for a decision about a name. Null: no payout waits. */
   readonly oldestInScreening: () => Promise<Date | null>
   /** Lists payouts that wait for a person, oldest first: up to `rowsMax` held ones, and as many others. */
   readonly waiting: (partnerIds: readonly string[], rowsMax: number) => Promise<readonly WaitingPayout[]>

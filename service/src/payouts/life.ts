@@ -36,7 +36,7 @@ import { approvalsDue } from './store.ts'
 export type PayoutClaim = store.PayoutClaim
 
 export type PayoutLife = {
-  // 1. A payout that waits for a second person. Each verb returns whether it has changed the payout.
+  // 1. A payout that waits for a second person. Each function returns whether it has changed the payout.
 
   /** PendingApproval -> Pending, before the deadline. Refuses: approver_limit_exceeded, permission_denied. */
   readonly approve: (partnerId: string, payoutId: string, by: Person) => Promise<boolean>

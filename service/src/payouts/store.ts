@@ -72,7 +72,7 @@ const types = {
   approvalExpiresAt: 'timestamptz?',
   /** JSON: counters of limits that include the amount (`readCounted`). Null: none. */
   countedIn: 'json?',
-  /** JSON: amount for rules over all currencies (`readReference`). Null: none. */
+  /** JSON: amount for rules across all currencies (`readReference`). Null: none. */
   referenceAmount: 'json?',
   /** The notification that reported the settlement, and the one that rejected or returned the payment. Null: none. */
   settledBy: 'text?',
@@ -481,7 +481,7 @@ export function payoutsByIds(tx: Tx, partnerId: string, ids: readonly string[]):
 }
 
 /**
- * Finds the time since which payouts wait for a decision about a name. Null: none waits. The condition on `due_at` is
+ * Returns when the oldest waiting payout began to wait for a decision about a name. Null: none waits. The condition on `due_at` is
  * that of the index.
  */
 export async function oldestInScreening(tx: Tx): Promise<Date | null> {

@@ -104,7 +104,7 @@ export function createAgeWatch({ log, payoutAges, deposits, partnerIds, observe 
     log.error({ partnerId, paymentId: id, connector, status, ...seconds }, `${subject} is stuck`)
   }
 
-  /** Returns 0 so that the loop pauses. */
+  /** Returns 0, so that the loop pauses. */
   return async (): Promise<number> => {
     const ids = await partnerIds()
     for (const oldest of [...(await payoutAges.oldestUnfinished(ids)), ...(await deposits.oldestUnfinished())])

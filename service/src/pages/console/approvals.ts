@@ -217,7 +217,7 @@ async function readNoteAndRepeats(operate: Frame['operate'], call: Call, id: str
   return { repeats, note }
 }
 
-/** Writes the amount that the limits over all currencies count, with its rate. */
+/** Writes the amount that the limits across all currencies count, with its rate. */
 const countedText = (
   { language }: ConsoleView,
   { amount, currency, rate, rateOn }: NonNullable<ReturnType<typeof readReference>>,

@@ -92,7 +92,7 @@ export type ConnectorStatus = {
   readonly id: string
   readonly byFiles: boolean
   readonly state: ConnectorState
-  /** The time since which the oldest of each waits. Null if none does. */
+  /** When the oldest of each began to wait. Null: none waits. */
   readonly waits: Readonly<Record<'notification' | 'payout' | 'recall' | 'file', Date | null>>
   readonly files: Readonly<Record<'received' | 'sent' | 'aside', BankFile | null>>
   /** The reason to look at the connector. Undefined if it works. */

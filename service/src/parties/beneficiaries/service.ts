@@ -279,7 +279,7 @@ const screenedNames = ({ name, vasp }: Pick<Beneficiary, 'name' | 'vasp'>) => [
   ...(vasp === null ? [] : [{ role: 'vasp', name: vasp }]),
 ]
 
-/** Creates the verb that updates a beneficiary. It locks the row, so that the name and its verification change together. */
+/** Creates the operation that updates a beneficiary. It locks the row, so that the name and its verification change together. */
 function createUpdate({ db, clock, screening }: BeneficiariesDeps): Beneficiaries['update'] {
   return async (partnerId, input) => {
     refuseUpdate(input)

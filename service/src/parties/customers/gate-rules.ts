@@ -17,7 +17,7 @@ export type Gate = {
   readonly pays: boolean
   readonly converts: boolean
   readonly balancesMax: BalancesMax
-  /** The maximum sum over all currencies, in one of them. Empty: no maximum. */
+  /** The maximum sum across all currencies, in one of them. Empty: no maximum. */
   readonly totalMax: BalancesMax
 }
 

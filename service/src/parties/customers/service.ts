@@ -62,7 +62,7 @@ export type CustomerCapabilities = {
   readonly capabilities: readonly CapabilityVerdict[]
   /** The maximum balances of the state, with the current balances. */
   readonly holdUpTo: readonly Holding[]
-  /** The maximum sum over all currencies. Undefined: no maximum. `held`: undefined without a recent rate. */
+  /** The maximum sum across all currencies. Undefined: no maximum. `held`: undefined without a recent rate. */
   readonly inAll: { readonly currency: Currency; readonly max: Minor; readonly held: Minor | undefined } | undefined
   /** Fields that are missing or invalid. */
   readonly fields: Verification['fields']

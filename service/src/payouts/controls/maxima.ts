@@ -34,7 +34,7 @@ type ApprovedPayout = {
   readonly currency: Currency
   readonly soldAmount: Minor | null
   readonly soldCurrency: Currency | null
-  /** JSON from the row: the amount for rules over all currencies. Null: none. */
+  /** JSON from the row: the amount for rules across all currencies. Null: none. */
   readonly referenceAmount: string | null
 }
 /** Payout that a person approves. */
@@ -48,7 +48,7 @@ export type BeyondMaximum = {
   readonly most: Minor
   readonly left: Minor
   readonly resetsAt: Date
-  /** Sentence about the conversion for a maximum over all currencies. Empty: the maximum is in one currency. */
+  /** Sentence about the conversion for a maximum across all currencies. Empty: the maximum is in one currency. */
   readonly counted: string
 }
 /** `countedIn`: for the row of the approval. Undefined: no maximum applies. */
@@ -73,7 +73,7 @@ const countersOf = (
     counterOf({ partnerId, currency }, { scope: scopeFor({ name }, scope), scopeId, period }, periodStarts(at)),
   )
 
-/** Maxima of partners, and the conversion for those over all currencies. */
+/** Maxima of partners, and the conversion for those across all currencies. */
 type ApproverMaxima = { readonly rows: readonly ApproverMaximum[]; readonly convert: ReferenceConverter | undefined }
 /** Amount of a payout to which a maximum applies. */
 type HeldAmount = { readonly side: AmountSide; readonly most: Minor; readonly counters: readonly Counter[] }

@@ -15,7 +15,7 @@ export type ControlledCall = Money & {
 }
 
 /**
- * Every payout has an amount that is paid. A payout by quote also has one that is sold. Rules over all currencies judge a third one: what leaves
+ * Every payout has a paid amount. A payout by quote also has a sold amount. Rules across all currencies judge a third amount: what leaves
  * the balance, in their currency.
  */
 export type AmountSide = Money & {

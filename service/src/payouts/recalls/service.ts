@@ -66,7 +66,7 @@ export type Recalls = {
   readonly expireStep: () => Promise<number>
   /** Reads recalls by id, in no order. */
   readonly byIds: typeof store.recallsByIds
-  /** Finds the time since which the oldest recall waits for its bank. */
+  /** Returns when the oldest waiting recall began to wait for its bank. */
   readonly oldestUnsent: (connector: string) => Promise<Date | null>
   /** Lists recalls that wait for a person, at most `rowsMax` of each kind, the longest wait first. */
   readonly waiting: (rowsMax: number) => Promise<readonly store.WaitingRecall[]>

@@ -181,7 +181,7 @@ export function overdueRecalls(
   )
 }
 
-/** Finds the time since which the oldest recall waits for its bank, over all attempts. */
+/** Returns when the oldest waiting recall began to wait for its bank, including earlier attempts. */
 export async function oldestUnsentRecall(tx: Tx, connector: string): Promise<Date | null> {
   const row = await tx.row<{ readonly since: Date | null }>(
     acrossPartners(

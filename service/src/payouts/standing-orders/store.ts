@@ -92,7 +92,7 @@ export function insertOrder(tx: Tx, row: OrderRow): Promise<number> {
     insert into payouts.standing_orders (${columns}) ${newOrders(tx, [row])}`)
 }
 
-/** Keeps other requests from activating an order of the partner until the transaction ends. */
+/** Prevents other requests from activating an order of the partner until the transaction ends. */
 export async function lockActivation(tx: Tx, partnerId: string): Promise<void> {
   await tx.run(sql`/* standing-orders.lockActivation */
     insert into payouts.standing_order_turns (partner_id) values (${partnerId}) on conflict (partner_id) do nothing`)

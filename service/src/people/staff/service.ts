@@ -204,7 +204,7 @@ export function createStaff(deps: StaffDeps): Staff {
   }
 }
 
-/** Creates a verb that records what a person is about to see. */
+/** Creates an operation that records what a person is about to see. */
 const createRecordRead =
   ({ db, audit, addOperator }: StaffDeps, action: RecordedAction) =>
   (
@@ -220,7 +220,7 @@ const createRecordRead =
       audit.append(tx, [{ ...about, actor, action, details }])
     })
 
-/** Creates the verb that adds a note. Only the notes contain its text, because they are erased and the log is not. */
+/** Creates the operation that adds a note. Only the notes contain its text, because they are erased and the log is not. */
 const createAddNote =
   (deps: StaffDeps): Staff['notes']['add'] =>
   (signed, about, note) =>

@@ -1,5 +1,5 @@
 /**
- * Pure: who may give or take a role, a key or a guest's access. Every verb that does so calls `permit`, and the statements that write them
+ * Pure: who may give or take a role, a key or a guest's access. Every operation that does so calls `permit`, and the statements that write them
  * take its result. Only this file makes a `Permit`, and test/tidy/giving.test.ts refuses a statement without one.
  */
 import { permissions, roleAllows, type users as wire } from '@partner-payments/wire'

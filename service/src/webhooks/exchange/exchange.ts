@@ -215,7 +215,7 @@ function createResponseReader(onEnd: (response: EndpointResponse) => void): Resp
   }
 }
 
-/** Text that PostgreSQL can store: invalid UTF-8 and NUL replaced, no partial character at the cut. */
+/** Converts the bytes to text that PostgreSQL can store: replaces invalid UTF-8 and NUL, and drops a partial character at the end. */
 function keptText(kept: Buffer, bytes: number): string {
   const stream = bytes > keptBytesMax
   const text = new TextDecoder().decode(kept.subarray(0, Math.min(bytes, keptBytesMax)), { stream })
@@ -275,7 +275,7 @@ type LocalRequest = DeliveryRequest & { readonly headers?: Readonly<Record<strin
 const envelope = (eventId: string, data: string) => `{"eventId":"${eventId}","data":${data}}`
 
 /**
- * Header names and values, alternating. Standard Webhooks: the event id, the time of this attempt in seconds, and one
+ * Builds the header names and values, alternating. Standard Webhooks: the event id, the time of this attempt in seconds, and one
  * signature per key, separated by spaces.
  */
 function requestHeaders({ eventId, target, headers }: LocalRequest, body: Buffer, startedAt: Date): string[] {

@@ -91,7 +91,7 @@ export function visibleStatus(stored: DeliveryStatus, subscription: Subscription
   return stored === 'Pending' && subscription === 'Disabled' ? 'Held' : stored
 }
 
-/** The stored statuses that appear as `seen`: the inverse of `visibleStatus`. */
+/** Returns the stored statuses that appear as `seen`: the inverse of `visibleStatus`. */
 export function storedStatuses(seen: DeliveryStatus, subscription: SubscriptionStatus): readonly DeliveryStatus[] {
   const stored: readonly DeliveryStatus[] = ['Pending', 'Delivered', 'Held']
   return stored.filter((status) => visibleStatus(status, subscription) === seen)
