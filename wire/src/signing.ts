@@ -106,14 +106,14 @@ export function readSigningKey(text: string): SigningKey {
   return { kind: 'v1a', key: seed }
 }
 
-/** The text form of a signing key, for storage. `readSigningKey` parses it. */
+/** Returns the text form of a signing key, for storage. `readSigningKey` parses it. */
 export function signingKeyText({ kind, key }: SigningKey): string {
   return kind === 'v1'
     ? `whsec_${Buffer.from(key).toString('base64')}`
     : `whsk_${Buffer.concat([key, publicBytesOf(key)]).toString('base64')}`
 }
 
-/** The text form of the key that verifies deliveries: the same secret for `v1`, the public key for `v1a`. */
+/** Returns the text form of the key that verifies deliveries: the same secret for `v1`, the public key for `v1a`. */
 export function verifyingKeyText(key: SigningKey): string {
   return key.kind === 'v1' ? signingKeyText(key) : `whpk_${publicBytesOf(key.key).toString('base64')}`
 }

@@ -117,7 +117,7 @@ export function backgroundJobs(deps: BackgroundDeps, modules: Modules): readonly
   return [...jobs, ...metricJobs(deps, modules, jobs)]
 }
 
-/** The jobs that send payouts to the bank and process its notifications. */
+/** Creates the jobs that send payouts to the bank and process its notifications. */
 export const paymentJobs = (deps: BackgroundDeps, modules: Modules): readonly Job[] =>
   settlementJobs({
     log: deps.log,
@@ -161,7 +161,7 @@ const auditStepsPerHead = 5
 /** Interval of signed audit heads in a sandbox, so that a developer sees one. In production a head covers a day. */
 const sandboxHeadMs = 5 * secondMs
 
-/** The jobs that keep the database in order. No caller waits for them. */
+/** Creates the jobs that keep the database in order. No caller waits for them. */
 function upkeepJobs(deps: BackgroundDeps, modules: Modules): readonly Job[] {
   const { access, monitoring, rates, reconciliation, requests, safeguarding } = modules
   const { db, log, observability } = deps

@@ -408,7 +408,7 @@ export const createCaseOwners = (deps: { readonly clock: Clock }): CaseOwners =>
   },
 })
 
-/** The refusal of an owner change after a concurrent one. `what`: `the case`, or `it`. */
+/** Returns the refusal of an owner change after a concurrent one. `what`: `the case`, or `it`. */
 export const ownerChanged = (
   what: string,
   { ownerName: who, ownedSince: at }: Pick<CaseRow, 'ownerName' | 'ownedSince'>,

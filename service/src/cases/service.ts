@@ -80,7 +80,7 @@ export type Cases = {
   readonly openAt: (tx: Tx, partnerId: string, moment: Date) => Promise<readonly store.CaseSums[]>
   /** Sums money of all partners that had left by a time and whose case was not decided. */
   readonly debitsOpenAt: typeof store.debitsOpenAt
-  /** The opening time of the oldest open case, or null. Frozen money does not count, because it may stay for years. */
+  /** Returns the opening time of the oldest open case, or null. Frozen money does not count, because it may stay for years. */
   readonly oldestOpen: () => Promise<Date | null>
   /** Sums the open cases of all partners, for reconciliation. */
   readonly openSums: (tx: Tx) => Promise<readonly store.OpenSums[]>

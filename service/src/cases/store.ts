@@ -144,7 +144,7 @@ export function openCases(
   )
 }
 
-/** The resolution of each of these cases; null: it is open. */
+/** Returns the resolution of each of these cases; null: it is open. */
 export async function resolutionsOf(
   tx: Tx,
   partnerId: string,

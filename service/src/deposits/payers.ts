@@ -206,7 +206,7 @@ async function readPayerNames(tx: Tx, key: DepositKey, stored: string | null): P
   ])
 }
 
-/** Names each payer, and each party on whose behalf one pays, once. */
+/** Lists the names of the payers, and of the parties on whose behalf they pay, each once. */
 export const payerNames = (payers: readonly Pick<IncomingDebtor, 'name' | 'onBehalfOf'>[]): readonly SubjectName[] =>
   [...new Set(payers.flatMap(({ name, onBehalfOf = '' }) => [name, onBehalfOf]))].flatMap((name) =>
     name.trim() === '' ? [] : [{ role: 'payer', name }],

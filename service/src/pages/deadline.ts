@@ -1,4 +1,4 @@
-/** When the money of a payment must arrive, what that means for a bank transfer, and what becomes of money that comes later. */
+/** When the money of a payment must arrive, what that means for a bank transfer, and what happens to money that arrives later. */
 import type { PaymentPage } from '../checkout/index.ts'
 import { isOpenFor } from '../rails/index.ts'
 import { html, type Html } from './html.ts'

@@ -73,7 +73,7 @@ export function linkRoutes({ checkout, viewOf, page, seeOther, readName }: Deps)
 
 const emptyForm = (): LinkForm => ({ formId: newId(), name: '', email: '', amount: '', wrong: new Set() })
 
-/** Reads what the payer typed, and names each field that is wrong. */
+/** Reads the payer's input, and names each invalid field. */
 function readForm({ body }: PublicRequest, link: ShownLink, readName: Deps['readName']) {
   const given = new URLSearchParams(body.toString('utf8'))
   const text = (name: string) => given.get(name)?.trim() ?? ''

@@ -11,14 +11,14 @@ import { qrCode } from './qr.ts'
 
 export type PaymentView = { readonly payment: PaymentPage; readonly token: string; readonly now: Date }
 
-/** Identifies what the page shows: it changes whenever the page changes. */
+/** Returns a version of the page's content, which changes whenever the content changes. */
 export const pageState = ({ depositStatus, due, mayPay, visit, late }: PaymentPage): string =>
   [
     ...[depositStatus, due, mayPay ? 'payable' : 'over', visit?.decision ?? (visit ? 'begun' : 'new')],
     ...late.map(({ state }) => state),
   ].join('-')
 
-/** The amount that is still to be paid. */
+/** Returns the amount that is still to be paid. */
 export const amountDue = ({ due: amount, currency }: PaymentPage) => ({ amount, currency })
 
 /** Groups digits in fours, as banks print them. */

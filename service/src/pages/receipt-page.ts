@@ -64,7 +64,7 @@ function partTable(view: View, { currency, parts }: PaymentReceipt['payment']): 
     </table>`
 }
 
-/** Says why the statement of the payer's bank shows another name than that of the shop. */
+/** Explains why the payer's bank statement shows another name than the shop's. */
 const holderText = ({ t }: View, { payee, accountHolder: holder }: PaymentPage): string =>
   fill(t.holderText, { payee, holder })
 

@@ -363,7 +363,7 @@ const maximumTexts = ({ currency, most, left, resetsAt }: BeyondMaximum) => ({
 
 type Act = (request: PublicRequest, person: Person) => Promise<PublicAnswer>
 
-/** Answers with a page when the payout does not wait for this person. */
+/** Shows a page if the payout does not wait for this person. */
 const guardWith =
   (withMoney: WithPerson, subject: Subject) =>
   (act: Act): PublicRoute['handle'] =>

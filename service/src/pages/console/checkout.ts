@@ -87,7 +87,7 @@ const tones = {
   Expired: 'neutral',
 } as const
 
-/** Reports whether the session can still be paid. `expiresAt` does not say so: a session can end early. */
+/** Reports whether the session can still be paid. `expiresAt` is not enough, because a session can end early. */
 const isOpen = (status: SessionStatus): boolean => status === 'Open' || status === 'Processing'
 
 const statusBadge = ({ language }: ConsoleView, status: SessionStatus): Html =>

@@ -486,7 +486,7 @@ export function customerFormPage(view: ConsoleView, draft: CustomerDraft): strin
   })
 }
 
-/** Renders a group of fields, which is open if it is needed or has a value or a problem. */
+/** Renders a group of fields, which is open if it is required or has a value or a problem. */
 function group(
   view: ConsoleView,
   draft: CustomerDraft,

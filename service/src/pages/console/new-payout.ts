@@ -250,7 +250,7 @@ type TypedPayout = Pick<PayoutDraft, 'beneficiaryId' | 'amount' | 'reference' | 
 const fields = ['amount', 'reference', 'note'] as const
 const typedFields = ['beneficiaryId', 'amount', 'reference', 'note', 'payOn'] as const
 const dayPattern = /^\d{4}-\d\d-\d\d$/
-/** The operation takes one line. */
+/** Refused in notes, because the API operation accepts only one line. */
 const controlCharacters = /\p{Cc}/u
 
 async function readDraft(

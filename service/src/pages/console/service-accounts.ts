@@ -322,7 +322,7 @@ const splitAddresses = (text: string): string[] =>
     .map((each) => each.trim())
     .filter((each) => each !== '')
 
-/** Words the refusals. A problem of one address or permission is shown at its field. */
+/** Returns the texts of the refusals. A problem of one address or permission is shown at its field. */
 function accountProblems(person: Person, error: unknown): Problems {
   const s = texts[person.view.language].serviceAccounts
   const own = {
@@ -399,7 +399,7 @@ const showNew = (request: PublicRequest, person: Person, draft: Omit<AccountDraf
   return page(request, pageStatus(draft.problems), body)
 }
 
-/** The checkboxes that are checked. */
+/** Returns the checkboxes that are checked. */
 const permissionsIn = ({ body }: PublicRequest): string[] =>
   new URLSearchParams(body.toString('utf8')).getAll('permissions')
 

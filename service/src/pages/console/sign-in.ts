@@ -94,12 +94,12 @@ export const redirectToProvider = (begun: SignInAttempt): PublicAnswer => ({
   body: '',
 })
 
-/** Leads to the provider through a page, because the policy (`form-action`) forbids a form to redirect to another site. */
+/** Redirects to the provider through a page, because the policy (`form-action`) forbids redirects of a form to another site. */
 export const leadToProvider = (request: PublicRequest, view: ConsoleView, begun: SignInAttempt): PublicAnswer =>
   leadOn(request, view, begun.url, attemptCookieFor(begun))
 
 /**
- * Leads on through a page, so that the browser sends `SameSite=Strict` cookies with the next request.
+ * Redirects through a page, so that the browser sends `SameSite=Strict` cookies with the next request.
  */
 export function leadOn(
   request: PublicRequest,
@@ -122,7 +122,7 @@ export function signOnFailedPage(request: PublicRequest, view: ConsoleView, erro
   return page(request, status, consoleMessage(view, s.failed, s.failures[error.reason], action))
 }
 
-/** Words the refusal of a form whose person must sign in at the provider. Undefined: another error. */
+/** Returns the text for a person who must sign in at the provider. Undefined: another error. */
 export const signOnError = ({ language }: ConsoleView, error: unknown): { readonly form: string } | undefined =>
   error instanceof SignOnFailed ? { form: texts[language].signOn.failures[error.reason] } : undefined
 

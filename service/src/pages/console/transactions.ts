@@ -373,7 +373,7 @@ type Transaction = ResponseOf<'getTransaction'>
 export const transactionHref = ({ root }: ConsoleView, reference: string): string =>
   `${root}transactions/${encodeURIComponent(reference)}`
 
-/** Words the steps of a payment, with their actor and the bank's reason. */
+/** Describes the steps of a payment, with their actor and the bank's reason. */
 export const timelineSteps = (view: ConsoleView, { data, requestedBy }: Timeline): readonly Step[] => {
   const p = texts[view.language].payments
   return data.map(({ step, createdAt, actor, reason, bankText }) => ({
@@ -386,7 +386,7 @@ export const timelineSteps = (view: ConsoleView, { data, requestedBy }: Timeline
   }))
 }
 
-/** Words a bank's reason: the code with its meaning, and the bank's own text in quotes. */
+/** Describes a bank's reason: the code with its meaning, and the bank's own text in quotes. */
 export const bankReasonText = (
   { language }: Pick<ConsoleView, 'language'>,
   reason: { readonly code: string; readonly text: string } | undefined,

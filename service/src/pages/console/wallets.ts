@@ -182,7 +182,7 @@ const showForm = (
   return page(request, status, newWalletPage(view, draft))
 }
 
-/** Words a refusal at its field: the customer, or a token that no chain supports. */
+/** Returns the text of a refusal by field: the customer, or a token that no chain supports. */
 function walletProblems({ view: { language } }: Person, error: unknown): Problems {
   const p = texts[language].payments
   const { customerUnknown, refusal } = texts[language].wallets

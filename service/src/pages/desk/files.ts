@@ -338,7 +338,7 @@ const statusTone = (status: string): 'good' | 'bad' | 'neutral' =>
       ? 'bad'
       : 'neutral'
 
-/** A button that searches for the payout. Undefined ids have none. */
+/** Renders a button that searches for the payout. Undefined ids have none. */
 export function findPayout(view: ConsoleView, id: string | null): Html | string {
   if (id === null) return ''
   return findButton(view, id, deskTexts[view.language].files.findPayout)

@@ -325,7 +325,7 @@ function equalPart(view: ConsoleView, { equal, typed }: HitDetails): Html {
 
 type HitResult = { readonly id: string; readonly partnerId: string; readonly said: string; readonly isDone: boolean }
 
-/** The page with the result of a decision for each of several hits. */
+/** Renders the page with the result of a decision for each of several hits. */
 export function hitResultsPage(view: ConsoleView, { results }: { readonly results: readonly HitResult[] }): string {
   const d = deskTexts[view.language].hits
   const done = results.filter(({ isDone }) => isDone).length

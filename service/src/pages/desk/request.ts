@@ -232,7 +232,7 @@ export function toSignIn({ root }: ConsoleView, { path, query, body }: PublicReq
   return seeOther(next === 'home' ? `${root}sign-in` : linkOf(`${root}sign-in`, { next }))
 }
 
-/** A route for staff members. `current`: the place of its page in the navigation. */
+/** Creates a route for staff members. `current`: the place of its page in the navigation. */
 export const staffRoute = (
   frame: DeskFrame,
   current: DeskPlace,

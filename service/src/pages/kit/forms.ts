@@ -159,7 +159,7 @@ type Check = {
   readonly name: string
   readonly label: string
   readonly id?: string
-  /** Absent: the browser sends `yes` for a checked one. */
+  /** Absent: the browser sends `yes` for a checked box. */
   readonly value?: string
   readonly isChecked?: boolean
 }

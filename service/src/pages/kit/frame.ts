@@ -274,7 +274,7 @@ export const roleText = ({ t }: ConsoleView, roleName: RoleName): string =>
 
 export type MessageAction = { readonly href: string; readonly label: string }
 
-/** Renders a page that says what went wrong: refused, expired link, ended session, too many requests, broken. */
+/** Renders an error page: refused, expired link, ended session, too many requests, or an internal error. */
 export function consoleMessage(view: ConsoleView, title: string, text: string, action?: MessageAction): string {
   return shell(view, {
     title,

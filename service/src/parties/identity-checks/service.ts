@@ -196,7 +196,7 @@ function createProviderErasures({ db, clock, log, calls, audit }: ProviderErasur
   }
 }
 
-/** The jobs of identity verifications: one asks the provider, one ends verifications whose documents expire, and one erases at the provider. */
+/** Creates the jobs of identity verifications: asking the provider, ending those whose documents expire, and erasing at the provider. */
 export const identityJobs = ({
   step,
   eraseStep,

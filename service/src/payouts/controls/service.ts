@@ -28,7 +28,7 @@ import * as store from './store.ts'
 
 export type PayoutControls = {
   /**
-   * A new limit counts the payouts that are accepted after it. A removed limit leaves its count to the next limit of
+   * A new limit counts the payouts that are accepted after it. The count of a removed limit passes to the next limit of
    * the same subject. `set` refuses: not_found (the customer, the beneficiary), validation_failed (a limit over all
    * currencies that is not in the reference currency).
    */

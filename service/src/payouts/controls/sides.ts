@@ -38,13 +38,13 @@ export const sidesOf = ({ currency, amount }: Money, sold: Money | undefined): r
 export const sidesOfCall = ({ amount, currency, quote }: ControlledCall): readonly [AmountSide, ...AmountSide[]] =>
   sidesOf({ currency, amount }, quote && { amount: quote.sellAmount, currency: quote.sellCurrency })
 
-/** The currency of the balance that is debited. */
+/** Returns the currency of the balance that is debited. */
 export const debitedCurrency = (call: ControlledCall): Currency => sidesOfCall(call)[0].currency
 
 /** A balance of a partner, which rules are about. */
 export type BalanceKey = { readonly partnerId: string; readonly currency: Currency }
 
-/** The balances whose rules hold for a call. */
+/** Returns the balances whose rules hold for a call. */
 export const balancesOf = (call: ControlledCall): readonly BalanceKey[] =>
   sidesOfCall(call).map(({ currency }) => ({ partnerId: call.caller.partnerId, currency }))
 

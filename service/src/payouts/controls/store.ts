@@ -124,7 +124,7 @@ export function listApprovalRules(tx: Tx, partnerId: string): Promise<readonly A
     select ${approvalRuleColumns} from payouts.approval_rules where partner_id = ${partnerId} order by currency, all_currencies`)
 }
 
-/** Replaces the rule of the currency, or that across all currencies, and keeps its id. */
+/** Replaces the rule of the currency, or the rule across all currencies, and keeps its id. */
 export async function setApprovalRule(tx: Tx, rule: ApprovalRule, now: Date): Promise<ApprovalRule> {
   const [row] = await tx.rows<ApprovalRule>(sql`/* payout-controls.setApprovalRule */
     insert into payouts.approval_rules (partner_id, id, currency, all_currencies, above_amount, above_day_amount, above_bulk_amount, beneficiary_hours,

@@ -265,7 +265,7 @@ export function writeExecutions(tx: Tx, executions: readonly ExecutionRow[]): vo
   )
 }
 
-/** Ends the retries of an execution; the reason of its refusal stays. */
+/** Ends the retries of an execution. Keeps the reason of its refusal. */
 export function skipRetrying(tx: Tx, partnerId: string, orderId: string, now: Date): Promise<number> {
   return tx.run(sql`/* standing-orders.skipRetrying */
     update payouts.standing_executions set status = 'Skipped', updated_at = ${now}

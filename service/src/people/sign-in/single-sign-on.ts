@@ -97,7 +97,7 @@ export type SingleSignOn = {
 export type SingleSignOnDeps = {
   readonly clock: Clock
   readonly sealer: Sealer
-  /** The redirect URI of a realm. Each realm has its own, so that a provider cannot answer for another (RFC 9700, section 4.4). */
+  /** Returns the redirect URI of a realm. Each realm has its own, so that a provider cannot answer for another (RFC 9700, section 4.4). */
   readonly redirectUri: (realmId: string) => string
   /**
    * Waits for the provider within the realm's budget of requests, and refuses at once beyond it, because anybody may begin a sign-in and a

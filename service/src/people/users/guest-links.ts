@@ -117,7 +117,7 @@ function record(
 type Actor = { readonly id: string; readonly name: string; readonly ip: string }
 const callerActor = ({ serviceAccountId: id, name }: Caller, ip: string): Actor => ({ id, name, ip })
 
-/** The name of the guest in the audit log, with the maker's. */
+/** Returns the name of the guest in the audit log, with the maker's. */
 const guestName = ({ fullName, madeByName }: store.GuestLinkRow): string => `${fullName} (guest of ${madeByName})`
 
 export function createGuestLinks(deps: GuestLinksDeps): GuestLinks {

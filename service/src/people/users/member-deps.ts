@@ -39,7 +39,7 @@ export type MembersDeps = {
   readonly signIn: SignIn
   readonly screening: Pick<Screening, 'isConfirmed' | 'request'>
   readonly singleSignOn: SingleSignOn
-  /** The address to which a provider redirects a partner's people after the sign-in. */
+  /** Returns the address to which a provider redirects a partner's people after the sign-in. */
   readonly redirectUri: (partnerId: string) => string
   readonly resolveTxt: ResolveTxt
   readonly sandbox: boolean

@@ -16,7 +16,7 @@ const mailsOfAddressMax = 1 + resendsMax
 const mailsOfPartnerMax = 200
 export const tokenRandomBytes = 32
 
-/** The screening subject of a person of the team. */
+/** Returns the screening subject of a person of the team. */
 export const personKey = (partnerId: string, id: string): SubjectKey => ({ partnerId, kind: 'person', id })
 
 /** Normalizes an address: equal for spellings that mail servers do not distinguish in practice. */

@@ -117,6 +117,6 @@ export function createUploads({ db, clock, sealer }: Deps): Uploads {
   }
 }
 
-/** The job that deletes expired uploads. */
+/** Creates the job that deletes expired uploads. */
 export const uploadsJob = ({ expireStep }: Pick<Uploads, 'expireStep'>): Job =>
   defineJob({ name: 'users.uploads', due: store.uploadsDue, run: expireStep })

@@ -447,6 +447,6 @@ function accountText({ look, hasStatement }: AccountInput, dueOn: string): Safeg
   return { connector, account, dueOn, statement: { id, name, on, closing: amountText(closing ?? 0n, currency) } }
 }
 
-/** The job that computes each day once its statements are in. */
+/** Creates the job that computes each day once its statements are in. */
 export const safeguardingJob = (safeguarding: Pick<Safeguarding, 'step'>): Job =>
   defineJob({ name: 'safeguarding.days', everyMs: minuteMs, run: safeguarding.step })

@@ -269,8 +269,8 @@ export type DeliveryTarget = { readonly url: string; readonly keys: readonly Sig
 type LocalRequest = DeliveryRequest & { readonly headers?: Readonly<Record<string, string>> }
 
 /**
- * Interface document, Events: the body has exactly two fields. `data` is inserted as text, because its bytes must not
- * change.
+ * Builds the body, which has exactly two fields (interface document, Events). `data` is inserted as text, because its
+ * bytes must not change.
  */
 const envelope = (eventId: string, data: string) => `{"eventId":"${eventId}","data":${data}}`
 

@@ -43,7 +43,7 @@ type GuardOptions = {
 
 type Guard = {
   readonly connect: undici.buildConnector.connector
-  /** The address of the newest open connection to an origin, for the attempt log. */
+  /** Returns the address of the newest open connection to an origin, for the attempt log. */
   readonly addressOf: (origin: string) => string | undefined
 }
 
