@@ -184,7 +184,7 @@ export type BlockedAccount =
 
 export type Cancellation = BlockedAccount & { readonly id: string }
 
-/** An account has at most one cancellation. */
+/** Inserts a cancellation. An account has at most one. */
 export async function insertCancellation(
   tx: Tx,
   partnerId: string,

@@ -246,7 +246,7 @@ function metricJobs(deps: BackgroundDeps, modules: Modules, jobs: readonly Job[]
   ]
 }
 
-/** The queues whose age is not the due time of a job. */
+/** Returns probes of queues whose age is not the due time of a job. */
 const probesOf = (jobs: readonly Job[]): readonly QueueProbe[] =>
   jobs.flatMap(({ age }): readonly QueueProbe[] =>
     age?.since === undefined
@@ -254,7 +254,7 @@ const probesOf = (jobs: readonly Job[]): readonly QueueProbe[] =>
       : [{ name: age.queue, oldestDue: age.since, ...(age.connector ? { connector: age.connector } : {}) }],
   )
 
-/** The queues without a job: people decide, or one job handles all of them. */
+/** Returns probes of queues without a job: people decide, or one job handles all of them. */
 const otherProbes = ({ cases, deposits, payoutAges, screening }: Modules): readonly QueueProbe[] => [
   { name: 'cases', oldestDue: () => cases.oldestOpen() },
   { name: 'screening_hits', oldestDue: () => screening.oldestOpenHit() },

@@ -109,7 +109,7 @@ export const itemRate = ({ ITEM_RATE_PER_SECOND: perSecond }: Config) => ({
   burst: Math.max(bulkPayouts.bulkPayoutsMax, 100 * perSecond),
 })
 
-/** The sources of the IBANs of accounts. */
+/** Returns the sources of the IBANs of accounts. */
 export const issuingSettings = (config: Config) => ({
   issuers: config.IBAN_ISSUERS,
   poolCountries: config.IBAN_POOLS,

@@ -188,7 +188,7 @@ const toDepositLine = (deposit: Deposit): ExportLine => ({
 const given = (fields: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
 
-/** Export sections about the handling of the data: when names were screened, and who requested the data. */
+/** Builds the export sections about the handling of the data: when names were screened, and who requested the data. */
 const handling = ({ db, audit, screening }: Deps): readonly ExportSection[] => [
   async function* (partnerId, { id }) {
     const at = await screening.screenedAt(db, { partnerId, kind: 'customer', id })

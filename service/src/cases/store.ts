@@ -175,7 +175,7 @@ const ownerCondition = (owned: OwnerFilter) =>
 
 export type DebitSum = { readonly currency: Currency; readonly count: bigint; readonly booked: Minor }
 
-/** Money that had left by a time and about which no case was decided, of all partners: below zero. */
+/** Sums money of all partners that had left by a time and whose case was not decided: below zero. */
 export function debitsOpenAt(tx: Tx, moment: Date): Promise<readonly DebitSum[]> {
   return tx.rows<DebitSum>(
     acrossPartners(

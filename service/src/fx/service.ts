@@ -312,7 +312,7 @@ function refuseOutOfRange({ given, sellCurrency, buyCurrency }: QuoteCall, price
 
 const noFee = { fixed: 0n, basisPoints: 0 } as const
 
-/** A pair has a margin in each direction. A held quote costs more, because the operator bears the risk for longer. */
+/** Returns the margin and the fee of a quote. A held quote costs more, because the operator bears the risk for longer. */
 function quoteTerms(settings: FxTerms, pair: CurrencyPair, kind: QuoteKind): QuoteTerms {
   const { FX_MARGIN: margins, FX_HELD_MARGIN: heldMargin, FX_FEE: fees } = settings
   const firm = margins.pairs.get(pairName(pair)) ?? margins.others

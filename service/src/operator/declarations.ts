@@ -45,7 +45,7 @@ export const mayRun = (command: string, role: StaffRole): boolean => rolesOf(com
 
 const optionSynopsis = (name: string, { kind, value }: CommandOption): string =>
   kind === 'flag' ? `--${name}` : `--${name} ${value}`
-/** A signed-in person leaves `--staff` out. */
+/** Reports whether an option may be absent. A signed-in person omits `--staff`. */
 const isOptional = (name: string, { optional, otherwise }: CommandOption): boolean =>
   optional === true || otherwise !== undefined || name === 'staff'
 

@@ -110,7 +110,7 @@ export function createLists({ db, clock, textNames = false }: ListsDeps): Lists 
   let latest: Snapshot | undefined
   let askedAt = Number.NEGATIVE_INFINITY
   let reading: { readonly generation: number; readonly snapshot: Promise<Snapshot> } | undefined
-  /** Concurrent callers share a read. */
+  /** Reads the lists. Concurrent callers share a read. */
   const read = async (generation: number): Promise<Snapshot> => {
     if (reading?.generation !== generation) reading = { generation, snapshot: readSnapshot(db, generation, textNames) }
     try {

@@ -31,7 +31,7 @@ export class Refusal extends Error {
   }
 }
 
-/** A refusal of one field of the request. `code` defaults to `validation_failed`. */
+/** Creates a refusal of one field of the request. `code` defaults to `validation_failed`. */
 export function refuseField(error: FieldError, code: ProblemCode = 'validation_failed'): Refusal {
   return new Refusal(code, `${error.pointer || 'The body'}: ${error.message}`, { errors: [error] })
 }

@@ -63,7 +63,7 @@ const kinds: Readonly<Record<CaseKind, KindDetails>> = {
 
 export const caseRunbook = (kind: CaseKind): Runbook => kinds[kind].runbook
 
-/** The decision that must be made first, if any. */
+/** Returns the decision that must be made first, if any. */
 export const precedingDecision = (kind: CaseKind): KindDetails['awaits'] => kinds[kind].awaits
 
 /** Names a kind in the reader's language. */

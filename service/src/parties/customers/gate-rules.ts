@@ -73,7 +73,7 @@ export const toGate = (allowed: readonly Capability[], balancesMax: BalancesMax,
   totalMax,
 })
 
-/** KYC that was not judged yet, or cannot be read, counts as incomplete. */
+/** Returns the judged state. KYC that was not judged yet, or cannot be read, counts as incomplete. */
 export const judgedState = (state: VerificationState | null): VerificationState => state ?? 'Incomplete'
 
 const capabilityVerbs: Readonly<Record<Capability, string>> = {

@@ -52,7 +52,7 @@ export function knownPayees(withAccounts: readonly Beneficiary[], withTexts: rea
   return { byAccount: Map.groupBy(withAccounts, accountOf), byText }
 }
 
-/** `choice`: the id of the chosen payee, or `new`. A choice that does not answer the question is ignored. */
+/** Finds the payee of a line. `choice`: the id of the chosen payee, or `new`. A choice that does not fit the question is ignored. */
 export function resolvePayee(
   { payee, currency }: Pick<ReadLine, 'payee' | 'currency'>,
   known: KnownPayees,

@@ -48,7 +48,7 @@ export const readLimits = async <Call extends ControlledCall>(
   customerIdOf: CustomerIdOf<Call>,
 ): Promise<readonly Limit[]> => (calls.length === 0 ? [] : store.limitsFor(tx, limitScopesOf(calls, customerIdOf)))
 
-/** `references`: the currencies of rules across all currencies. */
+/** Lists the limits to read. `references`: the currencies of rules across all currencies. */
 function limitScopesOf<Call extends ControlledCall>(
   calls: readonly Call[],
   customerIdOf: CustomerIdOf<Call>,

@@ -247,7 +247,7 @@ const textsOf = (value: unknown): readonly string[] =>
     .slice(0, rolesMax)
     .flatMap((each: unknown) => selectForeign(each, Claim) ?? [])
 
-/** The library does not have its own code for errors of fetch. */
+/** Reports whether the provider is unreachable. The library does not have its own code for errors of fetch. */
 const isUnreachable = (error: unknown): boolean =>
   error instanceof Error &&
   (error instanceof TypeError || error.name === 'TimeoutError' || ('cause' in error && isUnreachable(error.cause)))

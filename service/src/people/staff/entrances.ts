@@ -193,7 +193,7 @@ async function signIn(deps: StaffDeps, tx: Tx, proved: ProviderClaims, client: C
   return openSession(deps, tx, account, { ...client, factor: 'sso', action: 'staff sign in' })
 }
 
-/** The invitation's link proves the address, and the provider must name the same address. Another person's provider account cannot use the link. */
+/** Accepts an invitation. Its link proves the address, and the provider must name the same address: other provider accounts cannot use the link. */
 async function join(deps: StaffDeps, tx: Tx, token: string, proved: ProviderClaims, client: Client): Promise<string> {
   const row = await pendingInvitation(deps, token)
   if (proved.email === null || proved.emailVerified === false || emailKey(proved.email) !== emailKey(row.email))

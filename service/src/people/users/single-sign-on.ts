@@ -141,7 +141,7 @@ function changeByProvider(
   return changeRole(deps, tx, permitProvider(provider, to), change)
 }
 
-/** The invitation's link proves the address, and the provider must name the same address. Another person's provider account cannot use the link. */
+/** Accepts an invitation. Its link proves the address, and the provider must name the same address: other provider accounts cannot use the link. */
 async function join(deps: MembersDeps, tx: Tx, token: string, proof: ProviderProof) {
   const { partnerId, provider, proved, client } = proof
   const { row } = await pendingInvitation(deps, token)
