@@ -99,7 +99,7 @@ function toEntry({ id, at, amount, posted, currency, counterAccount, reference }
   }
 }
 
-/** Only the kind: which connector carried a payment is not part of the contract. */
+/** Returns only the kind. The connector that carried a payment is not part of the contract. */
 const counterKinds: Readonly<Partial<Record<AccountName, 'Suspense' | 'Transfers' | 'Fees' | 'Fx'>>> = {
   transfers: 'Transfers',
   suspense: 'Suspense',

@@ -167,7 +167,7 @@ export type Cancellations = {
   readonly step: () => Promise<number>
   /** Cancels the remaining payouts of a blocked account, and waits for a worker that has it. Returns their number. */
   readonly finish: (partnerId: string, of: CancelledOf) => Promise<number>
-  /** Finds the time of the oldest block with payouts to cancel. Null: no account has any. */
+  /** Returns the time of the oldest block with payouts to cancel. Null: there is none. */
   readonly oldestBlock: () => Promise<Date | null>
 }
 

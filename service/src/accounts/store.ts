@@ -205,7 +205,7 @@ export async function hasCancellation(tx: Tx, partnerId: string, account: Blocke
   return row !== undefined
 }
 
-/** Finds the partner whose cancellation has been due for the longest time. */
+/** Finds the partner with the oldest due cancellation. */
 export function partnerWithCancellation(tx: Tx, now: Date): Promise<{ readonly partnerId: string } | undefined> {
   return tx.row(
     dueWork(

@@ -207,7 +207,7 @@ function composeCore(deps: ModulesDeps) {
   }
 }
 
-/** The team is notified so long before a key ends. */
+/** How long before the end of a key the team is notified. */
 const keyLeadMs = 14 * dayMs
 
 const expiringFact =

@@ -274,7 +274,7 @@ export function openOfKind(tx: Tx, connector: string, kind: CaseKind, rowsMax: n
   )
 }
 
-/** Lists waiting proposals that were made before a time. */
+/** Lists waiting proposals from before a time. */
 export function proposedBefore(
   tx: Tx,
   before: Date,

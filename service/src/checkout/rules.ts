@@ -76,7 +76,7 @@ export function readSession(body: SessionCreate, sandbox: boolean): SessionReque
   }
 }
 
-/** Refuses: currency_not_supported. */
+/** Reads a fiat currency. Refuses: currency_not_supported. */
 export function readFiat(text: string): Currency {
   const currency = readCurrency(text)
   if (isFiat(currency)) return currency
@@ -109,7 +109,7 @@ export function msUntil(expires: SessionExpiry, now: Date): number {
   throw refuseField({ pointer: '/expiresAt', code: 'out_of_range', message })
 }
 
-/** Refuses: validation_failed, line_items_mismatch. */
+/** Reads line items. Refuses: validation_failed, line_items_mismatch. */
 export function readLineItems(given: SessionCreate['lineItems'], amount: Minor, currency: Currency) {
   if (given === null || given === undefined) return null
   const items = given.map((item, at): LineItem => ({

@@ -61,7 +61,7 @@ export type Checkout = PaymentPages &
       caller: Caller,
       body: BodyOf<'createCheckoutSession'>,
     ) => Promise<{ readonly session: Session; readonly replayed: boolean }>
-    /** Refuses: not_found. */
+    /** Reads a session. Refuses: not_found. */
     readonly get: (partnerId: string, id: string, tx?: Tx) => Promise<Session>
     /** Lists sessions, newest first. An unknown customer has no sessions. Refuses: validation_failed (cursor). */
     readonly list: (partnerId: string, query: QueryOf<'listCheckoutSessions'>) => Promise<Page<Session>>
@@ -71,7 +71,7 @@ export type Checkout = PaymentPages &
     readonly forgetEmail: typeof store.forgetEmail
     /** Erases the customer's data from its sessions. */
     readonly eraseSessions: typeof store.eraseSessions
-    /** Refuses: not_found, checkout_session_not_open. */
+    /** Expires an open session. Refuses: not_found, checkout_session_not_open. */
     readonly expire: (partnerId: string, id: string, tx?: Tx) => Promise<Session>
     /**
      * Schedules the steps of a payer and a bank. Returns the session as it was before, or expired. Refuses: not_found,
@@ -508,7 +508,7 @@ function requireOutcomeOrStep({ outcome, step }: BodyOf<'simulateCheckoutSession
     })
 }
 
-/** Refuses: validation_failed, currency_not_supported. */
+/** Reads the money of a simulation. Refuses: validation_failed, currency_not_supported. */
 function readSimulatedMoney({ amount, currency: code }: BodyOf<'simulateCheckoutSession'>, session: Session) {
   const currency = code === undefined ? session.currency : readCurrency(code)
   if (!isFiat(currency)) throw new Refusal('currency_not_supported', `The sandbox bank holds no ${currency}.`)

@@ -142,7 +142,7 @@ export type PayerAnswer = Partial<Pick<IncomingDebtor, 'name' | 'account' | 'add
 export type PayerChecks = {
   readonly rules: typeof store.payerRules
   readonly setRule: (tx: Tx, rule: PayerRule) => Promise<readonly PayerRule[]>
-  /** Refuses: not_found. */
+  /** Removes a rule. Refuses: not_found. */
   readonly removeRule: (tx: Tx, rule: Parameters<typeof store.removePayerRule>[1]) => Promise<readonly PayerRule[]>
   readonly waiting: typeof store.waitingPayerChecks
   readonly checksOf: typeof store.readPayerChecks

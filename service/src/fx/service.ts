@@ -72,7 +72,7 @@ export type Fx = QuoteAcceptances & {
     idempotencyKey?: string,
     nonce?: OpenNonce,
   ) => Promise<CallResult<QuoteView>>
-  /** Refuses: not_found. */
+  /** Reads a quote. Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<QuoteView>
   /** Deletes the open quotes of a customer before its erasure locks the balance: no further conversion can use them. */
   readonly deleteOpenQuotesOf: typeof store.deleteOpenQuotesOf

@@ -200,7 +200,7 @@ function judgeCountry({ call, account, countryRules }: JudgedPayout): Judgement 
   )
 }
 
-/** Refuses: validation_failed. */
+/** Checks the QR reference. Refuses: validation_failed. */
 function judgeQrReference({ call, account }: JudgedPayout): Judgement {
   if (account === undefined || !isFiat(call.currency)) return 'notApplicable'
   const mistake = qrMistake(account.account, call.reference)
@@ -208,7 +208,7 @@ function judgeQrReference({ call, account }: JudgedPayout): Judgement {
   return refuseField({ pointer: '/reference', code: 'invalid_value', message: qrMistakes[mistake] })
 }
 
-/** Refuses: ownership_proof_required. */
+/** Checks the ownership of the wallet. Refuses: ownership_proof_required. */
 function judgeWallet({ call, account, isUnproved }: JudgedPayout): Judgement {
   if (account === undefined || isFiat(call.currency)) return 'notApplicable'
   return isUnproved
@@ -236,7 +236,7 @@ export function payerFieldsMissing(
   return missingPayerFields(payer, { region, currency, amount }).flatMap((field): readonly string[] => named[field])
 }
 
-/** Refuses: validation_failed, by the setting `payerData` of the bank. */
+/** Checks the payer's data. Refuses: validation_failed, by the setting `payerData` of the bank. */
 function judgePayer({ call, account, payer }: JudgedPayout): Judgement {
   if (account === undefined || payer === undefined) return 'notApplicable'
   const message = (field: string) => `needs ${field} of the customer, which its bank asks for with this payment`
@@ -268,7 +268,7 @@ function payeePointer({ operation, payee }: PayoutCall): string {
   return 'beneficiaryId' in payee ? '/beneficiaryId' : '/customerId'
 }
 
-/** Refuses: account_blocked. */
+/** Checks the states of the accounts. Refuses: account_blocked. */
 function judgeAccounts({ call, accounts, customer }: JudgedPayout): Judgement {
   const debited = debitedCurrency(call)
   const state = balanceStateIn(accounts, call.caller.partnerId, debited)
@@ -370,7 +370,7 @@ export function validate(judged: JudgedPayout): ValidPayout {
   return { ...going, customerId, ...named, ...since }
 }
 
-/** Undefined: a beneficiary of an earlier version, without an account. */
+/** Builds the creditor's account. Undefined: the beneficiary is from an earlier version, without an account. */
 function toCreditorAccount({
   currency,
   iban,

@@ -21,11 +21,11 @@ export type Monitors = {
   readonly createMonitor: (key: BalanceOfPartner, body: BodyOf<'createAccountMonitor'>, tx?: Tx) => Promise<Monitor>
   /** Lists monitors, newest first. Refuses: not_found (the balance), validation_failed (cursor). */
   readonly listMonitors: (key: BalanceOfPartner, query: QueryOf<'listAccountMonitors'>) => Promise<Page<Monitor>>
-  /** Refuses: not_found. */
+  /** Reads a monitor. Refuses: not_found. */
   readonly getMonitor: (key: BalanceOfPartner, id: string) => Promise<Monitor>
-  /** Refuses: not_found, validation_failed (no field, amounts, addresses), account_blocked (the monitor has ended). */
+  /** Changes a monitor. Refuses: not_found, validation_failed (no field, amounts, addresses), account_blocked (the monitor has ended). */
   readonly updateMonitor: (key: BalanceOfPartner, id: string, body: BodyOf<'updateAccountMonitor'>) => Promise<Monitor>
-  /** Refuses: not_found. */
+  /** Deletes a monitor. Refuses: not_found. */
   readonly deleteMonitor: (key: BalanceOfPartner, id: string) => Promise<void>
   /** Lists crossings, newest first. Refuses: not_found, validation_failed (cursor). */
   readonly listCrossings: (
@@ -72,7 +72,7 @@ export function createMonitors(deps: MonitorsDeps): Monitors {
   }
 }
 
-/** Refuses: not_found. */
+/** Checks that the balance exists. Refuses: not_found. */
 async function requireBalance(
   ledger: MonitorsDeps['ledger'],
   tx: Tx,

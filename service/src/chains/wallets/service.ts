@@ -31,7 +31,7 @@ export type Wallets = {
   ) => Promise<WalletWithReceipts & { /** False if the wallet existed. */ readonly isNew: boolean }>
   /** Lists wallets, newest first. Empty if the filter names an unknown customer. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: WalletList) => Promise<Page<WalletWithReceipts>>
-  /** Refuses: not_found. */
+  /** Reads a wallet. Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<WalletWithReceipts>
   /** Closes the wallets of an erased customer, which can then no longer be credited. */
   readonly close: typeof store.closeWallets

@@ -1,4 +1,4 @@
-/** Checkout sessions: the list, a new one, the page of one, and the form that ends it. */
+/** Checkout sessions: the list, the page of a session, and the forms that create and end one. */
 import { checkout as wire, decimalText, rawNumber, type ResponseOf } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'

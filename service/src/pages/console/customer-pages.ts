@@ -1,4 +1,4 @@
-/** The pages of customers: the list, the page of one with its verification, and the form of a new one and of a change. */
+/** The pages of customers: the list, the page of a customer with its verification, and the form that creates or changes one. */
 import { decimalText, type kycFields, type ResponseOf } from '@partner-payments/wire'
 import { html, type Html } from '../html.ts'
 import {

@@ -1,4 +1,4 @@
-/** Guest links: the list, a new one, and the page that a guest opens first. */
+/** Guest links: the list, the form that creates one, and the page that a guest opens first. */
 import { guestLinks as wire, type ResponseOf, emailCharsMax, nameCharsMax } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'

@@ -97,7 +97,7 @@ type PayoutPreview = PayoutDraft & {
   readonly total: string
   readonly accepted: boolean
   readonly needsApproval: boolean
-  /** The day of a scheduled payment: `payOn`, or the next business day. Absent: the payout is made now. */
+  /** The day of a scheduled payment: `payOn`, or the next business day. Absent: the payout is created now. */
   readonly paidOn?: string | undefined
   readonly rail?: string | undefined
   readonly cutOffAt?: Date | undefined

@@ -1,4 +1,4 @@
-/** Payees: the list, a new one with the verification of its name, and the page of one. */
+/** Payees: the list, the form that verifies and creates a payee, and the page of a payee. */
 import {
   type AccountType,
   aliasCharsMax,

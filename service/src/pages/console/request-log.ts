@@ -1,4 +1,4 @@
-/** The requests of service accounts: the list, the page of one, and their usage by day. */
+/** The requests of service accounts: the list, the page of a request, and the usage by day. */
 import {
   type Operation,
   operationIds,

@@ -1,4 +1,4 @@
-/** Service accounts: the list, a new one with its key, and the page of one with its limits and rotation. */
+/** Service accounts: the list, the form that creates one with its key, and the page of an account with its limits and rotation. */
 import {
   permissions as allPermissions,
   type Permission,

@@ -1,4 +1,4 @@
-/** Transactions: the list, the page of one with its timeline and proof, and the request that created it. */
+/** Transactions: the list, and the page of a transaction with its timeline, its proof and the request that created it. */
 import { type Decimal, decimalText, type ResponseOf, nameCharsMax } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import type { PartnerHold } from '../../transactions/index.ts'

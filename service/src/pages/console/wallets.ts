@@ -1,4 +1,4 @@
-/** Wallets: the list, a new one, and the page of one with the address for payers. */
+/** Wallets: the list, the form that creates one, and the page of a wallet with the address for payers. */
 import type { ResponseOf } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import { currencies, newId } from '../../kernel/index.ts'

@@ -1,4 +1,4 @@
-/** Webhook endpoints: the list, a new one, and the page of one with its deliveries. */
+/** Webhook endpoints: the list, the form that creates one, and the page of an endpoint with its deliveries. */
 import { type ResponseOf, subscriptionField, webhooks, urlCharsMax } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'

@@ -74,7 +74,7 @@ export type DeskChanges = {
   ) => Promise<{ readonly waits?: string; readonly result?: object }>
   /** Runs a command that only reads. Refuses as the command. */
   readonly read: (command: string, options: Readonly<Record<string, string>>) => Promise<object>
-  /** Refuses: not_found, validation_failed, permission_denied. */
+  /** Rejects a change. Refuses: not_found, validation_failed, permission_denied. */
   readonly reject: (by: SignedInStaff['account'], id: string, note: string) => Promise<void>
 }
 

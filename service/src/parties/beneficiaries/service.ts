@@ -60,7 +60,7 @@ export type Beneficiaries = Verifications &
     readonly byAlias: typeof store.byAlias
     /** Indexes names that processes of an earlier version wrote, and returns how many. */
     readonly indexNamesStep: () => Promise<number>
-    /** Refuses: not_found. */
+    /** Reads a beneficiary. Refuses: not_found. */
     readonly get: (partnerId: string, id: string) => Promise<Beneficiary>
     /**
      * Names the fields that the beneficiary lacks for a payout on an execution day (`YYYY-MM-DD`; default: today). Requirements of single

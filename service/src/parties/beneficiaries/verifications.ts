@@ -13,7 +13,7 @@ export type VerificationRow = store.VerificationRow
 export type Verifications = {
   /** Asks now and stores the answer. A repeated call asks again. Refuses: validation_failed (iban). */
   readonly verify: (caller: Caller, input: BodyOf<'createBeneficiaryVerification'>) => Promise<VerificationRow>
-  /** Refuses: not_found. */
+  /** Reads a verification. Refuses: not_found. */
   readonly getVerification: (partnerId: string, id: string) => Promise<VerificationRow>
   /** Lists verifications, newest first. Refuses: validation_failed (cursor, iban). */
   readonly listVerifications: (

@@ -8,7 +8,7 @@ import { capabilities, type Capability, ownJson, type VerificationState } from '
 export type BalancesMax = Readonly<Partial<Record<Currency, Minor>>>
 
 /**
- * `opensAccounts`: gets IBANs and wallets. `receives`: deposits are credited. `pays`: payouts are made. `converts`: money is exchanged.
+ * `opensAccounts`: gets IBANs and wallets. `receives`: deposits are credited. `pays`: payouts are created. `converts`: money is exchanged.
  * Tokens always need `converts` too, because they are money of another kind.
  */
 export type Gate = {

@@ -162,7 +162,7 @@ export const createStandings =
     }
   }
 
-/** Refuses: customer_not_verified. */
+/** Checks that the customer has a capability. Refuses: customer_not_verified. */
 export function requireCapability(
   { gate, verificationState }: Pick<Standing, 'gate' | 'verificationState'>,
   capability: Capability,

@@ -80,7 +80,7 @@ export type Customers = Writes & {
     query: Pick<CustomerList, 'email' | 'namePrefix' | 'partnerCustomerIdentifier'>,
     rowsMax: number,
   ) => Promise<readonly string[]>
-  /** Refuses: not_found. */
+  /** Reads a customer. Refuses: not_found. */
   readonly get: (partnerId: string, ref: string) => Promise<Customer>
   /** Judges the KYC by the rules at this time. Refuses: not_found. */
   readonly verification: (partnerId: string, ref: string) => Promise<Verification & { readonly customer: Customer }>

@@ -32,7 +32,7 @@ export type IdentityChecks = {
     ref: string,
     query: QueryOf<'listIdentityVerifications'>,
   ) => Promise<Page<IdentityVerification>>
-  /** Refuses: not_found. */
+  /** Reads a verification. Refuses: not_found. */
   readonly get: (partnerId: string, ref: string, id: string) => Promise<IdentityVerification>
   /** Makes the verification of a webhook due if the provider has a newer version. Returns whether it is due. */
   readonly hint: (provider: string, hint: IdentityHint) => Promise<boolean>

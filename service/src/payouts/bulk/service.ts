@@ -60,7 +60,7 @@ export type BulkPayouts = {
     body: BodyOf<'createBulkPayoutFromFile'>,
     ip: string,
   ) => Promise<{ readonly bulk: Bulk; readonly replayed: boolean }>
-  /** Refuses: not_found. */
+  /** Reads a bulk. Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<Bulk>
   /** Lists bulks, newest first. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: QueryOf<'listBulkPayouts'>) => Promise<Page<Bulk>>

@@ -192,7 +192,7 @@ type CountedPayout = Parameters<typeof readCounted>[0] & {
 }
 
 /**
- * Gives the amounts of payouts back to the periods in which they were counted. Locks counters before ledger accounts,
+ * Subtracts the amounts of payouts from the periods in which they were counted. Locks counters before ledger accounts,
  * like acceptance.
  */
 export async function giveBackLimits(tx: Tx, payouts: readonly CountedPayout[]): Promise<void> {

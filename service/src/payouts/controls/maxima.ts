@@ -126,7 +126,7 @@ function refuseBeyondMaximum({ currency, most, left, resetsAt: until, counted }:
   )
 }
 
-/** Returns the changes that give a counted approval back to its day. */
+/** Returns the changes that subtract a counted approval from its day. */
 const returnChanges = (returned: ReturnedApproval) =>
   sidesCounted(returned.countedIn, sidesOfPayout(returned.payout))
     .filter(({ side, names }) => names.has(sideLimitName(side, { scope, period })))
@@ -135,7 +135,7 @@ const returnChanges = (returned: ReturnedApproval) =>
     )
 
 /**
- * Judges approvals in order, and counts those within their approvers' maxima. First gives back the approvals of
+ * Judges approvals in order, and counts those within their approvers' maxima. First subtracts the approvals of
  * payouts that end now without a settlement. The caller has locked the payouts. Each approval gets an answer; a refusal
  * is approver_limit_exceeded.
  */

@@ -50,7 +50,7 @@ export type Recalls = {
   ) => Promise<store.RecallRow & { readonly customerId: string | null }>
   /** Lists the recalls of a payout, newest first. Refuses: not_found. */
   readonly list: (partnerId: string, payoutId: string) => Promise<readonly store.RecallRow[]>
-  /** Refuses: not_found. */
+  /** Reads a recall. Refuses: not_found. */
   readonly get: (partnerId: string, payoutId: string, recallId: string) => Promise<store.RecallRow>
   /** Claims due recalls of a connector under leases, for one attempt each. */
   readonly claim: (connector: string, recallsMax: number) => Promise<readonly RecallClaim[]>

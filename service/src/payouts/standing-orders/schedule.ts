@@ -121,7 +121,7 @@ function secondsOf(time: string): number {
   return hours * 3600 + minutes * 60 + seconds
 }
 
-/** Refuses: validation_failed, with a pointer to each wrong field. */
+/** Reads the schedule of an order. Refuses: validation_failed, with a pointer to each wrong field. */
 export function readSchedule(
   input: BodyOf<'createStandingOrder'>['schedule'],
   currency: Currency,

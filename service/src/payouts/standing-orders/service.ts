@@ -77,7 +77,7 @@ export type StandingOrders = {
    * country_not_supported, possible_duplicate, standing_order_limit_reached.
    */
   readonly create: (caller: Caller, body: BodyOf<'createStandingOrder'>, ip: string, tx?: Tx) => Promise<OwnedOrder>
-  /** Refuses: not_found. */
+  /** Reads an order. Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<store.OrderRow>
   /** Reads orders with the names of their payees. Undefined: the payee was deleted. */
   readonly byIds: (
@@ -95,11 +95,11 @@ export type StandingOrders = {
     id: string,
     query: QueryOf<'listStandingOrderExecutions'>,
   ) => Promise<Page<store.ExecutionRow>>
-  /** Refuses: not_found, standing_order_ended. */
+  /** Pauses an order. Refuses: not_found, standing_order_ended. */
   readonly pause: (partnerId: string, id: string) => Promise<OwnedOrder>
-  /** Refuses: not_found, standing_order_ended, standing_order_limit_reached. */
+  /** Resumes an order. Refuses: not_found, standing_order_ended, standing_order_limit_reached. */
   readonly resume: (partnerId: string, id: string) => Promise<OwnedOrder>
-  /** Refuses: not_found, standing_order_ended. */
+  /** Cancels an order. Refuses: not_found, standing_order_ended. */
   readonly cancel: (partnerId: string, id: string) => Promise<OwnedOrder>
   /**
    * Ends the orders to payees of an erased customer, and erases their texts, in the caller's transaction. Called before
@@ -297,7 +297,7 @@ async function requireFreeOrder(tx: Tx, partnerId: string, max: number, pointer:
   })
 }
 
-/** Refuses: standing_order_ended. */
+/** Checks that the order has not ended. Refuses: standing_order_ended. */
 function requireOpen(order: store.OrderRow): store.OrderRow {
   if (order.endReason === null) return order
   throw new Refusal('standing_order_ended', `The standing order has ended: ${order.endReason}. Create a new one.`)

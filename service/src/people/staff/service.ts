@@ -367,13 +367,16 @@ export type StaffChanges = {
     by: SecondPerson,
     change: { readonly command: string; readonly options: Readonly<Record<string, unknown>> },
   ) => Promise<StaffChange>
-  /** Refuses: not_found. */
+  /** Reads a change. Refuses: not_found. */
   readonly get: (tx: Tx, id: string) => Promise<StaffChange>
   /** Reads a change that `by` may approve. Refuses: not_found, validation_failed (decided, expired, or proposed by the same person). */
   readonly approvable: (tx: Tx, id: string, by: SecondPerson, mayRun: CanRunCommand) => Promise<StaffChange>
   /** Lists changes that were not carried out or rejected and have not expired, oldest first. */
   readonly waiting: (tx: Tx, rowsMax: number) => Promise<readonly StaffChange[]>
-  /** Approves a change, which its proposer then carries out. Refuses: not_found, validation_failed (decided, expired, or proposed by the same person). */
+  /**
+   * Approves a change, which its proposer then carries out. Refuses: not_found, validation_failed (decided, expired, or proposed by the
+   * same person).
+   */
   readonly approve: (tx: Tx, id: string, by: SecondPerson, mayRun: CanRunCommand) => Promise<StaffChange>
   /** Rejects a change, or lets its proposer withdraw it. Refuses: not_found, validation_failed (decided or expired). */
   readonly reject: (tx: Tx, id: string, by: SecondPerson, reason: string) => Promise<StaffChange>

@@ -20,7 +20,7 @@ export type Factors = {
    * or /nonce: the page was answered before, or has expired).
    */
   readonly add: (signed: SignedInUser, nonce: string, given: FactorInput, client: Client) => Promise<readonly string[]>
-  /** Refuses: validation_failed (/id: there is no such passkey, or it is the last factor). */
+  /** Removes a passkey. Refuses: validation_failed (/id: there is no such passkey, or it is the last factor). */
   readonly removePasskey: (signed: SignedInUser, id: string, client: Client) => Promise<void>
 }
 

@@ -136,7 +136,7 @@ export function refuseExcessMails({ ofPartner, ofAddress }: MailCounts, now: Dat
   throw new Refusal('rate_limited', `${which} (UTC).`, { headers: { 'Retry-After': String(seconds) } })
 }
 
-/** Refuses: invitation_not_pending, resend_limit_reached, resend_too_soon (with Retry-After). */
+/** Checks that an invitation may be resent. Refuses: invitation_not_pending, resend_limit_reached, resend_too_soon (with Retry-After). */
 export function refuseResend(
   row: Validity & { readonly resends: number; readonly resentAt: Date | null },
   now: Date,
@@ -160,7 +160,7 @@ export function refuseResend(
   })
 }
 
-/** Refuses: invitation_not_pending. */
+/** Checks that an invitation may be revoked. Refuses: invitation_not_pending. */
 export function refuseRevoke(row: Validity, now: Date): void {
   const status = invitationStatus(row, now)
   if (status === 'Pending') return

@@ -261,7 +261,7 @@ type WaitingSingleSignOn = Omit<providers.ChangeRow, 'settings' | 'clientSecretS
   }
 
 type SingleSignOnSettings = {
-  /** Refuses: not_found. */
+  /** Reads the settings. Refuses: not_found. */
   readonly settings: (partnerId: string) => Promise<SingleSignOnView>
   /**
    * Sets the provider. If payouts need a second person, a person's change waits until a second Admin confirms it. Refuses:
@@ -282,7 +282,7 @@ type SingleSignOnSettings = {
    * (/emailDomain), overloaded.
    */
   readonly proveDomain: (caller: Caller) => Promise<SingleSignOnView>
-  /** Refuses: permission_denied, not_found, last_admin. */
+  /** Removes the settings. Refuses: permission_denied, not_found, last_admin. */
   readonly remove: (caller: Caller) => Promise<void>
 }
 
