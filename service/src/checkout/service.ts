@@ -487,7 +487,7 @@ async function lastAccepted({ deposits }: CheckoutDeps, tx: Tx, session: Session
 
 const finalStatuses: ReadonlySet<CheckoutStatus> = new Set(['Completed', 'Failed', 'Expired'])
 
-/** Refuses: validation_failed. */
+/** Checks that the money has a credit id. Refuses: validation_failed. */
 function requireCreditId({ creditId }: Pick<DepositWithParts | Part, 'creditId'>): string {
   if (creditId !== null) return creditId
   throw refuseField({

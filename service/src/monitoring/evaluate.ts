@@ -62,7 +62,7 @@ export async function replaceSessions(
 }
 
 /**
- * Returns at most one hit for each transaction, in the order of the page. Refuses: fx_rates_unavailable (a rule over all
+ * Returns at most one hit for each transaction, in the order of the page. Refuses: fx_rates_unavailable (a rule across all
  * currencies, without a recent rate for a currency of the page).
  */
 export async function evaluateRule(

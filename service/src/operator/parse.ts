@@ -71,7 +71,7 @@ const kindSenses: Partial<Record<keyof OptionValues, string>> = {
   ...{ time: 'time', moment: 'time', day: 'time', amount: 'money', positive: 'money', file: 'file', id: 'id' },
 }
 
-/** The sense of each option name over all commands. */
+/** The sense of each option name across all commands. */
 const optionSenses: ReadonlyMap<string, string> = new Map(
   commandNames.flatMap((command) =>
     Object.entries(declarationOf(command).options).flatMap(([name, { kind }]) => {

@@ -173,7 +173,7 @@ function missingFields({ call, route, beneficiary, account, executionDay }: Judg
   }
 }
 
-/** Refuses: beneficiary_not_payable. The bank would refuse the payment after the money was reserved. */
+/** Checks the bank's required fields: it would refuse the payment after the money was reserved. Refuses: beneficiary_not_payable. */
 function judgeRequirements(judged: JudgedPayout): Judgement {
   const lacking = missingFields(judged)?.now
   if (lacking === undefined) return 'notApplicable'
@@ -187,7 +187,7 @@ function comingRequirements(judged: JudgedPayout): string | undefined {
   return coming.length === 0 ? undefined : `The beneficiary will need ${formatMissing(coming)}.`
 }
 
-/** Refuses: country_not_supported. Payouts from before the rule are held when the worker screens them. */
+/** Checks the country. Payouts from before a rule are held when the worker screens them. Refuses: country_not_supported. */
 function judgeCountry({ call, account, countryRules }: JudgedPayout): Judgement {
   if (account === undefined) return 'notApplicable'
   const owner = { ...account, address: account.address?.country ?? null }

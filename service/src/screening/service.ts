@@ -318,7 +318,7 @@ type HitDecision = {
 type HitDecisionsDeps = {
   readonly clock: Clock
   readonly facts: FactQueue
-  /** Refuses: permission_denied (the person's role does not decide hits). */
+  /** Checks that the person's role decides hits. Refuses: permission_denied. */
   readonly requireDecider: (tx: Tx, by: Decider) => Promise<void>
   /** Judges the proposer and the approver by their current roles. */
   readonly judgeTwo: (tx: Tx, author: Decider, approver: Decider) => Promise<DecidersProblem | undefined>

@@ -31,7 +31,7 @@ type AssignmentRequest = store.QueueItemKey & {
 }
 
 export type Assignments = {
-  /** Refuses: validation_failed (the item no longer waits). The caller checks it before the transaction of `assign` and `remark`. */
+  /** Checks that the item still waits, before the transaction of `assign` and `remark`. Refuses: validation_failed. */
   readonly requireWaiting: (key: store.QueueItemKey) => Promise<void>
   /** Sets or removes the owner. Refuses: validation_failed (another person owns the item meanwhile). */
   readonly assign: (tx: Tx, request: AssignmentRequest) => Promise<store.Assignment>

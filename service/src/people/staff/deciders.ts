@@ -53,7 +53,7 @@ export async function judgeDeciders(
   return createStaffJudge((role) => roles.includes(role))(tx, author, approver)
 }
 
-/** Refuses: permission_denied. A sandbox without staff accounts accepts any typed name. */
+/** Checks that a person may decide the kind. Refuses: permission_denied. A sandbox without staff accounts accepts any typed name. */
 export async function requireDecider(tx: Tx, kind: DecidedKind, { id, name }: Decider): Promise<void> {
   const rows = await store.holdPersons(tx, id === undefined ? [] : [id], id === undefined ? [personKey(name)] : [])
   const [person] = rows

@@ -267,7 +267,7 @@ const introduction = ({ info }: OpenApiDocument): readonly SearchEntry[] =>
     path: '/docs',
   }))
 
-/** One entry per section: a heading and the text up to the next one. */
+/** Splits a page into sections: a heading and the text up to the next heading. */
 function splitSections({ path, title, text }: Pick<GuidePage, 'path' | 'title' | 'text'>): readonly SearchEntry[] {
   const prose = text.replace(/^```[^\n]*\n[\s\S]*?^```$/gm, '').replace(/<!--[\s\S]*?-->/g, '')
   return prose
