@@ -154,5 +154,5 @@ test('a failed payout says why in the language of the reader, and is paid again'
   await page.fill('#amount', '1.200,00')
   await press(page, 'Vorschau')
   assert.match(await main(page), /1\.200,00 EUR[^]*Das ganze Guthaben zahlt/)
-  assert.doesNotMatch(await main(page), /The whole balance/)
+  assert.doesNotMatch(await main(page), /The balance is pooled/)
 })

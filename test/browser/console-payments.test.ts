@@ -314,7 +314,7 @@ test('a person starts an identity verification, opens the page of the provider a
   await visit.goto(String(url))
   assert.match(await main(visit), /Simulated identity check[^]*Ada Lovelace/)
   await check(visit)
-  await visit.getByRole('button', { name: 'Decline: the name is another one' }).click()
+  await visit.getByRole('button', { name: 'Decline: the name differs' }).click()
   assert.match(await main(visit), /Declined[^]*has decided/)
   await check(visit)
   await visit.close()

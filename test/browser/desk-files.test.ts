@@ -92,7 +92,7 @@ test('staff read files and what was read from them, and reconciliation day by da
   assert.equal(await page.locator('tbody tr').count(), 2)
   await page.getByRole('link', { name: 'again.xml' }).click()
   await page.getByText('Nothing of this file counts.').waitFor()
-  await page.getByText('Two persons with the role finance or admin can take this file.').waitFor()
+  await page.getByText('Two people with the role finance or admin can take this file.').waitFor()
   await checkForms(page)
   await page.getByRole('link', { name: 'Open case' }).click()
   await page.getByRole('heading', { name: 'Bank file with a known message and other content' }).waitFor()

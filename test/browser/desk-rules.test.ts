@@ -90,7 +90,7 @@ test('a rule is written, refused at its field, tried, and turned on and off by t
   await page.locator('.strip').getByText('Draft').waitFor()
   // The page of the colleague still shows version 1.
   await carl.page.getByRole('button', { name: 'Save version' }).click()
-  await carl.page.getByRole('alert').getByText('Read that one first').waitFor()
+  await carl.page.getByRole('alert').getByText('Read version 2 first').waitFor()
   await page.goto(`${site}/desk/rules`)
   await page.getByText('Version 1 is on').waitFor()
   await checkForms(page)

@@ -141,7 +141,7 @@ test('without a time everything that was archived is restored; impossible restor
   const restore = (name: string, ...words: readonly string[]) =>
     run(['operator', 'backup', 'restore', '--from', backups, ...words], { DATA_DIR: join(folder, name) })
   const early = await restore('x', '--until', '2020-01-01T00:00:00Z')
-  assertRefusal(early, /has no backup from before 2020-01-01T00:00:00\.000Z: the first one ended at /)
+  assertRefusal(early, /has no backup from before 2020-01-01T00:00:00\.000Z: the first backup ended at /)
   const late = await restore('x', '--until', '2999-01-01T00:00:00Z')
   assertRefusal(late, /the archived log ends before 2\d{3}-.*: choose an earlier time, or /)
   assert.equal((await readdir(join(folder, 'x'))).includes('postgres'), false)

@@ -50,7 +50,7 @@ test('a first start prints its addresses in under ten lines, and writes credenti
 
 test('a second service on the same folder and a failing command end with one line and do not disturb the first', async () => {
   const second = await run(['serve'], { ...env, ...(await freePortSettings()) })
-  const line = `the data folder ${dataDir} is in use by another service (pid ${service.pid}): stop that one first`
+  const line = `the data folder ${dataDir} is in use by another service (pid ${service.pid}): stop that service first`
   assertRefusal(second, line)
   const unknownPartnerId = '00000000-0000-7000-8000-000000000000'
   const words = ['operator', 'impersonate', '--partner', unknownPartnerId, '--staff', 'Sam', '--note', 'Ticket 7']

@@ -275,7 +275,7 @@ export const problems = {
   transfer_coding_not_supported: {
     status: 501,
     title: 'Transfer coding not supported',
-    detail: 'The only transfer coding is `chunked`. Send the body with it, or with `Content-Length`.',
+    detail: 'Only the transfer coding `chunked` is supported. Send the body with it, or with `Content-Length`.',
   },
   downstream_unreachable: {
     status: 502,

@@ -9602,7 +9602,7 @@ export type Namespaces = {
     }[]
   }>
     /**
-     * Reject the payouts of a bulk.
+     * Reject a bulk payout.
      *
      * Rejects all payouts of the bulk that are `PendingApproval`: they become `Cancelled`, and their money is
      * available again. Refused in the same cases as the approval.
@@ -10950,7 +10950,7 @@ export type Namespaces = {
      */
     readonly reverseCredit: (creditId: string, options?: CallOptions) => Promise<void>
     /**
-     * Send a sample of an event.
+     * Send a sample event.
      *
      * Appends a sample of the event to your feed. Every subscription that wants the event receives it like a real
      * one: signed, retried and in order. Its data does not refer to an existing transaction. Idempotent by
@@ -11253,7 +11253,7 @@ export type Namespaces = {
      */
     readonly proveSingleSignOnDomain: (options?: CallOptions) => Promise<SingleSignOn>
     /**
-     * Remove the single sign-on.
+     * Remove single sign-on.
      *
      * The provider no longer signs anyone in. Open sessions stay. An Admin does this in the console, within five
      * minutes of a sign-in (else 403). In the sandbox a service account with every permission does it too. Refused
@@ -12239,7 +12239,7 @@ export type Namespaces = {
     readonly provedAt?: string
   }>
     /**
-     * Sign a proof of ownership.
+     * Submit an ownership signature.
      *
      * Checks the signature of the wallet over `message` and stores both as evidence. The signature must be made with
      * the key of the address; contract wallets (EIP-1271) are not supported. A `Proved` proof does not change.

@@ -34,7 +34,7 @@ export type AccessManagement = {
   /** Lists ids and names of all partners, in the order of their ids, without reading credentials. */
   readonly partnerNames: typeof store.partners
   /** Reads the names of partners, by their ids. */
-  readonly namesOf: typeof store.namesOf
+  readonly namesOf: typeof store.partnerNamesById
   /** Lists all credentials of a partner, oldest first. Refuses: not_found (the partner). */
   readonly serviceAccounts: (tx: Tx, partnerId: string) => Promise<readonly ListedCredential[]>
   /**
@@ -125,7 +125,7 @@ export function createManagement(deps: {
     issuerOf,
     issuedBy: store.issuedBy,
     partnerNames: store.partners,
-    namesOf: store.namesOf,
+    namesOf: store.partnerNamesById,
     partners: async (tx) => {
       const totals = new Map((await store.credentialTotals(tx, clock.now())).map((row) => [row.partnerId, row]))
       return (await store.partners(tx)).map((row) => {

@@ -331,9 +331,9 @@ export function partners(tx: Tx): Promise<readonly ListedPartnerRow[]> {
   )
 }
 
-export async function namesOf(tx: Tx, partnerIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+export async function partnerNamesById(tx: Tx, partnerIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
   if (partnerIds.length === 0) return new Map()
-  const rows = await tx.rows<{ readonly id: string; readonly name: string }>(sql`/* access.namesOf */
+  const rows = await tx.rows<{ readonly id: string; readonly name: string }>(sql`/* access.partnerNamesById */
     select id, name from access.partners where id = any(${[...new Set(partnerIds)]}::uuid[])`)
   return new Map(rows.map(({ id, name }) => [id, name]))
 }

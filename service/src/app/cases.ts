@@ -3,7 +3,7 @@ import type { FactQueue } from '../inbox/index.ts'
 import {
   type CaseOwners,
   type Cases,
-  createCaseOwners,
+  createCaseAssignment,
   createDecisions,
   createReturns,
   type Decisions,
@@ -70,7 +70,7 @@ export function composeDecisions(deps: Deps): CaseDecisions {
   const reconciliation = createReconciliation({ ...deps, accounts, books, decisions, inLedger, candidates })
   return {
     decisions,
-    caseOwners: createCaseOwners({ clock }),
+    caseOwners: createCaseAssignment({ clock }),
     returns,
     reconciliation,
     undoPayment: createUndoPayment({ ...deps, books }),

@@ -14,7 +14,7 @@ import { checkoutSettings } from '../checkout/settings.ts'
 import { gatewaySettings } from '../edge/gateway/settings.ts'
 import {
   readBooleanField,
-  coresMax,
+  processesMax,
   readFields,
   integer,
   readListField,
@@ -31,7 +31,7 @@ import {
   type Setting,
   type Settings,
   type SettingValues,
-  slipsBetween,
+  editDistance,
   readTextField,
   url,
 } from '../kernel/index.ts'
@@ -196,7 +196,7 @@ const processSettings = {
     default: '1',
     description:
       'Roles `serve`, `api`, `gateway`: processes that answer requests on PORT; 2 or more run beside the process that starts them. Also `--processes N`. RATE_* and DATABASE_CONNECTIONS_MAX apply to each',
-    read: integer(1, coresMax, 1),
+    read: integer(1, processesMax, 1),
   },
   STOP_DELAY_MS: {
     default: '3000; 0 in a sandbox',
@@ -385,7 +385,7 @@ function refuseMisspelt(names: readonly string[]): void {
 /** Reports whether the names differ by at most one letter. Ignores case, `_` and `-`. */
 function isNear(known: string, name: string): boolean {
   const [a, b] = [known, name].map((text) => text.toUpperCase().replaceAll(/[_-]/g, '')) as [string, string]
-  return a.length >= nearNameCharsMin && Math.abs(a.length - b.length) <= 1 && slipsBetween(a, b) <= 1
+  return a.length >= nearNameCharsMin && Math.abs(a.length - b.length) <= 1 && editDistance(a, b) <= 1
 }
 
 function complete(raw: Raw, makesKey: boolean): Omit<Config, 'retired'> {

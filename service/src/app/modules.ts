@@ -46,7 +46,7 @@ import {
   type PayerData,
 } from '../rails/index.ts'
 import { createConfiguredRates } from '../rates/index.ts'
-import { createVerification, type ReadOwnNames, payeeScheme } from '../parties/payee-check/index.ts'
+import { createVerification, type ReadHolderNames, payeeScheme } from '../parties/payee-check/index.ts'
 import { type Accounts, createAccounts, createCancellations, createMonitors, recordFreeze } from '../accounts/index.ts'
 import { type Beneficiaries, createBeneficiaries, createRenewals } from '../parties/beneficiaries/index.ts'
 import { createCheckout, createRefundEvents, createLateOffers, createPaymentRefunds } from '../checkout/index.ts'
@@ -67,7 +67,7 @@ import {
 } from '../payouts/index.ts'
 import { createRecalls, createRecallReturns } from '../payouts/recalls/index.ts'
 import { createReports } from '../reports/index.ts'
-import { createDecisionNumbers } from '../reports/decisions/index.ts'
+import { createDecisionStatistics } from '../reports/decisions/index.ts'
 import {
   createStaffChanges,
   requireDecider,
@@ -362,7 +362,7 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
     findOwners: ownersOf,
     ...books,
   })
-  const numbers = createDecisionNumbers({ ...shared, monitoring })
+  const numbers = createDecisionStatistics({ ...shared, monitoring })
   const safeguarding = composeSafeguarding({ ...shared, config, bankAccounts, reconciliation: decided.reconciliation })
   const movements = { monitoring, numbers, safeguarding, renewals, ...outgoing, deposits, fx, checkout, ...decided }
   const holders = { accounts, beneficiaries, checkout, deposits, fx, ...outgoing, reports, wallets }
@@ -535,7 +535,7 @@ const partnerAsPayer = (partnerId: string, name: string): PayerData => ({
 })
 
 /** Reads the names of the customer that holds one of our IBANs. None for an IBAN that is not assigned. */
-function createOwnNames(db: Database, access: Access, accounts: Accounts, customers: Customers): ReadOwnNames {
+function createOwnNames(db: Database, access: Access, accounts: Accounts, customers: Customers): ReadHolderNames {
   return async (iban) => {
     const owner = (await accounts.ownersOf(db, [iban])).get(iban)
     if (owner === undefined) return (await accounts.isOurs(db, iban)) ? [] : undefined

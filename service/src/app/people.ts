@@ -17,7 +17,7 @@ import { createIdentityCalls, type IdentityProvider } from '../parties/identity-
 import type { EventOutbox } from '../events/index.ts'
 import { type Clock, deriveKey, type Log, type Sealer } from '../kernel/index.ts'
 import type { Customers } from '../parties/customers/index.ts'
-import { createIdentitiesOf, createIdentityChecks } from '../parties/identity-checks/index.ts'
+import { createIdentityReader, createIdentityChecks } from '../parties/identity-checks/index.ts'
 import type { Database } from '../postgres/index.ts'
 import { type ChosenHosts, createChosenHosts } from '../webhooks/index.ts'
 import { createMembers, type MembersDeps } from '../people/users/index.ts'
@@ -129,7 +129,7 @@ export const composeProofs = (
     throw new ConfigError('MODE=production: IDENTITY_PROVIDER must not be simulated: anybody can choose its answers')
   if (identityRequired && IDENTITY_PROVIDER === 'none')
     throw new ConfigError('IDENTITY_REQUIRED needs an IDENTITY_PROVIDER: no customer could become Complete')
-  return { identitiesOf: createIdentitiesOf({ sealer }), identityRequired }
+  return { identitiesOf: createIdentityReader({ sealer }), identityRequired }
 }
 
 export function composeIdentity(

@@ -178,7 +178,7 @@ export function createAudit(deps: AuditDeps): Audit {
       )
     },
     makerOfThing: async (partnerId, thingId) => {
-      const row = await store.makingOf(db, partnerId, normalizeId(thingId))
+      const row = await store.creationRecord(db, partnerId, normalizeId(thingId))
       if (row === undefined) return undefined
       const { actor, at } = toRecord(row)
       return { name: actor.name ?? '', at: new Date(at) }
@@ -193,7 +193,7 @@ export function createAudit(deps: AuditDeps): Audit {
     about: async (tx, partnerId, customerRefs, { beforeId, rowsMax }) =>
       (await store.recordsAbout(tx, partnerId, customerRefs, beforeId, rowsMax)).map(toRecord),
     makerOf: async (partnerId, recordId) => {
-      const content = (await store.contentsOf(db, partnerId, [recordId])).get(recordId)
+      const content = (await store.recordContents(db, partnerId, [recordId])).get(recordId)
       return content === undefined ? undefined : ownJson<AuditRecord>(content)
     },
     list: async (partnerId, { createdFrom, createdTo, kind, actorId, action, subject, ...query }) => {

@@ -6,7 +6,7 @@ import { untilEnd } from '../../../test/support/fixture.ts'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
 import { createLog, newId, nilId } from '../kernel/index.ts'
 import { createDatabase, type Sql, sql, toStatement, type Tx } from '../postgres/index.ts'
-import { listRecords, makingOf, type RecordFilter } from './store.ts'
+import { listRecords, creationRecord, type RecordFilter } from './store.ts'
 
 const rows = 40_000
 const partnerId = newId()
@@ -119,7 +119,7 @@ for (const filter of filters)
   })
 
 test('the maker of a thing is found by its index', async () => {
-  assert.ok((await rowsRead((tx) => makingOf(tx, partnerId, 'b7'))) < 20)
-  assert.equal((await makingOf(db, partnerId, 'b7'))?.id, idOf(7000))
-  assert.equal(await makingOf(db, partnerId, 'absent'), undefined)
+  assert.ok((await rowsRead((tx) => creationRecord(tx, partnerId, 'b7'))) < 20)
+  assert.equal((await creationRecord(db, partnerId, 'b7'))?.id, idOf(7000))
+  assert.equal(await creationRecord(db, partnerId, 'absent'), undefined)
 })

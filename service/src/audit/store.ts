@@ -129,9 +129,9 @@ function selectIds(partnerId: string, between: IdRange, filter: RecordFilter, ro
 }
 
 /** Finds the record of the request that created a thing: the oldest act about it, if it is a creation. */
-export function makingOf(tx: Tx, partnerId: string, thing: string): Promise<RecordRow | undefined> {
+export function creationRecord(tx: Tx, partnerId: string, thing: string): Promise<RecordRow | undefined> {
   return tx.row(
-    unprepared(sql`/* audit.makingOf */
+    unprepared(sql`/* audit.creationRecord */
       select record.partner_id, record.id, record.content from (
         select act.record_id from audit.things as about join audit.acts as act
           on act.partner_id = ${partnerId} and act.record_id = about.record_id and act.kind = 'Act'
@@ -195,13 +195,13 @@ export function unlinkedRecords(
   )
 }
 
-export async function contentsOf(
+export async function recordContents(
   tx: Tx,
   partnerId: string,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   const rows = await tx.rows<{ id: string; content: string }>(
-    unprepared(sql`/* audit.contentsOf */
+    unprepared(sql`/* audit.recordContents */
       select id, content from audit.records where partner_id = ${partnerId} and id = any(${ids}::uuid[])`),
   )
   return new Map(rows.map(({ id, content }) => [id, content]))

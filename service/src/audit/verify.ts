@@ -86,7 +86,7 @@ async function verifyLink(
   before: Uint8Array,
   report: (fault: string) => void,
 ): Promise<Uint8Array> {
-  const contents = await store.contentsOf(db, partnerId, ids)
+  const contents = await store.recordContents(db, partnerId, ids)
   let hash = before
   let sequence = last - BigInt(ids.length)
   for (const [index, id] of ids.entries()) {

@@ -267,7 +267,7 @@ test('a debit is matched with the payout that it paid, and money that came back 
   assert.equal((await balanceOf(service, partnerId)).posted, 1_000_000n - 400_107n)
   const again = await unknownDebit(400_107n)
   await propose(again, 'match', named)
-  await assert.rejects(approve(again), /does not fit/)
+  await assert.rejects(approve(again), /does not match/)
   const came = await unknownCredit(400_107n)
   await propose(came, 'match', named)
   await approve(came)

@@ -391,7 +391,7 @@ export type CaseOwners = {
   readonly remark: (tx: Tx, remark: CaseKey & { readonly by: Person; readonly note: string }) => Promise<CaseRow>
 }
 
-export const createCaseOwners = (deps: { readonly clock: Clock }): CaseOwners => ({
+export const createCaseAssignment = (deps: { readonly clock: Clock }): CaseOwners => ({
   assign: async (tx, { partnerId, id, by, owner, seen }) => {
     const row = await lockUndecided(tx, partnerId, id)
     if (row.ownerId !== seen) throw ownerChanged('the case', row)

@@ -27,7 +27,7 @@ export {
   ConflictingStep,
   type ConflictReason,
   type CaseOwners,
-  createCaseOwners,
+  createCaseAssignment,
   ownerChanged,
 } from './decisions.ts'
 export { type CaseReport, type ReportedMoney, readCaseReport } from './report.ts'

@@ -73,7 +73,7 @@ export type Cases = {
   readonly countsOpen: typeof store.countsOpen
   readonly byId: (tx: Tx, partnerId: string, id: string) => Promise<store.CaseRow | undefined>
   /** Reads the resolutions of cases. Null for an open case. */
-  readonly resolutionsOf: typeof store.resolutionsOf
+  readonly resolutionsOf: typeof store.caseResolutions
   /** Locks a case until the commit, so that no decision comes between. */
   readonly hold: typeof store.lockCase
   /** Sums the cases of a partner that were open at a moment, by currency and kind. */
@@ -90,7 +90,7 @@ export type Cases = {
   readonly withCase: typeof store.notificationsWithCase
   /** Finds notifications that have a case, outside a transaction. */
   readonly idsWithCase: (connector: string, notificationIds: readonly string[]) => Promise<ReadonlySet<string>>
-  readonly openOfKind: typeof store.openOfKind
+  readonly openOfKind: typeof store.listOpenOfKind
   readonly openAbout: typeof store.openAbout
   /** Lists at most 20 cases about subjects, open or decided, newest first. */
   readonly about: typeof store.casesAbout
@@ -150,18 +150,18 @@ export function createCases(deps: CasesDeps): Cases {
     list: (after, casesMax, tx = db, wanted = {}) => store.openCases(tx, after, casesMax, wanted),
     countsOpen: store.countsOpen,
     byId: store.caseById,
-    resolutionsOf: store.resolutionsOf,
+    resolutionsOf: store.caseResolutions,
     hold: store.lockCase,
     openAt: store.casesOpenAt,
     debitsOpenAt: store.debitsOpenAt,
     oldestOpen: () => store.oldestOpen(db),
-    openSums: store.openSums,
+    openSums: store.sumOpenCases,
     reversedSums: store.reversedSums,
     reversed: store.reversedCases,
     withCase: store.notificationsWithCase,
     idsWithCase: async (connector, notificationIds) =>
       new Set((await store.notificationsWithCase(db, connector, notificationIds)).map((row) => row.notificationId)),
-    openOfKind: store.openOfKind,
+    openOfKind: store.listOpenOfKind,
     openAbout: store.openAbout,
     about: store.casesAbout,
     lastRemarks,
@@ -171,7 +171,7 @@ export function createCases(deps: CasesDeps): Cases {
       decidedAlerts: numbers.decidedAlerts,
       decidedCounts: numbers.decidedCounts,
       decidingTimes: numbers.decidingTimes,
-      openCounts: numbers.openCounts,
+      countOpenCases: numbers.countOpenCases,
     },
   }
 }

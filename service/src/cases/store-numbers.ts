@@ -17,11 +17,11 @@ export type OpenCount<Kind = CaseKind> = {
   readonly total: number
 }
 
-export function openCounts(tx: Tx, [first, second, third, fourth]: AgeTimes): Promise<readonly OpenCount[]> {
+export function countOpenCases(tx: Tx, [first, second, third, fourth]: AgeTimes): Promise<readonly OpenCount[]> {
   return tx.rows<OpenCount>(
     acrossPartners(
       'counts the open cases of all partners by their age, by an index of the open ones',
-      sql`/* cases.openCounts */
+      sql`/* cases.countOpenCases */
         select kind, count(*) filter (where opened_at > ${first})::integer as first,
           count(*) filter (where opened_at > ${second})::integer as second,
           count(*) filter (where opened_at > ${third})::integer as third,

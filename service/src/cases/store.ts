@@ -145,12 +145,12 @@ export function openCases(
 }
 
 /** Returns the resolution of each of these cases; null: it is open. */
-export async function resolutionsOf(
+export async function caseResolutions(
   tx: Tx,
   partnerId: string,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, CaseRow['resolution']>> {
-  const rows = await tx.rows<Pick<CaseRow, 'id' | 'resolution'>>(sql`/* cases.resolutionsOf */
+  const rows = await tx.rows<Pick<CaseRow, 'id' | 'resolution'>>(sql`/* cases.caseResolutions */
     select id, resolution from cases.cases where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[])`)
   return new Map(rows.map(({ id, resolution }) => [id, resolution]))
 }
@@ -200,11 +200,11 @@ export type OpenSums = {
 }
 
 /** Sums the open cases of all partners by connector, currency and kind. */
-export function openSums(tx: Tx): Promise<readonly OpenSums[]> {
+export function sumOpenCases(tx: Tx): Promise<readonly OpenSums[]> {
   return tx.rows<OpenSums>(
     acrossPartners(
       'adds up the open cases of all partners for reconciliation, by an index',
-      sql`/* cases.openSums */
+      sql`/* cases.sumOpenCases */
         select connector, currency, kind, count(*) as count, coalesce(sum(booked), 0)::bigint as booked,
           min(opened_at) as oldest, count(proposal_id) as proposals from cases.cases
         where resolved_at is null group by connector, currency, kind order by connector, currency, kind`,
@@ -264,11 +264,16 @@ export function notificationsWithCase(
   )
 }
 
-export function openOfKind(tx: Tx, connector: string, kind: CaseKind, rowsMax: number): Promise<readonly CaseRow[]> {
+export function listOpenOfKind(
+  tx: Tx,
+  connector: string,
+  kind: CaseKind,
+  rowsMax: number,
+): Promise<readonly CaseRow[]> {
   return tx.rows<CaseRow>(
     acrossPartners(
       'finds open cases that may have become groundless, by an index of the open ones',
-      sql`/* cases.openOfKind */ select ${columns} from cases.cases
+      sql`/* cases.listOpenOfKind */ select ${columns} from cases.cases
         where resolved_at is null and connector = ${connector} and kind = ${kind} order by opened_at, id limit ${rowsMax}`,
     ),
   )

@@ -245,7 +245,7 @@ type EndedSession = { readonly sessionId: string; readonly isPaid: boolean }
 
 /** Separates the sessions that links count as open: those still open, and those that have ended since. */
 async function sortOpenSessions({ deposits }: CheckoutDeps, tx: Tx, partnerId: string, linkIds: readonly string[]) {
-  const counted = linkIds.length === 0 ? [] : await store.openSessions(tx, partnerId, linkIds)
+  const counted = linkIds.length === 0 ? [] : await store.listOpenSessions(tx, partnerId, linkIds)
   const found = await deposits.byIds(
     tx,
     counted.map(({ depositId: id }) => ({ partnerId, id })),

@@ -92,8 +92,12 @@ export type LinkSession = {
 }
 
 /** Lists the sessions that these links count as open, by a partial index. Each link has at most `linkSessionsOpenMax`. */
-export function openSessions(tx: Tx, partnerId: string, linkIds: readonly string[]): Promise<readonly LinkSession[]> {
-  return tx.rows<LinkSession>(sql`/* checkout.openSessions */
+export function listOpenSessions(
+  tx: Tx,
+  partnerId: string,
+  linkIds: readonly string[],
+): Promise<readonly LinkSession[]> {
+  return tx.rows<LinkSession>(sql`/* checkout.listOpenSessions */
     select id, link_id, deposit_id, opened_by from checkout.sessions
     where partner_id = ${partnerId} and link_id = any(${linkIds}::uuid[]) and link_open`)
 }

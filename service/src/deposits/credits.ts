@@ -14,7 +14,7 @@ import type { Payer } from '../parties/customers/index.ts'
 import type { NewTransaction } from '../transactions/index.ts'
 import { type AccountOwner, type CreditOutcome, type DepositsDeps, payerParty } from './deps.ts'
 import * as events from './events.ts'
-import { awaitingParts, type CreditOfDeposit, type DepositStatus } from './lifecycle.ts'
+import { awaitingParts, type DepositCreditTrigger, type DepositStatus } from './lifecycle.ts'
 import { refuseClosed } from './inbound.ts'
 import { createReverse, type ReversalNotification, type WithdrawSuspended } from './reversals.ts'
 import * as store from './store.ts'
@@ -86,8 +86,8 @@ const batchesUnderWayMax = 2
 
 /** Applies credits in a shared transaction, or in the caller's. */
 type ApplyCredits = {
-  readonly inBatches: (trigger: CreditOfDeposit) => Promise<AppliedOutcome>
-  readonly inTransaction: (tx: Tx, triggers: readonly CreditOfDeposit[]) => Promise<readonly TriggerOutcome[]>
+  readonly inBatches: (trigger: DepositCreditTrigger) => Promise<AppliedOutcome>
+  readonly inTransaction: (tx: Tx, triggers: readonly DepositCreditTrigger[]) => Promise<readonly TriggerOutcome[]>
   readonly withdraw: WithdrawSuspended
 }
 
@@ -178,14 +178,14 @@ export function createCredits(deps: DepositsDeps, apply: ApplyCredits): Credits 
   }
 }
 
-const toTrigger = ({ connector, owner: { partnerId }, notification }: Booking, id: string): CreditOfDeposit =>
+const toTrigger = ({ connector, owner: { partnerId }, notification }: Booking, id: string): DepositCreditTrigger =>
   toCredit(connector, { partnerId, id }, notification)
 
 function toCredit(
   connector: string,
   { partnerId, id: subjectId }: store.DepositKey,
   { id, subjectId: creditId, money, debtor, transactionHash, account, remittance, endToEndId }: CreditNotification,
-): CreditOfDeposit {
+): DepositCreditTrigger {
   const origin = { account, remittance, endToEndId }
   const hash = transactionHash === undefined ? {} : { transactionHash }
   const credited = { connector, partnerId, id, subjectId, creditId, money, debtor, ...hash }

@@ -78,7 +78,7 @@ export type PaymentRefunds = {
 export type AccountOwner = { readonly partnerId: string; readonly customerId: string | null }
 
 /** Names the accounts of a credit: from the settlement account of a connector to the partner's balance. */
-export const credit = (connector: string, partnerId: string) =>
+export const creditAccounts = (connector: string, partnerId: string) =>
   ({ partnerId, debit: `settlement.${connector}`, credit: 'balance' }) as const
 
 /** Maps a payer to a party of the transaction: with a bank account, or with a wallet if it paid in tokens. Omits empty fields. */

@@ -10,7 +10,7 @@ import {
   findLackingCapability,
   type Payer,
 } from '../parties/customers/index.ts'
-import { type AccountOwner, credit, type DepositsDeps } from './deps.ts'
+import { type AccountOwner, creditAccounts, type DepositsDeps } from './deps.ts'
 import type { Deposit } from './store.ts'
 
 export type InboundAccounts = {
@@ -44,7 +44,7 @@ export async function readInbound(
       const { partnerId, currency, status } = deposit
       if (status === 'Screening') return [{ partnerId, currency, debit: 'suspense', credit: 'balance' }]
       const connector = status === 'Accepted' || deposit.inParts ? connectorOf(deposit) : undefined
-      return connector === undefined ? [] : [{ ...credit(connector, partnerId), currency }]
+      return connector === undefined ? [] : [{ ...creditAccounts(connector, partnerId), currency }]
     }),
   )
   const owners = await customers.payersByIds(

@@ -255,12 +255,12 @@ export type DepositNotification = Extract<BankNotification, { readonly kind: `de
 /** Triggers that change the status of a deposit. Connectors do not report expiries and decisions. */
 export type DepositTrigger =
   | (DepositNotification & { readonly connector: string })
-  | CreditOfDeposit
+  | DepositCreditTrigger
   | ReversalTrigger
   | ExpiryTrigger
   | DecisionTrigger
 /** A credit that names the deposit. `id`: of the notification; `subjectId`: of the deposit. */
-export type CreditOfDeposit = Pick<Credit, 'money' | 'debtor' | 'transactionHash'> & {
+export type DepositCreditTrigger = Pick<Credit, 'money' | 'debtor' | 'transactionHash'> & {
   readonly kind: 'credit'
   readonly connector: string
   readonly partnerId: string

@@ -13,7 +13,7 @@ import type { Tx } from '../postgres/index.ts'
 import type { IncomingDebtor, Money } from '../rails/index.ts'
 import type { Payer } from '../parties/customers/index.ts'
 import type { TransactionMove } from '../transactions/index.ts'
-import { credit, type DepositsDeps, payerParty } from './deps.ts'
+import { creditAccounts, type DepositsDeps, payerParty } from './deps.ts'
 import * as events from './events.ts'
 import { type DepositEvent, depositLifecycle, type DepositTrigger, mayExpire } from './lifecycle.ts'
 import {
@@ -390,7 +390,7 @@ const toMonitored = ({ partnerId, currency, amount, customerId, reference }: sto
 function creditEntry({ name, row, trigger }: DepositMove): Entry {
   if (name === 'release') return singleEntry('decision', { ...toMonitored(row), debit: 'suspense', credit: 'balance' })
   assert('connector' in trigger, `credit of deposit ${row.id} has no connector`)
-  return singleEntry('bank', { ...toMonitored(row), ...credit(trigger.connector, row.partnerId) })
+  return singleEntry('bank', { ...toMonitored(row), ...creditAccounts(trigger.connector, row.partnerId) })
 }
 
 function returnEntry({ row, trigger }: DepositMove): Entry {

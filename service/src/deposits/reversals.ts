@@ -9,7 +9,7 @@ import { type Entry, singleEntry, type EntryRequest, type Ledger } from '../ledg
 import type { Tx } from '../postgres/index.ts'
 import type { BankNotification } from '../rails/index.ts'
 import type { NewTransaction } from '../transactions/index.ts'
-import { type AccountOwner, credit, type CreditOutcome, type DepositsDeps } from './deps.ts'
+import { type AccountOwner, creditAccounts, type CreditOutcome, type DepositsDeps } from './deps.ts'
 import type { ReversalTrigger } from './lifecycle.ts'
 import { partEvents } from './events.ts'
 import { type DepositWithParts, partEntry, paidIn, withParts } from './parts.ts'
@@ -230,7 +230,7 @@ function toReversal(deposit: store.Deposit, details: string): NewTransaction {
 type DebitedMoney = AccountOwner & { readonly connector: string; readonly currency: Currency; readonly amount: Minor }
 
 const debitOf = ({ connector, partnerId, customerId, currency, amount }: DebitedMoney) => {
-  const { debit: settlement, credit: balance } = credit(connector, partnerId)
+  const { debit: settlement, credit: balance } = creditAccounts(connector, partnerId)
   return { partnerId, debit: balance, credit: settlement, partyId: customerId ?? partnerId, currency, amount } as const
 }
 

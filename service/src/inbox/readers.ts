@@ -189,7 +189,7 @@ function createChoose(deps: ReadersDeps): Inbox['choose'] {
       const before = (await store.lockReader(tx, reader)) ?? newReader(partnerId, personId, now)
       // Choices of kinds that the role does not have stay, in case the role gets them again.
       const choices = { ...before.choices, ...Object.fromEntries(chosen) }
-      await store.putReader(tx, { ...before, language, zone: given.zone, dailyHour, choices, updatedAt: now })
+      await store.storeReader(tx, { ...before, language, zone: given.zone, dailyHour, choices, updatedAt: now })
       await store.moveDaily(tx, reader, nextDaily(now, given.zone, dailyHour))
       await store.setMailDue(tx, reader, await store.nextMailAt(tx, reader))
       const actor = { kind: isStaff ? 'operator' : 'partner', id: personId, name, ip } as const

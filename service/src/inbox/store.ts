@@ -297,9 +297,9 @@ export async function scheduleMails(tx: Tx, rows: readonly ReaderRow[]): Promise
 }
 
 /** Stores the choices of a person. */
-export async function putReader(tx: Tx, row: ReaderRow): Promise<void> {
+export async function storeReader(tx: Tx, row: ReaderRow): Promise<void> {
   const stored = { ...row, choices: JSON.stringify(row.choices) }
-  await tx.run(sql`/* inbox.putReader */
+  await tx.run(sql`/* inbox.storeReader */
     insert into inbox.readers (${readerNames}) ${newReaders(tx, [stored])}
     on conflict (partner_id, person_id) do update set language = excluded.language, zone = excluded.zone,
       daily_hour = excluded.daily_hour, choices = excluded.choices, updated_at = excluded.updated_at`)

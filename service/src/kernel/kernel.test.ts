@@ -16,7 +16,7 @@ import {
 import { AssertionFailure, createSealer, deriveKey } from './seal.ts'
 import { createLog } from './log.ts'
 import { createBreaker } from './breaker.ts'
-import { csvCell, csvCellOrAmount } from './table-text.ts'
+import { csvCell, csvAmountCell } from './table-text.ts'
 import { loadOnce } from './once.ts'
 import { isEmptyName, isSamePerson, tidyName } from './persons.ts'
 
@@ -262,7 +262,7 @@ test('a cell is quoted where a comma, a semicolon, a tab, a quote or a line end 
     ['a-b=c', 'a-b=c'],
   ] as const)
     assert.equal(csvCell(text), cell)
-  assert.deepEqual(['-5.00', '-5.00x', '-', '+5'].map(csvCellOrAmount), ['-5.00', "'-5.00x", "'-", "'+5"])
+  assert.deepEqual(['-5.00', '-5.00x', '-', '+5'].map(csvAmountCell), ['-5.00', "'-5.00x", "'-", "'+5"])
 })
 
 test('calls share one value, and a failure is tried again', async () => {

@@ -6,14 +6,14 @@ const slipsMax = 2
 /** Finds the name with the fewest slips: at most two, and fewer than half of its letters. Undefined: no name is close enough. */
 export function nearest(typed: string, names: readonly string[]): string | undefined {
   const [best] = names
-    .map((name) => ({ name, slips: slipsBetween(typed, name) }))
+    .map((name) => ({ name, slips: editDistance(typed, name) }))
     .filter(({ name, slips }) => slips <= slipsMax && slips * 2 < name.length)
     .toSorted((a, b) => a.slips - b.slips)
   return best?.name
 }
 
 /** Computes the Damerau-Levenshtein distance: letters that are added, missing, changed, or swapped with the next letter. */
-export function slipsBetween(typed: string, name: string): number {
+export function editDistance(typed: string, name: string): number {
   let before: readonly number[] = []
   let row: readonly number[] = Array.from({ length: name.length + 1 }, (_value, index) => index)
   for (let at = 1; at <= typed.length; at += 1) {

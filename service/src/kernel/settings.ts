@@ -51,7 +51,7 @@ export const text = (defaultValue: string) => (value: string | undefined) => val
 
 export const portMax = 65_535
 /** Sanity limit for counts of processes and threads, far above any tested machine. */
-export const coresMax = 128
+export const processesMax = 128
 
 // Reads the fields of a JSON object in a setting. Each refusal is one line that names the field by its path.
 

@@ -17,7 +17,7 @@ export function csvCell(value: string): string {
 }
 
 /** Writes a CSV cell of a column that may contain negative amounts. */
-export const csvCellOrAmount = (value: string): string => (/^-?[\d.]+$/.test(value) ? value : csvCell(value))
+export const csvAmountCell = (value: string): string => (/^-?[\d.]+$/.test(value) ? value : csvCell(value))
 
 /** Writes a Markdown table, for generated pages of the service and of `npm run docs`. */
 const markdownRow = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`

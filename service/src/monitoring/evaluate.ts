@@ -234,7 +234,7 @@ async function findWindows(
     .map((movement) => idRange(movement, ms))
   if (around.length === 0) return []
   const what = { direction, measure, ...bounds, parts }
-  const rows = await patterns.windowsOf(tx, partnerId, around, { what, ms, countMin, sumMin })
+  const rows = await patterns.movementWindows(tx, partnerId, around, { what, ms, countMin, sumMin })
   return rows.map((row) => [row.id, toEvidence(row)])
 }
 
@@ -368,7 +368,7 @@ async function findFailures(
   const around = page.filter(({ isFailed }) => isFailed).map((movement) => idRange(movement, ms))
   if (around.length === 0) return []
   const what = { ...allMovements(asked, 'Outward'), areFailed: true }
-  const rows = await patterns.windowsOf(asked.tx, asked.partnerId, around, { what, ms, countMin, sumMin: 0n })
+  const rows = await patterns.movementWindows(asked.tx, asked.partnerId, around, { what, ms, countMin, sumMin: 0n })
   return rows.map((row) => [row.id, toEvidence(row)])
 }
 

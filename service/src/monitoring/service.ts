@@ -99,7 +99,7 @@ export type Monitoring = {
   /** Lists transactions of an alert after the cursor. */
   readonly hits: typeof store.listHits
   /** Finds payments by reference, for a report to an authority. */
-  readonly payments: typeof patterns.paymentsOf
+  readonly payments: typeof patterns.paymentsByReferences
   /** Counts payouts of an alert: those that wait for its decision, those already sent or held otherwise (`left`), and ended ones. */
   readonly payoutStanding: (tx: Tx, partnerId: string, alertId: string) => Promise<PayoutCounts>
   /** Lists payouts that wait for the decision about an alert, oldest first, and sums all of them. */
@@ -113,7 +113,7 @@ export type Monitoring = {
 }
 
 type WaitingPayouts = {
-  readonly payments: Awaited<ReturnType<typeof patterns.waitingOf>>
+  readonly payments: Awaited<ReturnType<typeof patterns.waitingPayments>>
   readonly sums: Awaited<ReturnType<typeof patterns.waitingSums>>
 }
 
@@ -145,12 +145,13 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
     newestAlerts: store.newestAlerts,
     rulesOfAlerts: store.rulesOfAlerts,
     hits: store.listHits,
-    payments: patterns.paymentsOf,
-    payoutStanding: (tx, partnerId, alertId) => patterns.standingOf(tx, partnerId, store.alertHits(partnerId, alertId)),
+    payments: patterns.paymentsByReferences,
+    payoutStanding: (tx, partnerId, alertId) =>
+      patterns.countPayoutsOfHits(tx, partnerId, store.alertHits(partnerId, alertId)),
     waitingPayouts: async (tx, partnerId, alertId, rowsMax) => {
       const held = store.alertHits(partnerId, alertId)
       return {
-        payments: await patterns.waitingOf(tx, partnerId, held, rowsMax),
+        payments: await patterns.waitingPayments(tx, partnerId, held, rowsMax),
         sums: await patterns.waitingSums(tx, partnerId, held),
       }
     },

@@ -9,7 +9,7 @@ import {
   amountText,
   assert,
   createLog,
-  csvCellOrAmount,
+  csvAmountCell,
   currencies,
   type Currency,
   dayMs,
@@ -320,7 +320,7 @@ const widths = [24, -7, 20, 20, -24, -36, -36, -36]
 function createRowFormat(format: StatementFormat, currency: Currency): (row: StatementRow) => string {
   return (row) => {
     const texts = row.map((cell) => (typeof cell === 'bigint' ? amountText(cell, currency) : cell))
-    if (format === 'csv') return texts.map(csvCellOrAmount).join(',')
+    if (format === 'csv') return texts.map(csvAmountCell).join(',')
     const padded = texts.map((text, at) => {
       const width = widths[at] ?? 0
       return width < 0 ? text.padEnd(-width) : text.padStart(width)

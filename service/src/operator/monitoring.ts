@@ -2,7 +2,7 @@
 import { open, readFile, writeFile } from 'node:fs/promises'
 import { ownJson } from '@partner-payments/wire'
 import { ConfigError } from '../app/config.ts'
-import { csvCellOrAmount, currencies, type Currency, nilId, systemClock } from '../kernel/index.ts'
+import { csvAmountCell, currencies, type Currency, nilId, systemClock } from '../kernel/index.ts'
 import type { Customer } from '../parties/customers/index.ts'
 import { readRule, type MonitoringRule } from '../monitoring/index.ts'
 import { decisionsCsv } from '../reports/decisions/index.ts'
@@ -236,7 +236,7 @@ type Hit = Awaited<ReturnType<Context['service']['monitoring']['hits']>>[number]
 function alertLine(alert: Alert, { reference, evidence }: Hit): string {
   const { count = null, sum = '', currency = '', references = [] } = ownJson<HitEvidence>(evidence)
   const cells = { ...alert, ...{ reference, count, sum, currency, pattern: references.join(' ') } }
-  return `${alertColumns.map((column) => csvCellOrAmount(cellText(cells[column]))).join(',')}\r\n`
+  return `${alertColumns.map((column) => csvAmountCell(cellText(cells[column]))).join(',')}\r\n`
 }
 
 async function* readHits({ service: { monitoring }, db }: Context, partnerId: string, alertId: string) {

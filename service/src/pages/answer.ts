@@ -40,7 +40,7 @@ export const unknownPage = (path: string): PublicRoute => ({
 
 type TextAnswer = PublicAnswer<string | Buffer>
 
-export function compressed(answer: TextAnswer, encoding: Encoding, effort: keyof typeof brotliQuality): TextAnswer {
+export function compressAnswer(answer: TextAnswer, encoding: Encoding, effort: keyof typeof brotliQuality): TextAnswer {
   const body = Buffer.from(answer.body)
   const headers = { ...answer.headers, vary: 'accept-encoding, accept-language' }
   if (encoding === 'identity') return { ...answer, headers, body }

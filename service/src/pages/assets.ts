@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { Encoding, PublicAnswer } from '../kernel/api/index.ts'
 import { accentCss, type Brand } from '../branding/index.ts'
-import { compressed } from './answer.ts'
+import { compressAnswer } from './answer.ts'
 
 /** The brand of the installation in a page: its name, and the names of its files. */
 export type PageBrand = { readonly name?: string; readonly logo?: string; readonly css?: string }
@@ -34,7 +34,7 @@ function asset(name: string, body: Buffer, own: Readonly<Record<string, string>>
   }
   const answers = new Map<Encoding, PublicAnswer<string | Buffer>>()
   const answer = (encoding: Encoding) => {
-    const known = answers.get(encoding) ?? compressed({ status: 200, headers, body }, encoding, 'small')
+    const known = answers.get(encoding) ?? compressAnswer({ status: 200, headers, body }, encoding, 'small')
     answers.set(encoding, known)
     return known
   }

@@ -12,7 +12,7 @@ import { accentCss, type Brand } from '../branding/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import type { Checkout, PaymentPage } from '../checkout/index.ts'
 import { receiptPdf } from '../typesetting/index.ts'
-import { compressed, pageHeaders, unknownPage } from './answer.ts'
+import { compressAnswer, pageHeaders, unknownPage } from './answer.ts'
 import { type Assets, logoPolicy, readAssets } from './assets.ts'
 import { bankPage, nameCharsMax } from './bank-page.ts'
 import { readLanguage, texts } from './language.ts'
@@ -96,7 +96,7 @@ function failurePage(view: View, status: number): string {
 
 const page = ({ headers }: PublicRequest, status: number, body: string): PublicAnswer => {
   const all = { ...pageHeaders, 'content-type': 'text/html; charset=utf-8' }
-  return compressed({ status, headers: all, body }, encodingFor(headers['accept-encoding']), 'quick')
+  return compressAnswer({ status, headers: all, body }, encodingFor(headers['accept-encoding']), 'quick')
 }
 
 /** Redirects to a page after a form, so that a reload does not send the form again. */

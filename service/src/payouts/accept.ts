@@ -15,7 +15,7 @@ import { type BatchPosition, replayRow, type Tx } from '../postgres/index.ts'
 import {
   countPayouts,
   countersOf,
-  type ExceedingPayout,
+  type OverLimitPayout,
   fitLimits,
   refuseCoolingOff,
   withControls,
@@ -234,7 +234,7 @@ const answerCoolingOff = (payouts: readonly ControlledPayout[], outcomes: Outcom
  */
 async function answerExceeding(
   tx: Tx,
-  exceeding: readonly ExceedingPayout<ControlledPayout>[],
+  exceeding: readonly OverLimitPayout<ControlledPayout>[],
   within: readonly ControlledPayout[],
   outcomes: Outcomes,
 ): Promise<void> {

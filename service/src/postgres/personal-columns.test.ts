@@ -71,5 +71,5 @@ test('deletes the row if no columns are declared', async () => {
 
 test('an invalid column name is refused', async () => {
   const bad = { ...personal, table: 'kept.letters; drop table kept.letters' }
-  await assert.rejects(erasePersonal(db, bad, newId(), [newId()]), /lower case/)
+  await assert.rejects(erasePersonal(db, bad, newId(), [newId()]), /invalid name in a declaration/)
 })

@@ -30,8 +30,8 @@ export async function erasePersonal(
     value === null ? sql`target.${name} is not null` : sql`target.${name}::text is distinct from ${value}`,
   )
   return tx.run(sql`/* postgres.erasePersonal */
-    update ${sqlName(table)} as target set ${listed(set)}
-    where target.partner_id = ${partnerId} and target.${sqlName(by)} = any(${ids}::uuid[]) and (${listed(holds, sql` or `)})`)
+    update ${sqlName(table)} as target set ${joinFragments(set)}
+    where target.partner_id = ${partnerId} and target.${sqlName(by)} = any(${ids}::uuid[]) and (${joinFragments(holds, sql` or `)})`)
 }
 
 /** A table of records that name people but do not belong to a customer. They are erased by age (docs/decisions/0055-erasure.md). */
@@ -82,7 +82,7 @@ function sqlName(name: string): Sql {
   return { parts: [name], values: [] }
 }
 
-export const listed = (fragments: readonly Sql[], separator = sql`, `): Sql =>
+export const joinFragments = (fragments: readonly Sql[], separator = sql`, `): Sql =>
   fragments.reduce((list, fragment, index) => (index === 0 ? fragment : sql`${list}${separator}${fragment}`), noSql)
 
 /** Reads a column of the row with the sealed value, by name. */
@@ -140,12 +140,12 @@ export async function valuesUnderOtherKeys(
   const isBehind =
     afterId === undefined
       ? sql`true`
-      : sql`(${listed(columns)}) > (${listed(keyOf(declared).map(([, type], at) => sql`${last[at]}::${type}`))})`
+      : sql`(${joinFragments(columns)}) > (${joinFragments(keyOf(declared).map(([, type], at) => sql`${last[at]}::${type}`))})`
   const rows = await tx.rows<{ readonly id: string; readonly sealed: Buffer }>(sql`/* postgres.valuesUnderOtherKeys */
-    select json_build_array(${listed(columns)})::text as id, target.${column} as sealed from ${table} as target
+    select json_build_array(${joinFragments(columns)})::text as id, target.${column} as sealed from ${table} as target
     where ${belongsTo(declared, partnerId)} and ${isBehind} and target.${column} is not null
       and substring(target.${column} from 2 for 4) <> decode(${keyId}, 'hex')
-    order by ${listed(columns)} limit ${rowsMax}`)
+    order by ${joinFragments(columns)} limit ${rowsMax}`)
   const names = Object.keys(declared.key)
   return rows.map(({ id, sealed }) => {
     const cells = ownJson<string[]>(id)
@@ -173,7 +173,7 @@ export function replaceValues(
   const isRow = key.map(([name]) => sql`target.${name} = input.${name}`)
   return tx.run(sql`/* postgres.replaceValues */
     update ${table} as target set ${column} = input.resealed
-    from unnest(${listed(given)}, ${input('sealed')}::bytea[], ${input('resealed')}::bytea[])
-      as input (${listed(key.map(([name]) => name))}, sealed, resealed)
-    where ${belongsTo(declared, partnerId)} and ${listed(isRow, sql` and `)} and target.${column} = input.sealed`)
+    from unnest(${joinFragments(given)}, ${input('sealed')}::bytea[], ${input('resealed')}::bytea[])
+      as input (${joinFragments(key.map(([name]) => name))}, sealed, resealed)
+    where ${belongsTo(declared, partnerId)} and ${joinFragments(isRow, sql` and `)} and target.${column} = input.sealed`)
 }

@@ -76,7 +76,7 @@ export async function* readFile(
 ): AsyncGenerator<Uint8Array> {
   for (let at = from; at < until;) {
     const number = Math.floor(at / chunkBytes)
-    const compressed = await store.chunkOf(db, report, number)
+    const compressed = await store.readChunk(db, report, number)
     if (compressed === undefined) throw new Error('the report was deleted while it was read')
     const chunk = await decompress(compressed)
     const first = at - number * chunkBytes

@@ -125,7 +125,7 @@ async function create(
     const customer = ref === undefined ? null : await customers.find(tx, partnerId, ref, '/customerId')
     // Two requests that count at the same time would both pass.
     await store.lockTurn(tx, partnerId)
-    if ((await store.openReports(tx, partnerId)) >= BigInt(openReportsMax))
+    if ((await store.countOpenReports(tx, partnerId)) >= BigInt(openReportsMax))
       throw new Refusal(
         'report_limit_reached',
         `The partner has ${openReportsMax} reports that are queued or running.`,

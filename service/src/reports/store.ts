@@ -34,8 +34,8 @@ export async function lockTurn(tx: Tx, partnerId: string): Promise<void> {
     on conflict (partner_id) do update set served_at = reports.turns.served_at`)
 }
 
-export async function openReports(tx: Tx, partnerId: string): Promise<bigint> {
-  const row = await tx.row<{ readonly count: bigint }>(sql`/* reports.openReports */
+export async function countOpenReports(tx: Tx, partnerId: string): Promise<bigint> {
+  const row = await tx.row<{ readonly count: bigint }>(sql`/* reports.countOpenReports */
     select count(*) as count from reports.reports where partner_id = ${partnerId} and status in ('Queued', 'Running')`)
   return row?.count ?? 0n
 }
@@ -175,12 +175,12 @@ export function markFailed(tx: Tx, { partnerId, id, leaseId }: LeaseKey, failure
 }
 
 /** Reads a part of the content. Undefined if the report was deleted. */
-export async function chunkOf(
+export async function readChunk(
   tx: Tx,
   { partnerId, id, contentAttempt }: Pick<ReportRow, 'partnerId' | 'id' | 'contentAttempt'>,
   number: number,
 ): Promise<Uint8Array | undefined> {
-  const row = await tx.row<{ readonly bytes: Uint8Array }>(sql`/* reports.chunkOf */
+  const row = await tx.row<{ readonly bytes: Uint8Array }>(sql`/* reports.readChunk */
     select bytes from reports.chunks where partner_id = ${partnerId} and report_id = ${id} and attempt = ${contentAttempt}
       and number = ${number} and exists (
         select from reports.reports where partner_id = ${partnerId} and id = ${id} and status = 'Ready')`)

@@ -49,7 +49,7 @@ export {
   type SubjectKey,
   type SubjectKind,
   type SubjectName,
-  type SweptKind,
+  type RescreenedKind,
 } from './rules.ts'
 export { screeningJobs, createScreener, type Screener, type ScreenerDeps } from './screener.ts'
 export type { HeldPayment, HitView } from './hit-view.ts'

@@ -216,7 +216,7 @@ async function withKeptDigests(
 ): Promise<readonly store.NewEntry[]> {
   const differing = page.filter(({ entryId, detailHash }) => before.get(entryId)?.detailHash !== detailHash)
   const known = differing.filter(({ entryId, digest }) => (before.get(entryId)?.digest ?? digest) !== digest)
-  const details = await store.detailsOf(
+  const details = await store.entryDetails(
     tx,
     source,
     known.map(({ entryId }) => entryId),

@@ -15,10 +15,10 @@ const proposalMsMax = 7 * dayMs
  * `payer`: the payer and the texts of a waiting deposit, under the deposit's id. `payout`: the texts of a payout, and the countries of a payee
  * that is not a beneficiary. Sweeps do not add these kinds; the payments themselves do.
  */
-export type SubjectKind = SweptKind | 'payer' | 'payout'
+export type SubjectKind = RescreenedKind | 'payer' | 'payout'
 /** `partner`: the partner itself, under its own id. `person`: a member of its team. In the order of the sweep. */
-export const sweptKinds = ['customer', 'beneficiary', 'partner', 'person'] as const
-export type SweptKind = (typeof sweptKinds)[number]
+export const rescreenedKinds = ['customer', 'beneficiary', 'partner', 'person'] as const
+export type RescreenedKind = (typeof rescreenedKinds)[number]
 export type SubjectKey = { readonly partnerId: string; readonly kind: SubjectKind; readonly id: string }
 /** A subject or an account that a hit can hold. `account`: an IBAN, a wallet or another number, under any name; its id is `accountKey`. */
 export type HoldKey = SubjectKey | { readonly partnerId: string; readonly kind: 'account'; readonly id: string }

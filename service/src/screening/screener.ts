@@ -24,12 +24,12 @@ import {
   type Subject,
   type SubjectKey,
   type SubjectName,
-  type SweptKind,
-  sweptKinds,
+  type RescreenedKind,
+  rescreenedKinds,
 } from './rules.ts'
 import { type Exclusion, findExclusion, type SecondDatumRule } from './second-datum.ts'
 import type { Hit, Screening } from './service.ts'
-import { currentLists, detailsOf } from './store-lists.ts'
+import { currentLists, entryDetails } from './store-lists.ts'
 import * as store from './store.ts'
 import { defineJob, type Job } from '../postgres/jobs/index.ts'
 
@@ -51,7 +51,7 @@ export type ScreenerDeps = {
   readonly idsAfter: (
     tx: Tx,
     partnerId: string,
-    kind: SweptKind,
+    kind: RescreenedKind,
     afterId: string,
     idsMax: number,
   ) => Promise<readonly string[]>
@@ -248,7 +248,7 @@ async function readEntryDetails(tx: Tx, entries: readonly Pick<SearchedEntry, 's
   const published = entries.length === 0 ? [] : await currentLists(tx)
   const details = new Map<string, string>()
   for (const [source, group] of Map.groupBy(entries, (entry) => entry.source))
-    for (const [id, detail] of await detailsOf(
+    for (const [id, detail] of await entryDetails(
       tx,
       source,
       group.map(({ entryId }) => entryId),
@@ -357,7 +357,7 @@ async function sweep(deps: ScreenerDeps, partnerId: string, generation: number):
   return db.transaction(async (tx) => {
     await store.beginSweep(tx, partnerId, generation, { kind: 'customer', afterId: nilId })
     const at = await store.lockSweep(tx, partnerId, generation)
-    if (at === undefined) return (await store.sweepOf(tx, partnerId, generation))?.endedAt ? 'ended' : 0
+    if (at === undefined) return (await store.findSweep(tx, partnerId, generation))?.endedAt ? 'ended' : 0
     const now = clock.now()
     const ids = await deps.idsAfter(tx, partnerId, at.kind, at.afterId, subjectsPerSweepMax)
     if (ids.length > 0)
@@ -367,7 +367,7 @@ async function sweep(deps: ScreenerDeps, partnerId: string, generation: number):
         now,
       )
     const isWhole = ids.length < subjectsPerSweepMax
-    const kindAfter = sweptKinds[sweptKinds.indexOf(at.kind) + 1]
+    const kindAfter = rescreenedKinds[rescreenedKinds.indexOf(at.kind) + 1]
     const isLast = isWhole && kindAfter === undefined
     const next = isWhole
       ? { kind: kindAfter ?? at.kind, afterId: nilId }

@@ -116,7 +116,7 @@ export type Screening = {
   readonly about: typeof numbers.hitsAbout
   readonly openHitsOf: typeof numbers.openHitsOf
   /** Counts and times for the figures of decisions. */
-  readonly numbers: Pick<typeof numbers, 'decidedCounts' | 'decidingTimes' | 'openCounts'>
+  readonly numbers: Pick<typeof numbers, 'decidedCounts' | 'decidingTimes' | 'countOpenHits'>
   /**
    * Decides a hit, or proposes a decision if it needs two people. Refuses: not_found, permission_denied (the role does not decide hits),
    * validation_failed (no person, no note, wrong disposition, ended, same decision, proposed by the same person).
@@ -125,7 +125,7 @@ export type Screening = {
   /** Pages through the hits that a list opened or ended. */
   readonly differences: (generation: number, afterId: string | null, hitsMax: number) => Promise<readonly Hit[]>
   /** Counts a partner's subjects, and those that were not compared with a generation yet. */
-  readonly progressOf: typeof store.progressOf
+  readonly progressOf: typeof store.sweepProgress
   /** Reads when the oldest open hit was opened. Null: none is open. */
   readonly oldestOpenHit: () => Promise<Date | null>
   /** Returns when the oldest unscreened name became due. Null: no name waits. */
@@ -193,9 +193,9 @@ export function createScreening(
           (lists.latest()?.namesIn(text).length ?? 1) > 0,
       ),
     holdsOfCredits: createHoldsOfCredits(lists, pepsHold),
-    openHits: async (after, hitsMax) => (await store.openHits(db, after, hitsMax)).map(toHit),
+    openHits: async (after, hitsMax) => (await store.listOpenHits(db, after, hitsMax)).map(toHit),
     oldestOpenHits: (hitsMax) => store.oldestOpenHits(db, hitsMax),
-    filterOpen: (partnerId, ids) => store.openOf(db, partnerId, ids),
+    filterOpen: (partnerId, ids) => store.openHitsById(db, partnerId, ids),
     equalHits: async (hit) =>
       (await store.openAbout(db, hit.partnerId, hit, equalHitsMax))
         .map(toHit)
@@ -221,7 +221,7 @@ export function createScreening(
     numbers: {
       decidedCounts: numbers.decidedCounts,
       decidingTimes: numbers.decidingTimes,
-      openCounts: numbers.openCounts,
+      countOpenHits: numbers.countOpenHits,
     },
     decide: async (tx, decision) => {
       // Lock order: the subject, then its hits, like the worker. Decisions about two hits of a subject run one after the other.
@@ -235,7 +235,7 @@ export function createScreening(
     },
     differences: async (generation, afterId, hitsMax) =>
       (await store.hitsOfList(db, generation, afterId, hitsMax)).map(toHit),
-    progressOf: store.progressOf,
+    progressOf: store.sweepProgress,
     oldestOpenHit: () => oldestOpenHit(db),
     oldestDueSubject: () => oldestDueSubject(db),
     forgetGenerations: async (tx, partnerId) => {

@@ -59,13 +59,13 @@ export async function knownEntries(tx: Tx, source: ListSource): Promise<Readonly
 }
 
 /** Reads the details of entries of a source, by their ids. */
-export async function detailsOf(
+export async function entryDetails(
   tx: Tx,
   source: ListSource,
   entryIds: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   if (entryIds.length === 0) return new Map()
-  const rows = await tx.rows<{ entryId: string; detail: string }>(sql`/* screening.detailsOf */
+  const rows = await tx.rows<{ entryId: string; detail: string }>(sql`/* screening.entryDetails */
     select entry_id, detail from screening.entries
     where source = ${source} and until_generation is null and entry_id = any(${entryIds}::text[])`)
   return new Map(rows.map(({ entryId, detail }) => [entryId, detail]))

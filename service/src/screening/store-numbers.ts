@@ -51,14 +51,14 @@ export function openHitsOf(
 type Times = readonly [Date, Date, Date, Date]
 
 /** Counts the open hits that were opened after each of the times, the latest first, and all open hits. */
-export async function openCounts(
+export async function countOpenHits(
   tx: Tx,
   [first, second, third, fourth]: Times,
 ): Promise<Readonly<Record<'first' | 'second' | 'third' | 'fourth' | 'total', number>>> {
   const row = await tx.row<Readonly<Record<'first' | 'second' | 'third' | 'fourth' | 'total', number>>>(
     acrossPartners(
       'counts the open hits of all partners by their age, by an index of the open ones',
-      sql`/* screening.openCounts */
+      sql`/* screening.countOpenHits */
         select count(*) filter (where opened_at > ${first})::integer as first,
           count(*) filter (where opened_at > ${second})::integer as second,
           count(*) filter (where opened_at > ${third})::integer as third,

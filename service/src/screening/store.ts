@@ -18,7 +18,7 @@ import type {
   HitOutcome,
   SubjectKey,
   SubjectKind,
-  SweptKind,
+  RescreenedKind,
 } from './rules.ts'
 import { nilId } from '../kernel/index.ts'
 import type { ListSource } from './lists/entry.ts'
@@ -177,14 +177,14 @@ export async function forgetGenerations(tx: Tx, partnerId: string): Promise<void
 export type Progress = { readonly subjects: bigint; readonly due: bigint }
 
 /** Counts a partner's subjects, and those that were not compared with a generation. */
-export async function progressOf(tx: Tx, partnerId: string, generation: number): Promise<Progress> {
-  const row = await tx.row<Progress>(sql`/* screening.progressOf */
+export async function sweepProgress(tx: Tx, partnerId: string, generation: number): Promise<Progress> {
+  const row = await tx.row<Progress>(sql`/* screening.sweepProgress */
     select count(*) as subjects, count(*) filter (where generation < ${generation}) as due from screening.subjects
     where partner_id = ${partnerId}`)
   return row ?? { subjects: 0n, due: 0n }
 }
 
-export type Sweep = { readonly kind: SweptKind; readonly afterId: string; readonly endedAt: Date | null }
+export type Sweep = { readonly kind: RescreenedKind; readonly afterId: string; readonly endedAt: Date | null }
 
 /** Begins the sweep of a generation, unless a process has begun it. */
 export async function beginSweep(
@@ -198,8 +198,8 @@ export async function beginSweep(
     values (${partnerId}, ${generation}, ${kind}, ${afterId}) on conflict (partner_id, generation) do nothing`)
 }
 
-export function sweepOf(tx: Tx, partnerId: string, generation: number): Promise<Sweep | undefined> {
-  return tx.row<Sweep>(sql`/* screening.sweepOf */
+export function findSweep(tx: Tx, partnerId: string, generation: number): Promise<Sweep | undefined> {
+  return tx.row<Sweep>(sql`/* screening.findSweep */
     select kind, after_id, ended_at from screening.sweeps where partner_id = ${partnerId} and generation = ${generation}`)
 }
 
@@ -420,11 +420,11 @@ export async function updateHit(tx: Tx, row: HitRow): Promise<void> {
 export type HitPage = Pick<HitRow, 'openedAt' | 'id'>
 
 /** Lists open hits of all partners after the cursor, oldest first. */
-export function openHits(tx: Tx, after: HitPage | undefined, rowsMax: number): Promise<readonly HitRow[]> {
+export function listOpenHits(tx: Tx, after: HitPage | undefined, rowsMax: number): Promise<readonly HitRow[]> {
   return tx.rows<HitRow>(
     acrossPartners(
       'lists open hits for the operator, oldest first, by an index',
-      sql`/* screening.openHits */ select ${columns} from screening.hits
+      sql`/* screening.listOpenHits */ select ${columns} from screening.hits
         where status = 'open' ${after === undefined ? noSql : sql`and (opened_at, id) > (${after.openedAt}, ${after.id}::uuid)`}
         order by opened_at, id limit ${rowsMax}`,
     ),
@@ -447,8 +447,8 @@ export function openAbout(
 export type OpenHit = Pick<HitRow, 'partnerId' | 'id' | 'source' | 'score' | 'openedAt' | 'proposal' | 'proposedBy'>
 
 /** Reads which of these hits of a partner are open. */
-export function openOf(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly OpenHit[]> {
-  return tx.rows<OpenHit>(sql`/* screening.openOf */
+export function openHitsById(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly OpenHit[]> {
+  return tx.rows<OpenHit>(sql`/* screening.openHitsById */
     select partner_id, id, source, score, opened_at, proposal, proposed_by from screening.hits
     where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[]) and status = 'open'`)
 }

@@ -163,7 +163,11 @@ function readRateChange({ base, quote, rate, stale }: BodyOf<'simulateFxRates'>)
   const stopped = stale === undefined ? {} : { stopped: stale }
   if (base === undefined && quote === undefined && rate === undefined) {
     if (stale === undefined)
-      throw refuseField({ pointer: '', code: 'required', message: 'the body is empty: send a rate, stale, or both' })
+      throw refuseField({
+        pointer: '',
+        code: 'required',
+        message: 'the body is empty: send `base`, `quote` and `rate`, or `stale`, or both',
+      })
     return stopped
   }
   if (base === undefined) throw pairRequired('/base')

@@ -139,8 +139,12 @@ export type Payment = Movement & {
 }
 
 /** Reads transactions by reference, in the order of their ids. */
-export function paymentsOf(tx: Tx, partnerId: string, references: readonly string[]): Promise<readonly Payment[]> {
-  return tx.rows<Payment>(sql`/* transactions.paymentsOf */
+export function paymentsByReferences(
+  tx: Tx,
+  partnerId: string,
+  references: readonly string[],
+): Promise<readonly Payment[]> {
+  return tx.rows<Payment>(sql`/* transactions.paymentsByReferences */
     select ${columns(partnerId)}, type, status, description, ${otherSide} ->> 'accountHolderName' as other_name,
       ${otherSide} ->> 'country' as other_country
     from transactions.transactions
@@ -157,9 +161,9 @@ export type PayoutCounts = { readonly waiting: bigint; readonly left: bigint; re
  * Counts the payouts of an alert. `hits`: a query of `transaction_id` and `holds`. A payout without a hold does not
  * wait: it leaves.
  */
-export async function standingOf(tx: Tx, partnerId: string, hits: Sql): Promise<PayoutCounts> {
+export async function countPayoutsOfHits(tx: Tx, partnerId: string, hits: Sql): Promise<PayoutCounts> {
   const hasLeft = sql`(status in ('Pending', 'Completed') and not ${waits} and not timeline @> '[{"step": "Returned"}]')`
-  const row = await tx.row<PayoutCounts>(sql`/* transactions.standingOf */
+  const row = await tx.row<PayoutCounts>(sql`/* transactions.countPayoutsOfHits */
     select count(*) filter (where ${waits} and holds) as waiting,
       count(*) filter (where ${hasLeft} or (${waits} and not holds)) as left,
       count(*) filter (where not ${waits} and not ${hasLeft}) as ended
@@ -174,8 +178,13 @@ type WaitingPayment = Pick<Movement, 'reference' | 'amount' | 'currency' | 'crea
 type WaitingSum = { readonly currency: Currency; readonly count: bigint; readonly amount: Minor }
 
 /** Lists the payouts that wait for a decision, oldest first. `hits`: as for `standingOf`. */
-export function waitingOf(tx: Tx, partnerId: string, hits: Sql, rowsMax: number): Promise<readonly WaitingPayment[]> {
-  return tx.rows<WaitingPayment>(sql`/* transactions.waitingOf */
+export function waitingPayments(
+  tx: Tx,
+  partnerId: string,
+  hits: Sql,
+  rowsMax: number,
+): Promise<readonly WaitingPayment[]> {
+  return tx.rows<WaitingPayment>(sql`/* transactions.waitingPayments */
     select reference, amount, currency, created_at
     from transactions.transactions join (${hits}) as hit on hit.transaction_id = id
     where partner_id = ${partnerId} and ${waits} and holds order by id limit ${rowsMax}`)
@@ -342,13 +351,13 @@ const selectFirstEnds = (
 }
 
 /** Finds the movements of the page that are in a window of this length with the given count and sum. */
-export function windowsOf(
+export function movementWindows(
   tx: Tx,
   partnerId: string,
   page: readonly WindowBounds[],
   { what, ...reach }: WindowCriteria & { readonly what: WindowFilter },
 ): Promise<readonly MovementWindow[]> {
-  const ends = sql`/* transactions.windowsOf */
+  const ends = sql`/* transactions.movementWindows */
     select id, created_at, count(*) over recent as count, (sum(amount) over recent)::bigint as sum
     from ${selectMovements(partnerId, page, what)}
     window recent as (order by created_at range between make_interval(secs => ${reach.ms / 1000}) preceding and current row)`

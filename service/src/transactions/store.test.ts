@@ -19,7 +19,7 @@ import { drawing } from '../../../test/support/drawing.ts'
 import { discardedRows } from '../../../test/support/plans.ts'
 import { untilEnd, useModules } from '../../../test/support/fixture.ts'
 import { partReads } from '../deposits/index.ts'
-import { distinctOf, returnsOf, windowsOf } from './store-patterns.ts'
+import { distinctOf, returnsOf, movementWindows } from './store-patterns.ts'
 
 suite('plans', async () => {
   const rows = 20_000
@@ -371,7 +371,7 @@ suite('windows and payers', async () => {
           if (inward.length > 0) {
             const what = { direction: 'Inward', measure, amountMin: null, amountMax: null, parts: partReads } as const
             const reach = { what, ms, countMin, sumMin }
-            const windows = await windowsOf(service.db, partnerId, around(inward), reach)
+            const windows = await movementWindows(service.db, partnerId, around(inward), reach)
             const holds = (window: readonly Moved[]) =>
               window.length >= countMin && window.reduce((sum, { minor }) => sum + minor, 0n) >= sumMin
             assert.deepEqual(ids(windows), ids(inward.filter((row) => isIn(row, inward, hours, holds))))

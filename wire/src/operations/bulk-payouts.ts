@@ -163,7 +163,7 @@ export const bulkPayoutsOperations = {
     permission: 'payouts:write',
     sdkMethod: 'rejectBulk',
     source: 'extension',
-    summary: 'Reject the payouts of a bulk',
+    summary: 'Reject a bulk payout',
     description:
       'Rejects all payouts of the bulk that are `PendingApproval`: they become `Cancelled`, and their money is available again. ' +
       'Refused in the same cases as the approval.',

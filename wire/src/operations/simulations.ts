@@ -170,7 +170,7 @@ export const simulationsOperations = {
     permission: 'simulations:write',
     sdkMethod: 'sendEvent',
     source: 'extension',
-    summary: 'Send a sample of an event',
+    summary: 'Send a sample event',
     description:
       'Appends a sample of the event to your feed. Every subscription that wants the event receives it like a real one: ' +
       'signed, retried and in order. Its data does not refer to an existing transaction. Idempotent by `Idempotency-Key`.',

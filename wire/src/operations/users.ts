@@ -213,7 +213,7 @@ export const usersOperations = {
     path: '/v1/users/single-sign-on',
     permission: 'users:write',
     source: 'extension',
-    summary: 'Remove the single sign-on',
+    summary: 'Remove single sign-on',
     description:
       'The provider no longer signs anyone in. Open sessions stay. An Admin does this in the console, within five minutes of a sign-in (else 403). In the sandbox a service account with every permission does it too. ' +
       'Refused with 409 `last_admin` if no Admin has a passkey or a ' +

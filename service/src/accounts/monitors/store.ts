@@ -205,9 +205,9 @@ export function claimBalances(tx: Tx, keys: readonly BalanceKey[]): Promise<read
 }
 
 /** Reads the monitors of balances (at least one) that have not ended. */
-export async function openMonitors(tx: Tx, keys: readonly BalanceKey[]): Promise<readonly MonitorRow[]> {
+export async function listOpenMonitors(tx: Tx, keys: readonly BalanceKey[]): Promise<readonly MonitorRow[]> {
   const rows = await tx.rows<StoredMonitor>(
-    unprepared(sql`/* accounts.openMonitors */
+    unprepared(sql`/* accounts.listOpenMonitors */
       select ${monitorNames} from accounts.monitors
       where ${ofPartners(keys.map(({ partnerId }) => partnerId))}
         and account_id = any(${keys.map(({ accountId }) => accountId)}::uuid[]) and state <> 'Ended'

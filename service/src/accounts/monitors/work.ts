@@ -156,7 +156,7 @@ async function judgeBatch(
   const transfersMax = Math.max(1, Math.floor(limits.transfersPerBatchMax / claimed.length))
   const standings = await ledger.standings(tx, claimed, end)
   const pages = await ledger.movementsBehind(tx, claimed, end, transfersMax)
-  const monitors = Map.groupBy(await store.openMonitors(tx, claimed), ({ accountId }) => accountId)
+  const monitors = Map.groupBy(await store.listOpenMonitors(tx, claimed), ({ accountId }) => accountId)
   const now = clock.now()
   const results = claimed.map((row) => {
     const page = pages.get(row.accountId) ?? { movements: [], readTo: undefined }

@@ -86,7 +86,7 @@ const afterRestart: Check = {
 }
 
 const refusal: Check = {
-  title: 'a refusal has an error key, a sentence and a code, and is not executed',
+  title: 'a refused instruction returns an error key, a text and a code, and is not executed',
   needs: ['refuse'],
   run: async (context) => {
     const refused = context.instruction('refuse')

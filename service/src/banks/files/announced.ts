@@ -60,7 +60,7 @@ export async function findAnnounced(
 ): Promise<AnnouncedMatches> {
   const entries = [...Map.groupBy(unknown, ({ booking: { position } }) => position).values()]
   const wanted = searchBounds(entries)
-  const read = isStatement(reading) ? store.announcedUnlisted : store.unannounced
+  const read = isStatement(reading) ? store.announcedUnlisted : store.findUnannounced
   const rows = await read(tx, of, reading, wanted)
   const open = new Set(rows.filter(({ id }) => !taken.has(id)))
   const context = { reading, facts: cacheEvidence() }

@@ -386,7 +386,7 @@ export function announcedUnlisted(
  * Lists entries of these amounts that this kind of message has not reported, and reported ones with the same end-to-end
  * id. Entries of the previous version do not record the kinds of their messages.
  */
-export function unannounced(
+export function findUnannounced(
   tx: Tx,
   of: AccountKey,
   reading: MessageReading,
@@ -395,7 +395,7 @@ export function unannounced(
   const kinds = kindsWithout(reading.announced)
   const entries = wantedEntries(of, reading, wanted)
   return tx.rows(
-    unprepared(sql`/* rails.unannounced */
+    unprepared(sql`/* rails.findUnannounced */
     select ${candidateColumns}, false as is_repeated from ${entries} and entry.statement_id is null
       and entry.announced = any(${kinds}::smallint[]) and (entry.announced <> 0 or message.kind <> ${reading.kind})
     union all

@@ -64,7 +64,7 @@ export const createUndoPayment =
     const { entry, instructionId, payout } = await readDebit(tx, books, payment)
     const { partnerId, amount, currency, connector, reference } = payout
     const notificationId = `undo ${newId()}`
-    const details = 'The bank has not paid this payment: its debit was for another payment.'
+    const details = 'The bank has not paid this payment: its debit was for something else.'
     const applied = await payoutLife.matched(tx, {
       ...payment,
       report: { connector, notificationId, money: { currency, amount } },

@@ -1,6 +1,6 @@
 /** Reads reconciliation for operators: accounts with their items, now or as stored at a time, and candidates for a case. */
 import type { CaseRow, Cases } from '../index.ts'
-import { amountText, type Clock, csvCellOrAmount, type Currency, type Minor, secondMs } from '../../kernel/index.ts'
+import { amountText, type Clock, csvAmountCell, type Currency, type Minor, secondMs } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { BankBooks, BankEntry, BankInstruction, BankStatement, BooksAccount } from '../../rails/index.ts'
 import { findCandidates, type CandidateSources, type ScoredCandidate } from './candidates.ts'
@@ -95,7 +95,7 @@ const itemKey = ({ side, kind }: Pick<DifferenceItem, 'side' | 'kind'>): string 
 async function lastItems(tx: Tx, of: BooksAccount): Promise<readonly store.ItemRow[]> {
   const known = (await store.accounts(tx)).find((row) => row.connector === of.connector && row.account === of.account)
   const runId = known?.runId ?? null
-  return runId === null ? [] : store.itemsOf(tx, runId)
+  return runId === null ? [] : store.runItems(tx, runId)
 }
 
 async function* readStored(
@@ -107,7 +107,7 @@ async function* readStored(
   for (const account of (await store.accounts(tx)).filter(matchesQuery(wanted))) {
     const run = await store.runAt(tx, account, at)
     if (run === undefined) continue
-    const items = await store.itemsOf(tx, run.id)
+    const items = await store.runItems(tx, run.id)
     const seen = new Map(items.map((item) => [itemKey(item), item]))
     yield accountLines({ ...run, statement: statementColumns(run), items }, at < clock.now() ? at : clock.now(), seen)
   }
@@ -326,4 +326,4 @@ const columns = [
 /** The header of the report as CSV. Lines of all records share the columns. */
 export const reportHead: string = columns.join(',')
 export const reportLine = (line: ReportLine): string =>
-  columns.map((name) => csvCellOrAmount((line as Readonly<Record<string, string>>)[name] ?? '')).join(',')
+  columns.map((name) => csvAmountCell((line as Readonly<Record<string, string>>)[name] ?? '')).join(',')

@@ -173,7 +173,7 @@ const itemsText = (items: readonly LookResult['items'][number][]): string =>
 /** Stores the run of a look. A look with the same findings extends the previous run. */
 async function storeRun(tx: Tx, row: store.AccountRow, looked: LookResult, now: Date): Promise<string> {
   const last = row.runId === null ? undefined : await store.runById(tx, row.runId)
-  const before = last === undefined ? [] : await store.itemsOf(tx, last.id)
+  const before = last === undefined ? [] : await store.runItems(tx, last.id)
   const statementId = looked.statement?.id ?? null
   const isSame =
     last !== undefined &&
@@ -260,7 +260,7 @@ async function reportResults(
       account: row.account,
       currency: row.currency,
       unexplained: run?.unexplained ?? 0n,
-      items: (run === undefined ? [] : await store.itemsOf(db, run.id)).map(({ oldestAt, firstSeen, ...item }) => ({
+      items: (run === undefined ? [] : await store.runItems(db, run.id)).map(({ oldestAt, firstSeen, ...item }) => ({
         ...item,
         ageMs: age(oldestAt ?? firstSeen),
       })),

@@ -121,8 +121,8 @@ export async function insertItems(tx: Tx, rows: readonly ItemRow[]): Promise<voi
     insert into reconciliation.items (run_id, side, kind, amount, count, oldest_at, first_seen) ${newItems(tx, rows)}`)
 }
 
-export function itemsOf(tx: Tx, runId: string): Promise<readonly ItemRow[]> {
-  return tx.rows<ItemRow>(sql`/* reconciliation.itemsOf */
+export function runItems(tx: Tx, runId: string): Promise<readonly ItemRow[]> {
+  return tx.rows<ItemRow>(sql`/* reconciliation.runItems */
     select run_id, side, kind, amount, count, oldest_at, first_seen from reconciliation.items where run_id = ${runId}
     order by side, first_seen, kind`)
 }

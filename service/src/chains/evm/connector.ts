@@ -28,7 +28,7 @@ import {
   type NumberedLog,
   type RefusedTransfer,
   revertedTransfer,
-  vanishedTransfer,
+  reorgRefusal,
 } from './rules.ts'
 import { endedAbove, insertNotification, ownHashes, reopenTransfer } from './store-chain.ts'
 import { byShard, type Tx } from '../../postgres/index.ts'
@@ -132,7 +132,7 @@ function createFollower(deps: ChainDeps): TransferFollower {
   const attempts = createAttempts(deps)
   const end = createEndTransfer(deps)
 
-  const openOf = () => store.openTransfers(db, rules.id, transfersPerStepMax)
+  const openOf = () => store.listOpenTransfers(db, rules.id, transfersPerStepMax)
   const sendAll = async (transfers: readonly store.PendingTransfer[], call: CallOptions) => {
     const lowest = transfers[0]?.nonce
     let sent = 0
@@ -224,7 +224,7 @@ function toTransferReport(
   if (status === 'Settled')
     return { kind: 'payout.settled', money, ...(hash === null ? {} : { transactionHash: hash }) } as TransferReport
   return reported === 'Settled'
-    ? { kind: 'payout.returned', money, ...vanishedTransfer }
+    ? { kind: 'payout.returned', money, ...reorgRefusal }
     : { kind: 'payout.rejected', money, ...reason }
 }
 

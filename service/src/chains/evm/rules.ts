@@ -80,7 +80,7 @@ export const displacedTransfer = refusal(
   'Another transaction of the sending account replaced the payment.',
   'DU01',
 )
-export const vanishedTransfer = refusal(
+export const reorgRefusal = refusal(
   'BankRejection',
   'The chain dropped the block with the payment and did not include the payment again.',
   'MS03',

@@ -312,11 +312,15 @@ export function listAnswers(
 const transferColumns = sql`partner_id, id, connector, recipient, currency, amount, sender, nonce, gas, reported, sent_at`
 
 /** Lists open transfers of all partners, in the order of their nonces. */
-export function openTransfers(tx: Tx, connector: string, transfersMax: number): Promise<readonly PendingTransfer[]> {
+export function listOpenTransfers(
+  tx: Tx,
+  connector: string,
+  transfersMax: number,
+): Promise<readonly PendingTransfer[]> {
   return tx.rows<PendingTransfer>(
     dueWork(
       'finds the transfers of a chain that have no end, without a lock',
-      (whose) => sql`/* rails.openTransfers */
+      (whose) => sql`/* rails.listOpenTransfers */
         select ${transferColumns} from rails.chain_transfers
         where connector = ${connector} and status = 'Pending' and ${whose()} order by nonce limit ${transfersMax}`,
     ),
@@ -324,11 +328,11 @@ export function openTransfers(tx: Tx, connector: string, transfersMax: number): 
 }
 
 /** Sums the amounts that open transfers will take from the sending account. */
-export async function openAmount(tx: Tx, connector: string, currency: Currency): Promise<Minor> {
+export async function sumOpenTransfers(tx: Tx, connector: string, currency: Currency): Promise<Minor> {
   const rows = await tx.rows<{ amount: bigint }>(
     dueWork(
       'sums what the transfers of a chain without an end still take, by the index of the open ones',
-      (whose) => sql`/* rails.openAmount */
+      (whose) => sql`/* rails.sumOpenTransfers */
         select coalesce(sum(amount), 0)::bigint as amount from rails.chain_transfers
         where connector = ${connector} and currency = ${currency} and status = 'Pending' and ${whose()}`,
     ),

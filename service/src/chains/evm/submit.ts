@@ -98,7 +98,7 @@ function createVerdicts({ db, log, rules, chain, denied }: ChainDeps) {
     for (const currency of new Set(payable.map((instruction) => instruction.currency)))
       left.set(
         currency,
-        (await chain.tokenBalance(currency, sender, call)) - (await store.openAmount(db, rules.id, currency)),
+        (await chain.tokenBalance(currency, sender, call)) - (await store.sumOpenTransfers(db, rules.id, currency)),
       )
     const previews = await Promise.all(
       payable.map(({ currency, amount, creditorAccount }) =>

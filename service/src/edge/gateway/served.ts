@@ -1,5 +1,5 @@
 /** Looks up the methods of a path (405, RFC 9110, section 15.5.6), and the nearest route of an unknown path. */
-import { slipsBetween } from '../../kernel/index.ts'
+import { editDistance } from '../../kernel/index.ts'
 
 export type RoutePaths = {
   readonly parts: readonly string[]
@@ -54,7 +54,7 @@ function countSlips(parts: readonly string[], spelling: readonly string[]): numb
     const typed = spelling[at]?.toLowerCase() ?? ''
     if (isParameter(part) || part.toLowerCase() === typed) continue
     if (typed.length > partCharsMax || Math.abs(typed.length - part.length) > slipsMax) return Infinity
-    const slips = slipsBetween(typed, part.toLowerCase())
+    const slips = editDistance(typed, part.toLowerCase())
     sum += slips
     if (sum > slipsMax || slips * 2 >= part.length) return Infinity
   }

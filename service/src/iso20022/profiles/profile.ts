@@ -5,7 +5,7 @@
 import { amountText, type Currency } from '../../kernel/index.ts'
 import { messageElements, messageNamespace } from '../messages.ts'
 import type { CreditTransfer, CreditTransferInitiation, PaymentBatch } from '../model.ts'
-import { declaration, element, optional, wrapped, xmlText } from '../xml/text.ts'
+import { declaration, element, optional, wrapElement, xmlText } from '../xml/text.ts'
 import {
   accountXml,
   agentXml,
@@ -100,7 +100,7 @@ const transferXml = (transfer: CreditTransfer, edition: Edition): string =>
       element('Cdtr', partyContent(transfer.creditor, edition)) +
       accountXml('CdtrAcct', transfer.creditorAccount, { type: transfer.creditorAccountType }) +
       partyXml('UltmtCdtr', transfer.ultimateCreditor, edition) +
-      wrapped('Purp', optional('Cd', transfer.purpose)) +
+      wrapElement('Purp', optional('Cd', transfer.purpose)) +
       remittanceXml(transfer.remittance),
   )
 
@@ -113,11 +113,11 @@ function batchHead(batch: PaymentBatch, edition: Edition): string {
     flagXml('BtchBookg', batch.batchBooking) +
     element('NbOfTxs', String(count)) +
     element('CtrlSum', sum) +
-    wrapped(
+    wrapElement(
       'PmtTpInf',
-      wrapped('SvcLvl', optional('Cd', batch.serviceLevel)) +
-        wrapped('LclInstrm', optional('Cd', batch.localInstrument)) +
-        wrapped('CtgyPurp', optional('Cd', batch.categoryPurpose)),
+      wrapElement('SvcLvl', optional('Cd', batch.serviceLevel)) +
+        wrapElement('LclInstrm', optional('Cd', batch.localInstrument)) +
+        wrapElement('CtgyPurp', optional('Cd', batch.categoryPurpose)),
     ) +
     (isOld
       ? element('ReqdExctnDt', batch.executionDate.slice(0, dayChars))

@@ -13,7 +13,7 @@ import type {
   StatementHead,
   TransactionCodes,
 } from '../model.ts'
-import { declaration, element, optional, wrapped, xmlText } from '../xml/text.ts'
+import { declaration, element, optional, wrapElement, xmlText } from '../xml/text.ts'
 import {
   accountContent,
   accountXml,
@@ -59,11 +59,11 @@ function totalsXml(totals: EntryTotals | undefined): string {
   if (totals === undefined) return ''
   const { count, sum, net, netIsCredit, creditCount, creditSum, debitCount, debitSum } = totals
   const netXml = net === undefined ? '' : element('TtlNetNtry', element('Amt', net) + directionXml(netIsCredit ?? true))
-  return wrapped(
+  return wrapElement(
     'TxsSummry',
-    wrapped('TtlNtries', numberXml('NbOfNtries', count) + optional('Sum', sum) + netXml) +
-      wrapped('TtlCdtNtries', numberXml('NbOfNtries', creditCount) + optional('Sum', creditSum)) +
-      wrapped('TtlDbtNtries', numberXml('NbOfNtries', debitCount) + optional('Sum', debitSum)),
+    wrapElement('TtlNtries', numberXml('NbOfNtries', count) + optional('Sum', sum) + netXml) +
+      wrapElement('TtlCdtNtries', numberXml('NbOfNtries', creditCount) + optional('Sum', creditSum)) +
+      wrapElement('TtlDbtNtries', numberXml('NbOfNtries', debitCount) + optional('Sum', debitSum)),
   )
 }
 
@@ -75,7 +75,7 @@ function statementXml(statement: StatementHead, kind: ReportKind): string {
     optional('ElctrncSeqNb', statement.electronicSequence) +
     optional('LglSeqNb', statement.legalSequence) +
     optional('CreDtTm', statement.createdAt) +
-    wrapped('FrToDt', optional('FrDtTm', statement.from) + optional('ToDtTm', statement.to)) +
+    wrapElement('FrToDt', optional('FrDtTm', statement.from) + optional('ToDtTm', statement.to)) +
     optional('CpyDplctInd', statement.copy) +
     element(
       'Acct',
@@ -92,10 +92,10 @@ function statementXml(statement: StatementHead, kind: ReportKind): string {
 
 function codesContent(codes: TransactionCodes): string {
   const { domain, family, subFamily, proprietary, proprietaryIssuer } = codes
-  const familyXml = wrapped('Fmly', optional('Cd', family) + optional('SubFmlyCd', subFamily))
+  const familyXml = wrapElement('Fmly', optional('Cd', family) + optional('SubFmlyCd', subFamily))
   return (
-    wrapped('Domn', optional('Cd', domain) + familyXml) +
-    wrapped('Prtry', optional('Cd', proprietary) + optional('Issr', proprietaryIssuer))
+    wrapElement('Domn', optional('Cd', domain) + familyXml) +
+    wrapElement('Prtry', optional('Cd', proprietary) + optional('Issr', proprietaryIssuer))
   )
 }
 
@@ -112,7 +112,7 @@ const chargeXml = ({ amount, isCredit, isIncluded, type, bearer }: Charge): stri
   )
 
 const chargesXml = ({ charges, chargesTotal }: Pick<EntryDetail, 'charges' | 'chargesTotal'>): string =>
-  wrapped('Chrgs', amountXml('TtlChrgsAndTaxAmt', chargesTotal) + charges.map(chargeXml).join(''))
+  wrapElement('Chrgs', amountXml('TtlChrgsAndTaxAmt', chargesTotal) + charges.map(chargeXml).join(''))
 
 function exchangedXml(name: string, exchanged: ExchangedAmount | undefined): string {
   if (exchanged === undefined) return ''
@@ -132,7 +132,7 @@ function exchangedXml(name: string, exchanged: ExchangedAmount | undefined): str
 const amountsXml = (amounts: EntryDetail['amounts']): string =>
   amounts === undefined
     ? ''
-    : wrapped(
+    : wrapElement(
         'AmtDtls',
         exchangedXml('InstdAmt', amounts.instructed) +
           exchangedXml('TxAmt', amounts.transaction) +
@@ -140,7 +140,7 @@ const amountsXml = (amounts: EntryDetail['amounts']): string =>
       )
 
 const referencesXml = (refs: EntryDetail['references']): string =>
-  wrapped(
+  wrapElement(
     'Refs',
     optional('MsgId', refs.messageId) +
       optional('AcctSvcrRef', refs.bankReference) +
@@ -170,7 +170,7 @@ const detailXml = (detail: EntryDetail): string =>
       amountsXml(detail.amounts) +
       (detail.codes ? element('BkTxCd', codesContent(detail.codes)) : '') +
       chargesXml(detail) +
-      wrapped(
+      wrapElement(
         'RltdPties',
         chosenPartyXml('InitgPty', detail.initiator) +
           chosenPartyXml('Dbtr', detail.debtor) +
@@ -180,10 +180,10 @@ const detailXml = (detail: EntryDetail): string =>
           accountXml('CdtrAcct', detail.creditorAccount) +
           chosenPartyXml('UltmtCdtr', detail.ultimateCreditor),
       ) +
-      wrapped('RltdAgts', agentXml('DbtrAgt', detail.debtorAgent) + agentXml('CdtrAgt', detail.creditorAgent)) +
+      wrapElement('RltdAgts', agentXml('DbtrAgt', detail.debtorAgent) + agentXml('CdtrAgt', detail.creditorAgent)) +
       codeXml('Purp', detail.purpose) +
       remittanceXml(detail.remittance) +
-      wrapped(
+      wrapElement(
         'RltdDts',
         optional('AccptncDtTm', detail.acceptedAt) + optional('IntrBkSttlmDt', detail.settlementDate),
       ) +
@@ -204,7 +204,7 @@ function detailsXml({ batches, details }: BankEntry): string {
     ),
   )
   const before = batchXml.slice(0, -1).map((batch) => element('NtryDtls', batch))
-  return before.join('') + wrapped('NtryDtls', (batchXml.at(-1) ?? '') + details.map(detailXml).join(''))
+  return before.join('') + wrapElement('NtryDtls', (batchXml.at(-1) ?? '') + details.map(detailXml).join(''))
 }
 
 const entryXml = (entry: BankEntry): string =>
@@ -219,7 +219,7 @@ const entryXml = (entry: BankEntry): string =>
       dateXml('ValDt', entry.valueDate) +
       optional('AcctSvcrRef', entry.bankReference) +
       element('BkTxCd', codesContent(entry.codes)) +
-      wrapped(
+      wrapElement(
         'AddtlInfInd',
         optional('MsgNmId', entry.detailsIn?.messageName) + optional('MsgId', entry.detailsIn?.messageId),
       ) +

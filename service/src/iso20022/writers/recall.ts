@@ -1,7 +1,7 @@
 /** Writes recalls (camt.055, camt.056) and their answers (camt.029). */
 import { messageElements, messageNamespace } from '../messages.ts'
 import type { Agent, Party, Recall, RecallAnswer } from '../model.ts'
-import { declaration, element, optional, wrapped, xmlText } from '../xml/text.ts'
+import { declaration, element, optional, wrapElement, xmlText } from '../xml/text.ts'
 import { agentContent, amountXml, dateXml, partyContent, reasonXml } from './values.ts'
 
 type Transfer = Recall['transfers'][number]
@@ -138,6 +138,6 @@ export function* recallAnswerXml(answer: RecallAnswer): Generator<string> {
     yield element('CxlDtls', group + content)
     group = ''
   }
-  yield wrapped('CxlDtls', group)
+  yield wrapElement('CxlDtls', group)
   yield `\n</${message}></Document>\n`
 }

@@ -1,7 +1,7 @@
 /** Writes pain.002.001.10, Customer Payment Status Report. */
 import { messageElements, messageNamespace } from '../messages.ts'
 import type { BatchStatus, StatusReport, TransferStatus } from '../model.ts'
-import { declaration, element, optional, wrapped, xmlText } from '../xml/text.ts'
+import { declaration, element, optional, wrapElement, xmlText } from '../xml/text.ts'
 import { amountXml, numberXml, reasonXml } from './values.ts'
 
 const transferXml = (transfer: TransferStatus): string =>
@@ -16,7 +16,7 @@ const transferXml = (transfer: TransferStatus): string =>
       optional('AccptncDtTm', transfer.acceptedAt) +
       optional('AcctSvcrRef', transfer.bankReference) +
       optional('ClrSysRef', transfer.clearingReference) +
-      wrapped('OrgnlTxRef', wrapped('Amt', amountXml('InstdAmt', transfer.money))),
+      wrapElement('OrgnlTxRef', wrapElement('Amt', amountXml('InstdAmt', transfer.money))),
   )
 
 const batchHead = (batch: BatchStatus): string =>

@@ -15,7 +15,7 @@ import type {
   Remittance,
   StructuredRemittance,
 } from '../model.ts'
-import { element, optional, shorten, wrapped, xmlText } from '../xml/text.ts'
+import { element, optional, shorten, wrapElement, xmlText } from '../xml/text.ts'
 
 /** `2009`: pain.001.001.03, without LEI. `2009 lines`: with addresses of a country and two lines, as in SEPA until 14 November 2026. */
 export type Edition = '2009' | '2009 lines' | '2019'
@@ -59,7 +59,7 @@ function linesXml(address: PostalAddress): string {
   const place = joined([postCode, town, townLocation, district, countrySubdivision])
   const written = place === '' ? [joined(where), ...lines] : [joined([...where, ...lines]), place]
   const found = written.filter((line) => line !== '').slice(0, 2)
-  return wrapped('PstlAdr', optional('Ctry', country) + textsXml('AdrLine', found))
+  return wrapElement('PstlAdr', optional('Ctry', country) + textsXml('AdrLine', found))
 }
 
 /** Writes PostalAddress6, with town and country. Fields without an element go into the two lines of a hybrid address. */
@@ -67,7 +67,7 @@ function oldAddressXml(address: PostalAddress): string {
   const { buildingName, floor, roomNumber, postBox, townLocation, district, lines = [] } = address
   const others = [buildingName, floor, roomNumber, postBox, townLocation, district].filter((part) => part !== undefined)
   const all = [...(others.length === 0 ? [] : [shorten(others.join(' '), addressCharsMax).trim()]), ...lines]
-  return wrapped(
+  return wrapElement(
     'PstlAdr',
     optional('Dept', address.department) +
       optional('SubDept', address.subDepartment) +
@@ -85,7 +85,7 @@ function addressXml(address: PostalAddress | undefined, edition: Edition): strin
   if (address === undefined) return ''
   if (edition === '2009 lines') return linesXml(address)
   if (edition === '2009') return oldAddressXml(address)
-  return wrapped(
+  return wrapElement(
     'PstlAdr',
     optional('Dept', address.department) +
       optional('SubDept', address.subDepartment) +
@@ -122,9 +122,9 @@ function partyIdXml(id: Party['id'], edition: Edition): string {
   const identified =
     kind === 'organisation'
       ? optional(isOld ? 'BICOrBEI' : 'AnyBIC', id.bic) + (isOld ? '' : optional('LEI', id.lei))
-      : wrapped('DtAndPlcOfBirth', born ?? '')
+      : wrapElement('DtAndPlcOfBirth', born ?? '')
   const content = identified + others.map((other) => element('Othr', otherIdContent(other))).join('')
-  return wrapped('Id', wrapped(kind === 'organisation' ? 'OrgId' : 'PrvtId', content))
+  return wrapElement('Id', wrapElement(kind === 'organisation' ? 'OrgId' : 'PrvtId', content))
 }
 
 export const partyContent = (party: Party, edition: Edition = '2019'): string =>
@@ -144,12 +144,12 @@ export const agentContent = (agent: Agent, edition: Edition = '2019'): string =>
   element(
     'FinInstnId',
     optional(isOldEdition(edition) ? 'BIC' : 'BICFI', agent.bic) +
-      wrapped('ClrSysMmbId', codeXml('ClrSysId', agent.clearingSystem) + optional('MmbId', agent.clearingId)) +
+      wrapElement('ClrSysMmbId', codeXml('ClrSysId', agent.clearingSystem) + optional('MmbId', agent.clearingId)) +
       (isOldEdition(edition) ? '' : optional('LEI', agent.lei)) +
       optional('Nm', agent.name) +
       addressXml(agent.address, edition) +
       (agent.otherId ? element('Othr', otherIdContent(agent.otherId)) : ''),
-  ) + wrapped('BrnchId', optional('Id', agent.branchId))
+  ) + wrapElement('BrnchId', optional('Id', agent.branchId))
 
 export const agentXml = (name: string, agent: Agent | undefined, edition: Edition = '2019'): string =>
   agent === undefined ? '' : element(name, agentContent(agent, edition))
@@ -169,7 +169,7 @@ export const accountXml = (
 ): string =>
   account === undefined
     ? ''
-    : element(name, accountContent(account) + wrapped('Tp', optional('Cd', type)) + optional('Ccy', currency))
+    : element(name, accountContent(account) + wrapElement('Tp', optional('Cd', type)) + optional('Ccy', currency))
 
 function structuredXml(block: StructuredRemittance): string {
   const { creditorReference, referenceType, referenceIssuer, documents = [], due, remitted, additional } = block
@@ -183,14 +183,14 @@ function structuredXml(block: StructuredRemittance): string {
       .map(({ type: documentType, number, date }) =>
         element(
           'RfrdDocInf',
-          wrapped('Tp', codeXml('CdOrPrtry', documentType)) + optional('Nb', number) + optional('RltdDt', date),
+          wrapElement('Tp', codeXml('CdOrPrtry', documentType)) + optional('Nb', number) + optional('RltdDt', date),
         ),
       )
       .join('') +
-      wrapped('RfrdDocAmt', amountXml('DuePyblAmt', due) + amountXml('RmtdAmt', remitted)) +
-      wrapped(
+      wrapElement('RfrdDocAmt', amountXml('DuePyblAmt', due) + amountXml('RmtdAmt', remitted)) +
+      wrapElement(
         'CdtrRefInf',
-        wrapped('Tp', codeXml('CdOrPrtry', type) + optional('Issr', issuer)) + optional('Ref', creditorReference),
+        wrapElement('Tp', codeXml('CdOrPrtry', type) + optional('Issr', issuer)) + optional('Ref', creditorReference),
       ) +
       textsXml('AddtlRmtInf', additional),
   )
@@ -199,7 +199,7 @@ function structuredXml(block: StructuredRemittance): string {
 export const remittanceXml = (remittance: Remittance | undefined): string =>
   remittance === undefined
     ? ''
-    : wrapped(
+    : wrapElement(
         'RmtInf',
         textsXml('Ustrd', remittance.unstructured) + (remittance.structured ?? []).map(structuredXml).join(''),
       )
@@ -207,5 +207,5 @@ export const remittanceXml = (remittance: Remittance | undefined): string =>
 export function reasonXml(name: string, reason: Reason): string {
   const { code, proprietary, texts, originator } = reason
   const own = optional('Cd', code) + (code === undefined ? optional('Prtry', proprietary) : '')
-  return element(name, partyXml('Orgtr', originator) + wrapped('Rsn', own) + textsXml('AddtlInf', texts))
+  return element(name, partyXml('Orgtr', originator) + wrapElement('Rsn', own) + textsXml('AddtlInf', texts))
 }

@@ -23,7 +23,7 @@ export const optional = (name: string, text: string | undefined): string =>
   text === undefined ? '' : `<${name}>${xmlText(text)}</${name}>`
 
 /** Writes an element around XML content; empty without content. */
-export const wrapped = (name: string, content: string): string =>
+export const wrapElement = (name: string, content: string): string =>
   content === '' ? '' : `<${name}>${content}</${name}>`
 
 export const declaration = '<?xml version="1.0" encoding="UTF-8"?>\n'

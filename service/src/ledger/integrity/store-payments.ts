@@ -18,8 +18,8 @@ const transferLegs = (partnerId: string): Sql => sql`/* integrity.transferLegs *
   from ledger.transfers where partner_id = ${partnerId}`
 
 /** Checks that each account is the sum of its transfers, and that each transfer has its accounts. */
-export function accounts(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
-  return tx.rows(sql`/* integrity.accounts */
+export function checkAccounts(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  return tx.rows(sql`/* integrity.checkAccounts */
     select 'ledger.accounts' as table, coalesce(account.id, sums.account_id)::text as key, 'posted, reserved' as column,
       concat_ws(', ', sums.posted, sums.reserved) as expected, concat_ws(', ', account.posted, account.reserved) as found
     from (select * from ledger.accounts where partner_id = ${partnerId}) as account full join (
@@ -31,8 +31,8 @@ export function accounts(tx: Tx, partnerId: string, rowsMax: number): Promise<re
 }
 
 /** Checks that a transfer has the currency of its accounts. */
-export function transfers(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
-  return tx.rows(sql`/* integrity.transfers */
+export function checkTransfers(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  return tx.rows(sql`/* integrity.checkTransfers */
     select 'ledger.transfers' as table, leg.id::text as key, 'currency' as column, account.currency as expected,
       leg.currency as found
     from (${transferLegs(partnerId)}) as leg
@@ -44,9 +44,9 @@ const factsOf = (of: Sql): Sql => sql`concat_ws(', ', ${of}.amount, ${of}.curren
   ${of}.credit_account_id, ${of}.party_id, ${of}.reference, ${of}.entry_id)`
 
 /** Checks that the end of a reserve equals the reserve, and that no other transfer refers to a reserve. */
-export function ends(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+export function checkEnds(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   const [before, after] = [factsOf(sql`reserve`), factsOf(sql`ending`)]
-  return tx.rows(sql`/* integrity.ends */
+  return tx.rows(sql`/* integrity.checkEnds */
     select 'ledger.transfers' as table, ending.id::text as key,
       'amount, currency, debit_account_id, credit_account_id, party_id, reference, entry_id' as column,
       ${before} as expected, ${after} as found
@@ -58,8 +58,8 @@ export function ends(tx: Tx, partnerId: string, rowsMax: number): Promise<readon
 }
 
 /** Checks that an entry has its first transfer, and that its reserves end together. */
-export function entries(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
-  return tx.rows(sql`/* integrity.entries */
+export function checkEntries(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  return tx.rows(sql`/* integrity.checkEntries */
     select 'ledger.transfers' as table, entry_id::text as key, 'entry_id, kind' as column,
       'two transfers or more, which end together' as expected,
       concat_ws(', ', transfers || ' transfers', reserves || ' reserves', posted || ' posted', released || ' released') as found
@@ -80,8 +80,8 @@ export function entries(tx: Tx, partnerId: string, rowsMax: number): Promise<rea
  * Checks that each checkpoint is the previous one plus the transfers between. The running sums need one sort for any
  * number of checkpoints.
  */
-export function checkpoints(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
-  return tx.rows(sql`/* integrity.checkpoints */
+export function checkCheckpoints(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  return tx.rows(sql`/* integrity.checkCheckpoints */
     with stretch as (
       select position, lag(position, 1, ${nilId}::uuid) over (order by position) as before
       from (select distinct position from ledger.checkpoints where partner_id = ${partnerId}) as made
@@ -206,8 +206,8 @@ const movedSums = (partnerId: string, name: 'balance' | 'suspense' | 'parts'): S
   group by leg.reference, account.currency`
 
 /** Checks that each transaction has moved the balance by its amount and status, and that nothing else has. */
-export function booked(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
-  return tx.rows(sql`/* integrity.booked */
+export function checkBooked(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  return tx.rows(sql`/* integrity.checkBooked */
     with cost as (
       select transaction.*, transaction.amount + coalesce(payout.fee_amount, 0) as outward, payout.id as payout_id
       from transactions.transactions as transaction left join payouts.payouts as payout
@@ -233,8 +233,8 @@ export function booked(tx: Tx, partnerId: string, rowsMax: number): Promise<read
 }
 
 /** Checks that the last entry of a timeline has the status, and that the category has the direction. */
-export function timelines(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
-  return tx.rows(sql`/* integrity.timelines */
+export function checkTimelines(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  return tx.rows(sql`/* integrity.checkTimelines */
     select 'transactions.transactions' as table, reference as key, 'status, timeline, category, direction' as column,
       concat_ws(', ', timeline -> -1 ->> 'status', direction) as expected, concat_ws(', ', status, category) as found
     from transactions.transactions
@@ -244,8 +244,8 @@ export function timelines(tx: Tx, partnerId: string, rowsMax: number): Promise<r
 }
 
 /** Checks that each step has an audit record that names the reference. The record of the opening has the amount. */
-export function records(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
-  return tx.rows(sql`/* integrity.records */
+export function checkRecords(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  return tx.rows(sql`/* integrity.checkRecords */
     select 'audit.records' as table, step.id as key, 'content' as column,
       concat_ws(', ', step.reference, step.amount, step.currency) as expected,
       coalesce(concat_ws(', ', record.reference, record.amount, record.currency), 'missing') as found
@@ -269,8 +269,8 @@ export function records(tx: Tx, partnerId: string, rowsMax: number): Promise<rea
  * Checks that a payout and its transaction agree, with the two numbers of a domestic account apart, and that a
  * transaction that has reserved money belongs to a payout.
  */
-export function payouts(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
-  return tx.rows(sql`/* integrity.payouts */
+export function checkPayouts(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  return tx.rows(sql`/* integrity.checkPayouts */
     select 'payouts.payouts' as table, coalesce(payout.id::text, told.reference) as key,
       'reference, amount, currency, sold_amount, sold_currency, quote_id, customer_id, end_to_end_id, status, creditor_account'
         as column,
@@ -296,8 +296,8 @@ export function payouts(tx: Tx, partnerId: string, rowsMax: number): Promise<rea
 }
 
 /** Checks that a payout has reserved its money under its own reference, for its bank or for an exchange. */
-export function reserves(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
-  return tx.rows(sql`/* integrity.reserves */
+export function checkReserves(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  return tx.rows(sql`/* integrity.checkReserves */
     select 'payouts.payouts' as table, payout.id::text as key, 'reserve_id, reference, connector' as column,
       coalesce(concat_ws(' ', transfer.kind, transfer.reference, account.name), 'no transfer') as expected,
       concat_ws(' ', 'reserve', payout.reference, payout.connector) as found
@@ -329,8 +329,8 @@ export function internalTransfers(tx: Tx, partnerId: string, rowsMax: number): P
 }
 
 /** Checks that a deposit and its transaction agree. An incoming transaction that is not completed belongs to a deposit. */
-export function deposits(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
-  return tx.rows(sql`/* integrity.deposits */
+export function checkDeposits(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  return tx.rows(sql`/* integrity.checkDeposits */
     select 'deposits.deposits' as table, coalesce(deposit.id::text, told.reference) as key,
       'reference, amount, currency, customer_id, end_to_end_id, session_id, status' as column,
       told.facts as expected, deposit.facts as found
@@ -350,8 +350,8 @@ export function deposits(tx: Tx, partnerId: string, rowsMax: number): Promise<re
 }
 
 /** Checks that a conversion has the amounts of its quote, its transaction and its ledger entry. */
-export function conversions(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
-  return tx.rows(sql`/* integrity.conversions */
+export function checkConversions(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  return tx.rows(sql`/* integrity.checkConversions */
     select 'fx.conversions' as table, coalesce(conversion.quote_id::text, told.reference) as key,
       'reference, entry_id, sell_amount, sell_currency, buy_amount, buy_currency, quote_id' as column,
       told.facts as expected, conversion.facts as found
@@ -374,8 +374,8 @@ export function conversions(tx: Tx, partnerId: string, rowsMax: number): Promise
  * Checks that money of an open case is in suspense. Money of a resolved case has left; if it was released, the payment
  * has received it.
  */
-export function cases(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
-  return tx.rows(sql`/* integrity.cases */
+export function checkCases(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  return tx.rows(sql`/* integrity.checkCases */
     select 'cases.cases' as table, coalesce(told.reference, moved.reference) as key, 'booked, currency, resolution' as column,
       concat_ws(' ', moved.posted, moved.currency) as expected, concat_ws(' ', told.posted, told.currency) as found
     from (
@@ -389,8 +389,8 @@ export function cases(tx: Tx, partnerId: string, rowsMax: number): Promise<reado
 }
 
 /** Checks that the account `parts` has exactly the parts that wait for the rest of a deposit, under its reference. */
-export function parts(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
-  return tx.rows(sql`/* integrity.parts */
+export function checkParts(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  return tx.rows(sql`/* integrity.checkParts */
     select 'deposits.parts' as table, coalesce(told.reference, moved.reference) as key, 'amount, status' as column,
       concat_ws(' ', moved.posted, moved.currency) as expected, concat_ws(' ', told.posted, told.currency) as found
     from (

@@ -9,7 +9,7 @@ import { hiddenField, input } from '../kit/forms.ts'
 import { consoleMessage, type ConsoleView, shell } from '../kit/frame.ts'
 import {
   freeText,
-  grouped,
+  formatGrouped,
   formatAccount,
   message,
   money,
@@ -86,7 +86,7 @@ function overMaximum(
   words: ConsoleTexts['approvals'],
   { currency, most, left, resetsAt }: ExceededMaximum,
 ): Html {
-  const money = (amount: string) => `${grouped(view.language, amount)} ${currency}`
+  const money = (amount: string) => `${formatGrouped(view.language, amount)} ${currency}`
   const { beyond, beyondUntil } = words
   const text = fill(beyond, { most: money(most), left: money(left) })
   return html`${message('warning', text)}
@@ -184,7 +184,7 @@ const payoutSubject = ({ operate, approvals }: Frame): Subject => ({
     const counted = readReference(payout.referenceAmount)
     const named = { reference, userReference: remittance ?? undefined }
     const signed = serviceReference(named)
-    const sum = `${grouped(view.language, amountText(amount, currency))} ${currency}`
+    const sum = `${formatGrouped(view.language, amountText(amount, currency))} ${currency}`
     return {
       ...seen,
       label: fill(t.approve, { amount: sum }),
@@ -222,7 +222,7 @@ const countedText = (
   { language }: ConsoleView,
   { amount, currency, rate, rateOn }: NonNullable<ReturnType<typeof readReference>>,
 ) => {
-  const sum = `${grouped(language, amountText(amount, currency))} ${currency}`
+  const sum = `${formatGrouped(language, amountText(amount, currency))} ${currency}`
   return fill(texts[language].approvals.countedText, { amount: sum, rate, day: rateOn })
 }
 
@@ -239,7 +239,7 @@ const bulkSubject = ({ operate, approvals, bulks }: Frame): Subject => ({
     const t = texts[view.language].bulkApprovals
     const { payouts, totals, expiresAt, requesters, ...seen } = await approvals.snapshotOfBulk(caller, id, asked)
     const sums = totals.map(
-      ({ amount, currency }) => `${grouped(view.language, amountText(amount, currency))} ${currency}`,
+      ({ amount, currency }) => `${formatGrouped(view.language, amountText(amount, currency))} ${currency}`,
     )
     const count = payouts.length.toLocaleString(view.language)
     const name = (await bulks.names(caller.partnerId, [id])).get(id)

@@ -4,7 +4,7 @@ import { writeAmount } from '../../kernel/index.ts'
 import type { DailyBalances } from '../../accounts/index.ts'
 import { html, type Html } from '../html.ts'
 import type { ConsoleView } from '../kit/frame.ts'
-import { calendarDay, grouped } from '../kit/parts.ts'
+import { calendarDay, formatGrouped } from '../kit/parts.ts'
 import { fill } from '../language.ts'
 
 /** Amounts are exact decimals. Only `heights` are floats, from 0 to 1. */
@@ -87,7 +87,7 @@ export function balancePlot(view: ConsoleView, plot: BalancePlot): Html {
   const [first, last] = [days[0]?.day ?? '', days.at(-1)?.day ?? '']
   const dayText = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' })
   const said = (day: string) => dayText.format(new Date(`${day}T00:00:00Z`))
-  const amount = (text: string) => grouped(language, text)
+  const amount = (text: string) => formatGrouped(language, text)
   const label = fill(t.plotLabel, {
     currency,
     from: said(first),
@@ -132,7 +132,7 @@ const dayTable = (view: ConsoleView, { currency, days }: BalancePlot): Html =>
         ({ day, available }) =>
           html`<tr>
             <th scope="row">${calendarDay(view, day)}</th>
-            <td class="number"><span class="money">${grouped(view.language, available)}</span></td>
+            <td class="number"><span class="money">${formatGrouped(view.language, available)}</span></td>
           </tr> `,
       )}
     </tbody>

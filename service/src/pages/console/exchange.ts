@@ -6,7 +6,7 @@ import { html, type Html } from '../html.ts'
 import { amountCharsMax, hiddenField, inputs, type Options, type Problems, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { filterForm } from '../kit/lists.ts'
-import { empty, facts, grouped, message, money, moneyText, strip, table, time } from '../kit/parts.ts'
+import { empty, facts, formatGrouped, message, money, moneyText, strip, table, time } from '../kit/parts.ts'
 import {
   readId,
   linkOf,
@@ -139,8 +139,8 @@ function rateTable(view: ConsoleView, { base, rates }: Rates): Html {
     ],
     rows: rates.map(({ currency, rate, midRate, marginBasisPoints }) => [
       `${base}/${currency}`,
-      grouped(view.language, rate),
-      grouped(view.language, midRate),
+      formatGrouped(view.language, rate),
+      formatGrouped(view.language, midRate),
       percent(view, marginBasisPoints),
     ]),
   })
@@ -204,7 +204,7 @@ function amounts(view: ConsoleView, { status, sold, bought, rate }: QuoteView): 
   const isDone = status === 'Accepted'
   const rateText = fill(x.rateText, {
     sold: sold.currency,
-    rate: grouped(view.language, rate),
+    rate: formatGrouped(view.language, rate),
     bought: bought.currency,
   })
   return strip([
@@ -223,7 +223,7 @@ function details(view: ConsoleView, quote: QuoteView): Html {
   return facts([
     [x.usedBy, transaction && linked(transaction.reference, transaction.href)],
     [p.fee, money(view, fee.amount, fee.currency)],
-    [x.midRate, grouped(view.language, midRate)],
+    [x.midRate, formatGrouped(view.language, midRate)],
     [x.margin, `${percent(view, margin.basisPoints)} (${moneyText(view, margin.amount, margin.currency)})`],
     [p.customer, customer && linked(customer.name, customer.href)],
     [x.usedAt, time(view, quote.createdAt, 'seconds')],

@@ -3,7 +3,7 @@ import { decimalText } from '@partner-payments/wire'
 import type { Caller } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { empty, grouped, linkButton, table } from '../kit/parts.ts'
+import { empty, formatGrouped, linkButton, table } from '../kit/parts.ts'
 import { page } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { balancePlot, type BalancePlot, createPlot } from './balance-plot.ts'
@@ -68,7 +68,7 @@ const waitingList = (waiting: readonly WaitingItem[]): Html =>
 function balanceTable({ t, language }: ConsoleView, balances: readonly Balance[]): Html {
   const hasOwn = balances.some(({ own }) => own !== undefined)
   const money = (amount: string, currency: string, look: string) =>
-    html`<span class="money ${look}">${grouped(language, amount)} <abbr>${currency}</abbr></span>`
+    html`<span class="money ${look}">${formatGrouped(language, amount)} <abbr>${currency}</abbr></span>`
   return table({
     caption: t.balances,
     columns: [

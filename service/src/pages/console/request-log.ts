@@ -19,7 +19,7 @@ import {
   apiCall,
   facts,
   freeText,
-  grouped,
+  formatGrouped,
   identifier,
   type Link,
   links,
@@ -115,7 +115,7 @@ const requestTabs = (view: ConsoleView, current: 'all' | 'problems' | 'usage'): 
 }
 
 const duration = ({ language }: ConsoleView, ms: number): string =>
-  fill(texts[language].requestLog.milliseconds, { count: grouped(language, String(ms)) })
+  fill(texts[language].requestLog.milliseconds, { count: formatGrouped(language, String(ms)) })
 
 const operationPart = (view: ConsoleView, { operation }: Pick<RequestRow, 'operation'>): Html | string =>
   operation === undefined ? texts[view.language].requestLog.unknown : html`<code>${operation}</code>`
@@ -191,7 +191,7 @@ export function requestProblemsPage(view: ConsoleView, { rows, ...shown }: ListR
     cells: rows.map(({ code, status, title, cure, explained, count, operations, lastDay }) => [
       html`<a href="${linkOf(`${view.root}requests`, { ...shown.values, code })}"><code>${breakable(code)}</code></a>
         <span class="soft"><span lang="en">${title}</span> (${String(status)})</span>`,
-      grouped(view.language, String(count)),
+      formatGrouped(view.language, String(count)),
       calendarDay(view, lastDay),
       curePart(view, cure, explained, code),
       links(
@@ -368,7 +368,7 @@ function sumTable(
   nameOf: (name: string) => Html,
 ): Html {
   const r = texts[view.language].requestLog
-  const number = (count: number) => grouped(view.language, String(count))
+  const number = (count: number) => formatGrouped(view.language, String(count))
   return html`<h2>${caption}</h2>
     ${table({
       caption,

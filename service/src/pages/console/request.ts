@@ -35,12 +35,12 @@ import type { Assets } from '../assets.ts'
 import { html } from '../html.ts'
 import type { Problems, Values } from '../kit/forms.ts'
 import { consoleMessage, type ConsoleView, homePath } from '../kit/frame.ts'
-import { grouped } from '../kit/parts.ts'
+import { formatGrouped } from '../kit/parts.ts'
 import { readPreferences } from '../kit/preferences.ts'
 import {
   cookieAttributes,
   deviceCookieFor,
-  isLive,
+  isPollingRequest,
   safeNextPath,
   page,
   pageLinks,
@@ -113,7 +113,7 @@ export type WithPerson = AnswerAs<Person>
 export function createWithPerson(frame: Frame, shows: 'money' | 'settings'): WithPerson {
   return async (request, answer) => {
     const token = readCookie(request.headers['cookie'], sessionCookie)
-    const by = isLive(request) ? 'page' : 'person'
+    const by = isPollingRequest(request) ? 'page' : 'person'
     const signed = token === undefined ? undefined : await frame.members.signedIn(token, by)
     if (signed === undefined && token !== undefined && (await frame.guests.guest(token)) !== undefined)
       return notForGuests(frame, request)
@@ -186,7 +186,7 @@ export function signInAgain(request: PublicRequest, asked: string | undefined): 
 /** Writes the session cookie. It ends with the browser; the service ends the session earlier. */
 export const sessionCookieFor = (token: string): string => `${sessionCookie}=${token}; ${cookieAttributes}`
 
-export const noSessionCookie = `${sessionCookie}=; ${cookieAttributes}; Max-Age=0`
+export const clearedSessionCookie = `${sessionCookie}=; ${cookieAttributes}; Max-Age=0`
 
 export const partnerCookieFor = (partnerId: string): string =>
   `${partnerCookie}=${partnerId}; ${cookieAttributes}; Max-Age=${yearSeconds}`
@@ -275,8 +275,11 @@ function fieldText(p: ConsoleTexts['payments'], { code, message: reason }: Field
 export function amountProblem({ language }: ConsoleView, typed: string): string {
   const p = texts[language].payments
   const amount = /^\d+(?:[.,]\d{1,2})?$/.test(typed.trim()) ? Number(typed.trim().replace(',', '.')) : Number.NaN
-  if (amount > Number(amountMajorMax)) return fill(p.amountLarge, { most: grouped(language, `${amountMajorMax}.00`) })
-  return amount < amountMin ? fill(p.amountSmall, { least: grouped(language, String(amountMin)) }) : p.payoutAmountWrong
+  if (amount > Number(amountMajorMax))
+    return fill(p.amountLarge, { most: formatGrouped(language, `${amountMajorMax}.00`) })
+  return amount < amountMin
+    ? fill(p.amountSmall, { least: formatGrouped(language, String(amountMin)) })
+    : p.payoutAmountWrong
 }
 const amountMin = 0.01
 

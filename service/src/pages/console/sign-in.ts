@@ -29,7 +29,7 @@ import {
 import { fill } from '../language.ts'
 import {
   type Frame,
-  noSessionCookie,
+  clearedSessionCookie,
   partnerCookieFor,
   sessionCookieFor,
   signedInCookies,
@@ -346,7 +346,7 @@ const signOutRoute = (frame: Frame): PublicRoute => ({
     else if (signed) await frame.signIn.end(signed.session.partnerId, signed.user.id, signed.session.id)
     const guest = token === undefined || signed ? undefined : await frame.guests.guest(token)
     if (guest) await frame.guests.leave(guest, request.ip)
-    return seeOther('sign-in', noSessionCookie)
+    return seeOther('sign-in', clearedSessionCookie)
   },
 })
 

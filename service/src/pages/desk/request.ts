@@ -247,7 +247,7 @@ export const staffRoute = (
 
 const attributes = 'Path=/; Secure; HttpOnly; SameSite=Strict'
 export const staffCookieOf = (token: string): string => `${staffCookie}=${token}; ${attributes}`
-export const noStaffCookie = `${staffCookie}=; ${attributes}; Max-Age=0`
+export const clearedStaffCookie = `${staffCookie}=; ${attributes}; Max-Age=0`
 
 /** Reads the partner id and the id in the path. Refuses: not_found. */
 export const readKey = ({ params }: PublicRequest) => {
@@ -265,7 +265,7 @@ export function readCursor({ query }: PublicRequest): { readonly openedAt: Date;
 
 /** Reads the id of a person. Null if it is empty. Refuses: validation_failed. */
 export function readPersonId(text: string): string | null {
-  if (text !== '' && !uuidPattern.test(text)) throw new Refusal('validation_failed', 'Choose a person of staff.')
+  if (text !== '' && !uuidPattern.test(text)) throw new Refusal('validation_failed', 'Choose a staff member.')
   return text === '' ? null : text
 }
 

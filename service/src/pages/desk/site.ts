@@ -60,7 +60,7 @@ import { reconciliationRoutes } from './reconciliation.ts'
 import {
   type DeskDeps,
   type DeskFrame,
-  noStaffCookie,
+  clearedStaffCookie,
   staffCookieOf,
   staffRoute,
   toSignIn,
@@ -257,7 +257,7 @@ function signInRoutes(frame: DeskFrame): readonly PublicRoute[] {
         const token = readCookie(request.headers['cookie'], staffCookie)
         const signed = token === undefined ? undefined : await staff.signedIn(token)
         if (signed) await staff.signOut(signed)
-        return seeOther('sign-in', noStaffCookie)
+        return seeOther('sign-in', clearedStaffCookie)
       },
     },
   ]

@@ -12,7 +12,7 @@ import { consoleMessage, type ConsoleView, homePath, shell } from './frame.ts'
 import { readFormData } from './multipart.ts'
 import { facts, message } from './parts.ts'
 import { preferenceRoutes } from './preferences.ts'
-import { readDevice, isLive, safeNextPath, page, readRefererPath, seeOther, uuidPattern } from './request.ts'
+import { readDevice, isPollingRequest, safeNextPath, page, readRefererPath, seeOther, uuidPattern } from './request.ts'
 
 type KeptForm = {
   readonly path: string
@@ -205,7 +205,7 @@ const queryFieldsMax = 8
 /** Shows a page with the form of its address filled in. */
 async function showKept(site: Site, route: PublicRoute, request: PublicRequest): Promise<PublicAnswer> {
   // The poll of an open page must not extend the session.
-  const id = isLive(request) ? undefined : readKeptId(request)
+  const id = isPollingRequest(request) ? undefined : readKeptId(request)
   const kept = id === undefined ? undefined : await readKept(site, request, id)
   if (id === undefined || kept === undefined) return route.handle(request)
   const answer = await route.handle(withoutConditions(request))

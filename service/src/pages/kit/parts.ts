@@ -74,7 +74,7 @@ export const dayText = ({ language, locale = language }: ConsoleView, day: strin
 export const calendarDay = (view: ConsoleView, day: string): Html =>
   html`<time datetime="${day}">${dayText(view, day)}</time>`
 
-export function grouped(language: string, amount: string): string {
+export function formatGrouped(language: string, amount: string): string {
   const decimals = amount.split('.')[1]?.length ?? 0
   return new Intl.NumberFormat(language, { minimumFractionDigits: decimals }).format(
     amount as Intl.StringNumericLiteral,
@@ -85,7 +85,7 @@ export function grouped(language: string, amount: string): string {
 type Amount = string | Decimal
 
 const groupedAmount = ({ language }: ConsoleView, amount: Amount): string =>
-  grouped(language, typeof amount === 'string' ? amount : decimalText(amount))
+  formatGrouped(language, typeof amount === 'string' ? amount : decimalText(amount))
 
 /** Renders an exact amount with its currency. */
 export const money = (view: ConsoleView, amount: Amount, currency: string, look = ''): Html =>

@@ -12,7 +12,7 @@ import {
 } from '../../kernel/api/index.ts'
 import { randomBytes } from '../../kernel/index.ts'
 import type { Client } from '../../people/sign-in/index.ts'
-import { compressed, pageHeaders } from '../answer.ts'
+import { compressAnswer, pageHeaders } from '../answer.ts'
 import { fill } from '../language.ts'
 import type { Problems, Values } from './forms.ts'
 import { liveParts } from './parts.ts'
@@ -32,16 +32,17 @@ export function page(
   const { headers } = request
   const all = { ...consoleHeaders, 'content-type': 'text/html; charset=utf-8' }
   const encoding = encodingFor(headers['accept-encoding'])
-  if (!isLive(request) || status !== 200) return compressed({ status, headers: all, cookies, body }, encoding, 'quick')
+  if (!isPollingRequest(request) || status !== 200)
+    return compressAnswer({ status, headers: all, cookies, body }, encoding, 'quick')
   // The script of an open page polls only its live parts, and only changed ones.
   const parts = liveParts(body)
   const etag = `"${hash('sha256', parts, 'base64url')}"`
   if (headers['if-none-match'] === etag) return { status: 304, headers: { ...all, etag }, cookies, body: '' }
-  return compressed({ status, headers: { ...all, etag }, cookies, body: parts }, encoding, 'quick')
+  return compressAnswer({ status, headers: { ...all, etag }, cookies, body: parts }, encoding, 'quick')
 }
 
 /** Reports whether the script of an open page polls, and not a person. */
-export const isLive = ({ headers }: PublicRequest): boolean => headers['x-live'] !== undefined
+export const isPollingRequest = ({ headers }: PublicRequest): boolean => headers['x-live'] !== undefined
 
 /** Redirects to a page after a form, so that a reload does not send the form again. */
 export const seeOther = (location: string, ...cookies: readonly string[]): PublicAnswer => ({

@@ -64,7 +64,7 @@ export function retainedUntil(
 
 export type ErasurePhase = 'details' | 'retained' | 'payments' | 'payouts' | 'done'
 
-export const stateOf = (phase: ErasurePhase): ErasureState =>
+export const erasureState = (phase: ErasurePhase): ErasureState =>
   phase === 'done' ? 'Completed' : phase === 'retained' ? 'Retained' : 'Running'
 
 /** The data that decides whether a customer can be erased. */

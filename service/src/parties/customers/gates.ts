@@ -73,7 +73,7 @@ export function createGates({ clock, byDefault }: { readonly clock: Clock; reado
       return view(state, row)
     },
     list: async (tx, partnerId) => {
-      const rows = await store.gatesOf(tx, partnerId)
+      const rows = await store.listGates(tx, partnerId)
       return verificationStates.map((state) =>
         view(
           state,

@@ -90,6 +90,6 @@ export function createReviews({ clock }: { readonly clock: Clock }): Reviews {
       partnerId === undefined ? store.overdueReviews(tx, today()) : store.reviewsOf(tx, partnerId, today()),
     overduePage: (tx, page) => store.overdueReviews(tx, today(), page),
     overdueOf: (tx, partnerId, customerIds) => store.overdueOf(tx, partnerId, customerIds, today()),
-    missing: store.unreviewed,
+    missing: store.listUnreviewed,
   }
 }

@@ -3,7 +3,7 @@ import { customers as wire, type ResponseOf } from '@partner-payments/wire'
 import { createReaders, type Handlers, type Page, writePage, createRecordWriter } from '../../kernel/api/index.ts'
 import { type Clock, writeAmount } from '../../kernel/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
-import { stateOf } from './erasure-rules.ts'
+import { erasureState } from './erasure-rules.ts'
 import type { Erasure, Erasures } from './erasure.ts'
 import type { Change } from './history.ts'
 import type { Customer } from './customer.ts'
@@ -93,7 +93,7 @@ const toHoldingInAll = ({ currency, max, held }: NonNullable<CustomerCapabilitie
 
 const writeErasure = createRecordWriter(wire.CustomerErasure)
 const toErasure = ({ row, ...erasure }: Erasure) =>
-  writeErasure({ ...row, ...erasure, guid: row.customerId, state: stateOf(row.phase) })
+  writeErasure({ ...row, ...erasure, guid: row.customerId, state: erasureState(row.phase) })
 
 /** Encodes the lines of an export. Each chunk of the stream has the rows of one statement. */
 async function* encodeLines(pages: ReturnType<CustomerExport['pages']>): AsyncGenerator<Uint8Array> {

@@ -36,7 +36,7 @@ import { createReviews, type Reviews } from './reviews.ts'
 import * as store from './store.ts'
 import { assessCustomers, createCustomer, updateCustomer, type Writes, type WritesDeps } from './writes.ts'
 import {
-  createProofsOf,
+  createProofReader,
   createRejudge,
   createVerificationStep,
   type ReadIdentities,
@@ -160,7 +160,7 @@ export type Customers = Writes & {
    * Locks customers in the order of their ids, before their balances are read and locked, so that two concurrent deposits cannot
    * exceed a maximum balance together.
    */
-  readonly lockHolders: typeof store.lockHolders
+  readonly lockHolders: typeof store.lockCustomers
   /** Reads payers like `payersByIds`, and prevents their erasure until the transaction ends. */
   readonly heldPayersByIds: Customers['payersByIds']
   /**
@@ -346,7 +346,7 @@ function createCapabilities(
 }
 
 export function createCustomers(given: CustomersDeps): Customers {
-  const proofsOf = createProofsOf(given.identitiesOf, given.identityRequired)
+  const proofsOf = createProofReader(given.identitiesOf, given.identityRequired)
   const deps = { ...given, proofsOf }
   const { db, clock, log } = deps
   const kycSealer = createKycSealer(deps.sealer)
@@ -395,7 +395,7 @@ export function createCustomers(given: CustomersDeps): Customers {
     },
     payersByIds: payersBy({}),
     ...createNamesByIds(deps, kycSealer),
-    lockHolders: store.lockHolders,
+    lockHolders: store.lockCustomers,
     heldPayersByIds: payersBy({ held: true }),
     setAccountState,
     subjectOf: async (tx, partnerId, id) => {

@@ -267,8 +267,8 @@ export function overdueReviews(
   )
 }
 
-export function unreviewed(tx: Tx, partnerId: string): Promise<readonly UnreviewedCustomer[]> {
-  return tx.rows(sql`/* customers.unreviewed */
+export function listUnreviewed(tx: Tx, partnerId: string): Promise<readonly UnreviewedCustomer[]> {
+  return tx.rows(sql`/* customers.listUnreviewed */
     select c.id as customer_id, c.created_at
     from customers.customers c left join customers.reviews r on r.partner_id = c.partner_id and r.customer_id = c.id
     where c.partner_id = ${partnerId} and c.erased_at is null and r.customer_id is null

@@ -111,8 +111,8 @@ export function payersByIds(
 }
 
 /** Locks customers in the order of their ids, so that the sums of their balances stay while money is added. */
-export async function lockHolders(tx: Tx, keys: readonly CustomerKey[]): Promise<void> {
-  await tx.rows(sql`/* customers.lockHolders */
+export async function lockCustomers(tx: Tx, keys: readonly CustomerKey[]): Promise<void> {
+  await tx.rows(sql`/* customers.lockCustomers */
     select id from customers.customers
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
     order by partner_id, id for no key update`)
@@ -228,7 +228,7 @@ export async function update(
 
 export type GateRow = Gate & { readonly verificationState: VerificationState }
 
-export async function gatesOf(tx: Tx, partnerId: string): Promise<readonly GateRow[]> {
+export async function listGates(tx: Tx, partnerId: string): Promise<readonly GateRow[]> {
   const rows = await tx.rows<
     Omit<GateRow, 'balancesMax' | 'converts' | 'totalMax'> & {
       readonly balancesMax: string | null
@@ -236,7 +236,7 @@ export async function gatesOf(tx: Tx, partnerId: string): Promise<readonly GateR
       /** Null: the gate was set before this column existed. */
       readonly converts: boolean | null
     }
-  >(sql`/* customers.gatesOf */
+  >(sql`/* customers.listGates */
     select verification_state, opens_accounts, receives, pays, converts, balances_max, total_max from customers.gates where partner_id = ${partnerId}`)
   return rows.map((row) => ({
     ...row,

@@ -42,7 +42,7 @@ export type ReadIdentities = (
   customerIds: readonly string[],
 ) => Promise<ReadonlyMap<string, readonly IdentityRecord[]>>
 
-export const createProofsOf =
+export const createProofReader =
   (identitiesOf: ReadIdentities, required: boolean): ReadProofs =>
   async (tx, partnerId, customerIds) => {
     const found = customerIds.length === 0 ? undefined : await identitiesOf(tx, partnerId, customerIds)

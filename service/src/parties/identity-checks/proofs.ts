@@ -6,7 +6,7 @@ import { leaseMs, type StepDeps } from './step.ts'
 import { createContentSealer, queueErasures } from './store.ts'
 import * as store from './store.ts'
 
-export function createIdentitiesOf({ sealer }: { readonly sealer: Sealer }): ReadIdentities {
+export function createIdentityReader({ sealer }: { readonly sealer: Sealer }): ReadIdentities {
   const contents = createContentSealer(sealer)
   const toRecord = (row: store.IdentityRow): IdentityRecord => {
     const { subject, evidence } = contents.open(row)
@@ -21,7 +21,10 @@ export function createIdentitiesOf({ sealer }: { readonly sealer: Sealer }): Rea
   }
   return async (tx, partnerId, customerIds) =>
     Map.groupBy(
-      (await store.inForceOf(tx, partnerId, customerIds)).map((row) => ({ id: row.customerId, record: toRecord(row) })),
+      (await store.verificationsInForce(tx, partnerId, customerIds)).map((row) => ({
+        id: row.customerId,
+        record: toRecord(row),
+      })),
       ({ id }) => id,
     )
       .entries()
@@ -54,7 +57,7 @@ export function createIdentityErasure({ clock, sealer }: Pick<StepDeps, 'clock' 
   }
   return {
     end: async (tx, partnerId, customerId) => {
-      const rows = await store.openOf(tx, partnerId, customerId)
+      const rows = await store.openVerifications(tx, partnerId, customerId)
       await queue(tx, partnerId, customerId, 'undecided')
       for (const row of rows) {
         const content = { ...contents.open(row), url: null, returnUrl: null }

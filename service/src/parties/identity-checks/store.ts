@@ -70,8 +70,12 @@ export function ofCustomer(
 }
 
 /** Reads the verifications in force, by which customers are judged. */
-export function inForceOf(tx: Tx, partnerId: string, customerIds: readonly string[]): Promise<readonly IdentityRow[]> {
-  return tx.rows(sql`/* identity-checks.inForceOf */
+export function verificationsInForce(
+  tx: Tx,
+  partnerId: string,
+  customerIds: readonly string[],
+): Promise<readonly IdentityRow[]> {
+  return tx.rows(sql`/* identity-checks.verificationsInForce */
     select ${columns} from customers.identity_verifications
     where partner_id = ${partnerId} and customer_id = any(${customerIds}::uuid[]) and in_force`)
 }
@@ -193,8 +197,8 @@ export async function releaseLeases(tx: Tx, partnerId: string, now: Date): Promi
 }
 
 /** Reads the undecided verifications of a customer. The caller has locked the customer. */
-export function openOf(tx: Tx, partnerId: string, customerId: string): Promise<readonly IdentityRow[]> {
-  return tx.rows(sql`/* identity-checks.openOf */
+export function openVerifications(tx: Tx, partnerId: string, customerId: string): Promise<readonly IdentityRow[]> {
+  return tx.rows(sql`/* identity-checks.openVerifications */
     select ${columns} from customers.identity_verifications
     where partner_id = ${partnerId} and customer_id = ${customerId} and (decided_at is null or due_at is not null) for update`)
 }

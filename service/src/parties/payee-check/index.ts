@@ -5,6 +5,12 @@
  */
 import { type PayeeScheme, sandboxScheme } from './port.ts'
 
-export { compareNames, createVerification, type ReadOwnNames, type PayeeAnswer, type Verification } from './service.ts'
+export {
+  compareNames,
+  createVerification,
+  type ReadHolderNames,
+  type PayeeAnswer,
+  type Verification,
+} from './service.ts'
 
 export const payeeScheme = (name: 'none' | 'sandbox'): PayeeScheme | null => (name === 'sandbox' ? sandboxScheme : null)

@@ -7,7 +7,7 @@ import type { PayeeQuestion, PayeeResult, PayeeScheme } from './port.ts'
 export type PayeeAnswer = PayeeResult & { readonly source: string; readonly schemeReference: string | null }
 
 /** Reads the names of an account of this service. Empty: its customer does not have a name. Undefined: the service did not issue the IBAN. */
-export type ReadOwnNames = (iban: string) => Promise<readonly string[] | undefined>
+export type ReadHolderNames = (iban: string) => Promise<readonly string[] | undefined>
 
 export type Verification = {
   /**
@@ -37,7 +37,7 @@ export function createVerification(deps: {
   readonly log: Log
   /** Null: no scheme is configured. */
   readonly scheme: PayeeScheme | null
-  readonly ownNames: ReadOwnNames
+  readonly ownNames: ReadHolderNames
   /** Tests pass a breaker with their own clock. */
   readonly breaker?: Breaker
 }): Verification {

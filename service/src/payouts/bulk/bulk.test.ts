@@ -9,7 +9,7 @@ import { eraseKept, sql } from '../../postgres/index.ts'
 import { type FilePayment, pain001Text } from '../../../../test/support/pain001.ts'
 import { refused as refusedBy } from '../../../../test/support/refusals.ts'
 import { useModules } from '../../../../test/support/fixture.ts'
-import { payouts as payoutFindings } from '../../ledger/integrity/store-payments.ts'
+import { checkPayouts as payoutFindings } from '../../ledger/integrity/store-payments.ts'
 import { toPayoutRecord } from '../routes.ts'
 import { keptBulks } from './store.ts'
 

@@ -29,7 +29,7 @@ type PayoutWithApproval = LimitedPayout & { readonly approval: NeededApproval | 
 /** Sums of counters, by their map keys. A counter without a row is absent. */
 export type UsedAmounts = ReadonlyMap<string, Minor>
 /** Payout beyond a limit. `counters`: those that a payout of the same batch may have filled. */
-export type ExceedingPayout<Payout> = {
+export type OverLimitPayout<Payout> = {
   readonly payout: Payout
   readonly refusal: Refusal
   readonly counters: readonly string[]
@@ -81,7 +81,7 @@ const countedAmounts = ({ limits }: LimitedPayout) =>
 export async function withinLimits<Payout extends PayoutWithApproval>(
   tx: Tx,
   payouts: readonly Payout[],
-): Promise<{ readonly within: readonly Payout[]; readonly exceeding: readonly ExceedingPayout<Payout>[] }> {
+): Promise<{ readonly within: readonly Payout[]; readonly exceeding: readonly OverLimitPayout<Payout>[] }> {
   return judgeLimits(payouts, await lockUsed(tx, payouts.flatMap(countersOf)))
 }
 
@@ -89,9 +89,9 @@ export async function withinLimits<Payout extends PayoutWithApproval>(
 export function judgeLimits<Payout extends PayoutWithApproval>(
   payouts: readonly Payout[],
   counted: UsedAmounts,
-): { readonly within: readonly Payout[]; readonly exceeding: readonly ExceedingPayout<Payout>[] } {
+): { readonly within: readonly Payout[]; readonly exceeding: readonly OverLimitPayout<Payout>[] } {
   const used = new Map(counted)
-  const exceeding: ExceedingPayout<Payout>[] = []
+  const exceeding: OverLimitPayout<Payout>[] = []
   const within = payouts.flatMap((asked) => {
     const payout = withDayApproval(asked, used)
     const refusal = firstExceeded(payout, used)

@@ -35,7 +35,7 @@ export {
 export {
   countPayouts,
   countersOf,
-  type ExceedingPayout,
+  type OverLimitPayout,
   giveBackLimits,
   fitLimits,
   type UsedAmounts,

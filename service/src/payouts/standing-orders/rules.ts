@@ -18,11 +18,14 @@ const retryMs = 15 * minuteMs
 
 /** Returns the schedule of an order. The column `dates` stores the number of dates. */
 export const scheduleOf = (order: OrderRow): OrderSchedule => order
-export const positionOf = ({ nextIndex: index, nextNumber: number }: OrderRow): SchedulePosition => ({ index, number })
+export const schedulePosition = ({ nextIndex: index, nextNumber: number }: OrderRow): SchedulePosition => ({
+  index,
+  number,
+})
 
 /** Returns the next date. Every order that has not ended has one. */
 const nextOccurrence = (order: OrderRow): Occurrence =>
-  present(occurrenceFrom(scheduleOf(order), positionOf(order)), `no next date for standing order ${order.id}`)
+  present(occurrenceFrom(scheduleOf(order), schedulePosition(order)), `no next date for standing order ${order.id}`)
 
 /** Decides about a due date. `try`: create the payout. `skip`: it is too late. `giveUp`: the order was tried until midnight. */
 export function orderTask(order: OrderRow, now: Date): 'try' | 'skip' | 'giveUp' {

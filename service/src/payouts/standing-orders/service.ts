@@ -51,7 +51,7 @@ import {
   givenUpResult,
   createdResult,
   pauseOrder,
-  positionOf,
+  schedulePosition,
   refusedResult,
   scheduleOf,
   skippedResult,
@@ -163,8 +163,8 @@ export function createStandingOrders(deps: StandingOrdersDeps): StandingOrders {
     datesAhead: (order) => {
       const schedule = scheduleOf(order)
       if (order.status === 'Ended') return []
-      if (order.status === 'Active') return occurrencesFrom(schedule, positionOf(order), wire.datesAheadMax)
-      const next = occurrenceSince(schedule, positionOf(order), clock.now())
+      if (order.status === 'Active') return occurrencesFrom(schedule, schedulePosition(order), wire.datesAheadMax)
+      const next = occurrenceSince(schedule, schedulePosition(order), clock.now())
       return next === undefined ? [] : occurrencesFrom(schedule, next, wire.datesAheadMax)
     },
     step: createOrdersStep(deps),
@@ -275,7 +275,7 @@ function createChanges({ db, clock, eventOutbox, ordersMax, beneficiaries }: Sta
       change(partnerId, id, (order, now) =>
         requireOpen(order).status === 'Active'
           ? order
-          : activateOrder(order, occurrenceSince(scheduleOf(order), positionOf(order), now), now),
+          : activateOrder(order, occurrenceSince(scheduleOf(order), schedulePosition(order), now), now),
       ),
     cancel: (partnerId, id) =>
       change(partnerId, id, (order, now) =>

@@ -59,7 +59,7 @@ export function createKeptForms({ db, clock, sealer, session }: Deps): KeptForms
       if (signed === undefined || signed.rested) return undefined
       const { partnerId, memberId } = signed
       const by = { id, memberId, deviceHash: rules.deviceHash(memberId, device), now: clock.now() }
-      const row = await store.formOf(db, partnerId, by)
+      const row = await store.findForm(db, partnerId, by)
       return row && sealer.open(row.formSealed, contextOf(partnerId, id))
     },
     forget: async ({ token, device }, id) => {

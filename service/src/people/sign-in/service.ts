@@ -126,7 +126,7 @@ export function createSignIn(deps: SignInDeps): SignIn {
   const session: SignIn['session'] = async (token, by = 'person') => {
     const partnerId = readLink(token)
     if (partnerId === undefined) return undefined
-    const row = await store.sessionOf(db, partnerId, rules.tokenHash(token), alive())
+    const row = await store.findSession(db, partnerId, rules.tokenHash(token), alive())
     if (row === undefined) return undefined
     const now = clock.now()
     const restedBefore = after(now, -rules.moneyIdleMs)

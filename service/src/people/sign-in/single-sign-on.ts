@@ -88,7 +88,7 @@ export type SingleSignOn = {
   ) => Promise<SignOnAnswer>
   /** Records that an answer was used. False: it was used before. */
   readonly answer: (tx: Tx, realmId: string, asked: SignOnAnswer['asked']) => Promise<boolean>
-  readonly memberOf: typeof identities.memberOf
+  readonly findMember: typeof identities.findMember
   readonly connect: typeof identities.connect
   readonly connectedSince: typeof identities.connectedSince
   readonly recordUse: typeof identities.recordUse

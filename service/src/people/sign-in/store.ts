@@ -175,13 +175,13 @@ export async function insertSession(tx: Tx, partnerId: string, row: Omit<Session
 /** A session is alive if it was used after `usedAfter` and has not expired at `now`. */
 export type SessionTimes = { readonly usedAfter: Date; readonly now: Date }
 
-export function sessionOf(
+export function findSession(
   tx: Tx,
   partnerId: string,
   tokenHash: Buffer,
   { usedAfter, now }: SessionTimes,
 ): Promise<SessionRow | undefined> {
-  return tx.row<SessionRow>(sql`/* sign_in.sessionOf */
+  return tx.row<SessionRow>(sql`/* sign_in.findSession */
     select ${sessionColumns} from sign_in.sessions
     where partner_id = ${partnerId} and token_hash = ${tokenHash} and last_used_at > ${usedAfter} and expires_at > ${now}`)
 }
@@ -371,12 +371,12 @@ export async function deleteOldForms(tx: Tx, partnerId: string, memberId: string
       order by id desc offset ${formsMax})`)
 }
 
-export function formOf(
+export function findForm(
   tx: Tx,
   partnerId: string,
   { id, memberId, deviceHash, now }: FormKey & { readonly now: Date },
 ): Promise<{ readonly formSealed: Buffer } | undefined> {
-  return tx.row(sql`/* sign_in.formOf */
+  return tx.row(sql`/* sign_in.findForm */
     select form_sealed from sign_in.kept_forms
     where partner_id = ${partnerId} and id = ${id} and member_id = ${memberId} and device_hash = ${deviceHash} and expires_at > ${now}`)
 }
@@ -413,8 +413,12 @@ export function deleteFormsOver(tx: Tx, partnerId: string, now: Date): Promise<n
 export type Identity = { readonly issuer: string; readonly subject: string }
 
 /** Finds the member of an identity, including a removed one. */
-export async function memberOf(tx: Tx, partnerId: string, { issuer, subject }: Identity): Promise<string | undefined> {
-  const row = await tx.row<{ readonly memberId: string }>(sql`/* sign_in.memberOf */
+export async function findMember(
+  tx: Tx,
+  partnerId: string,
+  { issuer, subject }: Identity,
+): Promise<string | undefined> {
+  const row = await tx.row<{ readonly memberId: string }>(sql`/* sign_in.findMember */
     select member_id from sign_in.identities
     where partner_id = ${partnerId} and issuer = ${issuer} and subject = ${subject}`)
   return row?.memberId

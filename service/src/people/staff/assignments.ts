@@ -92,7 +92,7 @@ export function createAssignments({ db, clock, waiting: checks }: Deps): Assignm
       const waiting = await checks.stillWaiting(rows)
       return rows.filter((row) => waiting.has(queueItemName(row)))
     },
-    stepsOf: (key) => store.stepsOf(db, key, stepsShownMax),
+    stepsOf: (key) => store.assignmentSteps(db, key, stepsShownMax),
     endStep: createEndStep({ db, clock, waiting: checks }),
   }
 }

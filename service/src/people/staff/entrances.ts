@@ -185,7 +185,7 @@ export function createStaffSingleSignOn(deps: StaffDeps): StaffSingleSignOn {
 
 async function signIn(deps: StaffDeps, tx: Tx, proved: ProviderClaims, client: Client): Promise<string> {
   const { singleSignOn, clock } = deps
-  const id = await singleSignOn.memberOf(tx, staffRealmId, proved)
+  const id = await singleSignOn.findMember(tx, staffRealmId, proved)
   const account = id === undefined ? undefined : await store.holdAccount(tx, id)
   if (account === undefined) throw new SignOnFailed('unknown')
   refuseRole(deps, account, proved)
@@ -226,7 +226,7 @@ async function connect(
   memberId: string,
   proved: ProviderClaims,
 ): Promise<void> {
-  const previous = await singleSignOn.memberOf(tx, staffRealmId, proved)
+  const previous = await singleSignOn.findMember(tx, staffRealmId, proved)
   if (previous !== undefined && previous !== memberId && (await store.accountById(tx, previous)))
     throw new SignOnFailed('taken')
   const connection = { memberId, replaced: previous ?? null, now: clock.now() }

@@ -312,7 +312,7 @@ function createCaseVerbs(deps: StaffDeps): CaseVerbs {
 /** Locks the account of the new owner. Null: no owner. Refuses: validation_failed. */
 async function lockOwner(tx: Tx, ownerId: string | null) {
   const owner = ownerId === null ? null : await store.holdAccount(tx, ownerId)
-  if (owner === undefined) throw new Refusal('validation_failed', 'Choose a person of staff.')
+  if (owner === undefined) throw new Refusal('validation_failed', 'Choose a staff member.')
   return owner
 }
 

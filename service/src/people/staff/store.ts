@@ -418,12 +418,12 @@ export function endAssignment(
 }
 
 /** Lists the steps of an item, from all times that it waited, oldest first. */
-export function stepsOf(
+export function assignmentSteps(
   tx: Tx,
   { partnerId, kind, subject }: QueueItemKey,
   rowsMax: number,
 ): Promise<readonly AssignmentStep[]> {
-  return tx.rows<AssignmentStep>(sql`/* staff.stepsOf */
+  return tx.rows<AssignmentStep>(sql`/* staff.assignmentSteps */
     select sequence, kind, actor, note, at from (
       select step.sequence, step.kind, step.actor, step.note, step.at, step.assignment_id
       from staff.assignments assignment join staff.assignment_steps step

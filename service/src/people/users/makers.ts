@@ -6,7 +6,7 @@ import type { Tx } from '../../postgres/index.ts'
 import { type Actor, callerActor } from './giving.ts'
 import type { Screening } from '../../screening/index.ts'
 import { personKey } from './rules.ts'
-import { roleOf } from './store.ts'
+import { memberRole } from './store.ts'
 
 /** `isOver`: the key has expired. What an expired key made stays valid; a revoked key may have been stolen. */
 export type Maker = { readonly permissions: readonly string[]; readonly isOver: boolean }
@@ -20,7 +20,7 @@ export async function findMaker(
   partnerId: string,
   id: string,
 ): Promise<Maker | undefined> {
-  const member = await roleOf(tx, partnerId, id)
+  const member = await memberRole(tx, partnerId, id)
   if (member !== undefined)
     return member.removedAt === null
       ? { permissions: permissions.filter((each) => roleAllows(member.role, each)), isOver: false }

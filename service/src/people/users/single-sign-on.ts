@@ -109,7 +109,7 @@ type ProviderProof = {
 async function signIn(deps: MembersDeps, tx: Tx, proof: ProviderProof): Promise<string> {
   const { singleSignOn, clock } = deps
   const { partnerId, provider, proved, client } = proof
-  const id = await singleSignOn.memberOf(tx, partnerId, proved)
+  const id = await singleSignOn.findMember(tx, partnerId, proved)
   if (id === undefined) return addMember(deps, tx, proof)
   const { member, admins } = await store.lockWithAdmins(tx, partnerId, id)
   if (member === undefined) throw new SignOnFailed('unknown')
@@ -228,7 +228,7 @@ async function connect(
   id: string,
   proved: ProviderClaims,
 ) {
-  const previous = await singleSignOn.memberOf(tx, partnerId, proved)
+  const previous = await singleSignOn.findMember(tx, partnerId, proved)
   if (previous !== undefined && previous !== id && (await store.memberById(tx, partnerId, previous)))
     throw new SignOnFailed('taken')
   const connection = { memberId: id, replaced: previous ?? null, now: clock.now() }
@@ -454,7 +454,7 @@ function createDecisions(deps: MembersDeps): Pick<SingleSignOnSettings, 'waiting
   }
   return {
     waiting: async (partnerId) => {
-      const row = await providers.changeOf(db, partnerId, clock.now())
+      const row = await providers.openChange(db, partnerId, clock.now())
       if (row === undefined) return undefined
       const { settings, clientSecretSealed, ...shown } = row
       const {

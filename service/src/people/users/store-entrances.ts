@@ -76,8 +76,8 @@ const changeColumns = sql`id, settings::text as settings, client_secret_sealed, 
   expires_at`
 
 /** Reads the change that waits, unless it has expired. */
-export function changeOf(tx: Tx, partnerId: string, now: Date): Promise<ChangeRow | undefined> {
-  return tx.row<ChangeRow>(sql`/* users.changeOf */
+export function openChange(tx: Tx, partnerId: string, now: Date): Promise<ChangeRow | undefined> {
+  return tx.row<ChangeRow>(sql`/* users.openChange */
     select ${changeColumns} from users.single_sign_on_changes where partner_id = ${partnerId} and expires_at > ${now}`)
 }
 

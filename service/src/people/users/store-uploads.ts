@@ -49,14 +49,14 @@ export function uploadById(
     where partner_id = ${partnerId} and id = ${id} and member_id = ${memberId} and kind = ${kind} and expires_at > ${now}`)
 }
 
-export function unsentOf(
+export function unsentUploads(
   tx: Tx,
   { partnerId, memberId }: Owner,
   kind: UploadRow['kind'],
   now: Date,
   rowsMax: number,
 ): Promise<readonly Pick<UploadRow, 'id' | 'createdAt'>[]> {
-  return tx.rows(sql`/* users.unsentOf */
+  return tx.rows(sql`/* users.unsentUploads */
     select id, created_at from users.uploads
     where partner_id = ${partnerId} and member_id = ${memberId} and kind = ${kind} and result_id is null and expires_at > ${now}
     order by id desc limit ${rowsMax}`)

@@ -257,12 +257,12 @@ export function memberById(tx: Tx, partnerId: string, id: string): Promise<Membe
 }
 
 /** Reads the role of a member, including a removed one. */
-export function roleOf(
+export function memberRole(
   tx: Tx,
   partnerId: string,
   id: string,
 ): Promise<{ readonly role: wire.Role; readonly removedAt: Date | null } | undefined> {
-  return tx.row(sql`/* users.roleOf */
+  return tx.row(sql`/* users.memberRole */
     select role, removed_at from users.members where partner_id = ${partnerId} and id = ${id}`)
 }
 

@@ -90,7 +90,7 @@ export function createUploads({ db, clock, sealer }: Deps): Uploads {
           : ownJson<Content>(sealer.open(contentSealed, sealContext(owner.partnerId, id)))
       return { ...upload, content }
     },
-    unsent: (signed, kind) => store.unsentOf(db, ownerKey(signed), kind, clock.now(), perPersonMax),
+    unsent: (signed, kind) => store.unsentUploads(db, ownerKey(signed), kind, clock.now(), perPersonMax),
     replace: async (signed, { id, revision }, content) => {
       const owner = ownerKey(signed)
       const contentSealed = sealed(owner.partnerId, id, content)

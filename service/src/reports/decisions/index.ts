@@ -8,7 +8,7 @@
 export {
   ageBands,
   type AgeBand,
-  createDecisionNumbers,
+  createDecisionStatistics,
   type CountedKind,
   type DecisionNumbers,
   decisionsCsv,

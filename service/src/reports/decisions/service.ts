@@ -72,7 +72,7 @@ type Deps = {
   readonly monitoring: Pick<Monitoring, 'rules' | 'rulesOfAlerts'>
 }
 
-export const createDecisionNumbers = (deps: Deps): DecisionNumbers => ({
+export const createDecisionStatistics = (deps: Deps): DecisionNumbers => ({
   read: (count) =>
     deps.db.transaction(async (tx) => {
       await useSnapshot(tx)
@@ -106,8 +106,8 @@ export const onlyKinds = (numbers: DecisionFigures, isShown: (kind: CountedKind)
 
 async function countOpen({ cases, screening }: Deps, tx: Tx, at: Date): Promise<DecisionFigures['open']> {
   const times = ageTimes(at)
-  const hits = { kind: 'screening_hit' as const, ...(await screening.numbers.openCounts(tx, times)) }
-  const rows = [...(hits.total === 0 ? [] : [hits]), ...(await cases.numbers.openCounts(tx, times))]
+  const hits = { kind: 'screening_hit' as const, ...(await screening.numbers.countOpenHits(tx, times)) }
+  const rows = [...(hits.total === 0 ? [] : [hits]), ...(await cases.numbers.countOpenCases(tx, times))]
   return rows.map((row) => ({ kind: row.kind, ages: toAgeBands(row), total: row.total }))
 }
 

@@ -107,7 +107,7 @@ export function createSafeguarding(deps: SafeguardingDeps): Safeguarding {
       return computed
     },
     list,
-    versions: async (tx, day, currency) => (await store.versionsOf(tx, day, currency)).map(toRecord),
+    versions: async (tx, day, currency) => (await store.recordVersions(tx, day, currency)).map(toRecord),
     step: async () => {
       for (const { day, cutAt, accounts } of await openDays(deps, list))
         if (await isReady(deps, cutAt))
@@ -209,7 +209,7 @@ function keepRecord(deps: SafeguardingDeps, facts: DayContent): Promise<Computed
   return db.transaction(async (tx) => {
     await addOperator(tx, operatorPartnerId)
     await store.lockAccounts(tx)
-    const [last] = await store.versionsOf(tx, day, currency)
+    const [last] = await store.recordVersions(tx, day, currency)
     const now = clock.now()
     const version = (last?.version ?? 0) + 1
     const content: SafeguardingContent = {

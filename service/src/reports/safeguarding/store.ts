@@ -57,8 +57,8 @@ export async function insertRecord(tx: Tx, row: RecordRow): Promise<void> {
       ${row.signature}, ${row.publicKey}, ${row.computedAt})`)
 }
 
-export function versionsOf(tx: Tx, day: string, currency: Currency): Promise<readonly RecordRow[]> {
-  return tx.rows<RecordRow>(sql`/* safeguarding.versionsOf */
+export function recordVersions(tx: Tx, day: string, currency: Currency): Promise<readonly RecordRow[]> {
+  return tx.rows<RecordRow>(sql`/* safeguarding.recordVersions */
     select ${recordColumns} from safeguarding.records where day = ${day}::date and currency = ${currency}
     order by version desc`)
 }

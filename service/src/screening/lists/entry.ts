@@ -62,7 +62,7 @@ export const entryFacts = ({
   documents: [
     ...new Map(
       documents
-        .map(({ type, number, country }) => ({ type, number: joined(number), country: readCountry(country) }))
+        .map(({ type, number, country }) => ({ type, number: joinParts(number), country: readCountry(country) }))
         .filter(({ number }) => number !== '')
         .map((document) => [`${document.number} ${document.type} ${document.country}`, document]),
     ),
@@ -73,7 +73,7 @@ export const entryFacts = ({
     addresses.map((parts) =>
       parts
         .filter((part) => part.trim() !== '')
-        .map((part) => joined(part))
+        .map((part) => joinParts(part))
         .join(', '),
     ),
   ),
@@ -200,7 +200,7 @@ export const readAttribute = (element: Element | undefined, name: string): strin
   element?.attributes.get(name)?.trim() ?? ''
 
 /** Joins parts of a name in one line, without spaces for empty parts. */
-export const joined = (...parts: readonly string[]): string => parts.join(' ').replace(/\s+/g, ' ').trim()
+export const joinParts = (...parts: readonly string[]): string => parts.join(' ').replace(/\s+/g, ' ').trim()
 
 /** Removes duplicates and empty texts. */
 export const distinctTexts = (texts: readonly string[]): readonly string[] => [

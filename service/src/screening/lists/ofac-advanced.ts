@@ -16,7 +16,7 @@ import {
   type Format,
   isDocumentType,
   isWalletType,
-  joined,
+  joinParts,
   type ListedDocument,
   type ListEntry,
   listedNames,
@@ -263,7 +263,7 @@ function readNames(identity: Element, { findValue }: References, refuse: Refuse)
         .flatMap((part) => childElements(part, 'NamePartValue'))
         .map(readPart)
       const inOrder = [...parts.filter(({ isLast }) => !isLast), ...parts.filter(({ isLast }) => isLast)]
-      return { text: joined(...inOrder.map(({ text }) => text)), isWeak: isTrue(alias, 'LowQuality') }
+      return { text: joinParts(...inOrder.map(({ text }) => text)), isWeak: isTrue(alias, 'LowQuality') }
     }),
   )
 }

@@ -7,7 +7,7 @@ import { decoded, type MessageLimits, limitsDefault, MessageProblem, type Messag
 import {
   type EntryKind,
   entryFacts,
-  joined,
+  joinParts,
   type ListEntry,
   listedNames,
   type PepSource,
@@ -33,7 +33,7 @@ const kinds: Readonly<Record<string, EntryKind>> = {
   PublicBody: 'organisation',
 }
 
-const splitValues = (text: string): readonly string[] => text.split(';').map((part) => joined(part))
+const splitValues = (text: string): readonly string[] => text.split(';').map((part) => joinParts(part))
 
 /**
  * Reports whether a name is weak: a single word such as `Saud` does not identify a person, except in Chinese, Japanese and Korean, where
@@ -48,7 +48,7 @@ const toEntry = ({ id, schema, name, aliases, birth_date: births, countries, dat
   kind: kinds[schema] ?? 'other',
   names: listedNames(
     [name, ...aliases.split(';')]
-      .map((text) => joined(text))
+      .map((text) => joinParts(text))
       .filter((text) => text !== '')
       .map((text) => ({ text, isWeak: isWeak(text) })),
   ),

@@ -23,7 +23,7 @@ import {
   type Format,
   isDocumentType,
   isWalletType,
-  joined,
+  joinParts,
   type ListEntry,
   listedNames,
   ofacPlace,
@@ -173,7 +173,7 @@ const readUn =
     const aliases = childElements(record, `${prefix}_ALIAS`).flatMap((alias) =>
       childText(alias, 'ALIAS_NAME')
         .split(';')
-        .map((text) => ({ text: joined(text), isWeak: /^low$/i.test(childText(alias, 'QUALITY')) })),
+        .map((text) => ({ text: joinParts(text), isWeak: /^low$/i.test(childText(alias, 'QUALITY')) })),
     )
     const births = [
       ...childElements(record, `${prefix}_DATE_OF_BIRTH`).map(readUnBirth),
@@ -187,8 +187,8 @@ const readUn =
       reference: childText(record, 'REFERENCE_NUMBER') || id,
       kind,
       names: listedNames([
-        { text: joined(...unParts.map((part) => childText(record, part))), isWeak: false },
-        { text: joined(childText(record, 'NAME_ORIGINAL_SCRIPT')), isWeak: false },
+        { text: joinParts(...unParts.map((part) => childText(record, part))), isWeak: false },
+        { text: joinParts(childText(record, 'NAME_ORIGINAL_SCRIPT')), isWeak: false },
         ...aliases,
       ]),
       births: distinctTexts(births),
@@ -231,8 +231,8 @@ function readEu(record: Element): ListEntry {
     names: listedNames(
       childElements(record, 'nameAlias').map((alias) => ({
         text:
-          joined(readAttribute(alias, 'wholeName')) ||
-          joined(...['firstName', 'middleName', 'lastName'].map((part) => readAttribute(alias, part))),
+          joinParts(readAttribute(alias, 'wholeName')) ||
+          joinParts(...['firstName', 'middleName', 'lastName'].map((part) => readAttribute(alias, part))),
         isWeak: readAttribute(alias, 'strong') === 'false',
       })),
     ),
@@ -272,7 +272,7 @@ const listItems = (record: Element, list: string, item: string): readonly Elemen
   childElements(record, list).flatMap((each) => childElements(each, item))
 
 function readOfac(record: Element): ListEntry {
-  const nameIn = (element: Element) => joined(childText(element, 'firstName'), childText(element, 'lastName'))
+  const nameIn = (element: Element) => joinParts(childText(element, 'firstName'), childText(element, 'lastName'))
   const id = childText(record, 'uid')
   const aliases = listItems(record, 'akaList', 'aka').map((aka) => ({
     text: nameIn(aka),

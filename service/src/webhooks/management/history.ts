@@ -294,7 +294,7 @@ const eventData = ({ data }: StoredEvent) => ownJsonExactly<Record<string, unkno
 
 /** Reads the event ids that deliveries of the subscription have or will have. */
 const readDeliveryIds = async (tx: Tx, partnerId: string, subscriptionId: string, ids: readonly string[]) => {
-  const rows = await store.wireIdsOf(tx, { partnerId, subscriptionId }, ids)
+  const rows = await store.publicEventIds(tx, { partnerId, subscriptionId }, ids)
   const known = new Map(rows.map((row) => [row.eventId, row.wireEventId]))
   return (id: string) => known.get(id) ?? derivedTimeId(id, subscriptionId)
 }

@@ -133,14 +133,14 @@ export async function attemptsOf(
 }
 
 /** Reads the stored event ids of existing deliveries, by event. */
-export function wireIdsOf(
+export function publicEventIds(
   tx: Tx,
   { partnerId, subscriptionId }: SubscriptionKey,
   eventIds: readonly string[],
 ): Promise<readonly { readonly eventId: string; readonly wireEventId: string }[]> {
   const where = sql`subscription_id = ${subscriptionId} and event_id = any(${eventIds}::uuid[])`
   return tx.rows(
-    unprepared(sql`/* delivery.wireIdsOf */
+    unprepared(sql`/* delivery.publicEventIds */
       select event_id, wire_event_id from delivery.queue where partner_id = ${partnerId} and ${where}
       union all
       select event_id, wire_event_id from delivery.deliveries where partner_id = ${partnerId} and ${where}`),

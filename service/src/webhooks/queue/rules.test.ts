@@ -6,7 +6,7 @@ import * as memory from './endpoint-queue.ts'
 import type { EndpointQueue, NewDeliveries, QueuedDelivery, SubscriptionTarget } from './endpoint-queue.ts'
 import { createFailureWindow, type EndpointHealth, type HealthChange, healthy, nextHealth } from './health.ts'
 import { after, createLog, dayMs, hourMs, minuteMs, secondMs } from '../../kernel/index.ts'
-import { nextAfterFailure, retryAfterMs, type Verdict, verdictOf } from './schedule.ts'
+import { attemptAfterFailure, retryAfterMs, type Verdict, verdictOf } from './schedule.ts'
 import { createPerReachableShard, createPerShard } from './shards.ts'
 import { createSlots } from './worker.ts'
 
@@ -291,13 +291,13 @@ test('only 429 and 503 can ask for a rest', () => {
 test('the schedule has eleven pauses with up to a fifth added; then the delivery is held', () => {
   const now = new Date('2026-01-01T00:00:00.000Z')
   retryDelaysMsDefault.forEach((delayMs, failures) => {
-    const early = nextAfterFailure(failures, now, 0, retryDelaysMsDefault)
-    const late = nextAfterFailure(failures, now, 0.999_999, retryDelaysMsDefault)
+    const early = attemptAfterFailure(failures, now, 0, retryDelaysMsDefault)
+    const late = attemptAfterFailure(failures, now, 0.999_999, retryDelaysMsDefault)
     assert.equal(early.dueAt?.getTime(), now.getTime() + delayMs)
     const added = (late.dueAt?.getTime() ?? 0) - now.getTime() - delayMs
     assert.ok(added > delayMs * 0.19 && added <= delayMs * jitterMax)
   })
-  assert.deepEqual(nextAfterFailure(11, now, 0, retryDelaysMsDefault), { status: 'Held', dueAt: null, failures: 12 })
+  assert.deepEqual(attemptAfterFailure(11, now, 0, retryDelaysMsDefault), { status: 'Held', dueAt: null, failures: 12 })
   const hours = retryDelaysMsDefault.reduce((sum, ms) => sum + ms, 0) / hourMs
   assert.ok(hours > 70 && hours < 72)
 })

@@ -47,7 +47,7 @@ export type NextAttempt =
   | { readonly status: 'Held'; readonly failures: number; readonly dueAt: null }
 
 /** Returns the state of a delivery after one more failure. `failures`: earlier failures that count in the schedule. */
-export function nextAfterFailure(
+export function attemptAfterFailure(
   failures: number,
   now: Date,
   fraction: number,

@@ -22,7 +22,7 @@ import type { AttemptToRecord } from './result-batches.ts'
 import {
   type AttemptResult,
   type NextAttempt,
-  nextAfterFailure,
+  attemptAfterFailure,
   retryAfterMs,
   type Verdict,
   verdictOf,
@@ -344,7 +344,7 @@ function evaluateAttempt(
     verdict === 'delivered'
       ? undefined
       : countsAsFailure
-        ? nextAfterFailure(failures, now, fraction, retryDelaysMs)
+        ? attemptAfterFailure(failures, now, fraction, retryDelaysMs)
         : ({
             status: 'Pending',
             failures,

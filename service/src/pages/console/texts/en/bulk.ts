@@ -75,7 +75,7 @@ export const bulkEn = {
     line: 'Line',
     problem: 'Problem',
 
-    title: 'Check the bulk before you send it',
+    title: 'Check the bulk payout before you send it',
     titleText: 'Nothing has moved yet.',
     corrected: 'Your corrections are saved.',
     replaced: 'The corrected lines are in. The lines that were right have stayed.',

@@ -221,7 +221,7 @@ export const teamEn = {
     created: 'Created',
     issuedBy: 'Made by',
     byOperator: 'The operator',
-    approvesNothing: 'A key that your team made approves no payouts, and its maker approves none of its payouts.',
+    approvesNothing: 'A key that your team made cannot approve payouts, and its maker cannot approve its payouts.',
     expires: 'Ends',
     noEnd: 'No end',
     revoked: 'Revoked at',

@@ -67,7 +67,7 @@ export const cases = {
     writeOffIn: 'The operator keeps the money.',
     writeOffOut: 'The operator bears the loss.',
     note: 'Nothing else happens: no payment moves, and no money.',
-    closeDay: 'The day stays as it was computed. The record names both persons and the explanation.',
+    closeDay: 'The day stays as it was computed. The record names both people and the explanation.',
     release: 'The payouts go to the bank within half a minute. What was found stays on record.',
     releaseNone: 'No payout waits. What was found stays on record.',
     refuse: 'The payouts fail within half a minute, and their money is available to the partner again.',
@@ -217,7 +217,7 @@ export const cases = {
   },
   held: {
     title: 'Held by',
-    text: 'Persons decide before the payout goes on.',
+    text: 'People decide before the payout continues.',
     by: 'Rule or hit',
     what: 'What to do',
     since: 'Since',
@@ -225,7 +225,7 @@ export const cases = {
     hit: 'Hit',
     decideAlert: 'Release or refuse the payouts of the alert.',
     decideHit: 'Decide the hit.',
-    confirmed: 'The name is confirmed: refuse the payout by its case, or clear the hit with two persons.',
+    confirmed: 'The name is confirmed: refuse the payout by its case, or clear the hit with two people.',
   },
   deciders: {
     title: 'Who decides what',

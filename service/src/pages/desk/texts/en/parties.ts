@@ -175,7 +175,7 @@ export const parties = {
     outcome: 'Outcome',
     count: 'Number',
     times: 'Time to decide',
-    timesText: 'From the opening to the decision of persons. What ended by itself is left out.',
+    timesText: 'From the opening to the decision of people. What ended by itself is left out.',
     median: 'Half within',
     ninety: 'Nine of ten within',
     whole: 'All months',

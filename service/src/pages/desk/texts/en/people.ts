@@ -31,7 +31,7 @@ export const people = {
     changes: 'Changes',
     changesText: 'Changes of rules that wait for a second person, oldest first. An approval carries the change out.',
     none: 'No change waits',
-    noneText: 'A change that two persons make appears here when one of them has proposed it.',
+    noneText: 'A change that two people make appears here when one of them has proposed it.',
     command: 'Command',
     partner: 'Partner',
     by: 'Proposed by',

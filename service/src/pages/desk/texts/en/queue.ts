@@ -88,7 +88,7 @@ export const queue = {
     mineEmpty: 'You own no open case',
     unownedEmpty: 'Every open case has an owner',
     filteredText: 'The tab All has the others.',
-    ownerText: 'An owner looks into the case. Two persons decide it, and the owner may be one of them.',
+    ownerText: 'An owner looks into the case. Two people decide it, and the owner may be one of them.',
     ownedBy: '{name} has the case.',
     ownedByNone: 'The case has no owner.',
     take: 'Take case',
@@ -119,7 +119,7 @@ export const queue = {
     admin: 'Admin',
   },
   waiting: {
-    title: 'Other items that wait',
+    title: 'Other waiting items',
     what: 'What',
     since: 'Since',
     detail: 'Detail',

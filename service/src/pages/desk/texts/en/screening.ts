@@ -5,16 +5,16 @@ export const screening = {
     countriesText:
       'Rules for countries under embargo hold for all partners. Each change compares all names with the rules again, which can take minutes.',
     none: 'No country has a rule',
-    noneText: 'Payments to and from all countries go on. Your institution decides which countries it serves.',
+    noneText: 'Payments to and from all countries continue. Your institution decides which countries it serves.',
     country: 'Country',
     side: 'For',
     action: 'Rule',
     refuse: 'Refuse',
     review: 'Review',
     remove: 'Remove the rule',
-    refuseHelp: 'New requests are refused. Payments that exist wait for two persons.',
-    reviewHelp: 'New and existing payments wait for two persons.',
-    removeHelp: 'New payments go on. Open hits stay until persons have decided.',
+    refuseHelp: 'New requests are refused. Payments that exist wait for two people.',
+    reviewHelp: 'New and existing payments wait for two people.',
+    removeHelp: 'New payments continue. Open hits remain until people have decided.',
     change: 'Change rules',
     actionMissing: 'Choose a rule.',
     noteHelp: 'The source of the change, such as a regulation. It stands in the audit log.',
@@ -51,7 +51,7 @@ export const screening = {
   hits: {
     hits: 'Screening',
     hitsText:
-      'Names that resemble an entry of a sanctions list or of politically exposed persons, and countries with a rule, oldest first. A hit of a high score is decided by two persons.',
+      'Names that resemble an entry of a sanctions list or of politically exposed persons, and countries with a rule, oldest first. A hit of a high score is decided by two people.',
     none: 'No hit is open',
     noneText: 'A customer, owner or beneficiary whose name resembles a listed one appears here.',
     hit: 'Hit: {name}',
@@ -71,8 +71,8 @@ export const screening = {
     decide: 'Decide hit',
     outcome: 'Outcome',
     clear: 'Clear',
-    clearHelp: 'It is another person. Payments go on.',
-    clearCountryHelp: 'The party may be paid or served, for example by a licence. Payments go on.',
+    clearHelp: 'It is another person. Payments continue.',
+    clearCountryHelp: 'The party may be paid or served, for example by a licence. Payments continue.',
     clearPepHelp: 'It is another person. Nothing changes.',
     confirm: 'Confirm',
     confirmHelp:
@@ -121,10 +121,10 @@ export const screening = {
     sameSubject: 'this party',
     otherSubject: 'another party: {name}',
     endsByPersons:
-      'The hit is open. Money of the party waits until persons decide; no change of the list or of a name ends it.',
+      'The hit is open. Money of the party waits until people decide; no change of the list or of a name ends it.',
     endsByChange:
       'The pair is cleared, and stays cleared while neither side changes: a new list with the same entry opens no new hit. Another entry, or another name of the party, is a new pair.',
-    endsByRevocation: 'The hit is confirmed, and the money is blocked. Only two persons end that.',
+    endsByRevocation: 'The hit is confirmed, and the money is blocked. Only two people end that.',
     endsByOther: 'Another hit has replaced this one, because the entry has changed.',
     saidDecided: 'You decided the hit.',
     saidProposed: 'You proposed: {outcome}. It waits for another person who decides hits.',
@@ -152,7 +152,7 @@ export const screening = {
   rules: {
     rules: 'Rules',
     rulesText:
-      'Rules find patterns of payments. Each finding is an alert in the queue, which two persons decide. Two persons turn a rule on or off.',
+      'Rules find patterns of payments. Each finding is an alert in the queue, which two people decide. Two people turn a rule on or off.',
     none: 'No rule yet',
     noneText: 'Write the first rule, try it on the past, and turn it on.',
     rule: 'Rule',
@@ -188,7 +188,7 @@ export const screening = {
     write: 'New rule',
     change: 'Change this rule',
     changeText:
-      'This makes the next version. The version that is on goes on until two persons have turned on the new one.',
+      'This makes the next version. The current version stays on until two people have turned on the new one.',
     save: 'Save rule',
     saveVersion: 'Save version',
     name: 'Name',
@@ -236,7 +236,7 @@ export const screening = {
     turnOnText: 'The first person proposes it, and another one turns it on.',
     turnOff: 'Turn off',
     turnOffText:
-      'The first person proposes it, and another one turns it off. Payouts that wait go on waiting for their alerts.',
+      'The first person proposes it, and another one turns it off. Waiting payouts still wait for their alerts.',
     proposedOn: '{name} has proposed to turn it on. Another person turns it on.',
     proposedOff: '{name} has proposed to turn it off. Another person turns it off.',
   },
