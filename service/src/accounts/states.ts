@@ -113,7 +113,7 @@ export function createStates({ db, clock, cursors, customers, ledger, closeIbans
 }
 
 /**
- * On a block, schedules the cancellation of unsent payouts. On an unblock, refuses while that cancellation runs. The caller holds the lock
+ * Schedules the cancellation of unsent payouts after a block. Refuses an unblock while that cancellation runs. The caller holds the lock
  * of the account. A repeated block creates a missing row, because earlier versions had none.
  */
 async function cancelOrRefuse(

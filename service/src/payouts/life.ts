@@ -121,7 +121,7 @@ export type PayoutLife = {
   ) => Promise<AppliedOutcome>
   /** Records a rejection: Sent -> Failed. Releases the reserved money. */
   readonly rejected: (reporting: ReportedPayout, failure: PayoutFailure) => Promise<AppliedOutcome>
-  /** Before settlement, works like `rejected`. After settlement, a new, linked transaction returns the money. */
+  /** Works like `rejected` before settlement. After settlement, a new, linked transaction returns the money. */
   readonly returned: (reporting: ReportedPayout, failure: PayoutFailure) => Promise<AppliedOutcome>
   /**
    * Adds the bank's verification of the payee to the timeline. Returns false if it is already there, or the payout has

@@ -168,7 +168,7 @@ const accountPart = (view: ConsoleView, { serviceAccountName, verified, replayed
 type ProblemRow = {
   readonly code: string
   readonly status: number
-  /** In English, like the API. */
+  /** English title, as in the API. */
   readonly title: string
   readonly cure: string
   /** Page about the problem. */

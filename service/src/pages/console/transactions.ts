@@ -203,7 +203,7 @@ type TransactionDetails = {
   readonly raw: unknown
 }
 
-/** Renders the hold notice: the reason, who acts next, until when, and which evidence helps. */
+/** Renders the explanation of a hold: the reason, who acts next, until when, and which evidence helps. */
 export function holdPart(view: ConsoleView, { kind, actor, by, evidence }: PartnerHold): Html {
   const h = texts[view.language].holds
   const words = h.kinds[kind]
