@@ -32,7 +32,7 @@ export function isDecimal(value: unknown): value is Decimal {
   return typeof value === 'number' || isRawNumber(value)
 }
 
-/** The literal as it appears in the source, for example `12.50`. */
+/** Returns the literal as it appears in the source, for example `12.50`. */
 export function decimalText(value: Decimal): string {
   return typeof value === 'number' ? String(value) : value.rawJSON
 }

@@ -106,7 +106,7 @@ export const FiatPayoutPreviewCreate = closed({
   ),
 })
 
-/** The amount by which rules over all currencies judge a payout. */
+/** The amount by which rules across all currencies judge a payout. */
 const ReferenceAmount = closed({
   amount: described(
     Amount,

@@ -13,7 +13,7 @@ export type SignedParts = {
   readonly body: Uint8Array
 }
 
-/** RFC 3986 section 2.3: percent-encodes all but the unreserved characters, as UTF-8, with upper-case digits. */
+/** Percent-encodes all but the unreserved characters (RFC 3986 section 2.3), as UTF-8, with upper-case digits. */
 function encodeRfc3986(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
 }
@@ -41,7 +41,7 @@ export function sha256Hex(body: Uint8Array): string {
   return createHash('sha256').update(body).digest('hex')
 }
 
-/** Interface document, Authentication: seven items joined with line feeds. */
+/** Builds the canonical string: seven items joined with line feeds (interface document, Authentication). */
 export function canonicalString(parts: SignedParts): string {
   return [
     parts.method,
@@ -106,14 +106,14 @@ export function readSigningKey(text: string): SigningKey {
   return { kind: 'v1a', key: seed }
 }
 
-/** The text form of a signing key, for storage. `readSigningKey` parses it. */
+/** Returns the text form of a signing key, for storage. `readSigningKey` parses it. */
 export function signingKeyText({ kind, key }: SigningKey): string {
   return kind === 'v1'
     ? `whsec_${Buffer.from(key).toString('base64')}`
     : `whsk_${Buffer.concat([key, publicBytesOf(key)]).toString('base64')}`
 }
 
-/** The text form of the key that verifies deliveries: the same secret for `v1`, the public key for `v1a`. */
+/** Returns the text form of the key that verifies deliveries: the same secret for `v1`, the public key for `v1a`. */
 export function verifyingKeyText(key: SigningKey): string {
   return key.kind === 'v1' ? signingKeyText(key) : `whpk_${publicBytesOf(key.key).toString('base64')}`
 }

@@ -113,7 +113,7 @@ export const UserUpdate = closed({
   }),
 })
 
-/** The claim values that grant a role. A person with values of several roles gets the first of Admin, Operator, Developer. */
+/** Creates the schema of the claim values that grant a role. A person with values of several roles gets the first of Admin, Operator, Developer. */
 const valuesOf = (role: string) =>
   described(
     optional(Type.Array(singleLine(nameCharsMax), { maxItems: 20 })),

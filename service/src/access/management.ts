@@ -1,4 +1,4 @@
-/** Verbs that list, rotate and expire the credentials of partners, for the operator and for partners. */
+/** Operations that list, rotate and expire the credentials of partners, for the operator and for partners. */
 import type { Permission } from '@partner-payments/wire'
 import { notFound, type PageRequest, Refusal } from '../kernel/api/index.ts'
 import type { Clock } from '../kernel/index.ts'

@@ -63,7 +63,7 @@ const bitsMin = 2048
 const bitsMax = 4096
 const exponentMax = 65_537n
 
-/** Says what is wrong with a PEM text as the public key of a service account. Undefined: nothing is wrong. */
+/** Explains why a PEM text is not a valid public key of a service account. Undefined: it is valid. */
 export function publicKeyMistake(pem: string): string | undefined {
   // Node would derive a public key from a private one, but a private key must stay with its owner.
   if (pem.includes('PRIVATE KEY'))

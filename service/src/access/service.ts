@@ -1,4 +1,4 @@
-/** The verbs of access. */
+/** The operations of access. */
 import { type Permission, permissions as allPermissions } from '@partner-payments/wire'
 import { type Caller, type Nonce, type OpenNonce, Refusal } from '../kernel/api/index.ts'
 import { after, type Clock, minuteMs, newId, nilId, partnerKey, type Sealer } from '../kernel/index.ts'

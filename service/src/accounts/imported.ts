@@ -65,8 +65,9 @@ export type PoolLevel = {
 
 export type ImportedPools = {
   /**
-   * Reads the file in pages, in one transaction. Throws IbanFileProblem, so that nothing is imported. Refuses:
-   * validation_failed (the pool belongs to another partner, or has another currency or connector).
+   * Reads the file in pages, in one transaction. If lines are invalid and must not be skipped, throws IbanFileProblem with
+   * their number; then nothing is imported. Refuses: validation_failed (the pool belongs to another partner, or has
+   * another currency or connector).
    */
   readonly importFile: (tx: Tx, file: IbanFile) => Promise<ImportedFile>
   /** Lists the pools by name. Reads all IBANs. */

@@ -1,4 +1,4 @@
-/** Operation id -> verb -> shape. */
+/** Maps API operations to module operations and response shapes. */
 import { accounts as wire } from '@partner-payments/wire'
 import { type Handlers, writePage, createRecordWriter } from '../kernel/api/index.ts'
 import { writeAmount } from '../kernel/index.ts'
@@ -99,7 +99,7 @@ function toEntry({ id, at, amount, posted, currency, counterAccount, reference }
   }
 }
 
-/** Only the kind: which connector carried a payment is not part of the contract. */
+/** Returns only the kind. The connector that carried a payment is not part of the contract. */
 const counterKinds: Readonly<Partial<Record<AccountName, 'Suspense' | 'Transfers' | 'Fees' | 'Fx'>>> = {
   transfers: 'Transfers',
   suspense: 'Suspense',

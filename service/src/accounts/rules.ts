@@ -94,9 +94,9 @@ export const blockSize = 1000
 /** `iban_pools.next_block` is an int4. */
 const blocksMax = 2 ** 31 - 1
 
-/** Number 0 is not used, because some banks refuse an account of zeros. */
 const lastPossible = ({ digits }: CountryFormat): number => Math.min(10 ** digits - 1, blocksMax * blockSize)
 
+/** Returns the range of an issuer's account numbers. It begins at 1 by default, because some banks refuse an account of zeros. */
 const numberRange = (issuer: Issuer) => ({
   first: issuer.first ?? 1,
   last: Math.min(issuer.last ?? Infinity, lastPossible(countryFormat(issuer.country))),

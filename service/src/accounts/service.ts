@@ -1,4 +1,4 @@
-/** The verbs of accounts: IBANs of customers, balances of partners. */
+/** The operations of accounts: IBANs of customers, balances of partners. */
 import { notFound, Refusal } from '../kernel/api/index.ts'
 import { assert, minuteMs, present, secondMs } from '../kernel/index.ts'
 import { inTransaction, type Tx } from '../postgres/index.ts'

@@ -112,7 +112,10 @@ export function createStates({ db, clock, cursors, customers, ledger, closeIbans
   }
 }
 
-/** The caller holds the lock of the account. A repeated block creates the row if it is missing: earlier versions had none. */
+/**
+ * Schedules the cancellation of unsent payouts after a block. Refuses an unblock while that cancellation runs. The caller holds the lock
+ * of the account. A repeated block creates a missing row, because earlier versions had none.
+ */
 async function cancelOrRefuse(
   tx: Tx,
   partnerId: string,
@@ -164,7 +167,7 @@ export type Cancellations = {
   readonly step: () => Promise<number>
   /** Cancels the remaining payouts of a blocked account, and waits for a worker that has it. Returns their number. */
   readonly finish: (partnerId: string, of: CancelledOf) => Promise<number>
-  /** Finds the time of the oldest block with payouts to cancel. Null: no account has any. */
+  /** Returns the time of the oldest block with payouts to cancel. Null: there is none. */
   readonly oldestBlock: () => Promise<Date | null>
 }
 
@@ -216,7 +219,7 @@ export function createCancellations(deps: CancellationsDeps): Cancellations {
 }
 
 function createWork({ db, clock, waitingPayouts, cancelPayout }: CancellationsDeps) {
-  /** The lock of the row keeps the account blocked while the page is read. */
+  /** Reads a page of the payouts to cancel. The lock of the row keeps the account blocked while the page is read. */
   const readPage = (partnerId: string, lock: (tx: Tx) => Promise<store.Cancellation | undefined>) =>
     db.transaction(async (tx) => {
       const row = await lock(tx)

@@ -158,7 +158,7 @@ export async function insertIban(
     values (${partnerId}, ${iban}, ${customerId}, ${country}, ${bic}, ${now})`)
 }
 
-/** Closes the IBANs of a customer. Returns since when it has an account. Undefined: it has none. */
+/** Closes the IBANs of a customer. Returns when its account was opened. Undefined: it has no account. */
 export async function closeIbans(tx: Tx, partnerId: string, customerId: string, now: Date): Promise<Date | undefined> {
   await tx.run(sql`/* accounts.closeIbans */
     update accounts.ibans set closed_at = ${now} where partner_id = ${partnerId} and customer_id = ${customerId}`)
@@ -184,7 +184,7 @@ export type BlockedAccount =
 
 export type Cancellation = BlockedAccount & { readonly id: string }
 
-/** An account has at most one cancellation. */
+/** Inserts a cancellation. An account has at most one. */
 export async function insertCancellation(
   tx: Tx,
   partnerId: string,
@@ -205,7 +205,7 @@ export async function hasCancellation(tx: Tx, partnerId: string, account: Blocke
   return row !== undefined
 }
 
-/** Finds the partner whose cancellation has been due for the longest time. */
+/** Finds the partner with the oldest due cancellation. */
 export function partnerWithCancellation(tx: Tx, now: Date): Promise<{ readonly partnerId: string } | undefined> {
   return tx.row(
     dueWork(
@@ -288,7 +288,7 @@ export async function lockImports(tx: Tx): Promise<void> {
   )
 }
 
-/** Finds a pool by its name, which is unique over all partners. The caller has called `lockImports`, or only reads. */
+/** Finds a pool by its name, which is unique across all partners. The caller has called `lockImports`, or only reads. */
 export function findPool(tx: Tx, name: string): Promise<PoolRow | undefined> {
   return tx.row<PoolRow>(
     acrossPartners(

@@ -110,7 +110,7 @@ export function createTransfers(deps: TransfersDeps): Transfers {
 
 const refuseCustomer = (pointer: string, message: string) => refuseField({ pointer, code: 'invalid_value', message })
 
-/** Refuses: customer_not_verified, account_blocked, balance_limit_exceeded. */
+/** Checks that the transfer's parties may pay and receive. Refuses: customer_not_verified, account_blocked, balance_limit_exceeded. */
 async function requireOpen(
   { customers }: TransfersDeps,
   tx: Tx,

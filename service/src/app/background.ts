@@ -117,7 +117,7 @@ export function backgroundJobs(deps: BackgroundDeps, modules: Modules): readonly
   return [...jobs, ...metricJobs(deps, modules, jobs)]
 }
 
-/** The jobs that send payouts to the bank and process its notifications. */
+/** Creates the jobs that send payouts to the bank and process its notifications. */
 export const paymentJobs = (deps: BackgroundDeps, modules: Modules): readonly Job[] =>
   settlementJobs({
     log: deps.log,
@@ -161,7 +161,7 @@ const auditStepsPerHead = 5
 /** Interval of signed audit heads in a sandbox, so that a developer sees one. In production a head covers a day. */
 const sandboxHeadMs = 5 * secondMs
 
-/** The jobs that keep the database in order. No caller waits for them. */
+/** Creates the jobs that keep the database in order. No caller waits for them. */
 function upkeepJobs(deps: BackgroundDeps, modules: Modules): readonly Job[] {
   const { access, monitoring, rates, reconciliation, requests, safeguarding } = modules
   const { db, log, observability } = deps
@@ -246,7 +246,7 @@ function metricJobs(deps: BackgroundDeps, modules: Modules, jobs: readonly Job[]
   ]
 }
 
-/** The queues whose age is not the due time of a job. */
+/** Returns probes of queues whose age is not the due time of a job. */
 const probesOf = (jobs: readonly Job[]): readonly QueueProbe[] =>
   jobs.flatMap(({ age }): readonly QueueProbe[] =>
     age?.since === undefined
@@ -254,7 +254,7 @@ const probesOf = (jobs: readonly Job[]): readonly QueueProbe[] =>
       : [{ name: age.queue, oldestDue: age.since, ...(age.connector ? { connector: age.connector } : {}) }],
   )
 
-/** The queues without a job: people decide, or one job handles all of them. */
+/** Returns probes of queues without a job: people decide, or one job handles all of them. */
 const otherProbes = ({ cases, deposits, payoutAges, screening }: Modules): readonly QueueProbe[] => [
   { name: 'cases', oldestDue: () => cases.oldestOpen() },
   { name: 'screening_hits', oldestDue: () => screening.oldestOpenHit() },

@@ -325,7 +325,7 @@ const routerSettings = [
 ] as const satisfies readonly Name[]
 export type RouterConfig = Pick<Raw, (typeof routerSettings)[number]>
 
-/** A router has no database and no master key. Throws a ConfigError of one line. */
+/** Reads the configuration of a router, which has no database and no master key. Throws a ConfigError of one line. */
 export function readRouterConfig(env: Environment = process.env): RouterConfig {
   const raw = readSettings({}, env)
   if (raw.CELL_URLS.length === 0) throw new ConfigError('CELL_URLS is required for the role router')

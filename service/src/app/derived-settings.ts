@@ -5,7 +5,7 @@ import { type Config, type RouterConfig, settings, standIns } from './config.ts'
 import type { Brand } from '../branding/index.ts'
 import { type BankSimulator, sandboxConnectorId } from '../rails/index.ts'
 
-/** The values with which the signature debugger compares a described request. */
+/** Settings against which the signature debugger checks a described request. */
 export const signing = (config: Config) => ({
   windowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
   publicUrl: publicUrlOf(config),
@@ -13,7 +13,7 @@ export const signing = (config: Config) => ({
 
 export const publicUrlOf = ({ PUBLIC_URL, HOST, PORT }: Config): string => PUBLIC_URL ?? `http://${HOST}:${PORT}`
 
-/** The simulated bank of the payer has pages in the sandbox only. */
+/** Settings of checkout. The payer's simulated bank has pages in the sandbox only. */
 export const checkoutSettings = (config: Config, bank: BankSimulator) => ({
   bank: config.SIMULATIONS && usesSandboxBank(config) ? bank : undefined,
   sandbox: config.MODE === 'sandbox',
@@ -30,7 +30,7 @@ export const invitationSettings = (config: Config) => ({
   invitationBaseUrl: `${consoleUrlOf(config)}/join`,
 })
 
-/** Returns the URL of the console at an address of the API. Browsers create passkeys for `localhost` but not for IP addresses. */
+/** Returns the console URL for an API base URL. Replaces loopback addresses by `localhost`, because browsers create no passkeys for IP addresses. */
 export const consoleUrlAt = (baseUrl: string): string =>
   `${baseUrl.replace(/^(https?:\/\/)(?:127\.0\.0\.1|0\.0\.0\.0|\[::1?\])(?=[:/]|$)/, '$1localhost')}/console`
 
@@ -109,7 +109,7 @@ export const itemRate = ({ ITEM_RATE_PER_SECOND: perSecond }: Config) => ({
   burst: Math.max(bulkPayouts.bulkPayoutsMax, 100 * perSecond),
 })
 
-/** The sources of the IBANs of accounts. */
+/** Returns the sources of the IBANs of accounts. */
 export const issuingSettings = (config: Config) => ({
   issuers: config.IBAN_ISSUERS,
   poolCountries: config.IBAN_POOLS,

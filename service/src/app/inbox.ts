@@ -76,7 +76,7 @@ const readers: Readonly<Record<string, ReadDetails>> = {
 
 const typeFamily = (type: string): string => type.split('.')[0] ?? type
 
-/** Reads details by family of types: one or two statements each, whatever the number of facts. */
+/** Reads details by family of types: one or two statements each, for any number of facts. */
 const createDetails =
   (deps: Deps) =>
   async (tx: Tx, partnerId: string, asked: readonly FactKey[]): Promise<readonly (FactDetails | undefined)[]> => {

@@ -207,7 +207,7 @@ function composeCore(deps: ModulesDeps) {
   }
 }
 
-/** The team is notified so long before a key ends. */
+/** How long before the end of a key the team is notified. */
 const keyLeadMs = 14 * dayMs
 
 const expiringFact =
@@ -217,7 +217,7 @@ const expiringFact =
     facts.append(tx, [{ partnerId, type: 'key.expires', subject, occasion, dueAt: after(expiresAt, -keyLeadMs) }])
   }
 
-/** Half a minute in production: NTP keeps clocks within a second. */
+/** Returns the permitted clock difference: half a minute in production, where NTP keeps clocks within a second. */
 const clocks = ({ REPORT_CLOCK_DIFFERENCE_MS }: Config) => ({ clockDifferenceMsMax: REPORT_CLOCK_DIFFERENCE_MS })
 type Core = ReturnType<typeof composeCore>
 

@@ -60,7 +60,7 @@ type Deps = {
   readonly identityChecks: Pick<IdentityChecks, 'list'>
   readonly ledger: Ledger
   readonly reports: Pick<Reports, 'removeSchedulesOf'>
-  /** CUSTOMER_RETENTION_YEARS. */
+  /** The setting CUSTOMER_RETENTION_YEARS. */
   readonly retentionYears: number
   readonly screening: Pick<Screening, 'forget' | 'holdsOf' | 'screenedAt'>
   readonly sealer: Sealer
@@ -188,7 +188,7 @@ const toDepositLine = (deposit: Deposit): ExportLine => ({
 const given = (fields: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
 
-/** Export sections about the handling of the data: when names were screened, and who requested the data. */
+/** Builds the export sections about the handling of the data: when names were screened, and who requested the data. */
 const handling = ({ db, audit, screening }: Deps): readonly ExportSection[] => [
   async function* (partnerId, { id }) {
     const at = await screening.screenedAt(db, { partnerId, kind: 'customer', id })

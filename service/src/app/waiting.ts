@@ -185,7 +185,7 @@ const depositEntry = ({
   ({ partnerId, kind: 'deposit', subject, why: depositReasons[why], since, detail }) satisfies WaitingThing
 
 const recallReasons = { unsent: 'recallUnsent', overdue: 'recallOverdue' } as const
-/** Staff examine a recall with its payout. */
+/** Formats a waiting recall. Its subject is the payout, because staff examine both together. */
 const recallEntry = ({
   partnerId,
   payoutId: subject,
@@ -195,7 +195,7 @@ const recallEntry = ({
 }: Awaited<ReturnType<Recalls['waiting']>>[number]) =>
   ({ partnerId, kind: 'payout', subject, why: recallReasons[why], since, detail }) satisfies WaitingThing
 
-/** A change does not belong to a partner. */
+/** Formats a waiting change. Changes do not belong to a partner. */
 const changeEntry = ({ id: subject, proposedAt: since, command: detail }: StaffChange) =>
   ({ partnerId: operatorPartnerId, kind: 'change', subject, why: 'changeWaits', since, detail }) satisfies WaitingThing
 
@@ -309,7 +309,7 @@ async function readConnectors(deps: Deps): Promise<readonly ConnectorStatus[]> {
   return found
 }
 
-/** Reads since when the oldest payout is due. Null: no payout is due. */
+/** Returns when the oldest due payout became due. Null: no payout is due. */
 async function oldestDue(db: Database, connector: string, now: Date): Promise<Date | null> {
   const row = await db.row<{ readonly dueAt: Date | null }>(payoutsDue(connector, new Date(0)))
   return row?.dueAt === undefined || row.dueAt === null || row.dueAt > now ? null : row.dueAt

@@ -1,4 +1,4 @@
-/** The verbs of the audit log. */
+/** The operations of the audit log. */
 import {
   type AuditProof,
   type AuditStatementContent,

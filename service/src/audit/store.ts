@@ -142,7 +142,7 @@ export function creationRecord(tx: Tx, partnerId: string, thing: string): Promis
 }
 
 /**
- * The partners among these that have a record before an id. There is at least one partner; on a sharded database
+ * Returns the partners among these that have a record before an id. There is at least one partner; on a sharded database
  * exactly one.
  */
 export async function withRecords(tx: Tx, partnerIds: readonly string[], before: string): Promise<readonly string[]> {
@@ -158,7 +158,7 @@ export async function withRecords(tx: Tx, partnerIds: readonly string[], before:
 }
 
 /**
- * The oldest records after an id and before another, in order: their ids, and their leaves in one piece. PostgreSQL
+ * Returns the oldest records after an id and before another, in order: their ids, and their leaves in one piece. PostgreSQL
  * computes the leaves (`leafOf` of wire), so that no content is sent.
  */
 export async function leavesBehind(

@@ -137,7 +137,7 @@ async function verifyHeads(
     previous = headHash(content)
     covered = lastSequence
   }
-  // A head may have been signed since the chain was read, so that the chain is read again.
+  // A head may have been signed since the chain was read, so the chain is read again.
   const now = covered === chain?.headSequence ? chain : await store.readChain(db, partnerId)
   const isBetween = chain === undefined || (covered >= chain.headSequence && covered <= (now?.headSequence ?? 0n))
   if (!isBetween) report('The last signed head is missing.')

@@ -371,7 +371,7 @@ export class ConflictingStep extends Refusal {
   }
 }
 
-// The owner of a case, who looks into it, and notes. An owner has no part in the decision, which two persons make. Each step locks the
+// The owner of a case, who looks into it, and notes. An owner has no part in the decision, which two people make. Each step locks the
 // case and is in its history.
 
 type Person = { readonly id: string; readonly fullName: string }
@@ -408,7 +408,7 @@ export const createCaseAssignment = (deps: { readonly clock: Clock }): CaseOwner
   },
 })
 
-/** The refusal of an owner change after a concurrent one. `what`: `the case`, or `it`. */
+/** Returns the refusal of an owner change after a concurrent one. `what`: `the case`, or `it`. */
 export const ownerChanged = (
   what: string,
   { ownerName: who, ownedSince: at }: Pick<CaseRow, 'ownerName' | 'ownedSince'>,

@@ -140,8 +140,8 @@ const isRepeated = (status: store.ReturnStatus, kind: ReturnReport['kind']): boo
   status === 'Returned' || (status === 'Rejected' && kind === 'payout.rejected')
 
 /**
- * The status of the return decides, as with a payout. A repetition changes nothing; the same report in another
- * notification is other money.
+ * Applies a report about a return, by the status of the return, as with a payout. A repeated report changes nothing; the
+ * same report in another notification is about other money.
  */
 async function apply(
   deps: ReturnsDeps,

@@ -76,12 +76,12 @@ export const resolutions = {
   refuse: 'refused',
 } as const satisfies Readonly<Record<CaseAction, string>>
 /**
- * `gone`: the case was resolved automatically, because its reason has ended. `released`: its payments continue, because persons released an
+ * `gone`: the case was resolved automatically, because its reason has ended. `released`: its payments continue, because people released an
  * alert, the names were cleared, or the bank's entry was corrected.
  */
 export type Resolution = (typeof resolutions)[CaseAction] | 'gone'
 
-/** Findings of persons about an alert, by the action that ends it. The numbers of compliance count them. */
+/** Findings of staff about an alert, by the action that ends it. The compliance figures count them. */
 const dispositions = {
   release: ['false_positive', 'explained', 'watched', 'suspicious_reported'],
   refuse: ['suspicious_reported', 'fraud', 'unexplained'],

@@ -49,7 +49,7 @@ export type Cases = {
    */
   readonly release: (tx: Tx, keys: readonly CaseKey[], note: string) => Promise<void>
   /**
-   * Sends the money of cases back by a rule that two persons have approved, or because the partner asks for it. A decided case, or one whose
+   * Sends the money of cases back by a rule that two people have approved, or because the partner asks for it. A decided case, or one whose
    * report does not name the payer's account, stays as it is.
    */
   readonly sendBack: (tx: Tx, keys: readonly CaseKey[], note: string) => Promise<void>
@@ -80,7 +80,7 @@ export type Cases = {
   readonly openAt: (tx: Tx, partnerId: string, moment: Date) => Promise<readonly store.CaseSums[]>
   /** Sums money of all partners that had left by a time and whose case was not decided. */
   readonly debitsOpenAt: typeof store.debitsOpenAt
-  /** The opening time of the oldest open case, or null. Frozen money does not count, because it may stay for years. */
+  /** Returns the opening time of the oldest open case, or null. Frozen money does not count, because it may stay for years. */
   readonly oldestOpen: () => Promise<Date | null>
   /** Sums the open cases of all partners, for reconciliation. */
   readonly openSums: (tx: Tx) => Promise<readonly store.OpenSums[]>

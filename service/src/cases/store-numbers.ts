@@ -55,7 +55,7 @@ export type DecidingTime<Kind = CaseKind> = {
   readonly ninety: number
 }
 
-/** Reads the times of decisions by persons. It leaves out cases that ended automatically or after a decision elsewhere. */
+/** Reads the times of decisions by people. It leaves out cases that ended automatically or after a decision elsewhere. */
 export function decidingTimes(tx: Tx, { from, before }: CountedPeriod): Promise<readonly DecidingTime[]> {
   return tx.rows<DecidingTime>(
     acrossPartners(
@@ -74,7 +74,7 @@ export function decidingTimes(tx: Tx, { from, before }: CountedPeriod): Promise<
 export type DecidedAlert = Pick<CaseRow, 'partnerId' | 'id'> & {
   readonly resolvedAt: Date
   readonly outcome: Resolution
-  /** The finding of persons. Null if the case ended automatically, or an earlier version decided it. */
+  /** The finding of the staff who decided. Null if the case ended automatically, or an earlier version decided it. */
   readonly disposition: Disposition | null
 }
 

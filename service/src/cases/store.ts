@@ -27,7 +27,7 @@ export type CaseRow = {
   readonly proposal: string | null
   readonly proposedBy: string | null
   readonly proposedAt: Date | null
-  /** The time since which the money is being sent back. */
+  /** When the return of the money began. */
   readonly returningSince: Date | null
   /** The account of staff who owns the case, or null. */
   readonly ownerId: string | null
@@ -144,7 +144,7 @@ export function openCases(
   )
 }
 
-/** The resolution of each of these cases; null: it is open. */
+/** Returns the resolution of each of these cases; null: it is open. */
 export async function caseResolutions(
   tx: Tx,
   partnerId: string,
@@ -175,7 +175,7 @@ const ownerCondition = (owned: OwnerFilter) =>
 
 export type DebitSum = { readonly currency: Currency; readonly count: bigint; readonly booked: Minor }
 
-/** Money that had left by a time and about which no case was decided, of all partners: below zero. */
+/** Sums money of all partners that had left by a time and whose case was not decided: below zero. */
 export function debitsOpenAt(tx: Tx, moment: Date): Promise<readonly DebitSum[]> {
   return tx.rows<DebitSum>(
     acrossPartners(
@@ -279,7 +279,7 @@ export function listOpenOfKind(
   )
 }
 
-/** Lists waiting proposals that were made before a time. */
+/** Lists waiting proposals from before a time. */
 export function proposedBefore(
   tx: Tx,
   before: Date,

@@ -1,4 +1,4 @@
-/** The verbs of the payment page and of the sandbox bank's page. The token in the link is the only credential. */
+/** The operations of the payment page and of the sandbox bank's page. The token in the link is the only credential. */
 import type { CheckoutStatus } from '@partner-payments/wire'
 import { linkTokenPartner } from '../access/index.ts'
 import { notFound, type Refusal } from '../kernel/api/index.ts'
@@ -180,7 +180,10 @@ const stepsAfter: Readonly<Record<store.VisitDecision, readonly BankStep[]>> = {
   rejected: ['submit', 'fail'],
 }
 
-/** The payer of a part makes a transfer. A payer who rejects can still pay in another way. */
+/**
+ * Starts the bank's steps for the payer's decision. In a payment by parts, a payer who accepts makes a transfer. A payer who rejects can
+ * still pay in another way.
+ */
 function conclude(
   deps: CheckoutDeps,
   tx: Tx,

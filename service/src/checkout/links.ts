@@ -73,9 +73,9 @@ export type Links = {
   readonly createLink: (partnerId: string, body: BodyOf<'createPaymentLink'>, tx?: Tx) => Promise<PaymentLink>
   /** Lists links, newest first. Refuses: validation_failed (cursor). */
   readonly listLinks: (partnerId: string, query: QueryOf<'listPaymentLinks'>) => Promise<Page<PaymentLink>>
-  /** Refuses: not_found. */
+  /** Reads a payment link. Refuses: not_found. */
   readonly getLink: (partnerId: string, id: string) => Promise<PaymentLink>
-  /** Refuses: not_found. */
+  /** Changes a payment link. Refuses: not_found. */
   readonly updateLink: (partnerId: string, id: string, body: BodyOf<'updatePaymentLink'>) => Promise<PaymentLink>
   /** Reads a link for its page. Refuses: not_found. */
   readonly link: (token: string) => Promise<ShownLink>

@@ -29,7 +29,7 @@ export type Refunds = {
     body: BodyOf<'createCheckoutRefund'>,
     ip: string,
   ) => Promise<RefundResult>
-  /** Refuses: not_found. */
+  /** Reads a refund. Refuses: not_found. */
   readonly getRefund: (partnerId: string, sessionId: string, id: string) => Promise<Refund>
   /** Lists refunds, newest first. Refuses: not_found, validation_failed (cursor). */
   readonly listRefunds: (
@@ -182,7 +182,7 @@ async function replay(tx: Tx, payout: PayoutRow): Promise<RefundResult> {
   return { row: present(row, `no refund for payout ${payout.id}`), payout, replayed: true }
 }
 
-/** Refuses: checkout_session_not_paid, payer_account_unknown, refund_exceeds_payment. */
+/** Builds the payout of a refund. Refuses: checkout_session_not_paid, payer_account_unknown, refund_exceeds_payment. */
 async function toPayoutCall(
   { customers, deposits, payouts }: CheckoutDeps,
   tx: Tx,
@@ -322,7 +322,7 @@ const payerStates: Readonly<Record<PayoutStatus, PayerRefundState | undefined>> 
 }
 export const payerRefundState = (status: PayoutStatus): PayerRefundState | undefined => payerStates[status]
 
-/** Refuses: refund_exceeds_payment. */
+/** Checks that the amount can still be refunded. Refuses: refund_exceeds_payment. */
 function requireRefundable(amount: Minor, { paid, refunded, currency }: RefundablePayment): void {
   const left = paid - refunded
   if (amount <= left) return

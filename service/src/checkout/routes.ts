@@ -1,4 +1,4 @@
-/** Operation id -> verb -> shape. */
+/** Maps API operations to module operations and response shapes. */
 import { checkout as wire, type ResponseOf } from '@partner-payments/wire'
 import { type Handlers, writePage, createRecordWriter, writeSums } from '../kernel/api/index.ts'
 import type { Idempotency } from '../idempotency/index.ts'

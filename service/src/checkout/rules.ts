@@ -76,7 +76,7 @@ export function readSession(body: SessionCreate, sandbox: boolean): SessionReque
   }
 }
 
-/** Refuses: currency_not_supported. */
+/** Reads a fiat currency. Refuses: currency_not_supported. */
 export function readFiat(text: string): Currency {
   const currency = readCurrency(text)
   if (isFiat(currency)) return currency
@@ -109,7 +109,7 @@ export function msUntil(expires: SessionExpiry, now: Date): number {
   throw refuseField({ pointer: '/expiresAt', code: 'out_of_range', message })
 }
 
-/** Refuses: validation_failed, line_items_mismatch. */
+/** Reads line items. Refuses: validation_failed, line_items_mismatch. */
 export function readLineItems(given: SessionCreate['lineItems'], amount: Minor, currency: Currency) {
   if (given === null || given === undefined) return null
   const items = given.map((item, at): LineItem => ({
@@ -158,7 +158,7 @@ const countryErrors = (pointer: string, country: string | null | undefined): rea
     ? [fieldError(pointer, 'invalid_value', 'must be an ISO 3166-1 alpha-2 country code, for example DE')]
     : []
 
-/** The page shows the URL as a link: schemes such as `javascript:` are refused. */
+/** Validates a return URL. The page shows it as a link, so schemes such as `javascript:` are refused. */
 export function returnErrors(text: string | null | undefined, sandbox: boolean): readonly FieldError[] {
   if (text === null || text === undefined) return []
   // A browser would repair blanks and backslashes, and lead the payer to another site.

@@ -1,4 +1,4 @@
-/** The verbs of checkout that the API calls. */
+/** The operations of checkout that the API calls. */
 import type { BodyOf, CheckoutOutcome, CheckoutStatus, QueryOf } from '@partner-payments/wire'
 import { newLinkToken } from '../access/index.ts'
 import {
@@ -61,7 +61,7 @@ export type Checkout = PaymentPages &
       caller: Caller,
       body: BodyOf<'createCheckoutSession'>,
     ) => Promise<{ readonly session: Session; readonly replayed: boolean }>
-    /** Refuses: not_found. */
+    /** Reads a session. Refuses: not_found. */
     readonly get: (partnerId: string, id: string, tx?: Tx) => Promise<Session>
     /** Lists sessions, newest first. An unknown customer has no sessions. Refuses: validation_failed (cursor). */
     readonly list: (partnerId: string, query: QueryOf<'listCheckoutSessions'>) => Promise<Page<Session>>
@@ -71,7 +71,7 @@ export type Checkout = PaymentPages &
     readonly forgetEmail: typeof store.forgetEmail
     /** Erases the customer's data from its sessions. */
     readonly eraseSessions: typeof store.eraseSessions
-    /** Refuses: not_found, checkout_session_not_open. */
+    /** Expires an open session. Refuses: not_found, checkout_session_not_open. */
     readonly expire: (partnerId: string, id: string, tx?: Tx) => Promise<Session>
     /**
      * Schedules the steps of a payer and a bank. Returns the session as it was before, or expired. Refuses: not_found,
@@ -299,7 +299,7 @@ async function requirePayeeAccount(
   return { payer, ...payeeAccount(ibans, currency) }
 }
 
-/** Creates the verbs of sessions that payment links need. */
+/** Creates the operations of sessions that payment links need. */
 function createLinkSessions(deps: CheckoutDeps): LinkSessions {
   const { clock, customers, deposits, eventOutbox, sealer } = deps
   return {
@@ -487,7 +487,7 @@ async function lastAccepted({ deposits }: CheckoutDeps, tx: Tx, session: Session
 
 const finalStatuses: ReadonlySet<CheckoutStatus> = new Set(['Completed', 'Failed', 'Expired'])
 
-/** Refuses: validation_failed. */
+/** Checks that the money has a credit id. Refuses: validation_failed. */
 function requireCreditId({ creditId }: Pick<DepositWithParts | Part, 'creditId'>): string {
   if (creditId !== null) return creditId
   throw refuseField({
@@ -508,7 +508,7 @@ function requireOutcomeOrStep({ outcome, step }: BodyOf<'simulateCheckoutSession
     })
 }
 
-/** Refuses: validation_failed, currency_not_supported. */
+/** Reads the money of a simulation. Refuses: validation_failed, currency_not_supported. */
 function readSimulatedMoney({ amount, currency: code }: BodyOf<'simulateCheckoutSession'>, session: Session) {
   const currency = code === undefined ? session.currency : readCurrency(code)
   if (!isFiat(currency)) throw new Refusal('currency_not_supported', `The sandbox bank holds no ${currency}.`)
@@ -529,7 +529,7 @@ type Appearance = {
 
 function createAppearance({ db, clock }: Pick<CheckoutDeps, 'db' | 'clock'>): Appearance {
   const drawing = new Map<string, Promise<Uint8Array | null>>()
-  /** Draws a logo that an earlier version has stored. Concurrent documents share the work. */
+  /** Renders a logo that an earlier version stored. Concurrent documents share the work. */
   const drawOnce = (partnerId: string, logo: Uint8Array): Promise<Uint8Array | null> => {
     const draw = async () => {
       const made = await drawLogo(logo)

@@ -66,7 +66,7 @@ export function lateOfSessions(tx: Tx, keys: readonly SessionKey[]): Promise<rea
     order by id`)
 }
 
-/** The caller holds the lock of the case, so that there is only one choice. */
+/** Records the choice. The caller holds the lock of the case, so that there is only one choice. */
 export async function chooseLate(
   tx: Tx,
   { partnerId, id }: Pick<LateRow, 'partnerId' | 'id'>,

@@ -73,7 +73,7 @@ export function listLinks(
     order by id desc limit ${limit + 1}`)
 }
 
-/** The caller holds the lock of the link. */
+/** Updates a link. The caller holds its lock. */
 export async function updateLink(
   tx: Tx,
   { partnerId, id, description, endsAt, paymentsMax, isActive, updatedAt }: LinkRow,

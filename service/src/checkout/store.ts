@@ -107,8 +107,8 @@ export function sumSessions(
 }
 
 /**
- * Each single filter has an index in the order of the list, so that a page costs the same at any number of rows. A
- * status is read from the table of deposits, once for each status of a deposit.
+ * Selects a page of sessions. Each single filter has an index in the order of the list, so a page costs the same at any
+ * number of rows. A status is read from the table of deposits, once for each status of a deposit.
  */
 function pageOf(partnerId: string, filter: SessionFilter, afterId: string | null, rowsMax: number): Sql {
   const { customerId, creditorReference, linkId, statuses, hasLate, createdFrom, createdTo } = filter

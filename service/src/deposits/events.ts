@@ -83,7 +83,7 @@ export const completedEvent = (deposit: Deposit, customer: EventCustomer, debtor
   blockchainTransactionHash: deposit.transactionHash,
 })
 
-/** `debtor` is undefined if the customer was erased. */
+/** Creates the event of a part. `debtor` is undefined if the customer was erased. */
 const partEvent = (
   deposit: Deposit,
   customer: EventCustomer,

@@ -79,14 +79,14 @@ export const isForeignPart = (deposit: DepositWithParts, trigger: PartTrigger | 
     deposit.parts.length >= checkout.checkoutPartsMax ||
     !(isAwaiting(deposit.status) || deposit.status === 'Screening'))
 
-/** A hold comes before a block. While a name is under review, every part waits for the same decision. */
+/** Chooses the trigger for a part. A hold precedes a block: while a name is under review, every part waits for the same decision. */
 export function partTriggerKind(deposit: DepositWithParts, trigger: PartTrigger, isHeld: boolean, isBlocked: boolean) {
   if (isHeld || deposit.status === 'Screening') return 'part-held'
   if (isBlocked) return 'part-refused'
   return moneyOf(deposit, trigger).amount < missingAmount(deposit) ? 'part' : 'part-last'
 }
 
-/** Writes of a transition about the parts of its deposit. */
+/** The rows, entries and cases that a transition writes for the parts of a deposit. */
 export type PartsPlan = {
   readonly added: readonly Part[]
   readonly moved: readonly PartStatusChange[]

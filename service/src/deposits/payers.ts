@@ -142,7 +142,7 @@ export type PayerAnswer = Partial<Pick<IncomingDebtor, 'name' | 'account' | 'add
 export type PayerChecks = {
   readonly rules: typeof store.payerRules
   readonly setRule: (tx: Tx, rule: PayerRule) => Promise<readonly PayerRule[]>
-  /** Refuses: not_found. */
+  /** Removes a rule. Refuses: not_found. */
   readonly removeRule: (tx: Tx, rule: Parameters<typeof store.removePayerRule>[1]) => Promise<readonly PayerRule[]>
   readonly waiting: typeof store.waitingPayerChecks
   readonly checksOf: typeof store.readPayerChecks
@@ -206,7 +206,7 @@ async function readPayerNames(tx: Tx, key: DepositKey, stored: string | null): P
   ])
 }
 
-/** Names each payer, and each party on whose behalf one pays, once. */
+/** Lists the names of the payers, and of the parties on whose behalf they pay, each once. */
 export const payerNames = (payers: readonly Pick<IncomingDebtor, 'name' | 'onBehalfOf'>[]): readonly SubjectName[] =>
   [...new Set(payers.flatMap(({ name, onBehalfOf = '' }) => [name, onBehalfOf]))].flatMap((name) =>
     name.trim() === '' ? [] : [{ role: 'payer', name }],

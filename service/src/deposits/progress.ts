@@ -132,8 +132,9 @@ const wouldCredit = (deposit: ScreenedDeposit, trigger: DepositTrigger): boolean
   !isWrongAmount(deposit, trigger)
 
 /**
- * A hold comes before a block: the case of a block must not pay back the money of a listed person. Cleared money that
- * its account refuses stays in suspense with its case, because an operator can only send it back from there.
+ * Chooses the kind of a trigger. A hold precedes a block: the case of a block must not pay back the money of a listed
+ * person. Cleared money that its account refuses stays in suspense with its case, because an operator can only send it
+ * back from there.
  */
 function kindOf(inbound: InboundAccounts, deposit: ScreenedDeposit, trigger: DepositTrigger) {
   if (trigger.kind === 'cleared') {

@@ -248,7 +248,7 @@ const debitEntry = (taken: DebitedMoney, reference: string): Entry =>
 
 export type Debits = {
   /**
-   * Takes money that has left from the balance: the partner bears it. Returns the reference of the transaction.
+   * Charges money that has left to the balance: the partner bears the loss. Returns the reference of the transaction.
    * Refuses: account_blocked (closed), validation_failed (the balance does not cover it).
    */
   readonly chargePartner: (

@@ -43,7 +43,7 @@ export type ArrivingMoney = {
 export type DepositScreening = {
   /** Credits or freezes deposits whose names were decided. Returns the number of deposits examined. */
   readonly screenDue: (depositsMax: number) => Promise<number>
-  /** Finds the time since which the oldest deposit waits for a decision about a name. Null: no deposit waits. */
+  /** Returns when the oldest waiting deposit began to wait for a decision about a name. Null: no deposit waits. */
   readonly oldestInScreening: () => Promise<Date | null>
   /** Reads name and account of a deposit's payer, and the texts of the payment that may name a vessel, for screening. */
   readonly payerOf: (tx: Tx, partnerId: string, id: string) => Promise<Subject>

@@ -1,4 +1,4 @@
-/** The verbs of the deposits module. */
+/** The operations of the deposits module. */
 import { ownJson, type PaymentMethod, type TransactionType } from '@partner-payments/wire'
 import { notFound, Refusal, Unreachable } from '../kernel/api/index.ts'
 import { after, amountText, type Clock, type Currency, type Minor, newId, present } from '../kernel/index.ts'
@@ -94,7 +94,7 @@ export type Deposits = Credits &
       deposit: NewDeposit,
       opened: (tx: Tx, depositId: string) => Promise<void>,
     ) => Promise<{ readonly row: store.DepositRow; readonly replayed: boolean }>
-    /** Does the same in the caller's transaction. Throws KeyTaken if another request has the key. */
+    /** Opens a deposit in the caller's transaction. Throws KeyTaken if another request has the key. */
     readonly await: (
       tx: Tx,
       deposit: AwaitedDeposit,
@@ -452,7 +452,7 @@ const createUndoCredit =
     return { caseId: opened.id, reference: taken.reference }
   }
 
-/** Money of a refund that continues would leave again by the decision of the case. */
+/** Stops refunds of the money. Refuses if one continues: the decision of the case would send its money a second time. */
 async function stopRefunds(
   { refunds }: DepositsDeps,
   tx: Tx,

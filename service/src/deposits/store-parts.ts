@@ -49,7 +49,7 @@ const columns = sql`partner_id, id, deposit_id, connector, credit_id, notificati
 
 const newParts = insertBy<PartRow>(types, [['partnerId'], ['connector', 'receivedAt']])
 
-/** A second part for the same credit is a unique violation (`parts_credit`). */
+/** Inserts parts. A second part for the same credit is a unique violation (`parts_credit`). */
 export async function insertParts(tx: Tx, rows: readonly PartRow[]): Promise<void> {
   if (rows.length === 0) return
   await tx.run(sql`/* deposits.insertParts */ insert into deposits.parts (${columns}) ${newParts(tx, rows)}`)
@@ -66,7 +66,7 @@ export async function readParts(tx: Tx, keys: readonly DepositKey[]): Promise<re
 
 export type PartStatusChange = Pick<PartRow, 'partnerId' | 'id' | 'status'>
 
-/** The caller holds the locks of the deposits. */
+/** Updates the statuses of parts. The caller holds the locks of the deposits. */
 export async function updatePartStatuses(tx: Tx, moved: readonly PartStatusChange[]): Promise<void> {
   for (const [partnerId, ofPartner] of Map.groupBy(moved, (part) => part.partnerId))
     for (const [status, parts] of Map.groupBy(ofPartner, (part) => part.status))
@@ -118,7 +118,7 @@ function creditsInParts(
 }
 
 /**
- * A part counts from its arrival until it is reversed, whatever happens to its session. It does not count while its
+ * A part counts from its arrival until it is reversed, even if its session ends. It does not count while its
  * payer is under review.
  */
 const counts = sql`part.status in ('Held', 'Credited', 'Suspended')`
@@ -226,7 +226,7 @@ const payerColumns = sql`partner_id, id, bank, region, currency, amount, lacks, 
 
 const newChecks = insertBy<PayerCheck>(payerTypes, [['partnerId']])
 
-/** A new part of a deposit replaces the check of the previous part. The caller holds the locks of the deposits. */
+/** Stores payer checks. The check of a new part replaces that of the deposit's previous part. The caller holds the locks of the deposits. */
 export async function insertPayerChecks(tx: Tx, rows: readonly PayerCheck[]): Promise<void> {
   if (rows.length === 0) return
   await tx.run(sql`/* deposits.insertPayerChecks */
@@ -383,7 +383,7 @@ const all: PersonalColumns = {
   erased: { ...partnerFields.erased, debtor: null, error_details: null },
 }
 
-/** Locks in the order of the ids, like `lockDeposits`. Returns the ids. */
+/** Locks deposits in the order of their ids, like `lockDeposits`. Returns the ids. */
 export async function eraseFields(
   tx: Tx,
   partnerId: string,

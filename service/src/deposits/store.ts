@@ -128,7 +128,7 @@ export function depositsByIds(tx: Tx, keys: readonly DepositKey[]): Promise<read
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])`)
 }
 
-/** Reads of the deposits of sessions, for the lists of checkout. */
+/** SQL that reads the deposits of sessions, for the lists of checkout. */
 export const sessionReads = {
   /**
    * Selects sessions by the status of their deposits, with the index `deposits_of_sessions`. `before` is the cursor.
@@ -154,7 +154,7 @@ export async function depositsByReferences(
     where partner_id = ${partnerId} and reference = any(${references}::text[])`)
 }
 
-/** Locks in the order of the ids, so that two batches cannot deadlock. */
+/** Locks deposits in the order of their ids, so that two batches cannot deadlock. */
 export function lockDeposits(tx: Tx, keys: readonly DepositKey[]): Promise<readonly Deposit[]> {
   return tx.rows<Deposit>(sql`/* deposits.lockDeposits */
     select ${facts} from deposits.deposits
@@ -322,7 +322,7 @@ export function updateDeposits(tx: Tx, changes: readonly DepositChange[], now: D
   )
 }
 
-/** Finds the deposit that the bank has had for the longest time, over all partners. */
+/** Finds the deposit that has waited longest at the bank, across all partners. */
 export function oldestAtBank(tx: Tx): Promise<UnfinishedPayment | undefined> {
   return tx.row<UnfinishedPayment>(
     acrossPartners(
@@ -365,7 +365,7 @@ export async function postponeLooks(tx: Tx, partnerId: string, ids: readonly str
       order by id for update))`)
 }
 
-/** Finds the time since which the oldest deposit of all partners waits. Null: no deposit waits. */
+/** Returns when the oldest waiting deposit of all partners began to wait. Null: no deposit waits. */
 export async function oldestInScreening(tx: Tx): Promise<Date | null> {
   const row = await tx.row<{ since: Date }>(
     acrossPartners(

@@ -58,7 +58,7 @@ export type EventOutbox = {
    * keeps other processes from taking events of these partners.
    */
   readonly takePending: (tx: Tx, partnerIds: readonly string[], eventsMax: number) => Promise<readonly PartnerEvent[]>
-  /** Finds the oldest event that is not fanned out, over all partners. */
+  /** Finds the oldest event that is not fanned out, across all partners. */
   readonly oldestPending: (tx: Tx) => Promise<string | undefined>
   /** Reads the events that exist, in no particular order. */
   readonly byIds: (tx: Tx, keys: readonly EventKey[]) => Promise<readonly PartnerEvent[]>

@@ -364,7 +364,7 @@ export type CallResult<Row> = { readonly row: Row; readonly replayed: boolean }
 /** `resubmit`: an earlier call of the batch prevented this one, which must be submitted again. */
 export type CallOutcome<Row> = CallResult<Row> | Refusal | 'resubmit'
 
-/** Undefined without a key. */
+/** Returns the map key of an idempotency key. Undefined: the call has none. */
 const mapKeyOf = ({ partnerId, idempotencyKey }: WithKey) =>
   idempotencyKey === null ? undefined : partnerKey(partnerId, idempotencyKey)
 

@@ -1,4 +1,4 @@
-/** Operation id -> verb -> shape. */
+/** Maps API operations to module operations and response shapes. */
 import { type RawNumber, rawNumber, type ResponseOf } from '@partner-payments/wire'
 import type { Handlers } from '../kernel/api/index.ts'
 import { writeAmount } from '../kernel/index.ts'

@@ -96,7 +96,7 @@ export type QuoteState = {
   readonly acceptedBy: string | null
 }
 
-/** A quote is valid until before `expiresAt`. */
+/** Returns the status of a quote, which expires at `expiresAt`. */
 export function quoteStatus({ acceptedBy, expiresAt }: QuoteState, now: Date): QuoteStatus {
   if (acceptedBy !== null) return 'Accepted'
   return now < expiresAt ? 'Open' : 'Expired'

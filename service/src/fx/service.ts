@@ -1,4 +1,4 @@
-/** The verbs of fx. */
+/** The operations of fx. */
 import type { BodyOf } from '@partner-payments/wire'
 import {
   type Caller,
@@ -72,7 +72,7 @@ export type Fx = QuoteAcceptances & {
     idempotencyKey?: string,
     nonce?: OpenNonce,
   ) => Promise<CallResult<QuoteView>>
-  /** Refuses: not_found. */
+  /** Reads a quote. Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<QuoteView>
   /** Deletes the open quotes of a customer before its erasure locks the balance: no further conversion can use them. */
   readonly deleteOpenQuotesOf: typeof store.deleteOpenQuotesOf
@@ -197,7 +197,7 @@ function refusalOnly(error: unknown): Refusal {
   throw error
 }
 
-/** A quote has no reference: a refusal names its id. */
+/** Returns the idempotency fields of a quote. A quote has no reference, so a refusal names its id. */
 const keyed = ({ partnerId, id, idempotencyKey, requestFingerprint }: store.QuoteRow) => ({
   partnerId,
   idempotencyKey,
@@ -312,7 +312,7 @@ function refuseOutOfRange({ given, sellCurrency, buyCurrency }: QuoteCall, price
 
 const noFee = { fixed: 0n, basisPoints: 0 } as const
 
-/** A pair has a margin in each direction. A held quote costs more, because the operator bears the risk for longer. */
+/** Returns the margin and the fee of a quote. A held quote costs more, because the operator bears the risk for longer. */
 function quoteTerms(settings: FxTerms, pair: CurrencyPair, kind: QuoteKind): QuoteTerms {
   const { FX_MARGIN: margins, FX_HELD_MARGIN: heldMargin, FX_FEE: fees } = settings
   const firm = margins.pairs.get(pairName(pair)) ?? margins.others

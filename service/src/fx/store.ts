@@ -141,7 +141,7 @@ const newConversions = insertBy<ConversionRow>(
   ['partnerId', 'idempotencyKey'],
 )
 
-/** All inserts take keys in the same order, so that two batches cannot deadlock. */
+/** Inserts conversions. All inserts take keys in the same order, so that two batches cannot deadlock. */
 export function insertConversions(tx: Tx, rows: readonly ConversionRow[]): void {
   tx.later(
     sql`/* fx.insertConversions */ insert into fx.conversions (${conversionColumns}) ${newConversions(tx, rows)}`,

@@ -1,5 +1,5 @@
 /**
- * The queue of facts: the transaction of a change adds what persons may be told of it, so that exactly the committed changes are told. Changes
+ * The queue of facts: the transaction of a change adds what people may be told of it, so that exactly the committed changes are told. Changes
  * that concern no person, such as a payout that goes as usual, add no fact.
  */
 import { type Clock, newId } from '../kernel/index.ts'

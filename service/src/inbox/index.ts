@@ -1,5 +1,5 @@
 /**
- * Inbox: notifications of persons. A change adds a fact in its own transaction. A job adds an entry for each person who may know it, and another
+ * Inbox: notifications of people. A change adds a fact in its own transaction. A job adds an entry for each person who may know it, and another
  * job mails the entries as each person has chosen. README.md says more.
  *
  * Tables: inbox.facts, inbox.counts, inbox.entries, inbox.readers. Invariants: a fact is taken once; a person has one entry of an occasion; an entry is mailed
@@ -27,7 +27,7 @@ const partnersPerStepMax = 100
 export type Inbox = Readers & {
   /** Adds the entries of due facts. Returns the number of facts taken. */
   readonly spreadStep: () => Promise<number>
-  /** Queues the due mails. Returns the number of persons checked. */
+  /** Queues the due mails. Returns the number of people checked. */
   readonly mailStep: () => Promise<number>
   /** Deletes entries that are 90 days old. Returns their number. */
   readonly retain: () => Promise<number>

@@ -1,4 +1,4 @@
-/** The types of facts: their kinds, the persons who may know them, and their pages. */
+/** The types of facts: their kinds, the people who may know them, and their pages. */
 import { type Permission, roleAllows, type users as wire } from '@partner-payments/wire'
 
 export const mailFrequencies = ['now', 'daily', 'no'] as const
@@ -8,7 +8,7 @@ export type MailFrequency = (typeof mailFrequencies)[number]
 const teamKinds = ['approvals', 'payments', 'refunds', 'recalls', 'webhooks', 'keys', 'team', 'rules'] as const
 export type TeamKind = (typeof teamKinds)[number]
 
-/** Kinds that a person of staff can choose. */
+/** Kinds that a staff member can choose. */
 export const staffKinds = ['cases', 'alerts', 'hits', 'changes'] as const
 export type StaffKind = (typeof staffKinds)[number]
 

@@ -26,7 +26,7 @@ const readersPerStepMax = 20
 /** Entries in a mail, which also gives the number of further ones. */
 const entriesPerMailMax = 20
 
-/** Creates the step that queues due mails. It returns the number of persons checked. */
+/** Creates the step that queues due mails. It returns the number of people checked. */
 export function createMailStep(deps: InboxMailDeps): () => Promise<number> {
   const { db, clock } = deps
   return async () => {

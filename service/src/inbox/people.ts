@@ -1,4 +1,4 @@
-/** The persons of the inbox: the teams of partners, and the operator's staff. */
+/** The people of the inbox: the teams of partners, and the operator's staff. */
 import type { users as wire } from '@partner-payments/wire'
 import { isSamePerson } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
@@ -24,7 +24,7 @@ export type Person = {
   readonly role: string
 }
 
-/** Reads the persons of a realm with their current roles. */
+/** Reads the people of a realm with their current roles. */
 /** Reports whether a person cannot act on the thing, such as its maker. */
 export const cannotAct = (
   { id, fullName }: Pick<Person, 'id' | 'fullName'>,

@@ -1,4 +1,4 @@
-/** The verbs of a person's inbox: entries, and choices of mails. */
+/** The operations of a person's inbox: entries, and choices of mails. */
 import type { users as wire } from '@partner-payments/wire'
 import type { Audit } from '../audit/index.ts'
 import { notFound, refuseField } from '../kernel/api/index.ts'
@@ -67,11 +67,11 @@ export type Inbox = {
   ) => Promise<{ readonly entries: readonly InboxEntry[]; readonly nextId: string | undefined }>
   /** Marks an entry as read, and returns the path of its page. Refuses: not_found. */
   readonly open: (reader: Reader, id: string) => Promise<string>
-  /** Refuses: not_found. */
+  /** Marks an entry as unread. Refuses: not_found. */
   readonly markUnread: (reader: Reader, id: string) => Promise<void>
   readonly markAllRead: (reader: Reader, upToId: string) => Promise<void>
   readonly choices: (reader: Reader) => Promise<MailChoices>
-  /** Refuses: validation_failed (/language, /zone, /dailyHour, /choices). */
+  /** Stores a person's choices. Refuses: validation_failed (/language, /zone, /dailyHour, /choices). */
   readonly choose: (reader: Reader, given: NewChoices, ip: string) => Promise<void>
   /** Stops the mails of a person who was removed or has another role. */
   readonly endMails: (tx: Tx, key: store.PersonKey) => Promise<void>

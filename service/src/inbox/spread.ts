@@ -18,7 +18,7 @@ export type InboxDeps = {
   readonly clock: Clock
   readonly teamOf: ReadPeople
   readonly staffOf: (tx: Tx) => Promise<readonly Person[]>
-  /** The operator's partner, whose persons are staff. */
+  /** The operator's partner, whose people are staff. */
   readonly operatorId: string
   readonly addOperator: (tx: Tx, id: string) => Promise<void>
   /** Reads the current details of things from the modules. Undefined for unknown things. */

@@ -69,7 +69,7 @@ export async function deleteFacts(tx: Tx, partnerId: string, ids: readonly strin
     delete from inbox.facts where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[])`)
 }
 
-// The entries of persons.
+// Inbox entries.
 
 export type PersonKey = { readonly partnerId: string; readonly personId: string }
 
@@ -98,7 +98,7 @@ const newEntries = insertBy<StoredEntry>(
   ['personId', 'type', 'occasion'],
 )
 
-/** Adds entries, except those that persons already have. Waits for a concurrent transaction that adds the same entry. */
+/** Adds entries, except those that people already have. Waits for a concurrent transaction that adds the same entry. */
 export async function insertEntries(tx: Tx, rows: readonly StoredEntry[]): Promise<void> {
   await tx.run(sql`/* inbox.insertEntries */
     insert into inbox.entries (partner_id, person_id, id, type, subject, occasion, facts, occurred_at, mail_by, mail_due_at,
@@ -249,7 +249,7 @@ export function deleteOldEntries(tx: Tx, partnerId: string, before: Date): Promi
     delete from inbox.entries where partner_id = ${partnerId} and occurred_at < ${before}`)
 }
 
-// The choices of persons, and when each gets the next mail.
+// People's notification choices, and when each person gets the next mail.
 
 export const languages = ['en', 'de'] as const
 export type Language = (typeof languages)[number]

@@ -19,7 +19,7 @@ export type FactDetails = {
   readonly kind?: Readonly<Record<Language, string>> | undefined
   /** Persons who cannot act on the thing, such as its maker. */
   readonly notFor?: readonly string[] | undefined
-  /** Names of such persons, because a second account of a person has a similar name. */
+  /** Names of such people, because a second account of a person has a similar name. */
   readonly notForNames?: readonly string[] | undefined
 }
 

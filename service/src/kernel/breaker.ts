@@ -17,7 +17,7 @@ export type Breaker = {
   readonly failed: () => void
 }
 
-/** `now`: a monotonic clock in milliseconds. */
+/** Creates a closed breaker. `now`: a monotonic clock in milliseconds. */
 export function createBreaker(now: () => number = () => performance.now()): Breaker {
   let failures = 0
   let openUntil = 0

@@ -1,4 +1,4 @@
-/** Compares names of persons and service accounts, for decisions that need a second person. */
+/** Compares names of people and service accounts, for decisions that need a second person. */
 
 /**
  * Letters of other scripts that look like Latin letters, in either case (Unicode TS 39, confusables). Limited to letters in names.
@@ -61,10 +61,10 @@ export type Decider = { readonly id?: string | undefined; readonly name: string 
 /** A decider at the time when the decision takes effect. `may`: false if the account was removed or its role no longer allows it. */
 export type DeciderStanding = Decider & { readonly may: boolean }
 
-/** The reason why a decision of two persons is invalid. `author`: the proposer has lost the right, and another person must propose again. */
+/** The reason why a decision of two people is invalid. `author`: the proposer has lost the right, and another person must propose again. */
 export type DecidersProblem = { readonly who: 'same' | 'author' | 'approver'; readonly why: string }
 
-/** Checks at the time of effect that two different persons decide and both still may. Undefined: the decision is valid. */
+/** Checks at the time of effect that two different people decide and both still may. Undefined: the decision is valid. */
 export function checkDeciders(author: DeciderStanding, approver: DeciderStanding): DecidersProblem | undefined {
   if ((author.id !== undefined && author.id === approver.id) || isSamePerson(author.name, approver.name))
     return { who: 'same', why: `${author.name} proposed it: another person approves it.` }

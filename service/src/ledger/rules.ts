@@ -113,7 +113,7 @@ export type FundsShortage = {
   readonly of?: 'customer' | 'partner'
 }
 
-/** `partyId`: the party of a segregated balance that is short. Undefined: the whole account is. */
+/** Describes a shortage of funds. `partyId`: the party of a segregated balance that is short. Undefined: the whole account is short. */
 export function findShortage(
   { partnerId, currency }: AccountKey,
   partyId: string | undefined,

@@ -1,5 +1,5 @@
 /**
- * The verbs of the ledger. Each runs in the caller's transaction: money moves together with the state that causes it.
+ * The operations of the ledger. Each runs in the caller's transaction: money moves together with the state that causes it.
  */
 import { type Currency, firstIdOf, type Minor, nilId, present } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
@@ -39,7 +39,7 @@ export type Ledger = MoneyGate &
     readonly setControlled: (tx: Tx, partnerId: string, currency: Currency, controlled: boolean) => Promise<void>
     /** Sums the `fx` accounts of all partners: positive for bought money, negative for owed money. */
     readonly positions: (tx: Tx) => Promise<readonly store.PositionRow[]>
-    /** Sums the settlement accounts of connectors and `suspense`, over all partners. */
+    /** Sums the settlement accounts of connectors and `suspense`, across all partners. */
     readonly connectorTotals: (tx: Tx) => Promise<readonly store.ConnectorTotal[]>
   }
 

@@ -310,7 +310,7 @@ export async function sumOfParties(tx: Tx, partnerId: string, accountId: string)
   return sum ?? { posted: 0n, reserved: 0n }
 }
 
-/** `segregated`: true, or null for a pooled balance. */
+/** Sets the mode of a balance. `segregated`: true, or null for a pooled balance. */
 export async function setMode(tx: Tx, partnerId: string, accountId: string, segregated: true | null): Promise<void> {
   await tx.run(sql`/* ledger.setMode */
     update ledger.accounts set segregated = ${segregated}::boolean where partner_id = ${partnerId} and id = ${accountId}`)

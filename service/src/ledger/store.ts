@@ -210,7 +210,7 @@ const newTransfers = insertBy<NewTransfer & { readonly createdAt: Date }>(
   ],
 )
 
-/** A second end of a reserve is a unique violation. */
+/** Inserts transfers. A second end of a reserve is a unique violation. */
 export function insertTransfers(tx: Tx, transfers: readonly NewTransfer[], now: Date): void {
   const rows = transfers.map((transfer) => ({ ...transfer, createdAt: now }))
   tx.later(sql`/* ledger.insertTransfers */

@@ -247,7 +247,7 @@ export type UnfinishedPayment = {
   readonly since: Date
 }
 
-/** The oldest payment in a status, over all partners. Null: no payment has the status. `limitMs`: the permitted age. */
+/** The oldest payment in a status, across all partners. Null: no payment has the status. `limitMs`: the permitted age. */
 export type OldestUnfinishedPayment = {
   readonly subject: string
   readonly status: string

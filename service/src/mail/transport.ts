@@ -95,13 +95,13 @@ export function folderTransport(folder: string): MailTransport {
   }
 }
 
-/** `2026-11-21T04-52-00.000Z-ada@example.com`: no colon, which some file systems refuse, and no path separator. */
+/** Formats a file name such as `2026-11-21T04-52-00.000Z-ada@example.com`, without path separators and colons, which some systems refuse. */
 function fileName({ date, to }: MailMessage): string {
   const address = to.address.replace(/[^A-Za-z0-9@._+-]/g, '_').slice(0, addressCharsMax)
   return `${date.toISOString().replaceAll(':', '-')}-${address}`
 }
 
-/** A reader sees the whole file or none. A link, unlike a rename, does not replace another mail of the same millisecond. */
+/** Writes a file atomically. A link, unlike a rename, does not replace another mail of the same millisecond. */
 async function publish(folder: string, name: string, bytes: Buffer): Promise<void> {
   const draft = join(folder, `.${newId()}.tmp`)
   try {
@@ -193,8 +193,8 @@ function readUrl(text: string, limits: SmtpLimits): SMTPTransportOptions {
 }
 
 /**
- * A 5xx reply to the recipient is permanent (RFC 5321 section 4.2.1). A 5xx reply to the login or the sender reports a
- * mistake in our configuration, which an operator can correct: the mail is retried.
+ * Reports whether an error is permanent: a 5xx reply to the recipient (RFC 5321 section 4.2.1). A 5xx reply to the login
+ * or the sender reports a mistake in our configuration, which an operator can correct: the mail is retried.
  */
 function isPermanent(error: unknown): boolean {
   const { command, responseCode } = error as { readonly command?: unknown; readonly responseCode?: unknown }

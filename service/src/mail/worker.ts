@@ -152,7 +152,7 @@ export type NewMail = {
   readonly expiresAt?: Date | null
 }
 
-/** Callers use the first two verbs, the worker the others. `false`: the lease was lost, and nothing is recorded. */
+/** Callers use the first two operations, the worker the others. `false`: the lease was lost, and nothing is recorded. */
 export type MailQueue = {
   /** Queues mails in the caller's transaction. Each mail that commits is sent at least once. */
   readonly enqueue: (tx: Tx, partnerId: string, mails: readonly NewMail[]) => Promise<void>

@@ -31,7 +31,7 @@ export type HitEvidence = {
   readonly references: readonly string[]
   /** Depends on the kind of the rule: the country, the days without a movement, or the age of the payee in minutes. */
   readonly fact?: string | number
-  /** The rates of a rule over all currencies, and their day. */
+  /** The rates of a rule across all currencies, and their day. */
   readonly rates?: Readonly<Record<string, string>>
   readonly ratesOn?: string
 }
@@ -62,7 +62,7 @@ export async function replaceSessions(
 }
 
 /**
- * Returns at most one hit for each transaction, in the order of the page. Refuses: fx_rates_unavailable (a rule over all
+ * Returns at most one hit for each transaction, in the order of the page. Refuses: fx_rates_unavailable (a rule across all
  * currencies, without a recent rate for a currency of the page).
  */
 export async function evaluateRule(
@@ -387,10 +387,10 @@ export type MonitoringDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly cases: Pick<Cases, 'hold' | 'record' | 'resolutionsOf'>
-  /** The rates for rules over all currencies. */
+  /** The rates for rules across all currencies. */
   readonly rates: Pick<Rates, 'converter'>
   readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
-  /** Checks the persons who propose and confirm turning a rule on or off, as of now. */
+  /** Checks the people who propose and confirm turning a rule on or off, as of now. */
   readonly judgeTwo: (tx: Tx, author: Decider, approver: Decider) => Promise<DecidersProblem | undefined>
   /** How far the clocks of the processes and of the database may differ. */
   readonly clockDifferenceMsMax: number

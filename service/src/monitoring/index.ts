@@ -1,9 +1,9 @@
 /**
  * Monitoring of transactions: rules find patterns across payments, before a payout goes to the bank or after the payment.
- * Two persons decide each alert.
+ * Two people decide each alert.
  *
  * Tables: monitoring.rules, monitoring.backtests, monitoring.backtest_runs, monitoring.progress, monitoring.alerts,
- * monitoring.hits. Invariants: a version of a rule does not change, and two persons turn it on after a backtest. A rule
+ * monitoring.hits. Invariants: a version of a rule does not change, and two people turn it on after a backtest. A rule
  * finds a transaction once. At most one alert of a rule and subject is open without a proposal. A worker does not begin a
  * payout that an open or refused alert holds. Without active rules, monitoring does not read transactions.
  */

@@ -32,7 +32,7 @@ type CommonSettings = {
   readonly counts: (typeof currencyScopes)[number]
   readonly severity: Severity
   readonly partners: readonly string[] | null
-  /** `before`: a matching payout waits until two persons have decided its alert. */
+  /** `before`: a matching payout waits until two people have decided its alert. */
   readonly when: (typeof ruleMoments)[number]
 }
 

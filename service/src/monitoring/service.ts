@@ -1,4 +1,4 @@
-/** The verbs of monitoring: versions of rules, backtests, the job that reads transactions, and alerts. */
+/** The operations of monitoring: versions of rules, backtests, the job that reads transactions, and alerts. */
 import { Refusal } from '../kernel/api/index.ts'
 import {
   after,
@@ -345,7 +345,7 @@ type BeginningPayout = {
   readonly transactionId: string
   readonly isHeld?: boolean
 }
-/** `open`: two persons have yet to decide. `refused`: they have refused the payout. */
+/** `open`: two people have yet to decide. `refused`: they have refused the payout. */
 type MonitoringHold = 'open' | 'refused'
 export type FindMonitoringHolds = (
   payouts: readonly BeginningPayout[],
@@ -440,7 +440,7 @@ async function standingHolds(
   return holds
 }
 
-// Alerts: one open case for each rule and subject. Further transactions join it until two persons decide it.
+// Alerts: one open case for each rule and subject. Further transactions join it until two people decide it.
 
 /** Stores new hits of a rule, each with its alert. `holds`: the hits are payouts that wait for the decision. */
 async function recordHits(

@@ -219,7 +219,7 @@ async function proposeChange(context: Context, { command, typed, ...person }: Ca
   }
 }
 
-/** Refuses: permission_denied. */
+/** Checks that the role may run the command. Refuses: permission_denied. */
 function refuseRole(role: StaffRole, { command }: StaffChange): void {
   const roles = rolesOf(command) ?? []
   if (!roles.includes(role))
@@ -242,7 +242,7 @@ async function approveChange(context: Context, by: Person, id: string): Promise<
   return { approved: id, command: row.command, next: `${row.proposedByName} runs: change run --id ${id}` }
 }
 
-/** Refuses: not_found, validation_failed, permission_denied. */
+/** Rejects a change. Refuses: not_found, validation_failed, permission_denied. */
 async function rejectChange(context: Context, by: Person, id: string, note: string): Promise<void> {
   const { service, db } = context
   refuseRole(by.role, await service.staff.changes.get(db, id))

@@ -130,7 +130,7 @@ export async function readAllPages<T>(
   }
 }
 
-/** Runs a verb, and turns its refusal into the line that the command prints. */
+/** Runs an operation, and turns its refusal into the line that the command prints. */
 export async function refusalAsLine<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work()
@@ -165,7 +165,7 @@ export function runAndRecord<T>(
   })
 }
 
-/** Runs a verb and records it in one transaction. Turns its refusal into the line that the command prints. */
+/** Runs an operation and records it in one transaction. Turns its refusal into the line that the command prints. */
 export async function runChange(
   context: Context,
   change: RecordedCall,
@@ -180,7 +180,7 @@ export async function runChange(
   return refusalAsLine(() => runAndRecord(context, change, known, ({ id }) => (typeof id === 'string' ? { id } : {})))
 }
 
-/** Makes a command of a verb, which runs in one transaction with its audit record. */
+/** Makes a command of an operation, which runs in one transaction with its audit record. */
 export const verbCommand =
   <O>(verb: (service: Service, tx: Tx, options: O, call: Call) => Promise<Readonly<Record<string, unknown>>>) =>
   (context: Context, options: O, call: Call): Promise<object> =>

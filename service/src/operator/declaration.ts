@@ -116,7 +116,7 @@ type CommandTraits<Os extends DeclaredOptions> = {
    * own proposals.
    */
   readonly second?: 'always' | 'on'
-  /** Only roles that decide the kind of the case or hit may run it, as `decider list` shows. The verb refuses others. */
+  /** Only roles that decide the kind of the case or hit may run it, as `decider list` shows. The operation refuses others. */
   readonly byKind?: true
   /** Only the author sees the result: another person approves the command, and then the author runs it. */
   readonly secret?: true

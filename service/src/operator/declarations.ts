@@ -34,7 +34,7 @@ export function optionsOf(command: CommandName): DeclaredOptions {
   return { ...options, ...Object.fromEntries(Object.entries(others).filter(([name]) => !Object.hasOwn(options, name))) }
 }
 
-/** The roles that may run a command. Undefined if it only reads, or does not exist. */
+/** Returns the roles that may run a command. Undefined if it only reads, or does not exist. */
 export function rolesOf(command: string): readonly StaffRole[] | undefined {
   const by = isCommand(command) ? declarationOf(command).by : undefined
   return by && roleGroups[by]
@@ -45,7 +45,7 @@ export const mayRun = (command: string, role: StaffRole): boolean => rolesOf(com
 
 const optionSynopsis = (name: string, { kind, value }: CommandOption): string =>
   kind === 'flag' ? `--${name}` : `--${name} ${value}`
-/** A signed-in person leaves `--staff` out. */
+/** Reports whether an option may be absent. A signed-in person omits `--staff`. */
 const isOptional = (name: string, { optional, otherwise }: CommandOption): boolean =>
   optional === true || otherwise !== undefined || name === 'staff'
 
@@ -112,7 +112,7 @@ export function commandList(group = ''): string {
   ].join('\n')
 }
 
-/** The help for `--help` or `-h`: about one command, a group or all. Undefined without these arguments. */
+/** Returns the help for `--help` or `-h`: about one command, a group or all. Undefined without these arguments. */
 export function readHelp(args: readonly string[]): string | undefined {
   if (!args.includes('--help') && !args.includes('-h')) return undefined
   const words = args.filter((arg) => !arg.startsWith('-')).join(' ')

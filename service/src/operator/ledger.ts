@@ -119,7 +119,7 @@ export const ledgerCommands: CommandsOf<Exclude<Name, 'safeguarding verify'>> = 
     }
   },
 
-  /** Shows the open position in each currency over all partners, valued in euros at the newest mid rates. */
+  /** Shows the open position in each currency across all partners, valued in euros at the newest mid rates. */
   'fx position': async ({ service: { ledger, rates }, db }) => {
     const [rows, sheet] = await Promise.all([ledger.positions(db), rates.newest(db)])
     const positions = rows.map(({ currency, posted, reserved }) => {

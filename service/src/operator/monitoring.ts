@@ -194,11 +194,11 @@ async function readCustomers({ service, db }: Context, partnerId: string, rows: 
   return found
 }
 
-/** The version that the person has read, if given. */
+/** Returns the version that the person has read, if given. */
 const seenVersion = ({ version }: { readonly version?: number }): { readonly seen?: number } =>
   version === undefined ? {} : { seen: version }
 
-/** The last day of a backtest. The column has the day after it. */
+/** Returns the last day of a backtest. The column has the day after it. */
 const lastDay = (untilDay: string): string => Temporal.PlainDate.from(untilDay).subtract({ days: 1 }).toString()
 
 const ruleKey = ({

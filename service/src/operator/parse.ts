@@ -71,7 +71,7 @@ const kindSenses: Partial<Record<keyof OptionValues, string>> = {
   ...{ time: 'time', moment: 'time', day: 'time', amount: 'money', positive: 'money', file: 'file', id: 'id' },
 }
 
-/** The sense of each option name over all commands. */
+/** The sense of each option name across all commands. */
 const optionSenses: ReadonlyMap<string, string> = new Map(
   commandNames.flatMap((command) =>
     Object.entries(declarationOf(command).options).flatMap(([name, { kind }]) => {
@@ -81,7 +81,7 @@ const optionSenses: ReadonlyMap<string, string> = new Map(
   ),
 )
 
-/** The error for an unknown option. It suggests an option with a similar name, or one with the same sense that was not given. */
+/** Returns the error for an unknown option. It suggests an option with a similar name, or one with the same sense that was not given. */
 function unknownOption(command: CommandName, name: string, typed: TypedOptions): ConfigError {
   const sense = optionSenses.get(name)
   const alike = Object.entries(declarationOf(command).options).find(

@@ -108,7 +108,7 @@ const nameCharsMax = 140
 
 const hourMs = 60 * minuteMs
 
-/** The time at which credentials end, by default now. A past time is refused, because a mistyped year would end them at once. */
+/** Returns the time at which credentials end, by default now. A past time is refused, because a mistyped year would end them at once. */
 function expiryTime(at: Date | undefined): Date {
   const now = systemClock.now()
   if (at !== undefined && at < now)
@@ -118,7 +118,7 @@ function expiryTime(at: Date | undefined): Date {
   return at ?? now
 }
 
-/** The time at which the old credential of a rotation ends. */
+/** Returns the time at which the old credential of a rotation ends. */
 const overlapEnd = (hours: number): Date => after(systemClock.now(), hours * hourMs)
 
 const pemStart = '-----BEGIN PUBLIC KEY-----'

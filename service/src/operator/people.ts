@@ -131,7 +131,7 @@ export const peopleCommands: CommandsOf<
   'member recovery list': ({ service, db }, { partner }) => service.members.recoveries.list(db, partner),
 }
 
-/** The home folder of the user. In containers without one it is the data folder. */
+/** Returns the home folder of the user. In containers without one it is the data folder. */
 function homeFolder({ DATA_DIR }: Config): string {
   try {
     return homedir()
@@ -140,7 +140,7 @@ function homeFolder({ DATA_DIR }: Config): string {
   }
 }
 
-/** The person and machine that ask for a sign-in, as the desk shows them. */
+/** Returns the person and machine that ask for a sign-in, as the desk shows them. */
 function callerOrigin(): string {
   try {
     return `${userInfo().username}@${hostname()}`
@@ -149,7 +149,7 @@ function callerOrigin(): string {
   }
 }
 
-/** The path of the token. Each installation has its own file, named after its master key. */
+/** Returns the path of the token. Each installation has its own file, named after its master key. */
 const tokenFile = (config: Config, named: string | undefined): string =>
   named ?? join(homeFolder(config), '.partner-payments', `${masterKeyId(config.MASTER_KEY[0])}.token`)
 
@@ -158,7 +158,7 @@ async function writeToken(config: Config, named: string | undefined, token: stri
   const path = tokenFile(config, named)
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-    // An existing file would keep its mode, so that it is replaced.
+    // An existing file would keep its mode, so it is replaced.
     await rm(path, { force: true })
     await writeFile(path, `${token}\n`, { mode: 0o600, flag: 'wx' })
   } catch (error) {

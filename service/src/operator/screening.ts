@@ -47,7 +47,7 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
     return refusalAsLine(() => screening.lists.load(list, staff, recorded))
   },
 
-  /** Empties a list of politically exposed persons. Its open hits stay until persons decide. */
+  /** Empties a list of politically exposed persons. Its open hits stay until people decide. */
   'screening remove': (context, { name, staff }, call) => {
     const source = readSource(name)
     return runChange(context, call, (tx) => context.service.screening.lists.remove(tx, source, staff))
@@ -151,7 +151,7 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
 
   'screening country list': async ({ service: { screening }, db }) => ({ rules: await screening.countries.list(db) }),
 
-  /** Removes rules of countries. Open hits stay until persons decide. */
+  /** Removes rules of countries. Open hits stay until people decide. */
   'screening country remove': (context, options, call) => changeCountryRules(context, options, call, null),
 
   /** Sets a rule. Replaces the measure of a rule with the same banks, currency and amount. */

@@ -13,7 +13,7 @@ export type Assets = {
   readonly css: string
   readonly js: string
   readonly brand: PageBrand
-  /** Undefined: no such file. */
+  /** Finds a file by its name. Undefined: no such file. */
   readonly find: (name: string, encoding: Encoding) => PublicAnswer<string | Buffer> | undefined
 }
 

@@ -1,4 +1,4 @@
-/** When the money of a payment must arrive, what that means for a bank transfer, and what becomes of money that comes later. */
+/** When the money of a payment must arrive, what that means for a bank transfer, and what happens to money that arrives later. */
 import type { PaymentPage } from '../checkout/index.ts'
 import { isOpenFor } from '../rails/index.ts'
 import { html, type Html } from './html.ts'
@@ -16,8 +16,8 @@ const businessDayBefore = (day: Temporal.PlainDate): Temporal.PlainDate => {
 }
 
 /**
- * The last day on which an ordinary transfer in euros is sent in time: it arrives at any time of the next business day, which is then before the day
- * of the end. Undefined: that day is over.
+ * Returns the last day on which an ordinary euro transfer still arrives in time. It may arrive at any time of the next business day, which
+ * must be before the day of the deadline. Undefined: that day is over.
  */
 export function lastDayToSend(expiresAt: Date, now: Date): string | undefined {
   const dayOf = (at: Date) =>
@@ -26,7 +26,7 @@ export function lastDayToSend(expiresAt: Date, now: Date): string | undefined {
   return Temporal.PlainDate.compare(send, dayOf(now)) < 0 ? undefined : send.toString()
 }
 
-/** The script writes the time in the zone of the browser, and counts the last day down. */
+/** Renders the deadline. The script writes the time in the zone of the browser, and counts down the last day. */
 export function deadline(view: View, { currency, expiresAt, payee }: PaymentPage, now: Date): Html {
   const { t, language } = view
   const utc = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })

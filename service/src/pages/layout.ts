@@ -66,7 +66,7 @@ export function layout(view: View, page: Page): string {
   return text
 }
 
-/** Draws the brand of the installation below the card of the partner. */
+/** Renders the brand of the installation below the card of the partner. */
 function brandLine({ root, brand: { name, logo } }: View): Html | undefined {
   if (logo === undefined && name === undefined) return undefined
   return html`<footer class="brand">
@@ -86,7 +86,7 @@ const languageLink = (each: Language, current: Language): Html =>
       > `
     : html`<a lang="${each}" hreflang="${each}" href="?lang=${each}">${texts[each].languageName}</a> `
 
-/** Draws a page with an error. */
+/** Renders a page with an error. */
 export function messagePage(view: View, title: string, text: string): string {
   const main = html`<div class="card">
     <h1 class="outcome">${title}</h1>

@@ -73,7 +73,7 @@ export function linkRoutes({ checkout, viewOf, page, seeOther, readName }: Deps)
 
 const emptyForm = (): LinkForm => ({ formId: newId(), name: '', email: '', amount: '', wrong: new Set() })
 
-/** Reads what the payer typed, and names each field that is wrong. */
+/** Reads the payer's input, and names each invalid field. */
 function readForm({ body }: PublicRequest, link: ShownLink, readName: Deps['readName']) {
   const given = new URLSearchParams(body.toString('utf8'))
   const text = (name: string) => given.get(name)?.trim() ?? ''
@@ -89,7 +89,7 @@ function readForm({ body }: PublicRequest, link: ShownLink, readName: Deps['read
   return { form, amount: amount ?? null, email: email === '' ? null : email }
 }
 
-/** Undefined: the text is not an amount, or the amount is outside the bounds of the link. */
+/** Parses a typed amount. Undefined: the text is not an amount, or the amount is outside the bounds of the link. */
 function readTypedAmount(text: string, { currency, amountMin, amountMax }: ShownLink): Minor | undefined {
   const decimal = readAmount(text)
   if (decimal === undefined) return undefined

@@ -11,14 +11,14 @@ import { qrCode } from './qr.ts'
 
 export type PaymentView = { readonly payment: PaymentPage; readonly token: string; readonly now: Date }
 
-/** Identifies what the page shows: it changes whenever the page changes. */
+/** Returns a version of the page's content, which changes whenever the content changes. */
 export const pageState = ({ depositStatus, due, mayPay, visit, late }: PaymentPage): string =>
   [
     ...[depositStatus, due, mayPay ? 'payable' : 'over', visit?.decision ?? (visit ? 'begun' : 'new')],
     ...late.map(({ state }) => state),
   ].join('-')
 
-/** The amount that is still to be paid. */
+/** Returns the amount that is still to be paid. */
 export const amountDue = ({ due: amount, currency }: PaymentPage) => ({ amount, currency })
 
 /** Groups digits in fours, as banks print them. */
@@ -148,7 +148,7 @@ function transfer({ t }: View, payment: PaymentPage, amount: string): Html {
   </section>`
 }
 
-/** The copy buttons need JavaScript, and are hidden without it. */
+/** Renders a label, its value and a copy button, which is hidden without JavaScript. */
 const row = (name: string, shown: string, copied: string, copy: string, isCode = false): Html =>
   html`<div>
     <dt>${name}</dt>
@@ -225,8 +225,8 @@ function progress({ t }: View, { depositStatus }: PaymentPage): Html {
 }
 
 /**
- * The form of the URL was checked when the session was opened. The script follows the link once it has seen the payment arrive, and a payer can
- * stop it (WCAG 2.2.1).
+ * Renders the link back to the shop. The URL was validated when the session was opened. The script follows the link after the payment has
+ * arrived, and a payer can stop it (WCAG 2.2.1).
  */
 function wayBack({ t }: View, { key, status }: PaymentPage, returnUrl: string): Html {
   const [, address = '', fragment = ''] = /^([^#]*)(.*)$/.exec(returnUrl) ?? []

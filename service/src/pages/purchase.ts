@@ -16,7 +16,7 @@ type BrandedPayment = Pick<PaymentPage, 'branding' | 'payee'>
 
 const brandingVersion = (payment: BrandedPayment): string => String(payment.branding?.updatedAt.getTime() ?? 0)
 
-/** Undefined: the partner has no colours. `root`: the path from the page to the files of the payment. */
+/** Returns the URL of the colours. Undefined: the partner has no colours. `root`: the path from the page to the files of the payment. */
 export const accentUrl = (payment: BrandedPayment, root: string): string | undefined =>
   payment.branding?.colour || payment.branding?.colourDark
     ? `${root}accent.css?v=${brandingVersion(payment)}`

@@ -37,7 +37,7 @@ export function receiptPage(view: View, { payment, paidAt, refunds, token }: Rec
   })
 }
 
-/** Lists the parts that were paid, without their payers: several persons may see the receipt. */
+/** Lists the parts that were paid, without their payers: several people may see the receipt. */
 function partTable(view: View, { currency, parts }: PaymentReceipt['payment']): Html {
   const { t, language } = view
   const day = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' })
@@ -64,7 +64,7 @@ function partTable(view: View, { currency, parts }: PaymentReceipt['payment']): 
     </table>`
 }
 
-/** Says why the statement of the payer's bank shows another name than that of the shop. */
+/** Explains why the payer's bank statement shows another name than the shop's. */
 const holderText = ({ t }: View, { payee, accountHolder: holder }: PaymentPage): string =>
   fill(t.holderText, { payee, holder })
 

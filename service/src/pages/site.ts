@@ -76,7 +76,7 @@ const atOwnHost = (route: PublicRoute, hosts: PageHosts): PublicRoute => ({
 
 type ViewOf = (request: PublicRequest) => View
 
-/** `/checkout/{token}` is one level below the root of the pages. */
+/** Returns the relative path to the root of the pages. `/checkout/{token}` is one level below it. */
 const rootPath = (path: string): string => '../'.repeat(Math.max(0, path.split('/').length - 3))
 
 const createViewOf =
@@ -148,7 +148,7 @@ function paymentRoutes(deps: SiteDeps, viewOf: ViewOf): readonly PublicRoute[] {
   ]
 }
 
-/** The routes of the receipt, and of the colours and logo of the partner. */
+/** Creates the routes of the receipt, and of the colours and logo of the partner. */
 function purchaseRoutes({ checkout }: SiteDeps, viewOf: ViewOf): readonly PublicRoute[] {
   const tokenOf = ({ params }: PublicRequest): string => params['token'] ?? ''
   return [
@@ -250,7 +250,7 @@ function bankRoutes(deps: SiteDeps, viewOf: ViewOf): readonly PublicRoute[] {
   ]
 }
 
-/** Reads a name of one line. Undefined: the form has none, or a wrong one. */
+/** Reads a name of one line. Undefined: the form has no valid name. */
 function readName(body: Buffer): string | undefined {
   const name = new URLSearchParams(body.toString('utf8')).get('name')?.replaceAll(/\s+/gu, ' ').trim() ?? ''
   return name === '' || Array.from(name).length > nameCharsMax || /\p{Cc}/u.test(name) ? undefined : name

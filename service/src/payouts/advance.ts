@@ -77,7 +77,7 @@ type WrittenMove = {
   readonly bulkId: string | undefined
 }
 
-/** Null: the trigger has no hash, or only implies this transition. */
+/** Returns the transaction hash of the trigger. Null: it has none, or only implies this transition. */
 const transactionHashOf = ({ trigger, implied }: PayoutMove): string | null =>
   implied || !('transactionHash' in trigger) ? null : (trigger.transactionHash ?? null)
 
@@ -86,7 +86,7 @@ function approverIn(trigger: PayoutTrigger): Person | undefined {
   return trigger.kind === 'cancelled' && typeof trigger.canceller !== 'string' ? trigger.canceller : undefined
 }
 
-/** An implied transition is not the subject of the trigger, and has no failure. */
+/** Builds the written form of a transition. An implied transition is not the subject of the trigger, and has no failure. */
 const toWrittenMove = (transit: PayoutMove): WrittenMove => {
   const { row: payout, trigger, transition: move, implied, actor } = transit
   const { reasonCode: reason = null, bankText = null } = 'failure' in trigger && !implied ? trigger.failure : {}
@@ -217,7 +217,7 @@ function scheduleOf({ row, trigger }: PayoutMove, now: Date) {
   return { leaseId: null, dueAt, sendAttempts }
 }
 
-/** A refund adds its step to a transaction that has ended (`noteAfterEnd`). */
+/** Returns the steps to add to the transaction. None for a refund, whose transaction has ended (`noteAfterEnd`). */
 function transactionMove({ payout, failure, move, transactionHash, cause }: WrittenMove): readonly TransactionMove[] {
   const { partnerId, transactionId: id } = payout
   const { steps, concludes } = move
@@ -399,7 +399,7 @@ export type PayoutLifeDeps = {
   readonly rates: Pick<Rates, 'converter'>
   readonly recalls: RecallReturns
   readonly checkoutRefunds: RefundEvents
-  /** PAYOUT_ATTEMPTS_MAX. */
+  /** The setting PAYOUT_ATTEMPTS_MAX. */
   readonly attemptsMax: number
 }
 
@@ -440,7 +440,7 @@ const endsUnsettled = ({ row, transition }: PayoutMove) =>
   transition.ledger === 'release' && row.approvalExpiresAt !== null && row.status !== 'PendingApproval'
 
 /**
- * Refuses approvals by persons who lost the right (permission_denied) or exceed their maximum
+ * Refuses approvals by people who lost the right (permission_denied) or exceed their maximum
  * (approver_limit_exceeded), and counts the others. Sends no statement for a batch without approvals and without ends
  * of approved payouts.
  */

@@ -33,7 +33,7 @@ export type WaitingPayout = {
 export type PayoutAges = {
   /** Finds the oldest payout in each unfinished status, of the given partners. */
   readonly oldestUnfinished: (partnerIds: readonly string[]) => Promise<readonly OldestUnfinishedPayment[]>
-  /** Finds the time since which the oldest payout waits for a decision about a name. Null: no payout waits. */
+  /** Returns when the oldest waiting payout began to wait for a decision about a name. Null: no payout waits. */
   readonly oldestInScreening: () => Promise<Date | null>
   /** Lists payouts that wait for a person, oldest first: up to `rowsMax` held ones, and as many others. */
   readonly waiting: (partnerIds: readonly string[], rowsMax: number) => Promise<readonly WaitingPayout[]>
@@ -113,7 +113,10 @@ const holdIn: Readonly<Record<PayoutStatus, (held: HeldPayout) => Hold | undefin
 
 const futureTime = (time: Date | null, now: Date): Date | null => (time !== null && time > now ? time : null)
 
-/** A bank that found another payee name keeps the payment. Otherwise the forecast at the time of submission gives the day. */
+/**
+ * Returns why the bank still has the payment, and until when. A bank that found another payee name keeps the payment. Otherwise the
+ * forecast at the time of submission gives the day.
+ */
 function holdAtBank({ payout, steps, forecastOf, now }: HeldPayout): Hold {
   const checked = steps.findLast((step) => step.startsWith('Payee'))
   if (checked === 'PayeeNotMatched' || checked === 'PayeeMatchedClosely') return { kind: 'payeeCheck', by: null }
@@ -163,7 +166,7 @@ async function readWaiting({ db }: Deps, wanted: readonly PartnerStatus[]): Prom
   return rows
 }
 
-/** Undefined: the payout does not wait for a person. */
+/** Returns why the payout waits for a person. Undefined: it does not. */
 function waitingOf(row: WaitingPayoutRow, now: Date): WaitingPayout | undefined {
   const { partnerId, id, transactionId, status, amount, currency } = row
   const { createdAt, dueAt, leaseId, sendAttempts, screeningSince } = row

@@ -1,4 +1,4 @@
-/** The verbs of approvals: what a second person sees, signs and decides. */
+/** The operations of approvals: what a second person sees, signs and decides. */
 import {
   type ApprovalSnapshot,
   type BulkApprovalItem,
@@ -151,7 +151,10 @@ const createSnapshot =
     return { text, payout, needsPasskey, requestedName, hasMakerLeft, cause, beyond }
   }
 
-/** Another credential of the creator has another id and the same name. A second account of the same person has a similar name. */
+/**
+ * Refuses approval by the creator of the payout. Another credential of the creator has a different id and the same name. A second account
+ * of the same person has a similar name.
+ */
 function requireSecondPerson(caller: Caller, { requestedBy, requestedName }: ApprovalRequester): void {
   if (caller.serviceAccountId !== requestedBy && !isSamePerson(caller.name, requestedName)) return
   throw new Refusal(

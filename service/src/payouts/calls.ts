@@ -76,7 +76,7 @@ export function catchRefusal<T>(work: () => T): T | Refusal {
 
 type IdempotencyKey = Pick<PayoutRow, 'partnerId' | 'operation' | 'idempotencyKey'>
 
-/** Undefined without an idempotency key. */
+/** Returns the map key of an idempotency key. Undefined: the call has none. */
 export const idempotencyMapKey = ({ partnerId, operation, idempotencyKey }: IdempotencyKey): string | undefined =>
   idempotencyKey === null ? undefined : partnerKey(partnerId, operation, idempotencyKey)
 

@@ -1,4 +1,4 @@
-/** Dependencies of the verbs of payouts. */
+/** Dependencies of the operations of payouts. */
 import type { Access } from '../access/index.ts'
 import type { Cursors } from '../kernel/api/index.ts'
 import type { Clock, Currency, Minor } from '../kernel/index.ts'
@@ -56,7 +56,7 @@ export type PayoutsDeps = {
   readonly life: Pick<PayoutLife, 'approve' | 'cancel' | 'decline'>
   /** Most payouts that share a transaction; undefined: the default. Benchmarks measure other sizes. */
   readonly payoutsPerBatchMax?: number | undefined
-  /** DUPLICATE_PAYMENT_DAYS. */
+  /** The setting DUPLICATE_PAYMENT_DAYS. */
   readonly duplicateDays: number
   /** Finds active standing orders that pay one of these amounts to one of these accounts. */
   readonly scheduledPayouts: (

@@ -175,7 +175,7 @@ export function duplicatesAmong(
   })
 }
 
-/** Equal for payments of the same amount to the same account. */
+/** Returns a key that is equal for payments of the same amount to the same account. */
 const paidKey = ({ account, amount, currency }: Pick<DuplicateCandidate, 'account' | 'amount' | 'currency'>): string =>
   `${account.toLowerCase()} ${amount} ${currency}`
 

@@ -36,11 +36,11 @@ import { approvalsDue } from './store.ts'
 export type PayoutClaim = store.PayoutClaim
 
 export type PayoutLife = {
-  // 1. A payout that waits for a second person. Each verb returns whether it has changed the payout.
+  // 1. A payout that waits for a second person. Each function returns whether it has changed the payout.
 
-  /** PendingApproval -> Pending, before the deadline. Refuses: approver_limit_exceeded, permission_denied. */
+  /** Approves a payout before its deadline: PendingApproval -> Pending. Refuses: approver_limit_exceeded, permission_denied. */
   readonly approve: (partnerId: string, payoutId: string, by: Person) => Promise<boolean>
-  /** PendingApproval -> Cancelled, before the deadline. */
+  /** Rejects a payout before its deadline: PendingApproval -> Cancelled. */
   readonly decline: (
     partnerId: string,
     payoutId: string,
@@ -50,9 +50,9 @@ export type PayoutLife = {
   ) => Promise<boolean>
   /** Cancels like `cancel`, in the caller's transaction: the bank has taken back the payment that the payouts refund. */
   readonly stopRefunds: (tx: Tx, partnerId: string, payoutIds: readonly string[]) => Promise<void>
-  /** PendingApproval -> Cancelled, after the deadline. Returns the number of payouts. */
+  /** Cancels payouts after their deadline: PendingApproval -> Cancelled. Returns their number. */
   readonly expireApprovalsStep: () => Promise<number>
-  /** Pending or PendingApproval -> Cancelled, before a worker records its first attempt. */
+  /** Cancels a payout before a worker records its first attempt: Pending or PendingApproval -> Cancelled. */
   readonly cancel: (partnerId: string, payoutId: string, canceller?: 'operator' | Person) => Promise<boolean>
 
   // 2. A worker claims it under a lease, whose id fences every change: a worker that was frozen past its lease changes
@@ -93,8 +93,8 @@ export type PayoutLife = {
    */
   readonly screenHeld: (connector: string, payoutsMax: number) => Promise<number>
   /**
-   * Pending -> Processing, after the checks have passed. Counts the attempt before the bank receives the instruction.
-   * Undefined: the lease is lost.
+   * Begins an attempt after the checks have passed: Pending -> Processing. Counts the attempt before the bank receives
+   * the instruction. Undefined: the lease is lost.
    */
   readonly begin: (claim: PayoutClaim) => Promise<PayoutClaim | undefined>
   /**
@@ -102,26 +102,26 @@ export type PayoutLife = {
    * was required leaves once the partner has added it.
    */
   readonly withAddresses: (attempts: readonly PayoutClaim[]) => Promise<readonly PayoutClaim[]>
-  /** Processing -> Sent or Failed, by the bank's answer; due again later if the connector keeps the instruction until then. */
+  /** Records the bank's answer: Processing -> Sent or Failed. If the connector keeps the instruction, the payout is due again later. */
   readonly answered: (claim: PayoutClaim, acknowledgement: Acknowledgement) => Promise<void>
-  /** The bank was unreachable: the outcome of the attempt is unknown. Schedules an enquiry. */
+  /** Schedules an enquiry, because the bank was unreachable and the outcome of the attempt is unknown. */
   readonly unreachable: (claim: PayoutClaim) => Promise<void>
   /**
-   * Processing -> Failed after many attempts. Returns whether it did. The caller has asked the bank before this
-   * attempt, and the bank does not have the instruction: after a broken attempt that would be unknown.
+   * Fails a Processing payout after too many attempts. Returns false if it may be attempted again. Call it only if the
+   * bank has confirmed since the last attempt that it does not have the instruction: otherwise the outcome is unknown.
    */
   readonly giveUp: (claim: PayoutClaim) => Promise<boolean>
 
   // 3. The bank reports, without a lease: only a report that fits the recorded status changes anything
   // (`AppliedOutcome`).
 
-  /** Sent -> Completed. Posts the reserved money. */
+  /** Records a settlement: Sent -> Completed. Posts the reserved money. */
   readonly settled: (
     reporting: ReportedPayout & { readonly transactionHash?: string | undefined },
   ) => Promise<AppliedOutcome>
-  /** Sent -> Failed. Releases the reserved money. */
+  /** Records a rejection: Sent -> Failed. Releases the reserved money. */
   readonly rejected: (reporting: ReportedPayout, failure: PayoutFailure) => Promise<AppliedOutcome>
-  /** Works like `rejected` before settlement. After it, a new, linked transaction returns the money. */
+  /** Works like `rejected` before settlement. After settlement, a new, linked transaction returns the money. */
   readonly returned: (reporting: ReportedPayout, failure: PayoutFailure) => Promise<AppliedOutcome>
   /**
    * Adds the bank's verification of the payee to the timeline. Returns false if it is already there, or the payout has
@@ -133,8 +133,8 @@ export type PayoutLife = {
     bankText?: string | null,
   ) => Promise<boolean>
   /**
-   * Sent -> Completed or Failed, by a written statement of the bank to two operators. A later contrary report is a
-   * contradiction. Refuses: validation_failed (another status; a payout that no bank carries).
+   * Ends a payout by a written statement of the bank to two operators: Sent -> Completed or Failed. A later contrary
+   * report is a contradiction. Refuses: validation_failed (another status; a payout that no bank carries).
    */
   readonly endByStatement: (tx: Tx, payment: store.PayoutId & { readonly end: 'paid' | 'not-paid' }) => Promise<void>
   /**

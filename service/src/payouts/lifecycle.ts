@@ -204,7 +204,7 @@ export const payoutAgeLimitsMs = {
   Sent: 5 * dayMs,
 } as const
 
-// Triggers of a payout: requests of workers, of the bank, of persons and by deadlines; who causes each, and whether it
+// Triggers of a payout: requests of workers, of the bank, of people and by deadlines; who causes each, and whether it
 // applies.
 
 /** `reasonCode`: the bank's ISO 20022 code; `bankText`: the bank's own text, at the end of `details`. */

@@ -66,7 +66,7 @@ export function createLookUp(deps: PayoutsDeps, funds: FundsCheck) {
   ): Promise<LookedUp> => {
     const mark = funds.markRead()
     const now = clock.now()
-    /** Undefined: not known yet. */
+    /** Returns the cached customer of a payee. Undefined: not known yet. */
     const cachedCustomerIdOf = ({ caller, payee }: PayoutCall) =>
       'customerId' in payee
         ? payee.customerId

@@ -158,7 +158,7 @@ async function payerDataText(
   return { rule: 'payer', verdict: 'passed', detail }
 }
 
-/** The key of an earlier identical request returns that payout again. */
+/** Judges the idempotency key. The key of an earlier identical request returns that payout again. */
 function keyVerdict(call: PayoutCall, { payouts }: LookedUp): Verdict {
   const rule = 'idempotencyKey'
   const key = callMapKey(call)
@@ -170,7 +170,7 @@ function keyVerdict(call: PayoutCall, { payouts }: LookedUp): Verdict {
   return { rule, verdict: 'passed', detail: `The request repeats ${known.reference}, which would be returned.` }
 }
 
-/** A payout that may repeat others is accepted, unless its request refuses duplicates. */
+/** Judges possible duplicates. They are only a warning, unless the request refuses duplicates. */
 function duplicateVerdict({ refusesDuplicates }: PayoutCall, repeated: PossibleDuplicates): Verdict {
   const rule = 'duplicate'
   const refusal = refuseDuplicate(repeated)
@@ -217,7 +217,7 @@ function addPayer(verdict: Verdict, { customerId }: ControlledPayout, segregated
   return { ...verdict, detail: verdict.detail === undefined ? whose : `${verdict.detail} ${whose}` }
 }
 
-/** The approval rule never fails, because a payout that waits is accepted. */
+/** Judges the approval rule. It never fails, because a payout that waits is accepted. */
 function approvalVerdict({ approval }: ControlledPayout): Verdict {
   if (approval === null) return notApplicable('approval')
   const detail = `${approval.because} It waits for the approval of a second person.`
@@ -226,14 +226,14 @@ function approvalVerdict({ approval }: ControlledPayout): Verdict {
   return { rule: 'approval', verdict: 'passed', detail, ...(amounts && { amounts }), hold }
 }
 
-/** The service accepts a payment that its connector will refuse, and the payment fails there. */
+/** Judges whether the connector can send the payment. If not, the service still accepts the payment, which then fails. */
 function reachVerdict(forecast: Forecast | undefined): Verdict {
   if (forecast === undefined) return notApplicable('reach')
   if (forecast.possible) return { rule: 'reach', verdict: 'passed' }
   return { rule: 'reach', verdict: 'failed', code: forecast.errorKey, detail: forecast.details }
 }
 
-/** A bank checks each payment again: an earlier result does not refuse the payout. */
+/** Judges the earlier payee check. Its result does not refuse the payout, because a bank checks each payment again. */
 function payeeCheckVerdict({ payeeCheck }: ControlledPayout): Verdict {
   const rule = 'payeeCheck'
   if (payeeCheck === null) return notApplicable(rule)

@@ -1,4 +1,4 @@
-/** Operation id -> verb -> shape. */
+/** Maps API operations to module operations and response shapes. */
 import { rawNumber, type ResponseOf } from '@partner-payments/wire'
 import { type OperationAnswer, type Caller, type Handlers, writeSums } from '../kernel/api/index.ts'
 import { writeAmount } from '../kernel/index.ts'
@@ -67,7 +67,7 @@ export function payoutsRoutes(payouts: Payouts) {
   } satisfies Partial<Handlers<'payouts'>>
 }
 
-/** A replay repeats the first answer: the initial status of the payout. */
+/** Builds the answer. A replay repeats the first answer, with the initial status of the payout. */
 function toAnswer(
   { payout, replayed }: AcceptedPayout,
   idempotencyKey: string,
@@ -108,7 +108,7 @@ function toDocumentedPayout(payout: PayoutRow) {
   }
 }
 
-/** `decision`: undefined if the payout needs no approval. */
+/** Builds the public form of a payout. `decision`: undefined if the payout needs no approval. */
 export function toPayoutRecord(payout: PayoutRow, decision: ApprovalRecord | undefined): ResponseOf<'getPayout'> {
   return {
     id: payout.id,

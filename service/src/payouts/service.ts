@@ -1,4 +1,4 @@
-/** The verbs of payouts before a payout begins: request, read and decide. `life.ts` has the later steps. */
+/** The operations of payouts before a payout begins: request, read and decide. `life.ts` has the later steps. */
 import { type BodyOf, type QueryOf, type WithdrawalOutcome } from '@partner-payments/wire'
 import {
   type Caller,
@@ -108,7 +108,7 @@ export type Payouts = {
   readonly byKey: (tx: Tx, key: store.PayoutKey) => Promise<store.PayoutRow | undefined>
   /** Reads a payout by its id or its reference. A text in the form of an id is first tried as an id. Refuses: not_found. */
   readonly get: (partnerId: string, idOrReference: string) => Promise<store.PayoutRow>
-  /** Does the same in the caller's transaction. Refuses: not_found. */
+  /** Reads a payout in the caller's transaction. Refuses: not_found. */
   readonly named: (tx: Tx, partnerId: string, idOrReference: string) => Promise<store.PayoutRow>
   /** Lists payouts, newest first. An unknown customer has none. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: QueryOf<'listPayouts'>) => Promise<Page<store.PayoutRow>>

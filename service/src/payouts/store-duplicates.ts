@@ -94,7 +94,7 @@ const noteColumns = {
 export type NoteRow = RowOf<typeof noteColumns>
 const newNotes = insertBy<NoteRow>(noteColumns, [])
 
-/** The notes of new payouts. */
+/** Inserts the notes of new payouts. */
 export function insertNotes(tx: Tx, rows: readonly NoteRow[]): void {
   tx.later(sql`/* payouts.insertNotes */ insert into payouts.notes (${columnList(noteColumns)}) ${newNotes(tx, rows)}`)
 }

@@ -72,7 +72,7 @@ const types = {
   approvalExpiresAt: 'timestamptz?',
   /** JSON: counters of limits that include the amount (`readCounted`). Null: none. */
   countedIn: 'json?',
-  /** JSON: amount for rules over all currencies (`readReference`). Null: none. */
+  /** JSON: amount for rules across all currencies (`readReference`). Null: none. */
   referenceAmount: 'json?',
   /** The notification that reported the settlement, and the one that rejected or returned the payment. Null: none. */
   settledBy: 'text?',
@@ -121,7 +121,7 @@ const newPayouts = insertBy<PayoutRow>(
 )
 
 /**
- * A taken key is a unique violation (`payouts_key`). An insert waits for a concurrent insert of the key; all inserts
+ * Inserts payouts. A taken key is a unique violation (`payouts_key`). An insert waits for a concurrent insert of the key; all inserts
  * take keys in the same order, so that two batches cannot deadlock.
  */
 export function insertPayouts(tx: Tx, rows: readonly PayoutRow[]): void {
@@ -376,7 +376,7 @@ export function pageOf(partnerId: string, filter: PayoutFilter, afterId: string 
     order by ${order} limit ${rowsMax}`
 }
 
-/** A payout is found by its reference, or by the partner's reference if that is another text. Each has an index. */
+/** Selects payouts by their reference, and by the partner's reference if it differs. Each has an index. */
 function referenceConditions(reference: PayoutFilter['reference']): readonly Sql[] {
   if (reference === null) return [noSql]
   const { text, endToEndId } = reference
@@ -481,7 +481,7 @@ export function payoutsByIds(tx: Tx, partnerId: string, ids: readonly string[]):
 }
 
 /**
- * Finds the time since which payouts wait for a decision about a name. Null: none waits. The condition on `due_at` is
+ * Returns when the oldest waiting payout began to wait for a decision about a name. Null: none waits. The condition on `due_at` is
  * that of the index.
  */
 export async function oldestInScreening(tx: Tx): Promise<Date | null> {

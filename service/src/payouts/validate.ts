@@ -173,7 +173,7 @@ function missingFields({ call, route, beneficiary, account, executionDay }: Judg
   }
 }
 
-/** Refuses: beneficiary_not_payable. The bank would refuse the payment after the money was reserved. */
+/** Checks the bank's required fields: it would refuse the payment after the money was reserved. Refuses: beneficiary_not_payable. */
 function judgeRequirements(judged: JudgedPayout): Judgement {
   const lacking = missingFields(judged)?.now
   if (lacking === undefined) return 'notApplicable'
@@ -187,7 +187,7 @@ function comingRequirements(judged: JudgedPayout): string | undefined {
   return coming.length === 0 ? undefined : `The beneficiary will need ${formatMissing(coming)}.`
 }
 
-/** Refuses: country_not_supported. Payouts from before the rule are held when the worker screens them. */
+/** Checks the country. Payouts from before a rule are held when the worker screens them. Refuses: country_not_supported. */
 function judgeCountry({ call, account, countryRules }: JudgedPayout): Judgement {
   if (account === undefined) return 'notApplicable'
   const owner = { ...account, address: account.address?.country ?? null }
@@ -200,7 +200,7 @@ function judgeCountry({ call, account, countryRules }: JudgedPayout): Judgement 
   )
 }
 
-/** Refuses: validation_failed. */
+/** Checks the QR reference. Refuses: validation_failed. */
 function judgeQrReference({ call, account }: JudgedPayout): Judgement {
   if (account === undefined || !isFiat(call.currency)) return 'notApplicable'
   const mistake = qrMistake(account.account, call.reference)
@@ -208,7 +208,7 @@ function judgeQrReference({ call, account }: JudgedPayout): Judgement {
   return refuseField({ pointer: '/reference', code: 'invalid_value', message: qrMistakes[mistake] })
 }
 
-/** Refuses: ownership_proof_required. */
+/** Checks the ownership of the wallet. Refuses: ownership_proof_required. */
 function judgeWallet({ call, account, isUnproved }: JudgedPayout): Judgement {
   if (account === undefined || isFiat(call.currency)) return 'notApplicable'
   return isUnproved
@@ -236,7 +236,7 @@ export function payerFieldsMissing(
   return missingPayerFields(payer, { region, currency, amount }).flatMap((field): readonly string[] => named[field])
 }
 
-/** Refuses: validation_failed, by the setting `payerData` of the bank. */
+/** Checks the payer's data. Refuses: validation_failed, by the setting `payerData` of the bank. */
 function judgePayer({ call, account, payer }: JudgedPayout): Judgement {
   if (account === undefined || payer === undefined) return 'notApplicable'
   const message = (field: string) => `needs ${field} of the customer, which its bank asks for with this payment`
@@ -268,7 +268,7 @@ function payeePointer({ operation, payee }: PayoutCall): string {
   return 'beneficiaryId' in payee ? '/beneficiaryId' : '/customerId'
 }
 
-/** Refuses: account_blocked. */
+/** Checks the states of the accounts. Refuses: account_blocked. */
 function judgeAccounts({ call, accounts, customer }: JudgedPayout): Judgement {
   const debited = debitedCurrency(call)
   const state = balanceStateIn(accounts, call.caller.partnerId, debited)
@@ -370,7 +370,7 @@ export function validate(judged: JudgedPayout): ValidPayout {
   return { ...going, customerId, ...named, ...since }
 }
 
-/** Undefined: a beneficiary of an earlier version, without an account. */
+/** Builds the creditor's account. Undefined: the beneficiary is from an earlier version, without an account. */
 function toCreditorAccount({
   currency,
   iban,

@@ -1,5 +1,5 @@
 /**
- * Runs a verb once per idempotency key. The row that the verb creates keeps the key for ever, under a unique constraint. A
+ * Runs an operation once per idempotency key. The row that it creates keeps the key for ever, under a unique constraint. A
  * concurrent duplicate waits at that constraint and gets the answer of the first request. A refused request does not use its key.
  */
 import { Refusal } from '../kernel/api/index.ts'

@@ -34,7 +34,7 @@ export async function erasePersonal(
     where target.partner_id = ${partnerId} and target.${sqlName(by)} = any(${ids}::uuid[]) and (${joinFragments(holds, sql` or `)})`)
 }
 
-/** A table of records that name persons but do not belong to a customer. They are erased by age (docs/decisions/0055-erasure.md). */
+/** A table of records that name people but do not belong to a customer. They are erased by age (docs/decisions/0055-erasure.md). */
 export type RetainedTable = {
   /** `schema.table`. Its rows have an `id` that begins with their time. */
   readonly table: string

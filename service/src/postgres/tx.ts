@@ -10,7 +10,7 @@ import { type Sql, toStatement } from './sql.ts'
 export type Row = Readonly<Record<string, unknown>>
 /** Runs statements, each in its own transaction (`Database`) or all in one transaction (`Database.transaction`). */
 export type Tx = {
-  /** The database is sharded by partner: a statement names one partner, or is a scan over all partners. */
+  /** The database is sharded by partner: a statement names one partner, or is a scan across all partners. */
   readonly sharded: boolean
   readonly rows: <T extends object = Row>(statement: Sql) => Promise<readonly T[]>
   /** Reads at most one row. Undefined: there is no row. */

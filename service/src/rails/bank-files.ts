@@ -109,7 +109,7 @@ export type BankFiles = {
   /** Lists the files with this name or message id, newest first. */
   readonly named: (tx: Tx, text: string, rowsMax: number) => Promise<readonly BankFile[]>
   readonly byId: (tx: Tx, id: string) => Promise<BankFileDetails | undefined>
-  /** Reads since when the oldest undelivered file waits; null if there is none. */
+  /** Returns the time of the oldest undelivered file. Null: all files are delivered. */
   readonly oldestUnsent: (tx: Tx, connector: string) => Promise<Date | null>
   readonly statements: (tx: Tx, fileId: string, rowsMax: number) => Promise<readonly FileStatement[]>
   /** Lists the entries of a statement (camt.053), or those of another message that are not on a statement yet, in order. */

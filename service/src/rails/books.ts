@@ -113,7 +113,7 @@ export type EntryScope = {
   readonly before?: Date
 }
 
-/** Reads a bank's books in the caller's snapshot, and corrects them as persons decide. */
+/** Reads a bank's books in the caller's snapshot, and corrects them as people decide. */
 export type BankBooks = {
   /** Lists the statements (camt.053) of an account, ordered by date and number. */
   readonly statements: (tx: Tx, account: BooksAccount) => Promise<readonly BankStatement[]>
@@ -163,7 +163,7 @@ export type BankBooks = {
   readonly entryOf: (tx: Tx, subject: string) => Promise<BankEntry | undefined>
   /** Finds the entries that are on a statement. */
   readonly listed: (tx: Tx, ids: readonly string[]) => Promise<ReadonlySet<string>>
-  /** Merges an entry with the announced entry that two persons decided it is. False: that entry is on another statement, or gone. */
+  /** Merges an entry with the announced entry that two people decided it is. False: that entry is on another statement, or gone. */
   readonly merge: (tx: Tx, entryId: string) => Promise<boolean>
   /** Assigns an entry to the payment that an operator found. */
   readonly match: (
@@ -181,7 +181,7 @@ export type BankBooks = {
     entryId: string,
   ) => Promise<{ readonly connector: string; readonly cameBack: Minor } | undefined>
   /**
-   * Separates a debit from a payment, because two persons decided that it was for another payment. The payment counts as
+   * Separates a debit from a payment, because two people decided that it was for another payment. The payment counts as
    * returned; the debit of a batch keeps its other payments.
    */
   readonly unmatch: (

@@ -36,7 +36,7 @@ const daysFromEaster = (day: Temporal.PlainDate): number =>
 /** TARGET is closed on New Year's Day, Labour Day, Christmas Day and the day after. */
 const fixedClosings: ReadonlySet<string> = new Set(['01-01', '05-01', '12-25', '12-26'])
 
-/** Guideline ECB/2022/8, annex I: Saturdays, Sundays, the fixed days, Good Friday and Easter Monday. */
+/** Reports whether TARGET is open. It closes on weekends, fixed days, Good Friday and Easter Monday (Guideline ECB/2022/8, annex I). */
 export function isTargetDay(day: Temporal.PlainDate): boolean {
   if (day.dayOfWeek >= 6 || fixedClosings.has(day.toString().slice(5))) return false
   const easter = daysFromEaster(day)
@@ -53,8 +53,8 @@ const ukExceptions = {
 }
 
 /**
- * CHAPS and Bacs are closed on the bank holidays of England and Wales (Banking and Financial Dealings Act 1971, schedule
- * 1). A fixed holiday on a weekend moves to the next weekday that is not a holiday.
+ * Reports whether CHAPS and Bacs are open. They close on weekends and the bank holidays of England and Wales (Banking and Financial Dealings
+ * Act 1971, schedule 1). A fixed holiday on a weekend moves to the next weekday that is not a holiday.
  */
 function isUkDay(day: Temporal.PlainDate): boolean {
   const { dayOfWeek, day: date, month } = day
@@ -78,7 +78,7 @@ const isUsDate = ({ month, day, year }: Temporal.PlainDate): boolean =>
   usDates.has(`${month} ${day}`) && (month !== 6 || year >= 2022)
 
 /**
- * Fedwire is closed on weekends and federal holidays (Federal Reserve Bank Services, holiday schedule). A holiday on a
+ * Reports whether Fedwire is open. It closes on weekends and federal holidays (Federal Reserve Bank Services, holiday schedule). A holiday on a
  * Sunday is observed on Monday. For a holiday on a Saturday, banks are open on Friday.
  */
 function isUsDay(day: Temporal.PlainDate): boolean {

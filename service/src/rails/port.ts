@@ -259,7 +259,7 @@ export type Connector = {
    * calls `notifications` ten times a second.
    */
   readonly notificationsDue?: (after: Date) => Sql
-  /** Reads since when the oldest notification is unacknowledged; null if none is due. For metrics. */
+  /** Returns the time of the oldest unacknowledged notification, for metrics. Null: none is due. */
   readonly oldestNotification: (now: Date) => Promise<Date | null>
 }
 

@@ -1,4 +1,4 @@
-/** The verbs of rates: a background loop stores the source's sheets, and everyone else reads the newest sheet. */
+/** The operations of rates: a background loop stores the source's sheets, and everyone else reads the newest sheet. */
 import { Refusal } from '../kernel/api/index.ts'
 import {
   after,
@@ -134,7 +134,7 @@ export type ReferenceConverter = (
 ) => ReferenceAmount | undefined
 
 export type Rates = {
-  /** The currency in which limits over all currencies are counted. */
+  /** The currency in which limits across all currencies are counted. */
   readonly referenceCurrency: Currency
   /** Reads the newest sheet with one statement. Rules accept older sheets than quotes do (REFERENCE_RATES_MAX_AGE_DAYS). */
   readonly converter: (tx: Tx) => Promise<ReferenceConverter>

@@ -1,4 +1,4 @@
-/** The verbs of reports and their schedules. Workers write the files (jobs.ts). */
+/** The operations of reports and their schedules. Workers write the files (jobs.ts). */
 import { type BodyOf, type QueryOf, reportMediaTypes } from '@partner-payments/wire'
 import {
   type FileContent,
@@ -28,24 +28,24 @@ export type Reports = {
   readonly create: (partnerId: string, input: BodyOf<'createReport'>, tx?: Tx) => Promise<Report>
   /** Lists newest first. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: QueryOf<'listReports'>) => Promise<Page<Report>>
-  /** Refuses: not_found. */
+  /** Reads a report. Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<Report>
   /** Deletes a report, and cancels one that is queued or running. Refuses: not_found. */
   readonly remove: (partnerId: string, id: string) => Promise<void>
-  /** Refuses: not_found, report_not_ready. */
+  /** Reads the file of a report. Refuses: not_found, report_not_ready. */
   readonly content: (partnerId: string, id: string) => Promise<FileContent>
   /** Reads the content by the token of a mail's link. Refuses: not_found, report_not_ready. */
   readonly contentOfLink: (token: string) => Promise<FileContent>
   /**
-   * Refuses: report_format_not_supported, validation_failed (currency, customerId, timeZone, emails),
+   * Creates a schedule. Refuses: report_format_not_supported, validation_failed (currency, customerId, timeZone, emails),
    * currency_not_supported, not_found (/customerId), report_schedule_limit_reached.
    */
   readonly createSchedule: (partnerId: string, input: BodyOf<'createReportSchedule'>, tx?: Tx) => Promise<Schedule>
   /** Lists newest first. Refuses: validation_failed (cursor). */
   readonly listSchedules: (partnerId: string, query: QueryOf<'listReportSchedules'>) => Promise<Page<Schedule>>
-  /** Refuses: not_found. */
+  /** Reads a schedule. Refuses: not_found. */
   readonly getSchedule: (partnerId: string, id: string) => Promise<Schedule>
-  /** Refuses: not_found. */
+  /** Deletes a schedule. Refuses: not_found. */
   readonly removeSchedule: (partnerId: string, id: string) => Promise<void>
   /** Deletes the schedules of an erased customer. */
   readonly removeSchedulesOf: typeof store.deleteSchedulesOf

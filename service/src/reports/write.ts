@@ -33,7 +33,7 @@ import { ReportImpossible } from './rules.ts'
 // A statement as camt.053 in one of its versions: maps its lines to entries.
 
 /**
- * Transaction codes by the text of the line. The ledger does not know the rail of a payment, so that its sub-family
+ * Transaction codes by the text of the line. The ledger does not know the rail of a payment, so the sub-family
  * is `OTHR`.
  */
 const codes: Readonly<Record<string, TransactionCode>> = {

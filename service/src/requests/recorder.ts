@@ -81,8 +81,8 @@ export function createRequestRecorder(deps: RecorderDeps): RequestRecorder {
 type RequestRows = readonly store.RequestRow[]
 
 /**
- * The rows in memory. A batch is one transaction, and is repeated with the same rows: if its answer was lost after the commit,
- * the repetition violates the primary key, and all of it is stored.
+ * Holds the rows in memory until they are stored. A batch is one transaction, and is repeated with the same rows: if its answer was lost
+ * after the commit, the repetition violates the primary key, and all rows are stored already.
  */
 function createWaitingRows({ db, clock, log, dropped }: RecorderDeps) {
   const warn = createWarning(clock, log)

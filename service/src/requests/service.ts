@@ -37,11 +37,11 @@ export type RequestProblem = store.ProblemSum & {
 export type Requests = {
   /** Lists the requests of the last 30 days, newest first. With filters any page may be short or empty. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: RequestQuery) => Promise<Page<LoggedRequest>>
-  /** Refuses: not_found. */
+  /** Reads a request. Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<LoggedRequest>
-  /** Refuses: validation_failed (a period of more than 31 days). */
+  /** Counts the problems of a period. Refuses: validation_failed (a period of more than 31 days). */
   readonly problems: (partnerId: string, period: PeriodQuery) => Promise<readonly RequestProblem[]>
-  /** Refuses: validation_failed (a period of more than 31 days). */
+  /** Counts the requests of a period. Refuses: validation_failed (a period of more than 31 days). */
   readonly sums: (partnerId: string, period: PeriodQuery) => Promise<readonly store.OperationSum[]>
   /** Runs one step of retention. Returns the number of dropped weeks and rows. */
   readonly retain: () => Promise<number>

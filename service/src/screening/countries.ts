@@ -17,7 +17,7 @@ export const countrySides = ['payouts', 'deposits', 'customers'] as const
 /** The country of a payee, of a payer, or of a customer. */
 export type CountrySide = (typeof countrySides)[number]
 export const countryActions = ['refuse', 'review'] as const
-/** `refuse`: new requests are refused, and existing data waits for two persons. `review`: both wait for two persons. */
+/** `refuse`: new requests are refused, and existing data waits for two people. `review`: both wait for two people. */
 export type CountryAction = (typeof countryActions)[number]
 
 /** `country`: ISO 3166-1 alpha-2. */
@@ -94,7 +94,7 @@ export function countriesOfAccount({
     { role: 'country', country: codeForm.exec(country ?? '')?.[0] },
     { role: 'address', country: codeForm.exec(address ?? '')?.[0] },
   ]
-  // Each country appears once, because the persons who decide see one hit for it.
+  // Each country appears once, because the people who decide see one hit for it.
   return found.flatMap(({ role, country: code }, index) =>
     code === undefined || found.slice(0, index).some((one) => one.country === code) ? [] : [{ role, country: code }],
   )

@@ -54,7 +54,7 @@ export type HitView = {
   readonly earlier: readonly EarlierDecision[]
   /**
    * The event that ends the hit. `persons`: it is open, and a decision ends it. `change`: it is cleared, and a change of the entry or another listed name of
-   * the party opens a new hit. `revocation`: it is confirmed, and two persons may clear it. `ended`: another hit has replaced it.
+   * the party opens a new hit. `revocation`: it is confirmed, and two people may clear it. `ended`: another hit has replaced it.
    */
   readonly endsBy: 'persons' | 'change' | 'revocation' | 'ended'
 }

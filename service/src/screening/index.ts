@@ -5,7 +5,7 @@
  * Tables: screening.lists, screening.entries and screening.frozen_accounts (shared by all partners); screening.subjects, screening.earlier_names,
  * screening.sweeps, screening.hits, screening.exclusions, screening.decisions. Invariants: a list is loaded completely or not at all. The transaction
  * that writes a name makes it due, and keeps the replaced name. A new list makes all names due again. There is one current hit per name and
- * entry. Only a decision of persons ends an open or confirmed hit. Decisions are added and never changed.
+ * entry. Only people's decisions end an open or confirmed hit. Decisions are added and never changed.
  */
 import type { MessageSource } from '../iso20022/index.ts'
 import type { Report, ReportRequest } from './corpus/report.ts'

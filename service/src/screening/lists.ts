@@ -52,7 +52,7 @@ export type Lists = {
    * (older than the loaded list, or half of the records are missing).
    */
   readonly load: (list: SanctionsList, staff: string, also?: (tx: Tx) => Promise<void>) => Promise<LoadedList>
-  /** Empties a list of politically exposed persons. Its open hits stay until persons decide. Refuses: not_found. */
+  /** Empties a list of politically exposed persons. Its open hits stay until people decide. Refuses: not_found. */
   readonly remove: (tx: Tx, source: PepSource, staff: string) => Promise<LoadedList>
   /** Reads the current list of each source. */
   readonly current: (tx: Tx) => Promise<readonly store.ListRow[]>
@@ -100,7 +100,7 @@ function isSameEntry(before: string, after: string): boolean {
 export type ListsDeps = {
   readonly db: Database
   readonly clock: Clock
-  /** SCREENED_TEXTS: whether texts of payments are searched for persons and organisations. Default: false. */
+  /** SCREENED_TEXTS: whether texts of payments are searched for people and organisations. Default: false. */
   readonly textNames?: boolean
 }
 
@@ -110,7 +110,7 @@ export function createLists({ db, clock, textNames = false }: ListsDeps): Lists 
   let latest: Snapshot | undefined
   let askedAt = Number.NEGATIVE_INFINITY
   let reading: { readonly generation: number; readonly snapshot: Promise<Snapshot> } | undefined
-  /** Concurrent callers share a read. */
+  /** Reads the lists. Concurrent callers share a read. */
   const read = async (generation: number): Promise<Snapshot> => {
     if (reading?.generation !== generation) reading = { generation, snapshot: readSnapshot(db, generation, textNames) }
     try {

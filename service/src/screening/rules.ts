@@ -6,7 +6,7 @@ import { plainName } from './names/words.ts'
 
 /** Minimum score of a hit. corpus.test.ts measures true and false hits at this score. */
 export const scoreMin = 88
-/** Minimum score that needs two persons: every word is there, and at most spelling or order differ. */
+/** Minimum score that needs two people: every word is there, and at most spelling or order differ. */
 export const twoPersonsScoreMin = 95
 /** A proposal ends after this time without a second person, like those of cases. */
 const proposalMsMax = 7 * dayMs
@@ -125,7 +125,7 @@ const hitKey = (name: SubjectName, { source, entryId }: IndexedEntry): string =>
 /**
  * Determines which hits end and open. A hit is about one name and one entry, and a subject keeps its earlier names, so a new name opens
  * its own hits and does not end others. If an entry changes, cleared hits end, and open hits end if another hit replaces them. Only
- * persons end other open and confirmed hits.
+ * people end other open and confirmed hits.
  */
 export function hitChanges<Hit extends StandingHit>(
   standing: readonly Hit[],
@@ -147,7 +147,7 @@ export function hitChanges<Hit extends StandingHit>(
   return { ended, opened }
 }
 
-/** Reports whether two persons must decide: from this score on, and to withdraw a decision. */
+/** Reports whether two people must decide: from this score on, and to withdraw a decision. */
 export const needsTwoPersons = ({ score, status }: { readonly score: number; readonly status: HitStatus }): boolean =>
   score >= twoPersonsScoreMin || status !== 'open'
 

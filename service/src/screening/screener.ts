@@ -377,7 +377,7 @@ async function sweep(deps: ScreenerDeps, partnerId: string, generation: number):
   })
 }
 
-/** How often the job looks for names. Names can also become due by a new list. */
+/** Interval at which the job looks for names to screen. A new list also makes names due. */
 const namesEveryMs = 5 * secondMs
 
 export const screeningJobs = (screener: Screener, screening: Screening): readonly Job[] => [

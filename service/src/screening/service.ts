@@ -1,4 +1,4 @@
-/** The verbs of screening. The worker is in screener.ts. */
+/** The operations of screening. The worker is in screener.ts. */
 import type { FactQueue } from '../inbox/index.ts'
 import {
   type Clock,
@@ -61,7 +61,7 @@ export const hitPairKey = ({ partnerId, source, entryId, name }: Hit): string =>
   [partnerId, source, entryId, plainName(name)].join(' ')
 
 export type PepEffects = {
-  /** PEP_HITS. */
+  /** The setting PEP_HITS. */
   readonly hits: 'review' | 'hold'
   /** Called when staff have confirmed that a customer or one of its owners is politically exposed. Joins the transaction. */
   readonly onConfirmed: (tx: Tx, customer: PepConfirmed) => Promise<void>
@@ -118,7 +118,7 @@ export type Screening = {
   /** Counts and times for the figures of decisions. */
   readonly numbers: Pick<typeof numbers, 'decidedCounts' | 'decidingTimes' | 'countOpenHits'>
   /**
-   * Decides a hit, or proposes a decision if it needs two persons. Refuses: not_found, permission_denied (the role does not decide hits),
+   * Decides a hit, or proposes a decision if it needs two people. Refuses: not_found, permission_denied (the role does not decide hits),
    * validation_failed (no person, no note, wrong disposition, ended, same decision, proposed by the same person).
    */
   readonly decide: (tx: Tx, decision: HitDecision) => Promise<Hit>
@@ -128,7 +128,7 @@ export type Screening = {
   readonly progressOf: typeof store.sweepProgress
   /** Reads when the oldest open hit was opened. Null: none is open. */
   readonly oldestOpenHit: () => Promise<Date | null>
-  /** Reads since when the oldest name has waited to be screened. Null: none waits. */
+  /** Returns when the oldest unscreened name became due. Null: no name waits. */
   readonly oldestDueSubject: () => Promise<Date | null>
   /** Makes all names of a partner due again after a move from another database. Joins the transaction. */
   readonly forgetGenerations: typeof store.forgetGenerations
@@ -287,7 +287,7 @@ const createPartiesOfPayments = (deps: {
     const parties = asked.map((payment): HeldParty | undefined => {
       const { partnerId, id } = payment
       if (isUnscreened(payment)) return undefined
-      // An earlier hit still holds the payment without a match, because only persons end it.
+      // An earlier hit still holds the payment without a match, because only people end it.
       return { partnerId, kind: 'payout', id, ...(hasMatch(payment) ? { comparedWith: snapshot.generation } : {}) }
     })
     const found = parties
@@ -318,7 +318,7 @@ type HitDecision = {
 type HitDecisionsDeps = {
   readonly clock: Clock
   readonly facts: FactQueue
-  /** Refuses: permission_denied (the person's role does not decide hits). */
+  /** Checks that the person's role decides hits. Refuses: permission_denied. */
   readonly requireDecider: (tx: Tx, by: Decider) => Promise<void>
   /** Judges the proposer and the approver by their current roles. */
   readonly judgeTwo: (tx: Tx, author: Decider, approver: Decider) => Promise<DecidersProblem | undefined>

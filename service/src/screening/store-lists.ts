@@ -174,8 +174,8 @@ async function loadedBehind(tx: Tx, generation: number): Promise<Date | null> {
 }
 
 /**
- * Reads since when the oldest name has waited to be screened: since it was written, but not before the first list, or since the first
- * list was loaded with which it was not compared. Null: none waits.
+ * Returns when the oldest unscreened name became due: when the name was written, but not before the first list was loaded, or when the
+ * first list was loaded with which it was not compared. Null: no name waits.
  */
 export async function oldestDueSubject(tx: Tx): Promise<Date | null> {
   const first = await loadedBehind(tx, 0)

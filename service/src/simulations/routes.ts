@@ -45,7 +45,7 @@ export function simulationsRoutes(simulations: Simulations, idempotency: Idempot
   }
 }
 
-/** The status is always `Pending`: the bank runs the steps asynchronously. */
+/** Builds the answer. Its status is always `Pending`, because the bank runs the steps asynchronously. */
 function toAnswer({
   reference,
   amount,

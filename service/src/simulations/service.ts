@@ -1,4 +1,4 @@
-/** The verbs of the simulations module. */
+/** The operations of the simulations module. */
 import {
   type BodyOf,
   decimalText,
@@ -49,7 +49,10 @@ export type SimulatedTransaction = {
 export type Simulations = ChainSimulations &
   CreditSimulations &
   EventSimulations & {
-    /** Refuses: validation_failed, not_found (customerId), currency_not_supported, idempotency_key_reused, request_in_progress. */
+    /**
+     * Simulates a deposit. Refuses: validation_failed, not_found (customerId), currency_not_supported, idempotency_key_reused,
+     * request_in_progress.
+     */
     readonly deposit: (caller: Caller, body: BodyOf<'simulateDeposit'>, ip: string) => Promise<SimulatedTransaction>
     /** Simulates a withdrawal. Refuses like `Payouts.create`. */
     readonly withdrawal: (
@@ -187,7 +190,7 @@ function readRateChange({ base, quote, rate, stale }: BodyOf<'simulateFxRates'>)
 type CreditSimulations = {
   /** Sends a transfer to an IBAN of the partner. Refuses: validation_failed, not_found (iban), currency_not_supported. */
   readonly credit: (caller: Caller, body: BodyOf<'simulateCredit'>, tx?: Tx) => Promise<ResponseOf<'simulateCredit'>>
-  /** Refuses: not_found. */
+  /** Simulates the reversal of a credit. Refuses: not_found. */
   readonly reverseCredit: (caller: Caller, creditId: string) => Promise<void>
 }
 
@@ -269,17 +272,17 @@ function splitTarget({ path, query }: DescribedRequest) {
   return { origin, path: target.slice(0, at), query: described ?? target.slice(at + 1) }
 }
 
-// The verbs of simulations on the simulated chain: token deposits, blocks and reorganisations.
+// The operations of simulations on the simulated chain: token deposits, blocks and reorganisations.
 
 type ChainSimulations = {
-  /** Refuses: validation_failed (amount, from), not_found (no such wallet, or one on another chain). */
+  /** Simulates a deposit of tokens. Refuses: validation_failed (amount, from), not_found (no such wallet, or one on another chain). */
   readonly walletDeposit: (
     partnerId: string,
     walletId: string,
     body: BodyOf<'simulateWalletDeposit'>,
     tx?: Tx,
   ) => Promise<ResponseOf<'simulateWalletDeposit'>>
-  /** Refuses: validation_failed (deeper than the chain), not_found (no simulated chain). */
+  /** Simulates a reorganisation of the chain. Refuses: validation_failed (deeper than the chain), not_found (no simulated chain). */
   readonly reorganisation: (partnerId: string, depth: number) => Promise<ResponseOf<'simulateChainReorganisation'>>
   readonly blocks: (count: number) => Promise<ResponseOf<'simulateChainBlocks'>>
 }
@@ -338,7 +341,7 @@ type SimulationsDeps = {
   readonly publicUrl: string
 }
 
-/** Refuses: currency_not_supported. */
+/** Checks that the sandbox has the currency. Refuses: currency_not_supported. */
 function requireSandboxCurrency(currency: Currency): void {
   if (!isFiat(currency)) throw new Refusal('currency_not_supported', `The sandbox bank does not support ${currency}.`)
 }

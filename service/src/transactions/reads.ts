@@ -1,4 +1,4 @@
-/** Reads of transactions: by reference, lists, changes, and a period as it stood at its end. */
+/** Reads transactions: by reference, lists, changes, and a period as it stood at its end. */
 import { ownJson, type QueryOf, type TransactionRelation } from '@partner-payments/wire'
 import type { Audit } from '../audit/index.ts'
 import {

@@ -101,7 +101,7 @@ const toProof = ({
   heads: [...heads],
 })
 
-/** The place of a step in the timeline never changes, because steps are only added. */
+/** Builds a timeline. The place of a step never changes, because steps are only added. */
 function toTimeline(
   {
     transaction: { row, timeline },
@@ -130,7 +130,7 @@ function toTimeline(
   }
 }
 
-/** Earlier versions did not update the stored time with every timeline entry. Times of one form sort like text. */
+/** Returns the newest time, because earlier versions did not update the stored time with every timeline entry. The times sort as text. */
 const newestTime = (times: readonly [string, ...string[]]): string =>
   times.reduce((latest, time) => (time > latest ? time : latest))
 

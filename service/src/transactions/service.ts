@@ -1,4 +1,4 @@
-/** The verbs of transactions. Payments call them inside their own database transaction. */
+/** The operations of transactions. Payments call them inside their own database transaction. */
 import {
   type ErrorKey,
   ownJson,
@@ -342,7 +342,7 @@ function toStoreMove(
 }
 
 const ownReference = () => `txn_${timedText(ownReferenceRandomChars)}`
-/** The customer is read for the rest of the user: its data are stored once and erased once. */
+/** Formats the stored part of a user. The rest is read from the customer, whose data are stored once and erased once. */
 const userIp = (ipAddress = '') => (ipAddress === '' ? null : JSON.stringify({ ipAddress }))
 const json = (value: object | undefined) => (value === undefined ? null : JSON.stringify(value))
 const entries = (

@@ -42,7 +42,7 @@ export type Movement = {
   readonly isSession: boolean
 }
 
-/** Reads of the parts of sessions, by the module that owns them. `id` to `bic`: the columns of `Movement`. */
+/** SQL that reads the parts of sessions, from the module that owns them. `id` to `bic`: the columns of `Movement`. */
 export type PartReads = {
   /** Condition: the transaction with the reference is paid in parts. */
   readonly areIn: (partnerId: string, reference: Sql) => Sql
@@ -398,7 +398,7 @@ export function distinctOf(
   return tx.rows<MovementWindow>(selectFirstEnds(partnerId, page, { what, ends, ms, countMin, sumMin: 0n }))
 }
 
-/** All movements of a page belong to customers, or to the partner itself. */
+/** Selects the movements of a page. All of them belong to customers, or to the partner itself. */
 const pageOf = (page: readonly Pick<Movement, 'id' | 'transactionId' | 'customerId'>[]): Sql => {
   const column = columnValues(page)
   return sql`unnest(${column('id')}::uuid[], ${column('transactionId')}::uuid[], ${column('customerId')}::uuid[])

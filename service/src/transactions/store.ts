@@ -344,13 +344,13 @@ const otherAccount = sql`upper(coalesce(${otherSide} ->> 'iban', ${otherSide} ->
 const isIncoming = sql`direction = 'Inward' and debtor is not null`
 const payer = sql`lower(debtor::json ->> 'accountHolderName')`
 const lastWordOfPayer = sql`lower(substring(debtor::json ->> 'accountHolderName' from '\\S+$'))`
-/** No character follows the last code point. */
+/** Condition: the text begins with the name. The upper bound is the last code point, which no character follows. */
 const beginsWith = (text: Sql, name: string): Sql =>
   sql`(${text} ~>=~ lower(${name}) and ${text} ~<~ (lower(${name}) || chr(1114111)))`
 
 const ofService = sql`reference`
 const ofPartner = sql`user_reference`
-/** The operators of `text_pattern_ops` compare code points, as the indexes of references do. */
+/** Condition: the text is in the range. The operators of `text_pattern_ops` compare code points, as the indexes of references do. */
 const inRange = (text: Sql, { from, before }: ReferenceRange): Sql =>
   sql`(${text} ~>=~ ${from} ${before === null ? noSql : sql`and ${text} ~<~ ${before}`})`
 
@@ -358,8 +358,8 @@ const inRange = (text: Sql, { from, before }: ReferenceRange): Sql =>
 type ReferenceColumn = { readonly text: Sql; readonly condition: Sql }
 
 /**
- * A payment is found by its reference, or by the partner's reference if that is another text. Each has its own index in
- * the order of the list: a text that a partner uses for every payment costs no more than another one.
+ * Returns the columns to search: the payment's reference, and the partner's reference if it differs. Each has its own
+ * index in the order of the list: a text that a partner uses for every payment costs no more than others.
  */
 function referenceColumns({
   userReference,
@@ -474,7 +474,7 @@ function pageOf(partnerId: string, filter: TransactionFilter, afterId: string | 
 const andPages = (pages: readonly Sql[], selected: Sql): Sql =>
   pages.reduce((all, page) => sql`${all} union all (select ${selected} ${page})`, noSql)
 
-/** The text by which a prefix has found a row. */
+/** Returns the text by which a prefix found a row. */
 function prefixColumn({ references, payerName }: TransactionFilter): Sql {
   if (payerName !== null)
     return sql`case when ${beginsWith(payer, payerName)} then ${payer} else ${lastWordOfPayer} end`

@@ -74,7 +74,7 @@ type Sender = {
   readonly drain: (ms: number) => Promise<void>
 }
 
-/** A queue worker and the exchanges that make its attempts. */
+/** Creates a queue worker and the exchanges that make its attempts. */
 function createSender(options: DeliveryJobsOptions, wake: () => void): Sender {
   const { webhooks, log, observe, inFlightMax, idleMs = idleMsDefault } = options
   const exchange = openExchange(options)

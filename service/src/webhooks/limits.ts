@@ -27,7 +27,7 @@ export const deliveryLimitsDefault = {
   /** The pause before the first probe of an open breaker. It doubles after each failed probe, up to `probeMsMax`. */
   probeMsMin: 30 * secondMs,
   probeMsMax: 15 * minuteMs,
-  /** An endpoint without success for this long: an alert email, a second one, then the subscription is disabled. */
+  /** How long an endpoint has failed before the first alert email, the second one, and the disabling of the subscription. */
   failingNoticeMs: dayMs,
   failingSecondNoticeMs: 3 * dayMs,
   failingDisableMs: 5 * dayMs,

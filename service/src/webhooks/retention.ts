@@ -226,7 +226,7 @@ async function dropDelivered(tx: Tx, rows: readonly ExpiredDelivery[]): Promise<
   return dropped.length
 }
 
-/** Finds the oldest event in the queue. Probes the index once per endpoint queue, whatever its length. */
+/** Finds the oldest event in the queue. Probes the index once per endpoint queue, at any length of the queue. */
 async function oldestOwed(tx: Tx): Promise<string | undefined> {
   const partners = await tx.rows<{ readonly partnerId: string }>(
     acrossPartners(

@@ -5,7 +5,7 @@ import { type DeliveryLimits, operatorLimits } from './limits.ts'
 /** Twelve attempts in about an hour: a developer who repairs an endpoint sees the next attempt soon. */
 const sandboxRetryDelaysMs = [1, 2, 5, 15, 30, 60, 120, 300, 600, 1200, 1800].map((seconds) => seconds * secondMs)
 
-/** Undefined: the default schedule of the delivery engine. */
+/** Reads the retry delays. Undefined: the default schedule of the delivery engine. */
 function readRetryDelays(value: string | undefined, mode: Mode): readonly number[] | undefined {
   if (value === undefined) return mode === 'sandbox' ? sandboxRetryDelaysMs : undefined
   return value

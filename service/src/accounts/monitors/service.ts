@@ -1,4 +1,4 @@
-/** The verbs of monitors. A worker judges the balances (work.ts). */
+/** The operations of monitors. A worker judges the balances (work.ts). */
 import { type BodyOf, monitors as wire, type QueryOf } from '@partner-payments/wire'
 import { notFound, type Page, Refusal, refuseFields, requireMembers } from '../../kernel/api/index.ts'
 import { firstIdOf, newId, nilId, present } from '../../kernel/index.ts'
@@ -21,11 +21,11 @@ export type Monitors = {
   readonly createMonitor: (key: BalanceOfPartner, body: BodyOf<'createAccountMonitor'>, tx?: Tx) => Promise<Monitor>
   /** Lists monitors, newest first. Refuses: not_found (the balance), validation_failed (cursor). */
   readonly listMonitors: (key: BalanceOfPartner, query: QueryOf<'listAccountMonitors'>) => Promise<Page<Monitor>>
-  /** Refuses: not_found. */
+  /** Reads a monitor. Refuses: not_found. */
   readonly getMonitor: (key: BalanceOfPartner, id: string) => Promise<Monitor>
-  /** Refuses: not_found, validation_failed (no field, amounts, addresses), account_blocked (the monitor has ended). */
+  /** Changes a monitor. Refuses: not_found, validation_failed (no field, amounts, addresses), account_blocked (the monitor has ended). */
   readonly updateMonitor: (key: BalanceOfPartner, id: string, body: BodyOf<'updateAccountMonitor'>) => Promise<Monitor>
-  /** Refuses: not_found. */
+  /** Deletes a monitor. Refuses: not_found. */
   readonly deleteMonitor: (key: BalanceOfPartner, id: string) => Promise<void>
   /** Lists crossings, newest first. Refuses: not_found, validation_failed (cursor). */
   readonly listCrossings: (
@@ -72,7 +72,7 @@ export function createMonitors(deps: MonitorsDeps): Monitors {
   }
 }
 
-/** Refuses: not_found. */
+/** Checks that the balance exists. Refuses: not_found. */
 async function requireBalance(
   ledger: MonitorsDeps['ledger'],
   tx: Tx,
@@ -152,7 +152,7 @@ async function startingBalance(deps: MonitorsDeps, tx: Tx, row: store.BalanceRow
 
 type FindMonitor = (tx: Tx, key: BalanceOfPartner, id: string) => Promise<store.MonitorRow>
 
-/** Each change locks the balance, like the worker: a crossing is found before the change or not at all. */
+/** Creates the operations that change monitors. Each locks the balance, as the worker does: a crossing is found before the change or not at all. */
 function createChanges(deps: MonitorsDeps, find: FindMonitor): Pick<Monitors, 'updateMonitor' | 'deleteMonitor'> {
   const { db, clock } = deps
   const locked = async (tx: Tx, key: BalanceOfPartner, id: string) => {

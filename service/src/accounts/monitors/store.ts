@@ -249,7 +249,7 @@ export function updateMonitors(tx: Tx, rows: readonly MonitorRow[]): void {
   )
 }
 
-/** A repeated crossing is a unique violation. */
+/** Inserts crossings. A repeated crossing is a unique violation. */
 export function insertCrossings(tx: Tx, rows: readonly CrossingRow[]): void {
   if (rows.length === 0) return
   tx.later(sql`/* accounts.insertCrossings */

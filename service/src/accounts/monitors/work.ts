@@ -17,7 +17,7 @@ import type { EventOutbox, EventPayload } from '../../events/index.ts'
 import type { Cursors } from '../../kernel/api/index.ts'
 import type { MailQueue } from '../../mail/index.ts'
 
-/** Balances with more to read are read again in turn, so that none delays the others. */
+/** Balances with more to read take turns, so that none delays the others. */
 const behindPerStepMax = 64
 const start: store.BalanceKey = { partnerId: nilId, accountId: nilId }
 

@@ -198,7 +198,7 @@ export async function withTimeLimit<T>(what: string, work: Promise<T>, msMax: nu
   }
 }
 
-/** Any other error than Unreachable is a defect of the connector and is thrown. */
+/** Returns `unreachable` if `work` throws Unreachable. Rethrows other errors, which are defects of the connector. */
 export async function unlessUnreachable<T>(work: Promise<T>): Promise<Answer<T>> {
   try {
     return await work

@@ -56,7 +56,7 @@ const errorAfter = brokenCall(
   'after an error of a bank that executed the call find returns the outcome, and nothing is executed twice',
 )
 
-/** The faults of one call that this bank can produce. */
+/** Returns the faults of one call that this bank can produce. */
 const possibleFaults = ({ cannot = [] }: Harness): readonly Fault[] =>
   (['lose call', 'lose answer', 'error before', 'error after'] as const).filter((fault) => !cannot.includes(fault))
 
@@ -123,7 +123,7 @@ const hangs: Check = {
   },
 }
 
-/** `isLate`: the signal was aborted before the call began. */
+/** Checks that a hanging call ends at its signal. `isLate`: the signal was aborted before the call began. */
 async function checkHang({ harness, connector }: Context, [name, call]: Call, isLate: boolean): Promise<void> {
   const openCalls = harness.openCalls ?? (() => 0)
   harness.breakNext('hang')

@@ -142,7 +142,7 @@ const fullCalls: Check = {
   },
 }
 
-/** The first two are inexact in floating point: 4.35 * 100 is below 435, and 1.15 * 100 below 115. */
+/** Returns amounts to check. The first two are inexact in floating point: 4.35 * 100 is below 435, and 1.15 * 100 below 115. */
 const amountsIn = (currency: Currency): readonly bigint[] => {
   const max = amountMajorMax * 10n ** BigInt(currencies[currency].digits)
   return [435n, 115n, 1n, 10n, max, max - 1n]

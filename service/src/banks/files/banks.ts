@@ -470,7 +470,7 @@ export function forecastPayment(payment: ForecastPayment, at: Date, rules: BankR
   }
 }
 
-/** Directive (EU) 2015/2366, article 83(1): by the end of the business day after the execution. */
+/** Returns the next TARGET day. Directive (EU) 2015/2366, article 83(1): a payment arrives by the end of the next business day. */
 function nextTargetDay(date: string): string {
   let day = Temporal.PlainDate.from(date).add({ days: 1 })
   while (!isTargetDay(day)) day = day.add({ days: 1 })

@@ -18,7 +18,7 @@ export type UnpackResult =
   | { readonly problem: string; readonly isCut: boolean }
 
 const entriesMax = 1000
-/** Account reports grow about 30 times, and deflate at most 1,032 times. */
+/** Account reports compress about 30:1. The maximum ratio of DEFLATE is 1,032:1. */
 const growthMax = 200
 /** A file that unpacks to less may grow by any factor. */
 const freeBytes = 1 << 20

@@ -41,7 +41,7 @@ export type BankRules = Calendar & {
   readonly reach: Readonly<Record<Scheme, BankReach>>
   /** Whether a payee's bank without a known BIC counts as reachable if `reach` is a list. */
   readonly unknownBankReachable: boolean
-  /** A file is made when this many payments wait, or the oldest has waited this long. */
+  /** A file is created when this many payments wait, or the oldest has waited this long. */
   readonly paymentsPerFileMax: number
   readonly fileWindowMs: number
   /** The same for instant payments, which have separate files. */

@@ -8,7 +8,7 @@ const idForm = /^([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})(?
 export const bankInstructionId = ({ id, attempt }: { readonly id: string; readonly attempt: number }): string =>
   attempt === 1 ? uuidHex(id) : `${uuidHex(id)}-${attempt}`
 
-/** Reports whether we made the end-to-end id, so that it is unique. An id from the partner is any text and may repeat. */
+/** Reports whether the service created the end-to-end id. Such ids are unique. An id from the partner is any text and may repeat. */
 export const isOwnEndToEndId = ({ id, endToEndId }: { readonly id: string; readonly endToEndId: string }): boolean =>
   endToEndId === uuidHex(id)
 

@@ -384,7 +384,7 @@ function compareNeighbours(
 const statementName = ({ sequence, statementId }: Statement) =>
   sequence === null ? statementId : `${sequence} (${statementId})`
 
-// Processes quarantined files that two persons have released, such as files with a reused message id or wrong sums. As in
+// Processes quarantined files that two people have released, such as files with a reused message id or wrong sums. As in
 // every message, entries that are already known do not count twice.
 
 /** Releases a quarantined file. Refuses: not_found, validation_failed (it has already been released). */

@@ -157,8 +157,8 @@ export type InspectedStatement = {
   readonly credits: Minor
   readonly debits: Minor
   /**
-   * The sum of the booked entries with unreadable amounts, as the balances prove it; included in credits and debits.
-   * Undefined: there are none, or the balances do not prove their sum.
+   * The sum of the booked entries with unreadable amounts, computed from the balances; included in credits and debits.
+   * Undefined: there are none, or their sum does not follow from the balances.
    */
   readonly unread?: { readonly count: number; readonly sum: Minor }
   /** The difference between the movement of the balances and the entries; zero if they cannot be compared. */

@@ -101,7 +101,7 @@ async function readKnownEntries(tx: Tx, of: entries.AccountKey, bookings: readon
 
 /**
  * Numbers bookings with the same reference, amount and day. The booking that agrees most with a known entry gets the
- * number of that entry, in whatever order the bank lists them.
+ * number of that entry, in any order of the bank's list.
  */
 function renumberBookings(rows: PageState['rows'], bookings: readonly Booking[]): readonly Booking[] {
   const numbers = new Map<Booking, Pick<Booking, 'key' | 'keys'>>()

@@ -257,7 +257,7 @@ function readFailure({ returned, isReversal }: Unit) {
   return { errorKey, details, reasonCode, bankText }
 }
 
-/** Matches a credit. `isForPeople`: people choose the owner of the money, so that its texts must not. */
+/** Matches a credit. `isForPeople`: people choose the owner of the money; its texts must not decide it. */
 function credit({ operatorId }: MatchContext, { unit, entryId }: BookedUnit, isForPeople: boolean): Match {
   const { account, creditedAccount, counterparty, references, remittance, creditorReferences } = unit
   const isNamed = creditedAccount !== account.iban
@@ -279,7 +279,7 @@ function credit({ operatorId }: MatchContext, { unit, entryId }: BookedUnit, isF
 }
 
 /**
- * Keeps the money in suspense until two persons decide, if the booking may be an entry that another message has reported.
+ * Keeps the money in suspense until two people decide, if the booking may be an entry that another message has reported.
  * A booking that names our payment, or the credit that it reverses, is certain.
  */
 export function suspendIfDoubtful(

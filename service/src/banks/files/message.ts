@@ -177,14 +177,14 @@ function payeeAddress({ creditorAddressJson: text }: OutgoingPayment): PostalAdd
 const payeeAccountType = ({ creditorAccountType: type }: OutgoingPayment, { profile }: BankRules): string | undefined =>
   type === null || type === undefined || !profile.hasAccountType ? undefined : accountTypeCodes[type]
 
-/** A bill has its QR reference and no text. Undefined: the payment was accepted before the bank's profile had bills. */
+/** Builds the remittance of a QR bill: its reference, without a text. Undefined: the payment predates bills in the bank's profile. */
 function qrBillRemittance(text: string | null): { readonly remittance: Remittance } | undefined {
   const creditorReference = readQrReference(text)
   if (creditorReference === undefined) return undefined
   return { remittance: { structured: [{ creditorReference, referenceType: { proprietary: 'QRR' } }] } }
 }
 
-/** SEPA carries a text or a reference, not both. A text that consists of an ISO 11649 reference is sent as one. */
+/** Builds the remittance of a SEPA payment: a text or a reference, not both. A text that is an ISO 11649 reference is sent as a reference. */
 function sepaRemittance(text: string | null): { readonly remittance?: Remittance } {
   if (text === null || text.trim() === '') return {}
   const compact = text.replaceAll(/\s/g, '').toUpperCase()

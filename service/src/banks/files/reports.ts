@@ -54,14 +54,14 @@ export function writeReports(tx: Tx, connector: string, reports: readonly Report
   for (const group of byShard(tx, rows)) insertNotifications(tx, group)
 }
 
-/** The id of a settlement report. It sorts first, because the settlement of a payment precedes its return. */
+/** Returns the id of a settlement report. It sorts first, because the settlement of a payment precedes its return. */
 export const settledReportId = (connector: string, { partnerId, id }: InstructionKey): string =>
   derivedTimeId(nilId, 'settled', connector, partnerId, id)
 
 export const rejectedReportId = (connector: string, { partnerId, id }: InstructionKey, attempt: number): string =>
   derivedTimeId(nilId, 'rejected', connector, partnerId, id, String(attempt))
 
-/** The id of a payee check's report. A bank may check a payee again with another result. */
+/** Returns the id of a payee check's report. A bank may check a payee again with another result. */
 export const payeeCheckReportId = (
   connector: string,
   { partnerId, id }: InstructionKey,

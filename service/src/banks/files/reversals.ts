@@ -1,4 +1,4 @@
-/** Matches the bank's reversals of credits with the credits, in whatever order their messages come. */
+/** Matches the bank's reversals of credits with the credits. Their messages may arrive in any order. */
 import { ownJson } from '@partner-payments/wire'
 import { type Currency, newId } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'

@@ -34,7 +34,7 @@ export function createSpool(archive: string) {
     join(folder, `${own}-${hash('sha1', `${name}\n${bytes}\n${modifiedAt.getTime()}`)}.part`)
 
   return {
-    /** Copies a listed file, continuing an earlier copy. Undefined: its length has changed, so that it is still being written. */
+    /** Copies a listed file, continuing an earlier copy. Undefined: its length has changed, so it is still being written. */
     copy: async (
       transport: Transport,
       file: RemoteFile,

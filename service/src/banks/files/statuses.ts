@@ -334,7 +334,7 @@ function statusEffects(
   return isOpen ? { change: { ...same, status: 'Rejected', errorKey, errorDetails, reasonCode }, report } : { report }
 }
 
-/** A payee check does not end a payment: the bank pays after a release, or sends another status. */
+/** Reports a payee check. It does not end the payment: the bank pays after a release, or sends another status. */
 function payeeCheckEffects(sent: store.SentPayment, word: PaymentWord, connector: string): StatusEffects | undefined {
   const { partnerId, id, attempt } = sent
   const payee = readPayeeResult(word)

@@ -276,7 +276,7 @@ export async function countQueued(tx: Tx, connector: string): Promise<ReadonlyMa
   return counts
 }
 
-// The SQL of files for a bank. A file has payments of many partners, so that its table does not name one.
+// The SQL of files for a bank. A file has payments of many partners, so its table has no partner.
 
 export type FileState = 'Made' | 'Staged' | 'Delivered'
 
@@ -398,7 +398,7 @@ export async function releaseFileLeases(tx: Tx): Promise<void> {
     update rails.iso_files set leased_until = null where state <> 'Delivered' and leased_until is not null`)
 }
 
-/** Reads when the oldest undelivered file was made. */
+/** Returns when the oldest undelivered file was created. */
 export async function oldestUndelivered(tx: Tx, connector: string): Promise<Date | null> {
   const row = await tx.row<{ madeAt: Date }>(sql`/* rails.oldestUndelivered */
     select made_at from rails.iso_files where connector = ${connector} and state <> 'Delivered' order by made_at limit 1`)

@@ -119,7 +119,7 @@ function createPlacer(deps: BankDeps, taken: ReportMessage) {
   const placeEntry = (entry: BankEntry, { account, closing, unread }: InspectedStatement) => {
     position += 1
     if (account === undefined || !isBooked(entry)) return { position, bookings: [], reports: [] }
-    // The balances prove the amount only if a single entry is unreadable.
+    // The amount follows from the balances only if a single entry is unreadable.
     const implied = unread?.count === 1 && unread.sum !== 0n ? unread.sum : undefined
     const { units, oddity: odd } = unfoldEntry(entry, account, closing?.on ?? today, implied)
     const statementId = taken.kind === 'camt.053' ? statementRowId(taken, statement) : null

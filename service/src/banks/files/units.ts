@@ -89,8 +89,8 @@ type EntryContext = {
 }
 
 /**
- * Splits a booked entry into units. `today`: the date of an entry without one. `implied`: the amount of an entry with an
- * unreadable amount, as the balances prove it; negative for a debit.
+ * Splits a booked entry into units. `today`: the date of an entry without a date. `implied`: the amount computed from
+ * the balances, when the entry's own amount is unreadable; negative for a debit.
  */
 export function unfoldEntry(entry: BankEntry, account: BankAccount, today: string, implied?: Minor): UnfoldedEntry {
   if (isForeign(entry, account)) {

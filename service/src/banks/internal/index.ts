@@ -129,7 +129,7 @@ function toRow(one: Instruction, timesReceived: number, problem: PayeeProblem | 
 const toAnswer = ({ accepted, errorKey, errorDetails, reasonCode }: store.AnswerRow): Acknowledgement =>
   accepted ? { accepted } : { accepted, errorKey: errorKey ?? 'Failed', details: errorDetails ?? '', reasonCode }
 
-/** The two steps have separate notification ids, so that a case about one does not end the other. */
+/** Builds the notification of a transfer's step. The two steps have separate ids, so that a case about one does not end the other. */
 function toNotification(row: store.DueTransfer, debtor: IncomingDebtor): BankNotification {
   const { partnerId, id: subjectId, amount, currency, reference, nextStep } = row
   const about = { partnerId, id: `${subjectId} ${nextStep}`, subjectId, money: { currency, amount } }

@@ -146,7 +146,7 @@ type Acknowledgements = readonly (readonly [key: string, acknowledgement: Acknow
 
 /** Records instructions and schedules the notifications of those that are new, in one transaction. */
 function createReceive({ db, clock }: SandboxBankDeps, schedule: Schedule) {
-  /** An instruction may occur several times: each is counted, and the first decides. */
+  /** Receives instructions. An instruction may occur several times: each is counted, and the first decides. */
   const receiveAll = async (tx: Tx, instructions: readonly Instruction[]): Promise<Acknowledgements> => {
     const now = clock.now()
     const received = [...Map.groupBy(instructions, keyOf).values()].flatMap(([instruction, ...repeated]) => {

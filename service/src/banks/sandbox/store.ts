@@ -44,7 +44,7 @@ const newInstructions = insertBy<NewInstruction>(
   ['partnerId', 'id'],
 )
 
-/** Inserts each instruction once. Of a known instruction only the count changes, so that its first answer stays. */
+/** Inserts each instruction once. Updates only the count of a known instruction, so its first answer stays. */
 export function receiveInstructions(
   tx: Tx,
   rows: readonly NewInstruction[],

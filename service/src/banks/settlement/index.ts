@@ -1,5 +1,5 @@
 /**
- * Settlement: submits payouts to a bank and processes bank notifications. It calls the verbs of the payouts and deposits
+ * Settlement: submits payouts to a bank and processes bank notifications. It calls the operations of the payouts and deposits
  * modules and owns no tables; a claim is a column of the payout. Design and invariants: README.md in this folder.
  */
 import { defineJob, type Job } from '../../postgres/jobs/index.ts'
@@ -104,7 +104,7 @@ export function createAgeWatch({ log, payoutAges, deposits, partnerIds, observe 
     log.error({ partnerId, paymentId: id, connector, status, ...seconds }, `${subject} is stuck`)
   }
 
-  /** Returns 0 so that the loop pauses. */
+  /** Returns 0, so that the loop pauses. */
   return async (): Promise<number> => {
     const ids = await partnerIds()
     for (const oldest of [...(await payoutAges.oldestUnfinished(ids)), ...(await deposits.oldestUnfinished())])

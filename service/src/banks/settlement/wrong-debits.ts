@@ -1,5 +1,5 @@
 /**
- * Corrects debits of a file-based bank, as two persons decided: a debit matched with the wrong payment, or one that the
+ * Corrects debits of a file-based bank, as two people decided: a debit matched with the wrong payment, or one that the
  * bank does not have. The money of a debit is in payments and in cases; a correction moves both, so that ledger and bank
  * agree at each step.
  */

@@ -58,7 +58,7 @@ export async function readShared({ ledger, cases }: LookDeps, tx: Tx): Promise<S
   }
 }
 
-/** A statement with all entries in the ledger, so that its sum is final. */
+/** A statement whose entries are all in the ledger. Its sum is final. */
 export type FinalStatement = { readonly id: string; readonly entries: bigint; readonly written: Minor }
 export type AccountLook = {
   readonly looked: LookResult
@@ -237,7 +237,7 @@ function notInLedger(reports: readonly PendingReport[], states: LedgerStates) {
   return { missing, unbooked }
 }
 
-/** Finds statements that came again. A correction removes entries of the earlier version, so that its sum is not final. */
+/** Finds statements that the bank sent more than once. A correction removes entries of the earlier version, so the earlier sum is not final. */
 const repeatedStatements = (versions: StatementChain['versions']): ReadonlySet<string> =>
   new Set([...versions.values()].flatMap((all) => (all.length === 1 ? [] : all.map(({ id }) => id))))
 

@@ -222,8 +222,8 @@ export function createRefusedAddress(networks: readonly ChainNetwork[], denied: 
 }
 
 // The simulated chain of the sandbox: blocks and token transfers in this database. It receives signed transactions as a
-// node does, so that its connector is that of a real chain. A due block is only made if a transfer waits for it, so that
-// an unused sandbox does not grow.
+// node does, so it uses the connector of a real chain. A due block is only made if a transfer waits for it, so that an
+// unused sandbox does not grow.
 
 type SimulatedChain = ChainSimulator & {
   readonly chain: Chain

@@ -35,7 +35,7 @@ export function createChainKeys(deps: {
   readonly db: Database
   readonly clock: Clock
   readonly sealer: Sealer
-  /** Whether keys are made at their first use, as in a sandbox. */
+  /** Whether keys are generated at their first use, as in a sandbox. */
   readonly makesKeys: boolean
 }): ChainKeys {
   const { db, clock, sealer, makesKeys } = deps

@@ -32,7 +32,7 @@ export type Ownership = {
    * this wallet, or a declared wallet).
    */
   readonly sign: (partnerId: string, id: string, signature: string, tx?: Tx) => Promise<OwnershipProof>
-  /** Refuses: not_found. */
+  /** Reads a proof of ownership. Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<OwnershipProof>
   /** Lists proofs, newest first. Refuses: validation_failed (cursor, address). */
   readonly list: (

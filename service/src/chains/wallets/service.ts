@@ -1,4 +1,4 @@
-/** The verbs of wallets. */
+/** The operations of wallets. */
 import type { BodyOf, QueryOf } from '@partner-payments/wire'
 import { notFound, type Page, readCurrency, Refusal } from '../../kernel/api/index.ts'
 import { type Currency, type Minor, newId, partnerKey, present } from '../../kernel/index.ts'
@@ -31,7 +31,7 @@ export type Wallets = {
   ) => Promise<WalletWithReceipts & { /** False if the wallet existed. */ readonly isNew: boolean }>
   /** Lists wallets, newest first. Empty if the filter names an unknown customer. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: WalletList) => Promise<Page<WalletWithReceipts>>
-  /** Refuses: not_found. */
+  /** Reads a wallet. Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<WalletWithReceipts>
   /** Closes the wallets of an erased customer, which can then no longer be credited. */
   readonly close: typeof store.closeWallets

@@ -6,7 +6,7 @@
 import { type AdmissionOptions, Refusal, Unreachable } from '../../kernel/api/index.ts'
 
 export type AdmissionControl = {
-  /** Refuses: overloaded (503) with Retry-After. Returns a function that ends the request; calling it twice is safe. */
+  /** Admits a request. Refuses: overloaded (503) with Retry-After. Returns a function that ends the request; calling it twice is safe. */
   readonly admit: (asked?: AdmissionOptions) => () => void
   /** Reports whether all shared places are taken, so that the server can refuse before any work. */
   readonly isFull: () => boolean

@@ -165,7 +165,7 @@ type TokenContents = { readonly caller: Caller | null; readonly at: number; read
 export type InternalTokens = {
   /** Returns the headers of a new token. A null caller: for a public page. */
   readonly issue: (caller: Caller | null, ip: string, bound: BoundRequest) => Readonly<Record<string, string>>
-  /** Refuses (401): signature_required, signature_invalid. */
+  /** Verifies the signature of a forwarded request. Refuses (401): signature_required, signature_invalid. */
   readonly verify: (headers: Headers, bound: BoundRequest) => { readonly caller: Caller; readonly ip: string }
   /** Verifies the token of a public page and returns the address of the client. Refuses as `verify` does. */
   readonly verifyPublic: (headers: Headers, bound: BoundRequest) => string

@@ -250,7 +250,7 @@ function internal(
 // the gateway that serves partners has this route. Its answer reveals nothing about an unknown token.
 
 type Downloads = {
-  /** Refuses: not_found, report_not_ready. */
+  /** Opens the content of a file by its link. Refuses: not_found, report_not_ready. */
   readonly open: (token: string) => Promise<FileContent>
 }
 

@@ -19,7 +19,10 @@ export type IncomingLimits = {
 export type Incoming = {
   /** Counts a connection until a signature is verified on it. */
   readonly open: (socket: Socket) => void
-  /** Reads the body, up to `bytesMax` or the limit of requests. Refuses: body_too_large, malformed_request, request_timeout (408), overloaded (503). */
+  /**
+   * Reads the body, up to `bytesMax` or the limit of requests. Refuses: body_too_large, malformed_request, request_timeout (408),
+   * overloaded (503).
+   */
   readonly read: (message: IncomingMessage, bytesMax?: number) => Promise<Buffer>
   /** Protects a connection from closing while its request is verified. Returns a function that ends the protection. */
   readonly protect: (socket: Socket) => () => void
@@ -212,7 +215,7 @@ export function createBodyBuffer(bytesMax: number, hold: (bytes: number) => void
   }
 }
 
-/** Refuses: body_too_large (413), malformed_request (400) if the connection ends before the body. */
+/** Reads the body of a request. Refuses: body_too_large (413), malformed_request (400) if the connection ends before the body. */
 export function readBody(request: IncomingMessage, body: BodyBuffer): Promise<Buffer> {
   const { bytesMax } = body
   return new Promise((resolve, reject) => {

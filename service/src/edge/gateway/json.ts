@@ -9,7 +9,7 @@ const nestingMax = 32
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Refuses (400): malformed_json, duplicate_key, nesting_too_deep, validation_failed (a character that is not allowed). */
+/** Parses JSON. Refuses (400): malformed_json, duplicate_key, nesting_too_deep, validation_failed (a character that is not allowed). */
 export function readJson(bytes: Uint8Array): unknown {
   let text: string
   try {

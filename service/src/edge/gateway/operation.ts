@@ -60,7 +60,10 @@ type OperationReply = {
 type CompiledOperation = {
   /** The handler consumes the nonce of its request. */
   readonly consumesNonce: boolean
-  /** Refuses: permission_denied, impersonation_write_blocked, not_found (a path parameter does not match its schema). */
+  /**
+   * Checks the permission of the caller. Refuses: permission_denied, impersonation_write_blocked, not_found (a path parameter does not
+   * match its schema).
+   */
   readonly authorize: (caller: Caller, params: Readonly<Record<string, string>>) => void
   /** Runs the operation. Refuses as the schema and the handler do, and rate_limited. */
   readonly run: (request: OperationRequest, nonce?: OpenNonce) => Promise<OperationReply>

@@ -130,8 +130,8 @@ function createGuard({ clock, pageRate }: PublicOptions & PageRate): (request: R
 }
 
 /**
- * Defence in depth against forms of other sites, which do not know the token in the path. A page with `no-referrer` sends
- * `Origin: null` from its own forms, so that `Origin` counts only where a browser sends no `Sec-Fetch-Site`, and not as null.
+ * Refuses forms of other sites, which do not know the token in the path: defence in depth. A page with `no-referrer` sends
+ * `Origin: null` from its own forms, so `Origin` counts only if it is not null and the browser sends no `Sec-Fetch-Site`.
  */
 function refuseForeignSite({ headers }: RawRequest): void {
   const site = headers['sec-fetch-site']

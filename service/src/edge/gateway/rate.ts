@@ -13,7 +13,7 @@ type Bucket = { tokens: number; at: number }
 type RateLimiter = {
   /** Takes one or more tokens. Refuses: rate_limited (429) with Retry-After. */
   readonly take: (name: string, tokens?: number) => void
-  /** Takes the tokens if they are available. Returns whether it did. */
+  /** Takes the tokens if they are available. Returns false otherwise. */
   readonly tryTake: (name: string, tokens?: number) => boolean
   /** Returns the RateLimit fields of draft-ietf-httpapi-ratelimit-headers-10, for every authenticated response. */
   readonly headers: (name: string) => Readonly<Record<string, string>>

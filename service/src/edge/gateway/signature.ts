@@ -125,7 +125,10 @@ type NonceCheck = {
   readonly nonce: OpenNonce
   /** Consumes the nonce, unless it was already consumed. Refuses (401): nonce_replayed. */
   readonly consume: () => Promise<void>
-  /** Resolves when the nonce is on disk. A response before that could be lost with the nonce in a database crash. */
+  /**
+   * Resolves when the nonce is on disk. Wait for it before you respond: a database crash could lose an unflushed nonce, and the request
+   * could be replayed.
+   */
   readonly durable: () => Promise<void>
 }
 

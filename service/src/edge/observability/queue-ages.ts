@@ -11,7 +11,7 @@ export type QueueProbe = {
   readonly name: string
   /** The bank connector whose work it is. */
   readonly connector?: string
-  /** The time since which the oldest due item waits; null: nothing is due. */
+  /** Returns when the oldest due item became due. Null: nothing is due. */
   readonly oldestDue: (now: Date) => Promise<Date | null>
 }
 

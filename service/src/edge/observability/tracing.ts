@@ -21,7 +21,7 @@ import { secondMs, systemClock, type Tracing } from '../../kernel/index.ts'
 
 const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT } as const
 
-/** `ratio`: the share of new traces that is sampled. A request with a `traceparent` follows its caller's decision. */
+/** Creates the tracing. `ratio`: the sampled share of new traces. A request with a `traceparent` follows its caller's decision. */
 export function createTracing(endpoint: string, role: string, ratio: number): Tracing {
   const exporter = new OTLPTraceExporter({ url: `${endpoint.replace(/\/$/, '')}/v1/traces` })
   const processor = new BatchSpanProcessor({ exporter, scheduledDelayMillis: secondMs })

@@ -49,7 +49,7 @@ const partyRules: readonly ProfileRule[] = [
   ...partyAddressRules('PmtInf/Dbtr/PstlAdr', 'index 2.23'),
   ...partyAddressRules(`${transfer}/Cdtr/PstlAdr`, 'Creditor, Postal Address'),
 ]
-/** The ultimate debtor in SEPA has a name and one id, without an address. */
+/** Builds the rules of the ultimate debtor in SEPA, who has a name and one id, without an address. */
 const payerInSepa = (element: string, demand: ProfileRule['demand']): readonly ProfileRule[] => [
   { within: `${transfer}/UltmtDbtr`, element, demand, kinds: bySepa, source: epcFrom, place: 'AT-P006, AT-P007' },
 ]

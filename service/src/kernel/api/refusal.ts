@@ -31,7 +31,7 @@ export class Refusal extends Error {
   }
 }
 
-/** A refusal of one field of the request. `code` defaults to `validation_failed`. */
+/** Creates a refusal of one field of the request. `code` defaults to `validation_failed`. */
 export function refuseField(error: FieldError, code: ProblemCode = 'validation_failed'): Refusal {
   return new Refusal(code, `${error.pointer || 'The body'}: ${error.message}`, { errors: [error] })
 }
@@ -91,7 +91,7 @@ export function requireMembers(
 const readersMax = 2
 const retrySeconds = 5
 
-/** Counts a reader until the returned function is called. Refuses: rate_limited. */
+/** Limits a partner's concurrent readers. Call the returned function when the read ends. Refuses: rate_limited. */
 export function createReaders(): (partnerId: string) => () => void {
   const readers = new Map<string, number>()
   const count = (partnerId: string, change: 1 | -1) => {

@@ -87,7 +87,7 @@ export type Cursors = {
   /** Reads the position in a cursor of `write`. Refuses (400, with `pointer`) a cursor that was not issued for this list. */
   readonly open: (list: string, cursor: string, pointer: string) => string
   readonly write: (list: string, position: string) => string
-  /** `rows` holds up to `limit + 1` rows: the extra row only shows that there are more. */
+  /** Writes a page of a list. `rows` holds up to `limit + 1` rows: the extra row only shows that there are more. */
   readonly page: <T extends { readonly id: string }>(list: string, request: PageRequest, rows: readonly T[]) => Page<T>
 }
 

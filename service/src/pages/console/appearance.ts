@@ -159,7 +159,7 @@ async function save(frame: Frame, request: PublicRequest, person: Person): Promi
   }
 }
 
-/** Words the refusal of a colour. For too little contrast it suggests the nearest colour that passes. */
+/** Returns the text of a refused colour. For too little contrast it suggests the nearest colour that passes. */
 function colourProblem(a: ConsoleTexts['appearance'], error: unknown): string {
   const [first] = error instanceof Refusal && error.code === 'contrast_too_low' ? error.errors : []
   const [colour] = /#[0-9a-f]{6}$/.exec(first?.message ?? '') ?? []

@@ -217,7 +217,7 @@ async function readNoteAndRepeats(operate: Frame['operate'], call: Call, id: str
   return { repeats, note }
 }
 
-/** Writes the amount that the limits over all currencies count, with its rate. */
+/** Writes the amount that the limits across all currencies count, with its rate. */
 const countedText = (
   { language }: ConsoleView,
   { amount, currency, rate, rateOn }: NonNullable<ReturnType<typeof readReference>>,
@@ -363,7 +363,7 @@ const maximumTexts = ({ currency, most, left, resetsAt }: BeyondMaximum) => ({
 
 type Act = (request: PublicRequest, person: Person) => Promise<PublicAnswer>
 
-/** Answers with a page when the payout does not wait for this person. */
+/** Shows a page if the payout does not wait for this person. */
 const guardWith =
   (withMoney: WithPerson, subject: Subject) =>
   (act: Act): PublicRoute['handle'] =>

@@ -115,7 +115,7 @@ export function balancePlot(view: ConsoleView, plot: BalancePlot): Html {
   </figure>`
 }
 
-/** Draws the days newest first, in two columns also on a narrow page. */
+/** Renders the days newest first, in two columns also on a narrow page. */
 const dayTable = (view: ConsoleView, { currency, days }: BalancePlot): Html =>
   html`<table class="days">
     <caption class="away">

@@ -1,4 +1,4 @@
-/** The page that checks a bulk file: inputs for wrong lines, new payees, sums, and possible duplicates. */
+/** The page that checks a bulk file: inputs for invalid lines, new payees, sums, and possible duplicates. */
 import { amountText } from '../../kernel/index.ts'
 import type { CheckedBulk, CheckedLine, CheckedPayee, LineColumn, TypedLine } from '../../payouts/bulk/index.ts'
 import { html, type Html } from '../html.ts'
@@ -50,7 +50,7 @@ export type CheckPage = CheckedBulk & {
   readonly problems: Problems
 }
 
-/** Wrong lines in one form. Keeps the page small and the form below the limit of its body. */
+/** Invalid lines in one form. Keeps the page small and the form below the size limit of its body. */
 const correctedAtOnce = 25
 const shownPayeesMax = 100
 const shownDuplicatesMax = 50
@@ -156,7 +156,7 @@ function summary(view: ConsoleView, { lines, funds, mode }: CheckPage): Html {
 
 type Correction = { readonly path: string; readonly given: CheckPage; readonly wrong: readonly CheckedLine[] }
 
-/** Draws inputs for the wrong lines, and the upload of a corrected file. Right lines are not in the form and stay unchanged. */
+/** Renders inputs for the invalid lines, and the upload of a corrected file. Valid lines are not in the form and stay unchanged. */
 function correction(view: ConsoleView, { path, given, wrong }: Correction): Html {
   const b = texts[view.language].bulk
   const shown = wrong.slice(0, correctedAtOnce)
@@ -172,7 +172,7 @@ function correction(view: ConsoleView, { path, given, wrong }: Correction): Html
   return section('wrong', fill(b.wrongTitle, { count: counts.count }), part)
 }
 
-/** Draws the upload of a corrected file. Only CSV: its columns cannot carry every element of a pain.001. */
+/** Renders the upload of a corrected file. Offered for CSV uploads only, because CSV cannot represent every element of a pain.001. */
 function replacement(
   view: ConsoleView,
   path: string,
@@ -289,7 +289,7 @@ function payeesPart(view: ConsoleView, path: string, payees: readonly CheckedPay
 
 const namedLinesMax = 5
 
-/** Words a refusal in the language of the page, or with the English text of the service. */
+/** Returns the text of a refusal in the language of the page, or the English text of the service. */
 export function refusalText(
   view: ConsoleView,
   {

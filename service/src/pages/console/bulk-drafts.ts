@@ -63,7 +63,7 @@ function fileProblem(
   return { problems: { file: words[file.code] } }
 }
 
-/** The operation takes one line. */
+/** Returns the file's name in one line, as the API operation requires. */
 const fileName = (file: File): string =>
   file.name
     .replaceAll(/\p{Cc}/gu, '')
@@ -240,7 +240,7 @@ async function replaceWrong(frame: Frame, request: PublicRequest, person: Person
   )
 }
 
-/** Sends the wrong lines as a CSV file with their problems. */
+/** Sends the invalid lines as a CSV file with their problems. */
 const wrongLines = (frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> =>
   withDraft(frame, request, person, async ({ id, content }) => {
     const { language } = person.view
@@ -270,7 +270,7 @@ export const download = (name: string, body: string): PublicAnswer => ({
   body,
 })
 
-/** Creates a draft from the payouts of a bulk that were not made. Each gets a new key, because none was paid. */
+/** Creates a draft from the payouts of a bulk that were not created. Each gets a new key, because none was paid. */
 async function draftUnmade({ operate, uploads }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const call = { ...callOf(person, request), params: { bulkId: readId(request) } }
   const [{ mode, name }, { data }] = [await operate('getBulkPayout', call), await operate('listBulkPayoutItems', call)]

@@ -90,7 +90,7 @@ export const usedColumns = (lines: readonly TypedLine[]): readonly LineColumn[] 
   lineColumns.filter((column) => lines.some(({ cells }) => cells[column] !== ''))
 
 /**
- * Replaces the wrong lines by the lines of a second file and keeps the others. New lines get new numbers, because line numbers identify
+ * Replaces the invalid lines by the lines of a second file and keeps the others. New lines get new numbers, because line numbers identify
  * payouts.
  */
 export function withCorrected(

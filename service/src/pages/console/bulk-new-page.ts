@@ -14,7 +14,7 @@ export type NewBulk = {
   readonly problems: Problems
   /** Lines of the file that could not be split into columns. */
   readonly rows?: readonly RowProblem[] | undefined
-  /** Payments of a pain.001 with features that payouts do not have. */
+  /** Payments of a pain.001 with features that payouts do not support. */
   readonly mistakes?: readonly (FileMistake & { readonly line: number })[] | undefined
 }
 

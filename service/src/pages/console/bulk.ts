@@ -1,4 +1,4 @@
-/** Bulk payouts: the list, and the page of one with its results. */
+/** Bulk payouts: the list, and the page of a bulk with its results. */
 import { decimalText, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
@@ -300,7 +300,7 @@ async function showResults(
 /** Characters of an id in a file name. */
 const shortIdChars = 13
 
-/** Undefined: no payout waits. */
+/** Returns the payouts that wait for approval. Undefined: no payout waits. */
 const waitingPayouts = (
   { payouts, totals, expiresAt }: ResponseOf<'getBulkPayoutApproval'>,
   { caller }: Person,

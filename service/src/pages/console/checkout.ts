@@ -1,4 +1,4 @@
-/** Checkout sessions: the list, a new one, the page of one, and the form that ends it. */
+/** Checkout sessions: the list, the page of a session, and the forms that create and end one. */
 import { checkout as wire, decimalText, rawNumber, type ResponseOf } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
@@ -87,7 +87,7 @@ const tones = {
   Expired: 'neutral',
 } as const
 
-/** Reports whether the session can still be paid. `expiresAt` does not say so: a session can end early. */
+/** Reports whether the session can still be paid. `expiresAt` is not enough, because a session can end early. */
 const isOpen = (status: SessionStatus): boolean => status === 'Open' || status === 'Processing'
 
 const statusBadge = ({ language }: ConsoleView, status: SessionStatus): Html =>

@@ -1,4 +1,4 @@
-/** The pages of customers: the list, the page of one with its verification, and the form of a new one and of a change. */
+/** The pages of customers: the list, the page of a customer with its verification, and the form that creates or changes one. */
 import { decimalText, type kycFields, type ResponseOf } from '@partner-payments/wire'
 import { html, type Html } from '../html.ts'
 import {
@@ -169,7 +169,7 @@ function verificationTable(view: ConsoleView, rows: readonly IdentityVerificatio
   })
 }
 
-/** Draws the link to an open verification, or the result of the provider. */
+/** Renders the link to an open verification, or the result of the provider. */
 function resultPart(view: ConsoleView, { status, url, reason, evidence, validUntil }: IdentityVerification): Html {
   const t = texts[view.language].identity
   const { kyc } = texts[view.language].customers
@@ -486,7 +486,7 @@ export function customerFormPage(view: ConsoleView, draft: CustomerDraft): strin
   })
 }
 
-/** Draws a group of fields, which is open if it is needed or has a value or a problem. */
+/** Renders a group of fields, which is open if it is required or has a value or a problem. */
 function group(
   view: ConsoleView,
   draft: CustomerDraft,

@@ -1,4 +1,4 @@
-/** Customers: the list, the page of one, and the forms that create, change and erase one and open its account. */
+/** Customers: the list, the page of a customer, and the forms that create, change and erase one and open its account. */
 import { decimalText, kycFields, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'

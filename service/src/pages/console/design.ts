@@ -23,7 +23,7 @@ import {
 } from '../kit/parts.ts'
 import { balancePlot, createPlot } from './balance-plot.ts'
 
-/** The page is for developers of the console, so its texts are English only. */
+/** Renders every component of the console. The page is for its developers, so its texts are English only. */
 export function designPage(view: ConsoleView): string {
   return shell(view, {
     title: 'Design system',

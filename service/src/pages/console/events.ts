@@ -1,4 +1,4 @@
-/** Events: the list, and the page of one with its deliveries. */
+/** Events: the list, and the page of an event with its deliveries. */
 import { referenceCharsMax } from '@partner-payments/wire'
 import type { ResponseOf } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'

@@ -234,7 +234,7 @@ function details(view: ConsoleView, quote: QuoteView): Html {
   ])
 }
 
-/** Draws the expiry of the quote with a countdown, and the button that exchanges. */
+/** Renders the expiry of the quote with a countdown, and the button that exchanges. */
 function quoteExpiry(view: ConsoleView, quote: QuoteView): Html {
   const x = texts[view.language].exchange
   const { sold, expiresAt, secondsLeft, againHref, convertHref, mayWrite, refusal, idempotencyKey } = quote
@@ -316,7 +316,7 @@ async function show(
   return page(request, pageStatus(problems), exchangePage(view, shown))
 }
 
-/** Words the refusals of a quote. The sold and the bought amount share one field. */
+/** Returns the texts of a refused quote by field. The sold and the bought amount share one field. */
 function quoteProblems(person: Person, error: unknown, { sellCurrency, buyCurrency }: Values): Problems {
   const { sameCurrency, currencyUnknown, customerUnknown } = texts[person.view.language].exchange
   const { sellAmount, buyAmount, ...problems } = problemsOf(

@@ -1,4 +1,4 @@
-/** Guest links: the list, a new one, and the page that a guest opens first. */
+/** Guest links: the list, the form that creates one, and the page that a guest opens first. */
 import { guestLinks as wire, type ResponseOf, emailCharsMax, nameCharsMax } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
@@ -123,7 +123,7 @@ type GuestInvitation = {
   readonly expiresAt: Date
 }
 
-/** Draws a page with a button, so that a mail scanner that follows the link does not use it up. */
+/** Renders a page with a button, so that a mail scanner that follows the link does not consume it. */
 function openGuestPage(view: ConsoleView, opening: GuestInvitation): string {
   const g = texts[view.language].guests
   const { token, partnerName, fullName: guest, madeByName: maker, access, expiresAt } = opening

@@ -114,7 +114,7 @@ const plotDays = 30
 
 const plotsMax = 6
 
-/** Lists approvals that the person may decide: those of payouts that others made. A bulk counts as one, as in the list. */
+/** Lists approvals that the person may decide: for payouts that others created. A bulk counts as one, as in the list. */
 async function listApprovals({ access, approvals }: Frame, caller: Caller) {
   const made = { notBy: await access.madeBy(caller) }
   const found = await approvals.waitingApprovals(caller.partnerId, { made, afterId: null, rowsMax: waitingPerPage + 1 })

@@ -179,7 +179,7 @@ type KnownPayees = {
   readonly byAccount: ReadonlyMap<string, readonly Beneficiary[]>
 }
 
-/** Finds the payee of a row by id, else the oldest payee with the same account, currency and customer. Undefined: the payee is new. */
+/** Finds the payee of a row by id, otherwise the oldest payee with the same account, currency and customer. Undefined: the payee is new. */
 function matchPayee(row: PayeeRow, { byId, byAccount }: KnownPayees, owners: ReadonlyMap<string, string>) {
   const account = accountKey(row)
   if (row.cells.id !== '') {

@@ -81,7 +81,7 @@ type ImportContent<Column extends string> = {
 const columnNames = <Column extends string>({ columns }: Pick<Importer<Column>, 'columns'>) =>
   Object.keys(columns) as unknown as readonly Column[]
 
-/** Draws the links from a list to its filtered download and to the import. */
+/** Renders the links from a list to its filtered download and to the import. */
 export const importLinks = (
   view: ConsoleView,
   place: 'payees' | 'customers',

@@ -138,7 +138,7 @@ export function readChoices(request: PublicRequest, { kinds }: MailChoices) {
   }
 }
 
-/** Words the refused fields of the form. Throws other errors. */
+/** Returns the texts of the refused fields of the form. Throws other errors. */
 export function choiceProblems(view: ConsoleView, error: unknown): Problems {
   if (!(error instanceof Refusal) || error.code !== 'validation_failed') throw error
   const { wrong } = texts[view.language].inbox

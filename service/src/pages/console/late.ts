@@ -63,7 +63,7 @@ export function latePart(
   )
 }
 
-/** Draws the dialogs that accept or return a late payment. Money in another currency can only be returned. */
+/** Renders the dialogs that accept or return a late payment. Money in another currency can only be returned. */
 function choiceDialogs(view: ConsoleView, sessionId: string, currency: string, row: LateRow): Html {
   const c = texts[view.language].checkout.late
   const sum = moneyText(view, row.amount, row.currency)

@@ -97,11 +97,11 @@ type PayoutPreview = PayoutDraft & {
   readonly total: string
   readonly accepted: boolean
   readonly needsApproval: boolean
-  /** The day of a scheduled payment: `payOn`, or the next business day. Absent: the payout is made now. */
+  /** The day of a scheduled payment: `payOn`, or the next business day. Absent: the payout is created now. */
   readonly paidOn?: string | undefined
   readonly rail?: string | undefined
   readonly cutOffAt?: Date | undefined
-  /** Days. */
+  /** Calendar days: the time is ignored. */
   readonly valueDate?: Date | undefined
   readonly arrivesOn?: Date | undefined
   readonly rules: readonly Rule[]
@@ -250,7 +250,7 @@ type TypedPayout = Pick<PayoutDraft, 'beneficiaryId' | 'amount' | 'reference' | 
 const fields = ['amount', 'reference', 'note'] as const
 const typedFields = ['beneficiaryId', 'amount', 'reference', 'note', 'payOn'] as const
 const dayPattern = /^\d{4}-\d\d-\d\d$/
-/** The operation takes one line. */
+/** Refused in notes, because the API operation accepts only one line. */
 const controlCharacters = /\p{Cc}/u
 
 async function readDraft(

@@ -1,4 +1,4 @@
-/** Standing orders: the list, a new one, the page of one with its dates, and the forms that pause, resume and cancel it. */
+/** Standing orders: the list, the page of an order with its dates, and the forms that create, pause, resume and cancel one. */
 import { decimalText, payouts, rawNumber, referenceCharsMax, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'

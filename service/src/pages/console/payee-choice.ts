@@ -17,7 +17,7 @@ type PayeeChoice = ListRows<PayeeRow> & {
   readonly path: string
 }
 
-/** Draws payees as links to the form. */
+/** Renders payees as links to the form. */
 export function choosePayeePage(view: ConsoleView, { rows, title, path, ...shown }: PayeeChoice): string {
   const p = texts[view.language].payments
   const newPayee = html`<a class="button" href="${view.root}payees/new">${p.newPayee}</a>`

@@ -1,4 +1,4 @@
-/** Payees: the list, a new one with the verification of its name, and the page of one. */
+/** Payees: the list, the form that verifies and creates a payee, and the page of a payee. */
 import {
   type AccountType,
   aliasCharsMax,
@@ -238,7 +238,7 @@ export function newPayeePage(view: ConsoleView, { idempotencyKey, ...values }: P
   })
 }
 
-/** Draws the bank's answer about the name before the payee is saved. `verification`: undefined for a wallet. */
+/** Renders the bank's answer about the name before the payee is saved. `verification`: undefined for a wallet. */
 export function checkPayeePage(view: ConsoleView, draft: PayeeDraft, verification: Verification | undefined): string {
   const p = texts[view.language].payments
   const isSure = verification === undefined || verification.result === 'Match'

@@ -1,4 +1,4 @@
-/** Payment links: the list, a new one, and the page of one with its sessions. */
+/** Payment links: the list, the form that creates one, and the page of a link with its sessions. */
 import { checkout as wire, rawNumber, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'

@@ -6,7 +6,7 @@ import { formatAccount, moneyText, referenceText, serviceReference, timeText } f
 import { fill } from '../language.ts'
 import { texts } from './texts/index.ts'
 
-/** The invoice number comes first: the reader looks for it. */
+/** Builds the confirmation of a payout. The invoice number comes first, because the reader looks for it. */
 export function confirmationDocument(
   view: ConsoleView,
   payer: string,

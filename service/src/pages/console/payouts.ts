@@ -164,7 +164,7 @@ export function payoutsPage(
 export const isInProgress = (status: string): boolean =>
   ['Pending', 'PendingApproval', 'Processing', 'Sent'].includes(status)
 
-/** Draws a tab of waiting approvals, newest first. */
+/** Renders a tab of waiting approvals, newest first. */
 export function waitingPage(view: ConsoleView, { rows, tab, pages, mayWrite }: WaitingList): string {
   const p = texts[view.language].payments
   return shell(view, {

@@ -11,7 +11,7 @@ type PermissionChoice = {
   readonly error: string | undefined
 }
 
-/** Draws two checkboxes for each group. A person grants only the permissions that it has itself. */
+/** Renders two checkboxes for each group. A person can grant only their own permissions. */
 export function permissionFields(view: ConsoleView, { held, chosen, error }: PermissionChoice): Html {
   const s = texts[view.language].serviceAccounts
   const offered = tags.flatMap((tag) =>

@@ -109,7 +109,7 @@ export function refundPart(view: ConsoleView, sessionId: string, refunds: Refund
 
 type RefundForm = NonNullable<Refunds['form']> & Pick<Refunds, 'payments' | 'currency'> & { readonly sessionId: string }
 
-/** Draws the form, with the whole remaining amount until the person changes it. */
+/** Renders the form, with the whole remaining amount until the person changes it. */
 function refundForm(view: ConsoleView, form: RefundForm, problems: Problems): Html {
   const { language, root } = view
   const r = texts[language].refunds
@@ -347,7 +347,7 @@ export async function checkRefund(
   return page(request, 200, refundPreviewPage(view, shown))
 }
 
-/** Undefined: the text is not an amount, or the amount is zero. */
+/** Parses an amount. Undefined: the text is not an amount, or the amount is not above zero. */
 function readMinor(text: string | undefined, currency: Currency): bigint | undefined {
   const amount = readAmount(text ?? '')
   const minor = amount === undefined ? 0n : readBalance(rawNumber(amount), currency, '/amount')

@@ -21,7 +21,7 @@ export const repeatsInPreview = (rules: ResponseOf<'previewFiatPayout'>['rules']
   scheduled: rules.flatMap(({ scheduled }) => scheduled ?? []),
 })
 
-/** Draws the possible duplicates. Undefined: there are none. */
+/** Renders the possible duplicates. Undefined: there are none. */
 export function repeatsPart(view: ConsoleView, repeats: Repeats): Html | undefined {
   if (!hasRepeats(repeats)) return undefined
   const s = texts[view.language].sending
@@ -58,7 +58,7 @@ export function repeatsPart(view: ConsoleView, repeats: Repeats): Html | undefin
   </section>`
 }
 
-/** Draws the checkbox that confirms to pay again. `error`: the form was sent without it. */
+/** Renders the checkbox that confirms to pay again. `error`: the form was sent without it. */
 export const payAgainBox = (sentence: string, error: string | undefined): Html =>
   html`<div class="field${error !== undefined && ' wrong'}">
     ${error !== undefined && html`<p class="error" id="again-error">${error}</p>`}

@@ -106,7 +106,7 @@ export function reportsPage(view: ConsoleView, { rows, mayWrite, done, ...shown 
 
 export const reportFields = ['kind', 'format', 'from', 'to', 'currency', 'customerId'] as const
 
-/** The fields that reports and schedules share. */
+/** Returns the fields that reports and schedules share. */
 function contentFields({ language }: ConsoleView): readonly (Input | Html)[] {
   const r = texts[language].reports
   return [

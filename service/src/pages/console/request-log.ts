@@ -1,4 +1,4 @@
-/** The requests of service accounts: the list, the page of one, and their usage by day. */
+/** The requests of service accounts: the list, the page of a request, and the usage by day. */
 import {
   type Operation,
   operationIds,
@@ -168,7 +168,7 @@ const accountPart = (view: ConsoleView, { serviceAccountName, verified, replayed
 type ProblemRow = {
   readonly code: string
   readonly status: number
-  /** English. */
+  /** English title, as in the API. */
   readonly title: string
   readonly cure: string
   /** Page about the problem. */
@@ -209,11 +209,11 @@ export function requestProblemsPage(view: ConsoleView, { rows, ...shown }: ListR
   })
 }
 
-/** Draws a code that may wrap after an underscore. */
+/** Renders a code that may wrap after an underscore. */
 const breakable = (code: string): readonly Html[] =>
   code.split('_').map((part, at) => (at === 0 ? html`${part}` : html`_<wbr />${part}`))
 
-/** Draws the names between backticks as code. */
+/** Renders the names between backticks as code. */
 const withCode = (text: string): readonly Html[] =>
   text.split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : html`${part}`))
 

@@ -88,7 +88,7 @@ export type ConsoleDeps = {
 /** The dependencies of the pages, and the names of their files. */
 export type Frame = Omit<ConsoleDeps, 'brand'> & Pick<Assets, 'css' | 'js' | 'brand'>
 
-/** `/console/home` is one level below the root of the pages. */
+/** Returns the relative path to the root of the pages. `/console/home` is one level below it. */
 const rootPath = (path: string): string => '../'.repeat(Math.max(0, path.split('/').length - 3))
 
 export function createView({ sandbox, css, js, brand }: Frame, request: PublicRequest): ConsoleView {
@@ -241,7 +241,7 @@ export function textsWithRefusals(
   return { ...p, refusal: { ...p.refusal, ...texts[language][place].refusal } }
 }
 
-/** Words a refusal in the language of the page, by field, or as `form` for the whole form. Throws other errors. */
+/** Returns the texts of a refusal in the language of the page, by field, or as `form` for the whole form. Throws other errors. */
 export function problemsOf(
   p: ConsoleTexts['payments'],
   error: unknown,
@@ -262,7 +262,7 @@ export function problemsOf(
     : { form: known[error.code] ?? withoutBackticks(error.detail) }
 }
 
-/** Words the refusal of a field, with the reason of the service, which says what is accepted. */
+/** Returns the text of a refused field, with the service's reason, which says what is accepted. */
 function fieldText(p: ConsoleTexts['payments'], { code, message: reason }: FieldError): string {
   if (code === 'required' || code === 'empty') return p.fieldRequired
   if (code === 'too_precise') return p.fieldPrecise
@@ -271,7 +271,7 @@ function fieldText(p: ConsoleTexts['payments'], { code, message: reason }: Field
   return fill(text, { reason: withoutBackticks(reason) })
 }
 
-/** Words a refused amount: too large, too small, or not an amount. */
+/** Returns the text of a refused amount: too large, too small, or not an amount. */
 export function amountProblem({ language }: ConsoleView, typed: string): string {
   const p = texts[language].payments
   const amount = /^\d+(?:[.,]\d{1,2})?$/.test(typed.trim()) ? Number(typed.trim().replace(',', '.')) : Number.NaN

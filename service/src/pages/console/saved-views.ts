@@ -35,7 +35,7 @@ type SavedViewsOfList = {
   }[]
 }
 
-/** Draws the links to the saved views of a list, and the form that saves or changes the current filters. */
+/** Renders the links to the saved views of a list, and the form that saves or changes the current filters. */
 export function savedViewParts(view: ConsoleView, saved: SavedViewsOfList): NonNullable<ConsoleView['saved']> {
   const s = texts[view.language].savedViews
   const { page, query, views } = saved
@@ -105,7 +105,7 @@ const changeForm = (view: ConsoleView, changing: ChangedView): Html =>
 
 type RefusedView = { readonly error: string; readonly saving?: NewView; readonly changing?: ChangedView }
 
-/** Draws a refused form as it was typed. */
+/** Renders a refused form as it was typed. */
 export function refusedViewPage(view: ConsoleView, { error, saving, changing }: RefusedView): string {
   const title = texts[view.language].savedViews.refused
   return shell(view, {

@@ -1,4 +1,4 @@
-/** Service accounts: the list, a new one with its key, and the page of one with its limits and rotation. */
+/** Service accounts: the list, the form that creates one with its key, and the page of an account with its limits and rotation. */
 import {
   permissions as allPermissions,
   type Permission,
@@ -73,7 +73,7 @@ export function newServiceAccountPage(view: ConsoleView, draft: AccountDraft): s
   })
 }
 
-/** Draws the fields of an account: name, permissions, allowed addresses and end. */
+/** Renders the fields of an account: name, permissions, allowed addresses and end. */
 function accountFields(view: ConsoleView, draft: Omit<AccountDraft, 'idempotencyKey'>): Html {
   const s = texts[view.language].serviceAccounts
   const { permissions, granted, problems } = draft
@@ -105,7 +105,7 @@ type KeyPair = {
 }
 
 /**
- * Draws a form with a key. The script creates a key pair, sends the public key and offers the credentials as a file. Without the script, the
+ * Renders a form with a key. The script creates a key pair, sends the public key and offers the credentials as a file. Without the script, the
  * person pastes a public key and the next page shows the secret.
  */
 function keyPair(view: ConsoleView, draft: Draft, { action, fields, make, submit }: KeyPair): Html {
@@ -222,7 +222,7 @@ export function serviceAccountPage(view: ConsoleView, shown: AccountPage): strin
 
 const replaced = (view: ConsoleView, id: string): Html => html`<a href="${view.root}service-accounts/${id}">${id}</a>`
 
-/** Draws permissions in words by group. The title has their API names. */
+/** Renders permissions in words by group. The title has their API names. */
 function permissionList(view: ConsoleView, given: readonly string[]): Html {
   const s = texts[view.language].serviceAccounts
   if (given.length === allPermissions.length) return html`<span title="${given.join(', ')}">${s.allPermissions}</span>`
@@ -289,7 +289,7 @@ function revocation(view: ConsoleView, { serviceAccountId, name }: ServiceAccoun
   })
 }
 
-/** Draws the API key and the secret of an account whose key pair was created elsewhere. */
+/** Renders the API key and the secret of an account whose key pair was created elsewhere. */
 export function issuedPage(
   view: ConsoleView,
   { id, apiKey, apiSecret }: { readonly id: string; readonly apiKey: string; readonly apiSecret: string },
@@ -322,7 +322,7 @@ const splitAddresses = (text: string): string[] =>
     .map((each) => each.trim())
     .filter((each) => each !== '')
 
-/** Words the refusals. A problem of one address or permission is shown at its field. */
+/** Returns the texts of the refusals. A problem of one address or permission is shown at its field. */
 function accountProblems(person: Person, error: unknown): Problems {
   const s = texts[person.view.language].serviceAccounts
   const own = {
@@ -399,7 +399,7 @@ const showNew = (request: PublicRequest, person: Person, draft: Omit<AccountDraf
   return page(request, pageStatus(draft.problems), body)
 }
 
-/** The checkboxes that are checked. */
+/** Returns the checkboxes that are checked. */
 const permissionsIn = ({ body }: PublicRequest): string[] =>
   new URLSearchParams(body.toString('utf8')).getAll('permissions')
 

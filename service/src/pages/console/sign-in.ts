@@ -94,12 +94,12 @@ export const redirectToProvider = (begun: SignInAttempt): PublicAnswer => ({
   body: '',
 })
 
-/** Leads to the provider through a page, because the policy (`form-action`) forbids a form to redirect to another site. */
+/** Redirects to the provider through a page, because the policy (`form-action`) forbids redirects of a form to another site. */
 export const leadToProvider = (request: PublicRequest, view: ConsoleView, begun: SignInAttempt): PublicAnswer =>
   leadOn(request, view, begun.url, attemptCookieFor(begun))
 
 /**
- * Leads on through a page, so that the browser sends `SameSite=Strict` cookies with the next request.
+ * Redirects through a page, so that the browser sends `SameSite=Strict` cookies with the next request.
  */
 export function leadOn(
   request: PublicRequest,
@@ -122,11 +122,11 @@ export function signOnFailedPage(request: PublicRequest, view: ConsoleView, erro
   return page(request, status, consoleMessage(view, s.failed, s.failures[error.reason], action))
 }
 
-/** Words the refusal of a form whose person must sign in at the provider. Undefined: another error. */
+/** Returns the text for a person who must sign in at the provider. Undefined: another error. */
 export const signOnError = ({ language }: ConsoleView, error: unknown): { readonly form: string } | undefined =>
   error instanceof SignOnFailed ? { form: texts[language].signOn.failures[error.reason] } : undefined
 
-/** Draws the link that signs in or joins at the provider. */
+/** Renders the link that signs in or joins at the provider. */
 export const signOnWay = (
   view: ConsoleView,
   { href, label }: { readonly href: string; readonly label: 'signIn' | 'join' },
@@ -139,7 +139,7 @@ export const signOnWay = (
   </section>`
 }
 
-/** Draws whether an account is connected with the provider, and the form that connects it. */
+/** Shows whether an account is connected with the provider, and the form that connects it. */
 export function connectionPart(
   view: ConsoleView,
   { since, action }: { readonly since: Date | null; readonly action: string },
@@ -243,7 +243,7 @@ function passwordWay(view: ConsoleView, { email }: SignIn, kept: readonly (reado
   </section>`
 }
 
-/** Draws the same answer for every address, so that it does not reveal who has an account. */
+/** Renders the same answer for every address, so that it does not reveal who has an account. */
 export function findPartnerPage(view: ConsoleView, { sent = false }: { readonly sent?: boolean }): string {
   const { t, root } = view
   return shell(view, {

@@ -104,7 +104,7 @@ export function ssoPage(view: ConsoleView, shown: SsoPage): string {
   })
 }
 
-/** Draws every part of a change for the second Admin, because the provider decides who becomes Admin. */
+/** Renders every part of a change for the second Admin, because the provider decides who becomes Admin. */
 function changePart(view: ConsoleView, waiting: WaitingChange, may: boolean): Html {
   const { settings } = texts[view.language].signOn
   const { id, by, isOwn, expiresAt, roles, required } = waiting
@@ -129,7 +129,7 @@ function changePart(view: ConsoleView, waiting: WaitingChange, may: boolean): Ht
   </section>`
 }
 
-/** Draws the DNS record that proves the domain. */
+/** Renders the DNS record that proves the domain. */
 function domainPart(
   view: ConsoleView,
   { name, value }: NonNullable<SsoPage['current']>['domainRecord'],

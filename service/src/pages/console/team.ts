@@ -53,7 +53,7 @@ type TeamMember = {
   readonly factors: readonly ('passkey' | 'password' | 'sso')[]
 }
 
-/** Draws the members. The reader's own row and members with a role that the reader cannot grant have no forms. */
+/** Renders the members. The reader's own row and members with a role that the reader cannot grant have no forms. */
 function memberTable(
   view: ConsoleView,
   members: readonly TeamMember[],

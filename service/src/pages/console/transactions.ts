@@ -1,4 +1,4 @@
-/** Transactions: the list, the page of one with its timeline and proof, and the request that created it. */
+/** Transactions: the list, and the page of a transaction with its timeline, its proof and the request that created it. */
 import { type Decimal, decimalText, type ResponseOf, nameCharsMax } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import type { PartnerHold } from '../../transactions/index.ts'
@@ -203,7 +203,7 @@ type TransactionDetails = {
   readonly raw: unknown
 }
 
-/** Draws why a payment is on hold: who acts next, until when, and which evidence helps. */
+/** Renders the explanation of a hold: the reason, who acts next, until when, and which evidence helps. */
 export function holdPart(view: ConsoleView, { kind, actor, by, evidence }: PartnerHold): Html {
   const h = texts[view.language].holds
   const words = h.kinds[kind]
@@ -373,7 +373,7 @@ type Transaction = ResponseOf<'getTransaction'>
 export const transactionHref = ({ root }: ConsoleView, reference: string): string =>
   `${root}transactions/${encodeURIComponent(reference)}`
 
-/** Words the steps of a payment, with their actor and the bank's reason. */
+/** Describes the steps of a payment, with their actor and the bank's reason. */
 export const timelineSteps = (view: ConsoleView, { data, requestedBy }: Timeline): readonly Step[] => {
   const p = texts[view.language].payments
   return data.map(({ step, createdAt, actor, reason, bankText }) => ({
@@ -386,7 +386,7 @@ export const timelineSteps = (view: ConsoleView, { data, requestedBy }: Timeline
   }))
 }
 
-/** Words a bank's reason: the code with its meaning, and the bank's own text in quotes. */
+/** Describes a bank's reason: the code with its meaning, and the bank's own text in quotes. */
 export const bankReasonText = (
   { language }: Pick<ConsoleView, 'language'>,
   reason: { readonly code: string; readonly text: string } | undefined,

@@ -1,4 +1,4 @@
-/** Wallets: the list, a new one, and the page of one with the address for payers. */
+/** Wallets: the list, the form that creates one, and the page of a wallet with the address for payers. */
 import type { ResponseOf } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import { currencies, newId } from '../../kernel/index.ts'
@@ -182,7 +182,7 @@ const showForm = (
   return page(request, status, newWalletPage(view, draft))
 }
 
-/** Words a refusal at its field: the customer, or a token that no chain supports. */
+/** Returns the text of a refusal by field: the customer, or a token that no chain supports. */
 function walletProblems({ view: { language } }: Person, error: unknown): Problems {
   const p = texts[language].payments
   const { customerUnknown, refusal } = texts[language].wallets

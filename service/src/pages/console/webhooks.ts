@@ -1,4 +1,4 @@
-/** Webhook endpoints: the list, a new one, and the page of one with its deliveries. */
+/** Webhook endpoints: the list, the form that creates one, and the page of an endpoint with its deliveries. */
 import { type ResponseOf, subscriptionField, webhooks, urlCharsMax } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
@@ -215,7 +215,7 @@ function testResult(view: ConsoleView, { delivered, durationMs, status, error, r
   ${responseBody && html`<pre tabindex="0"><code>${responseBody}</code></pre>`}`
 }
 
-/** Draws the dialogs that rotate the secret and delete the endpoint. */
+/** Renders the dialogs that rotate the secret and delete the endpoint. */
 function webhookDialogs(view: ConsoleView, { url, idempotencyKey }: WebhookView, path: string): Html {
   const d = texts[view.language].developers
   const ask = (id: string) => ({ id, action: `${path}/${id}`, cancel: view.t.cancel })
@@ -338,7 +338,7 @@ function eventChoices({ language }: ConsoleView, { events, types, problems }: Ne
   })
 }
 
-/** Draws a new secret. `secret`: undefined if a key pair signs, whose private key never leaves the service. */
+/** Renders a new secret. `secret`: undefined if a key pair signs, whose private key never leaves the service. */
 export function secretPage(
   view: ConsoleView,
   { id, url, secret }: { readonly id: string; readonly url: string; readonly secret: string | undefined },

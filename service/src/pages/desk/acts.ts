@@ -47,7 +47,7 @@ export const hasForm = (changes: Pick<DeskChanges, 'act'>, act: ActName): boolea
 const mayUseForm = ({ changes, person }: ActPermission, act: ActName): boolean =>
   hasForm(changes, act) && changes.mayDecide(act, person.signed.account.role)
 
-/** The address of an act's form, from the root of the desk. `given`: known options. `back`: the page to return to. */
+/** Returns the address of an act's form, from the root of the desk. `given`: known options. `back`: the page to return to. */
 export const actHref = (act: ActName, given: KnownOptions, back: string): string =>
   linkOf('act', { command: act, ...given, back })
 
@@ -80,7 +80,7 @@ export function runbookActs(view: ConsoleView, may: ActPermission, commands: rea
   </section>`
 }
 
-/** The message about the last act: done, or waiting for a second person. Undefined without an act. */
+/** Returns the message about the last act: done, or waiting for a second person. Undefined without an act. */
 export function actMessage(view: ConsoleView, { query }: PublicRequest): Html | undefined {
   const fields = new URLSearchParams(query)
   const [said, waits] = [fields.get('said') ?? '', fields.get('waits') ?? '']
@@ -174,7 +174,7 @@ type SecretResult = {
   readonly more?: Html | undefined
 }
 
-/** The page of a secret result, such as a credential, which is not stored. Each part has a label and a copy button. */
+/** Renders the page of a secret result, such as a credential, which is not stored. Each part has a label and a copy button. */
 export function secretPage(view: ConsoleView, { act, result, back, more }: SecretResult): string {
   const d = deskTexts[view.language].staff
   const title = isAct(act) ? actTitle(view, act) : d.result
@@ -246,7 +246,7 @@ const readResultId = (result: unknown, name: string): string | undefined => {
   const id = (Object(result) as Readonly<Record<string, unknown>>)[name]
   return typeof id === 'string' && uuidPattern.test(id) ? id : undefined
 }
-/** A sandbox creates a partner with its first credential. */
+/** Reports whether the result has a secret: a sandbox creates a partner with its first credential. */
 const hasSecret = (result: unknown): boolean => Object.hasOwn(Object(result) as object, 'apiSecret')
 
 async function show(

@@ -1,4 +1,4 @@
-/** The routes of the queue and of a case. Two persons who have signed in decide a case. */
+/** The routes of the queue and of a case. Two people who have signed in decide a case. */
 import { ownJson } from '@partner-payments/wire'
 import { notFound, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import {

@@ -330,7 +330,7 @@ export function customersPage(view: ConsoleView, shown: CustomerList): string {
   })
 }
 
-/** The search form of a partner's list. It uses POST, because the text may be a person's name and must not stand in a URL. */
+/** Renders the search form of a partner's list. It uses POST, because the text may be a person's name and must not stand in a URL. */
 export const searchForm = (
   view: ConsoleView,
   { path, q, label }: { readonly path: string; readonly q: string; readonly label: string },
@@ -415,7 +415,7 @@ async function showCustomer(frame: DeskFrame, request: PublicRequest, person: Pe
   return page(request, 200, body)
 }
 
-/** The message after a note was added. Undefined if none was. */
+/** Returns the message after a note was added. Undefined if none was. */
 export const noteMessage = (view: ConsoleView, request: PublicRequest): Html | undefined =>
   new URLSearchParams(request.query).has('noted')
     ? message('good', deskTexts[view.language].parties.noteDone)

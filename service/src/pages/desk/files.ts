@@ -107,7 +107,7 @@ function filesTable(view: ConsoleView, files: readonly BankFile[]): Html {
   })
 }
 
-/** Kinds of cases whose file may be taken after two persons agree. */
+/** Kinds of cases whose file may be processed after two people agree. */
 const takeableKinds: ReadonlySet<CaseKind> = new Set(['message_differs', 'sum_differs', 'file_unreadable'])
 
 export function filePage(view: ConsoleView, shown: FileDetails & TakeForm): string {
@@ -338,7 +338,7 @@ const statusTone = (status: string): 'good' | 'bad' | 'neutral' =>
       ? 'bad'
       : 'neutral'
 
-/** A button that searches for the payout. Undefined ids have none. */
+/** Renders a button that searches for the payout. Undefined ids have none. */
 export function findPayout(view: ConsoleView, id: string | null): Html | string {
   if (id === null) return ''
   return findButton(view, id, deskTexts[view.language].files.findPayout)

@@ -277,7 +277,7 @@ function readIban(text: string): string | undefined {
 
 type TransactionQuery = Parameters<FindDeps['transactions']['list']>[1]
 
-/** The query for deposits of an amount, on one day or any day. */
+/** Returns the query for deposits of an amount, on one day or any day. */
 function depositQuery({
   money: { currency, amount },
   from,

@@ -24,7 +24,7 @@ import {
 type FormValues = Readonly<Record<string, string>>
 type Names = Readonly<Record<string, string>>
 
-/** The label of an option or column. `of`: the command, which may have its own label for it. */
+/** Returns the label of an option or column. `of`: the command, which may have its own label for it. */
 export const optionLabel = (view: ConsoleView, of: string, name: string): string => {
   const names: Names = deskTexts[view.language].options
   return (
@@ -104,7 +104,7 @@ export const commandFields = (
       }),
     )
 
-/** The field of the note, which the audit log keeps. */
+/** Renders the field of the note, which the audit log keeps. */
 export const noteField = (view: ConsoleView, id: string, given: Partial<Parameters<typeof field>[0]> = {}): Html =>
   field({
     ...{
@@ -167,7 +167,7 @@ function readRefusal(view: ConsoleView, command: string, error: Refusal): Pick<R
   return { error: cure === 'is required' ? fill(missing, { label }) : `${label} ${cure}`, field: option }
 }
 
-/** The route of a form that runs a command. A person whose session has rested signs in first. */
+/** Creates the route of a form that runs a command. A person whose session has rested signs in first. */
 export const commandRoute = (frame: DeskFrame, { place, path, key = readId, ...form }: CommandForm): PublicRoute =>
   staffRoute(frame, place, 'POST', path, async (request, person) => {
     const keys = await key(request)

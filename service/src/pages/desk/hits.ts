@@ -1,4 +1,4 @@
-/** The pages of screening hits: the open ones, and one hit with its comparison and decision. A hit with a high score needs two persons. */
+/** The pages of screening hits: the open ones, and one hit with its comparison and decision. A hit with a high score needs two people. */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { amountText } from '../../kernel/index.ts'
 import { kindsDecidedBy, type StaffRole } from '../../people/staff/index.ts'
@@ -325,7 +325,7 @@ function equalPart(view: ConsoleView, { equal, typed }: HitDetails): Html {
 
 type HitResult = { readonly id: string; readonly partnerId: string; readonly said: string; readonly isDone: boolean }
 
-/** The page with the result of a decision for each of several hits. */
+/** Renders the page with the result of a decision for each of several hits. */
 export function hitResultsPage(view: ConsoleView, { results }: { readonly results: readonly HitResult[] }): string {
   const d = deskTexts[view.language].hits
   const done = results.filter(({ isDone }) => isDone).length

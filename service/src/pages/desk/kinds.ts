@@ -63,7 +63,7 @@ const kinds: Readonly<Record<CaseKind, KindDetails>> = {
 
 export const caseRunbook = (kind: CaseKind): Runbook => kinds[kind].runbook
 
-/** The decision that must be made first, if any. */
+/** Returns the decision that must be made first, if any. */
 export const precedingDecision = (kind: CaseKind): KindDetails['awaits'] => kinds[kind].awaits
 
 /** Names a kind in the reader's language. */
@@ -84,7 +84,7 @@ export function noteText({ language }: ConsoleView, note: string): string {
   return (known && words[known]) ?? note
 }
 
-/** Names the persons who decided. `second`: null if one person decided alone. */
+/** Names the people who decided. `second`: null if one person decided alone. */
 export const decidersText = (view: ConsoleView, first: string | null, second: string | null): string => {
   const name = actorText(view, first ?? '')
   return second === null ? name : fill(deskTexts[view.language].cases.twoDeciders, { name, second })

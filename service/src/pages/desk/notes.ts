@@ -1,4 +1,4 @@
-/** Adds a note about a partner, a customer or a payee. Every role of staff does. */
+/** Adds a note about a partner, a customer or a payee. Every staff role may do so. */
 import { notFound, type PublicRoute } from '../../kernel/api/index.ts'
 import { noteSubjectKinds } from '../../people/staff/index.ts'
 import { readForm, seeOther, uuidPattern } from '../kit/request.ts'

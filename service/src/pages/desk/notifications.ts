@@ -1,4 +1,4 @@
-/** The page on which a person of staff chooses notifications by mail. */
+/** The page on which a staff member chooses email notifications. */
 import type { PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import type { Reader } from '../../inbox/index.ts'
 import { operatorPartnerId } from '../../cases/index.ts'

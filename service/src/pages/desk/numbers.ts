@@ -23,8 +23,8 @@ import { type DeskFrame, type Person, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
 
 /**
- * The kinds whose numbers a role reads. Compliance and admins read all; each other role reads those of the kinds that it decides, by the table that
- * two admins change. Undefined: none.
+ * Returns the kinds whose figures a role may read. Compliance and admins may read all. Each other role may read those of the kinds that it
+ * decides, by the table that two admins change. Undefined: none.
  */
 export function readableKinds(
   role: StaffRole,

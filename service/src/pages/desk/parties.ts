@@ -32,7 +32,7 @@ import { deskTexts } from './texts.ts'
 // Addresses of pages, from the root of the desk.
 export const customerHref = (partnerId: string, id: string): string => `customers/${partnerId}/${id}`
 export const payeeHref = (partnerId: string, id: string): string => `payees/${partnerId}/${id}`
-/** The reference is in the query, because a path does not take all of its characters. */
+/** Returns the address of a payment. The reference is in the query, because a path does not allow all of its characters. */
 export const paymentHref = (partner: string, reference: string): string => linkOf('payment', { partner, reference })
 
 export const yesNo = ({ language }: ConsoleView, value: boolean): string =>
@@ -53,7 +53,7 @@ type BoundedPart = {
   readonly all?: string | undefined
 }
 
-/** A section with a few rows and a link to the whole list. */
+/** Renders a section with a few rows and a link to the whole list. */
 export function boundedSection(view: ConsoleView, { id, title, text, rows, none, body, all }: BoundedPart): Html {
   const d = deskTexts[view.language].parties
   return section(
@@ -69,11 +69,11 @@ export function boundedSection(view: ConsoleView, { id, title, text, rows, none,
   )
 }
 
-/** A table, or what an empty list says. */
+/** Renders a table, or the text of an empty list. */
 export const tableOrEmpty = ({ none, ...shown }: Table & { readonly none: Parameters<typeof empty>[0] }): Html =>
   shown.rows.length === 0 ? empty(none) : table(shown)
 
-/** A table under its caption as a heading. Without rows it shows `none`, or nothing. */
+/** Renders a table under its caption as a heading. Without rows it shows `none`, or nothing. */
 export function titledTable({ text, none, ...shown }: TitledTable): Html | undefined {
   if (shown.rows.length === 0 && none === undefined) return undefined
   return html`<h2>${shown.caption}</h2>
@@ -86,7 +86,7 @@ export const levelTones = { low: 'neutral', medium: 'warning', high: 'bad' } as 
 
 export type PagePart = { readonly id: string; readonly title: string; readonly body: Html }
 
-/** A section with a few rows, as a part of a long page. */
+/** Renders a section with a few rows, as a part of a long page. */
 export const boundedPart = (view: ConsoleView, given: BoundedPart): PagePart => ({
   id: given.id,
   title: given.title,
@@ -229,7 +229,7 @@ export function hitsTable(view: ConsoleView, hits: readonly HitSummary[], title:
   })
 }
 
-/** The name of a list: the initials of its publisher, or the name of a file of politically exposed persons. */
+/** Returns the name of a list: the initials of its publisher, or the name of a file of politically exposed persons. */
 export function listName({ language }: ConsoleView, source: string): string {
   if (source === 'countries') return deskTexts[language].countries.countries
   return source.startsWith('pep:') ? `PEP ${source.slice('pep:'.length)}` : source.toUpperCase()

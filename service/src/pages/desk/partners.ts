@@ -357,7 +357,7 @@ type WaitingList = {
   readonly rows: readonly { readonly id: string; readonly openedAt: Date }[]
 }
 
-/** The page of a partner's open cases or hits, oldest first. */
+/** Renders the page of a partner's open cases or hits, oldest first. */
 export function waitingPage(view: ConsoleView, { partner, title, table: shown, name, rows }: WaitingList): string {
   const d = deskTexts[view.language].parties
   const path = `${view.root}partners/${partner.id}`

@@ -363,7 +363,7 @@ async function readBankPayment(
   }
 }
 
-// What holds a payout: alerts and hits that persons have to decide.
+// What holds a payout: alerts and hits that people have to decide.
 
 export type HoldReasons = {
   readonly alerts: readonly Pick<CaseRow, 'partnerId' | 'id' | 'openedAt' | 'report'>[]

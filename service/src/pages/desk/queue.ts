@@ -87,7 +87,7 @@ export function queuePage(view: ConsoleView, shown: QueueContent): string {
   })
 }
 
-/** The filter by kind, with counts, and by what the person may decide. */
+/** Renders the filter by kind, with counts, and by what the person may decide. */
 function filterPart(view: ConsoleView, { tab, kind, mine, open }: QueueContent): Html {
   const f = deskTexts[view.language].filters
   const known = new Map(open.map((each) => [each.kind, String(each.count)]))
@@ -159,7 +159,7 @@ type WaitingDeps = Pick<DeskDeps, 'clock' | 'log'> & {
   readonly waiting: Pick<DeskDeps['waiting'], 'look'>
 }
 
-/** Reading the items queries every partner, so that the result is kept for this time. */
+/** Reading the items queries every partner, so the result is kept for this time. */
 const cachedMs = 20 * secondMs
 /** The page of the queue waits this long for the items, and then shows the cases alone. */
 const waitMsDefault = 2 * secondMs

@@ -73,7 +73,7 @@ const accountHref = (
   { connector, account, currency }: AccountName,
   more: Readonly<Record<string, string>> = {},
 ): string => `reconciliation/account?${new URLSearchParams({ connector, account, currency, ...more }).toString()}`
-/** The address of the report as a file. */
+/** Returns the address of the report as a file. */
 const fileHref = ({ connector, account, currency }: AccountName): string =>
   `reconciliation/file?${new URLSearchParams({ connector, account, currency }).toString()}`
 const isSuspense = ({ account }: AccountName): boolean => account === 'suspense'

@@ -1,4 +1,4 @@
-/** Parts that the routes of the desk share: the view of a request, and the person of staff who is signed in. */
+/** Parts that the routes of the desk share: the view of a request, and the staff member who is signed in. */
 import {
   notFound,
   type PublicAnswer,
@@ -74,7 +74,7 @@ export type DeskChanges = {
   ) => Promise<{ readonly waits?: string; readonly result?: object }>
   /** Runs a command that only reads. Refuses as the command. */
   readonly read: (command: string, options: Readonly<Record<string, string>>) => Promise<object>
-  /** Refuses: not_found, validation_failed, permission_denied. */
+  /** Rejects a change. Refuses: not_found, validation_failed, permission_denied. */
   readonly reject: (by: SignedInStaff['account'], id: string, note: string) => Promise<void>
 }
 
@@ -92,7 +92,7 @@ export type ConnectorStatus = {
   readonly id: string
   readonly byFiles: boolean
   readonly state: ConnectorState
-  /** The time since which the oldest of each waits. Null if none does. */
+  /** When the oldest of each began to wait. Null: none waits. */
   readonly waits: Readonly<Record<'notification' | 'payout' | 'recall' | 'file', Date | null>>
   readonly files: Readonly<Record<'received' | 'sent' | 'aside', BankFile | null>>
   /** The reason to look at the connector. Undefined if it works. */
@@ -180,7 +180,7 @@ const icons = {
 } as const
 export type DeskPlace = keyof typeof icons
 
-/** Support reads no numbers of decisions. */
+/** Reports whether a page is hidden from a role. Support does not see the figures of decisions. */
 const isHidden = (place: DeskPlace, role: StaffRole): boolean => place === 'numbers' && role === 'support'
 
 function navigationPlaces(language: ConsoleLanguage, role: StaffRole): NonNullable<ConsoleView['places']> {
@@ -208,7 +208,7 @@ function navigationPlaces(language: ConsoleLanguage, role: StaffRole): NonNullab
     .map((name) => ({ name, text: names[name], icon: icons[name] }))
 }
 
-/** Answers for the person of staff who is signed in. Without a session it redirects to the sign-in. */
+/** Answers for the staff member who is signed in. Without a session it redirects to the sign-in. */
 export async function withStaff(
   frame: DeskFrame,
   request: PublicRequest,
@@ -232,7 +232,7 @@ export function toSignIn({ root }: ConsoleView, { path, query, body }: PublicReq
   return seeOther(next === 'home' ? `${root}sign-in` : linkOf(`${root}sign-in`, { next }))
 }
 
-/** A route for persons of staff. `current`: the place of its page in the navigation. */
+/** Creates a route for staff members. `current`: the place of its page in the navigation. */
 export const staffRoute = (
   frame: DeskFrame,
   current: DeskPlace,

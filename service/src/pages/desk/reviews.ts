@@ -66,7 +66,7 @@ type UnreviewedCustomers = {
   readonly mayRecord: boolean
 }
 
-/** The page of a partner's customers without a review, oldest first. */
+/** Renders the page of a partner's customers without a review, oldest first. */
 export function unreviewedPage(view: ConsoleView, shown: UnreviewedCustomers): string {
   const texts = deskTexts[view.language]
   const [d, p] = [texts.reviews, texts.parties]

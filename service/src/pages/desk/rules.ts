@@ -64,7 +64,7 @@ const isOn = ({ state }: RuleVersion): boolean => state === 'On' || state === 'O
 const severityOf = ({ settings }: RuleVersion) => (settings['severity'] ?? 'medium') as Severity
 const momentOf = ({ settings }: RuleVersion) => (settings['when'] ?? 'after') as 'before' | 'after'
 
-/** Words a refusal for the reader: with the label of the field instead of its pointer. */
+/** Returns the text of a refusal, with the label of the field instead of its pointer. */
 function refusalText(view: ConsoleView, error: string): string {
   const d: Readonly<Record<string, unknown>> = deskTexts[view.language].rules
   const name = refusedField(error)
@@ -373,7 +373,7 @@ type RuleFormState = {
   readonly save: string
 }
 
-/** The form of a new rule: the person chooses a kind, then fills in its fields. */
+/** Renders the form of a new rule: the person chooses a kind, then fills in its fields. */
 function newRule(view: ConsoleView, kind: RuleKind | undefined, shown: Omit<RuleFormState, 'kind'>): Html {
   const d = deskTexts[view.language].rules
   if (kind !== undefined)
@@ -392,7 +392,7 @@ function newRule(view: ConsoleView, kind: RuleKind | undefined, shown: Omit<Rule
     </ul>`
 }
 
-/** The form of a rule. `ruleFields` lists the required fields of a kind, and the optional ones in brackets. */
+/** Renders the form of a rule. `ruleFields` lists the required fields of a kind, and the optional ones in brackets. */
 function ruleForm(view: ConsoleView, { action, kind, version, typed, error, title, text, save }: RuleFormState): Html {
   const d = deskTexts[view.language].rules
   const wrong = error === undefined ? undefined : refusedField(error)

@@ -42,7 +42,7 @@ const tones = {
   incomplete: 'warning',
 } as const
 
-/** Reports whether no account was compared. Such a day is not green, whatever its sums are. */
+/** Reports whether no account was compared. Such a day is not green, even if its sums agree. */
 const hasNoAccount = ({ accounts }: SafeguardingContent): boolean => accounts.length === 0
 
 function resultBadge({ language }: ConsoleView, content: SafeguardingContent): Html {

@@ -40,10 +40,10 @@ const runbooks: Readonly<Partial<Record<WaitingReason, Runbook>>> = {
   connectorFails: 'alerts/PaymentsBankUnreachable',
   poolLow: 'alerts/PaymentsIbanPoolLow',
 }
-/** Undefined if the page of the item says what to do. */
+/** Returns the runbook of an item. Undefined if the item's page says what to do. */
 const waitingRunbook = (why: WaitingReason): Runbook | undefined => runbooks[why]
 
-/** The page of an item, from the root of the desk. Hits and payouts have pages of their own. */
+/** Returns the address of an item's page, from the root of the desk. Hits and payouts have pages of their own. */
 export function waitingItemHref({ partnerId, kind, subject }: QueueItemKey): string {
   if (kind === 'hit') return `hits/${partnerId}/${subject}`
   if (kind === 'payout') return `payouts/${partnerId}/${subject}`
@@ -84,7 +84,7 @@ export const runbookLink = ({ root, language }: ConsoleView, name: Runbook, sect
     >${deskTexts[language].runbooks[name]}</a
   >`
 
-/** A button that searches for an id or reference. It sends a form, so that the text is not in a URL. */
+/** Renders a button that searches for an id or reference. It sends a form, so that the text is not in a URL. */
 export const findButton = ({ root }: ConsoleView, text: string, label: string): Html =>
   html`<form method="post" action="${root}find">
     ${hiddenField('q', text)}<button type="submit" class="small">${label}<span class="away"> ${text}</span></button>
@@ -102,7 +102,7 @@ type OwnedSubject = {
   readonly words: Readonly<Record<'ownedBy' | 'ownedByNone' | 'ownerText' | 'take' | 'handBack' | 'give', string>>
 }
 
-/** Words a refusal. It says in the reader's language and zone what another person has done meanwhile. */
+/** Returns the text of a refusal. It says in the reader's language and zone what another person has done meanwhile. */
 export function refusalText(view: ConsoleView, error: Refusal): Html | string {
   if (!(error instanceof ConflictingStep)) return error.detail
   const text = fill(deskTexts[view.language].overtaken[error.by], { who: error.who })

@@ -49,7 +49,7 @@ const readAttributes = (tag: string): Attributes =>
     [...tag.matchAll(/([^\s=>"/]+)(?:="([^"]*)")?/g)].map(([, name = '', value = '']) => [name, unescapeText(value)]),
   )
 
-/** The inner text of a tag with an attribute set, or without it. */
+/** Returns the inner text of a tag with an attribute set, or without it. */
 function withAttribute(tag: string, name: string, value: string | undefined): string {
   const { [name]: _before, ...others } = readAttributes(tag)
   const all = value === undefined ? others : { ...others, [name]: value }

@@ -26,7 +26,7 @@ type Field = {
   readonly optional?: boolean
 }
 
-/** Draws a field from its parts. Pages declare an `input`. */
+/** Renders a field from its parts. Pages declare an `input`. */
 export function field({ id, label, name, type = 'text', value, help, error, more, optional = false }: Field): Html {
   const notes = describedBy(id, help, error)
   const attributes = html`id="${id}" ${name !== undefined && html` name="${name}"`} ${!optional && html` required`}
@@ -60,7 +60,7 @@ type FieldGroup = {
   readonly body: Html | readonly Html[]
 }
 
-/** Draws a group of fields with one legend, one help and one refusal. */
+/** Renders a group of fields with one legend, one help and one refusal. */
 export function fieldGroup({ id, legend, help, error, body }: FieldGroup): Html {
   const notes = describedBy(id, help, error)
   return html`<fieldset
@@ -82,7 +82,7 @@ type Choice = {
   readonly isChosen: boolean
 }
 
-/** Draws a radio button or a checkbox as a card with its label and its meaning. */
+/** Renders a radio button or a checkbox as a card with its label and its meaning. */
 export const choiceCard = ({ type, id, name, value, label, help, isChosen }: Choice): Html =>
   html`<div class="choice">
     <input
@@ -109,7 +109,7 @@ type Choices = {
   readonly options: readonly ChoiceOption[]
 }
 
-/** Draws radio buttons with the meaning of each. The first one has the id, for the link of the error summary. */
+/** Renders radio buttons with the meaning of each. The first button has `id`, for the link in the error summary. */
 export const choices = ({ id, name, legend, chosen, error, options }: Choices): Html =>
   fieldGroup({
     id,
@@ -136,7 +136,7 @@ type Boxes = {
   readonly options: Options
 }
 
-/** Draws checkboxes. The browser sends each one that is checked under the name. The first one has the id. */
+/** Renders checkboxes. The browser submits each checked value as `name`. The first checkbox has `id`. */
 export const boxes = ({ id, name, legend, chosen, help, error, options }: Boxes): Html =>
   fieldGroup({
     id,
@@ -159,12 +159,12 @@ type Check = {
   readonly name: string
   readonly label: string
   readonly id?: string
-  /** Absent: the browser sends `yes` for a checked one. */
+  /** Absent: the browser sends `yes` for a checked box. */
   readonly value?: string
   readonly isChecked?: boolean
 }
 
-/** Draws one checkbox in a line. */
+/** Renders one checkbox in a line. */
 export const check = ({ name, label, id = name, value = 'yes', isChecked = false }: Check): Html =>
   html`<p class="check">
     <input type="checkbox" id="${id}" name="${name}" value="${value}" ${isChecked && html` checked`} />
@@ -187,7 +187,7 @@ type Select = {
   readonly error?: string | undefined
 }
 
-/** Draws a select from its parts. Pages declare an `input` with options. */
+/** Renders a select from its parts. Pages declare an `input` with options. */
 export const select = ({ id, name, label, value, options, any, error }: Select): Html =>
   html`<div class="field${error !== undefined && ' wrong'}">
     <label for="${id}">${label}</label>
@@ -239,7 +239,7 @@ export type Input = {
   readonly more?: Html
 }
 
-/** Draws a field with its value and its refusal. */
+/** Renders a field with its value and its refusal. */
 export function input({ t }: ConsoleView, { values, problems }: FormState, given: Input): Html {
   const { name, id = name, type = 'text', optional = false, charsMax, keys, autocomplete = 'off', help, more } = given
   const label = optional === true ? fill(t.optional, { label: given.label }) : given.label
@@ -264,7 +264,7 @@ export function input({ t }: ConsoleView, { values, problems }: FormState, given
   })
 }
 
-/** Draws fields in their order, with parts of the page between them. */
+/** Renders fields in their order, with parts of the page between them. */
 export const inputs = (view: ConsoleView, typed: FormState, given: readonly (Input | Html)[]): Html =>
   html`${given.map((each) => ('html' in each ? each : input(view, typed, each)))}`
 
@@ -283,7 +283,7 @@ type FormPage = Partial<Draft> & {
   readonly back?: { readonly path: string; readonly text: string }
 }
 
-/** Draws the page of a form: title, fields as they were typed, button, and the link back. */
+/** Renders the page of a form: title, fields as they were typed, button, and the link back. */
 export function formPage(view: ConsoleView, form: FormPage): string {
   const { title, lead, problems, values = {}, idempotencyKey, fields, back } = form
   return shell(view, {
@@ -304,7 +304,7 @@ export function formPage(view: ConsoleView, form: FormPage): string {
 export const hiddenFields = (values: Readonly<Record<string, string>> = {}): readonly Html[] =>
   Object.entries(values).map(([name, value]) => hiddenField(name, value))
 
-/** Draws a form with one button. `about` names the row of a table for screen readers. */
+/** Renders a form with one button. `about` names the row of a table for screen readers. */
 export const postButton = (
   action: string,
   label: string,
@@ -319,7 +319,7 @@ export const postButton = (
 
 type DialogButton = { readonly id: string; readonly label: string; readonly about: string; readonly tone?: 'danger' }
 
-/** Draws the button that opens a dialog. `about` names the row of a table for screen readers. */
+/** Renders the button that opens a dialog. `about` names the row of a table for screen readers. */
 export const dialogButton = ({ id, label, about, tone }: DialogButton): Html =>
   html`<button type="button" class="small ${tone ?? ''}" popovertarget="${id}" aria-haspopup="dialog">
     ${label}<span class="away"> ${about}</span>
@@ -340,7 +340,7 @@ type ConfirmationDialog = {
 }
 
 /**
- * Draws a dialog that says what a form does before the person sends it. The dialog is a native popover: a button opens it without a script,
+ * Renders a dialog that says what a form does before the person sends it. The dialog is a native popover: a button opens it without a script,
  * Escape or a click outside closes it.
  */
 export const confirmationDialog = ({
@@ -382,7 +382,7 @@ type ConfirmedForm = Omit<ConfirmationDialog, 'cancel' | 'about'> &
     readonly shown?: Html
   }
 
-/** Draws a button and the dialog that it opens, which asks before its form is sent. */
+/** Renders a button and the dialog that it opens, which asks before its form is sent. */
 export const confirmedForm = (
   { t }: ConsoleView,
   { about, label, tone = 'danger', shown, ...own }: ConfirmedForm,

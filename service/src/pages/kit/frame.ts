@@ -146,7 +146,7 @@ function banner(view: ConsoleView): Html | undefined {
   </header>`
 }
 
-/** Draws the brand of the installation on pages without a person. */
+/** Renders the brand of the installation on pages without a person. */
 function brandLine({ root, brand: { name, logo } }: ConsoleView): Html | undefined {
   if (logo === undefined && name === undefined) return undefined
   return html`<p class="installation">${logo !== undefined && logoImage(root, logo)} ${name}</p>`
@@ -202,10 +202,6 @@ function topBar(view: ConsoleView, person: NonNullable<ConsoleView['person']>): 
   </div>`
 }
 
-/**
- * The places, in groups. A narrow page shows them as a popover, which the button of the top bar opens without a script; a wide page
- * shows them beside the main part.
- */
 const searchForm = (view: ConsoleView): Html =>
   html`<form role="search" class="find" method="get" action="${view.root}find">
     <label class="away" for="find">${view.t.searchLabel}</label>
@@ -220,6 +216,10 @@ const searchForm = (view: ConsoleView): Html =>
     />
   </form>`
 
+/**
+ * Renders the links to the pages, in groups. A narrow page shows them as a popover, which the button of the top bar opens without a
+ * script; a wide page shows them beside the main part.
+ */
 function navigation(view: ConsoleView): Html {
   const { t, places = [] } = view
   const groups = [...Map.groupBy(places, ({ group }) => group)]
@@ -274,7 +274,7 @@ export const roleText = ({ t }: ConsoleView, roleName: RoleName): string =>
 
 export type MessageAction = { readonly href: string; readonly label: string }
 
-/** Draws a page that says what went wrong: refused, expired link, ended session, too many requests, broken. */
+/** Renders an error page: refused, expired link, ended session, too many requests, or an internal error. */
 export function consoleMessage(view: ConsoleView, title: string, text: string, action?: MessageAction): string {
   return shell(view, {
     title,

@@ -13,7 +13,7 @@ type Filters = {
   readonly active: boolean
 }
 
-/** Draws a form whose fields become the query of the list. */
+/** Renders a form whose fields become the query of the list. */
 export function filters({ t, saved }: ConsoleView, { path, main, more, active }: Filters): Html {
   return html`${saved?.links}
     <form method="get" action="${path}" class="filters" aria-label="${t.filters}">
@@ -69,7 +69,7 @@ type List = {
   readonly pages: PageLinks
 }
 
-/** Draws a table with its page links, or the text of an empty list. */
+/** Renders a table with its page links, or the text of an empty list. */
 export function list(view: ConsoleView, { table, isEmpty, isFiltered, none, pages }: List): Html {
   const { t } = view
   if (!isEmpty) return html`${table} ${pager(view, pages)}`
@@ -142,7 +142,7 @@ export function listPage(view: ConsoleView, shown: ListQuery, own: ListPage): st
   })
 }
 
-/** Draws title, lead and buttons in one line of a wide page, so that rows begin high on the page. */
+/** Renders title, lead and buttons in one line of a wide page, so that rows begin high on the page. */
 function listHead(text: string, { lead, create, links }: Pick<ListPage, 'lead' | 'create' | 'links'>): Html {
   const made = create && linkButton(create.href, create.text, 'primary')
   return html`<div class="heading list-head">
@@ -162,7 +162,7 @@ export type CurrencySum = {
   readonly count: number
 }
 
-/** Draws the sums of a filtered list. `capped`: more rows match than were added up. */
+/** Renders the sums of a filtered list. `capped`: more rows match than were added up. */
 export function sumsNote(
   view: ConsoleView,
   { sums, capped }: { readonly sums: readonly CurrencySum[]; readonly capped: boolean },
@@ -182,7 +182,7 @@ export function sumsNote(
   )
 }
 
-/** Draws the filters of a list. */
+/** Renders the filters of a list. */
 export function filterForm(view: ConsoleView, { values, problems }: FormState, own: FilterInputs): Html | false {
   const { filters: main = [], more = [] } = own
   const fieldsOf = (shown: readonly Filter[]) => shown.map((each) => filterField(view, { values, problems }, each))

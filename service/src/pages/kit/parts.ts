@@ -7,10 +7,10 @@ import type { ConsoleView } from './frame.ts'
 
 export type Tone = 'good' | 'warning' | 'bad' | 'neutral'
 
-/** Draws a status as a word in a shape. The colour repeats the meaning. */
+/** Renders a status as a word in a shape. The colour repeats the meaning. */
 export const badge = (tone: Tone, text: string): Html => html`<span class="badge ${tone}">${text}</span>`
 
-/** Draws a message about the form that was sent. Screen readers announce it. */
+/** Renders a message about the form that was sent. Screen readers announce it. */
 export const message = (tone: Tone, text: string): Html => html`<p class="message ${tone}" role="status">${text}</p>`
 
 export const wordFor = (words: Readonly<Record<string, string>>, value: string): string => words[value] ?? value
@@ -30,7 +30,7 @@ export const transactionBadge = ({ t }: ConsoleView, status: string): Html =>
 export const payoutBadge = ({ t }: ConsoleView, status: string): Html =>
   badge(tones[status] ?? 'neutral', wordFor(t.payoutStatus, status))
 
-/** Draws a copy button, which the script shows if the browser can copy. `what` names the text for screen readers. */
+/** Renders a copy button, which the script shows if the browser can copy. `what` names the text for screen readers. */
 export const copyButton = ({ t }: ConsoleView, text: string, what: string): Html =>
   html`<button type="button" class="small" data-copy="${text}" data-copied="${t.copied}" hidden>
     <span>${t.copy}</span><span class="away"> ${what}</span>
@@ -39,7 +39,7 @@ export const copyButton = ({ t }: ConsoleView, text: string, what: string): Html
 /** A time, as a date or as the text of an operation's answer. */
 type Time = Date | string
 
-/** Draws a time in the zone of the reader, with UTC in its title. `seconds`: for a deadline within minutes. */
+/** Renders a time in the zone of the reader, with UTC in its title. `seconds`: for a deadline within minutes. */
 export function time(
   { language, locale = language, zone }: ConsoleView,
   given: Time,
@@ -70,7 +70,7 @@ export const timeText = ({ language, locale = language, zone }: ConsoleView, at:
 export const dayText = ({ language, locale = language }: ConsoleView, day: string): string =>
   new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(`${day}T00:00:00Z`))
 
-/** Draws a calendar day, which is the same in every zone. */
+/** Renders a calendar day, which is the same in every zone. */
 export const calendarDay = (view: ConsoleView, day: string): Html =>
   html`<time datetime="${day}">${dayText(view, day)}</time>`
 
@@ -87,7 +87,7 @@ type Amount = string | Decimal
 const groupedAmount = ({ language }: ConsoleView, amount: Amount): string =>
   formatGrouped(language, typeof amount === 'string' ? amount : decimalText(amount))
 
-/** Draws an exact amount with its currency. */
+/** Renders an exact amount with its currency. */
 export const money = (view: ConsoleView, amount: Amount, currency: string, look = ''): Html =>
   html`<span class="money ${look}">${groupedAmount(view, amount)} <abbr>${currency}</abbr></span>`
 
@@ -119,7 +119,7 @@ export const accountText = ({ iban, sortCode, routingNumber, accountNumber, wall
   walletAddress ??
   [sortCode?.replaceAll(/(\d\d)(?=\d)/g, '$1-') ?? routingNumber, accountNumber].filter(Boolean).join(' ')
 
-/** Draws a text of any length in a cell. An empty cell has no line on a narrow page. */
+/** Renders a text of any length in a cell. An empty cell has no line on a narrow page. */
 export const freeText = (text: string | undefined): Html | string =>
   text === undefined || text === '' ? '' : html`<span class="free">${text}</span>`
 
@@ -132,7 +132,7 @@ export const referenceText = ({
   readonly reference: string
 }): string => userReference ?? reference
 
-/** Draws the reference in a list, with the reference of the service in its title. */
+/** Renders the reference in a list, with the reference of the service in its title. */
 export const referenceCell = (payment: Parameters<typeof referenceText>[0]): Html =>
   html`<span class="free" ${serviceReference(payment) !== undefined && html` title="${payment.reference}"`}
     >${referenceText(payment)}</span
@@ -142,14 +142,14 @@ export const referenceCell = (payment: Parameters<typeof referenceText>[0]): Htm
 export const serviceReference = (payment: Parameters<typeof referenceText>[0]): string | undefined =>
   referenceText(payment) === payment.reference ? undefined : payment.reference
 
-/** Draws the name of a session's browser, with its user agent in the title. */
+/** Renders the name of a session's browser, with its user agent in the title. */
 export function browserName({ t }: ConsoleView, userAgent: string): Html {
   return html`<span title="${userAgent}">${describeDevice(userAgent, t.deviceWords)}</span>`
 }
 
 export type Link = { readonly text: string; readonly href?: string | undefined }
 
-/** Draws one text or link in each line. Undefined: the list is empty. */
+/** Renders one text or link in each line. Undefined: the list is empty. */
 export const links = (items: readonly Link[]): Html | undefined =>
   items.length === 0
     ? undefined
@@ -161,23 +161,23 @@ export const links = (items: readonly Link[]): Html | undefined =>
         )}
       </span>`
 
-/** Draws an identifier with a copy button. A long one is shortened, with the whole text in its title. */
+/** Renders an identifier with a copy button. A long one is shortened, with the whole text in its title. */
 export function identifier(view: ConsoleView, text: string, what: string): Html {
   const shown = text.length > shortChars ? `${text.slice(0, 2 * groupChars)}…${text.slice(-groupChars)}` : text
   return html`<span class="copied"><code title="${text}">${shown}</code> ${copyButton(view, text, what)}</span>`
 }
 
-/** Draws a text with a copy button. The text is not shortened, because the person compares it elsewhere. */
+/** Renders a text with a copy button. The text is not shortened, because the person compares it elsewhere. */
 export const copyableText = (view: ConsoleView, text: string, what: string): Html =>
   html`<span class="copied"><code class="account">${text}</code> ${copyButton(view, text, what)}</span>`
 
-/** Draws an IBAN or a wallet address with a button that copies it without spaces. */
+/** Renders an IBAN or a wallet address with a button that copies it without spaces. */
 export const account = (view: ConsoleView, text: string): Html =>
   html`<span class="copied">
     <code class="account">${formatAccount(text)}</code> ${copyButton(view, text, view.t.accountCopied)}
   </span>`
 
-/** Draws labels with their values. An absent value has no line. */
+/** Renders labels with their values. An absent value has no line. */
 export function facts(items: readonly (readonly [label: string, value: Html | string | undefined])[]): Html {
   const lines = items.flatMap(([label, value]) =>
     value === undefined
@@ -192,25 +192,25 @@ export function facts(items: readonly (readonly [label: string, value: Html | st
   return html`<dl class="facts">${lines}</dl>`
 }
 
-/** Draws the title of a page with buttons at its right. */
+/** Renders the title of a page with buttons at its right. */
 export const heading = (title: string, buttons: Html | false | undefined): Html =>
   html`<div class="heading">
     <h1>${title}</h1>
     ${buttons}
   </div>`
 
-/** Draws a link that looks like a button. */
+/** Renders a link that looks like a button. */
 export const linkButton = (href: string, text: string, look = ''): Html =>
   html`<a class="button${look !== '' && ` ${look}`}" href="${href}">${text}</a>`
 
-/** Draws a part of a page under its own heading. */
+/** Renders a part of a page under its own heading. */
 export const section = (id: string, title: string, body: Html): Html =>
   html`<section aria-labelledby="${id}-title">
     <h2 id="${id}-title">${title}</h2>
     ${body}
   </section>`
 
-/** Draws the most important facts at the top of a page: sum, status, parties, time. */
+/** Renders the most important facts at the top of a page: sum, status, parties, time. */
 export const strip = (items: readonly (readonly [label: string, value: Html | string])[]): Html =>
   html`<dl class="strip">
     ${items.map(
@@ -242,7 +242,7 @@ export const steps = (view: ConsoleView, items: readonly Step[]): Html =>
     )}
   </ol>`
 
-/** Draws the answer of the API in a collapsed section. */
+/** Renders the answer of the API in a collapsed section. */
 export const rawJson = ({ t }: ConsoleView, value: unknown): Html =>
   html`<details class="raw">
     <summary>${t.rawJson}</summary>
@@ -259,7 +259,7 @@ export type Table = {
 }
 
 /**
- * Draws a table, which becomes a list of cards on a narrow page and scrolls if it is too wide. The roles keep it a table for screen readers
+ * Renders a table, which becomes a list of cards on a narrow page and scrolls if it is too wide. The roles keep it a table for screen readers
  * when the style sheet turns it into cards.
  */
 export function table({ caption, columns, rows }: Table): Html {
@@ -299,7 +299,7 @@ export function table({ caption, columns, rows }: Table): Html {
 
 type Empty = { readonly title: string; readonly text: string; readonly more?: Html }
 
-/** Draws the text of an empty list, which says what will appear here. */
+/** Renders the text of an empty list, which says what will appear here. */
 export const empty = ({ title, text, more }: Empty): Html =>
   html`<div class="empty">
     <p class="empty-title">${title}</p>
@@ -325,14 +325,14 @@ export const liveParts = (page: string): string =>
     .map((rest) => rest.slice(0, rest.indexOf(liveEnd)))
     .join('')
 
-/** Draws a text that is copied as a whole, with a copy button. */
+/** Renders a text that is copied as a whole, with a copy button. */
 export const copyBlock = (view: ConsoleView, text: string, what: string): Html =>
   html`<div class="call" role="group" aria-label="${what}">
     <pre tabindex="0"><code>${text}</code></pre>
     ${copyButton(view, text, what)}
   </div>`
 
-/** Draws an API call with a copy button. */
+/** Renders an API call with a copy button. */
 export const apiCall = (view: ConsoleView, text: string, what: string): Html =>
   html`<div class="call" role="group" aria-label="${what}">
     <pre><code>${text}</code></pre>

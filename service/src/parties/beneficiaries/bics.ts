@@ -7,7 +7,7 @@ import { listBankCodes, bicContradiction, type BicEntry, readBicFile } from './b
 import * as store from './store-bics.ts'
 
 export type LoadedDirectory = store.DirectoryRow & {
-  /** True if the file is the directory that was loaded last, so that nothing changed. */
+  /** True if the file is the directory that was loaded last. Nothing changes then. */
   readonly isRepetition: boolean
 }
 

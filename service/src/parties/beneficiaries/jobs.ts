@@ -33,7 +33,7 @@ export type Renewals = {
   /** Renews due verifications, and returns how many it claimed. */
   readonly renewStep: () => Promise<number>
   readonly releaseRenewals: (partnerId: string, tx?: Tx) => Promise<void>
-  /** Reads since when the oldest due renewal has waited. */
+  /** Returns when the oldest due renewal became due. */
   readonly oldestRenewal: (now: Date) => Promise<Date | null>
 }
 

@@ -8,7 +8,7 @@ import * as store from './store-bics.ts'
 import type { VerificationsDeps } from './verifications.ts'
 
 export type LoadedModulusTable = store.ModulusTable & {
-  /** True if the files were also loaded last, so that nothing changed. */
+  /** True if the same files were loaded last. Nothing changes then. */
   readonly isRepetition: boolean
 }
 
@@ -156,7 +156,7 @@ function moduloRemainder(method: WeightRow['method'], weights: readonly number[]
   return total % (method === 'MOD11' ? 11 : 10)
 }
 
-/** Exception 5: the check digit is the modulus minus the remainder. 11 minus 1 is not a digit. */
+/** Checks a digit by exception 5: it is the modulus minus the remainder. 11 minus 1 is not a digit. */
 const isCheckDigit = (
   rest: number,
   { modulus, digit }: { readonly modulus: number; readonly digit: number },

@@ -1,4 +1,4 @@
-/** The verbs of beneficiaries. */
+/** The operations of beneficiaries. */
 import type { QueryOf } from '@partner-payments/wire'
 import { notFound, type Page, readCurrency, Refusal } from '../../kernel/api/index.ts'
 import { type Currency, newId, partnerKey, present, isUuid } from '../../kernel/index.ts'
@@ -60,7 +60,7 @@ export type Beneficiaries = Verifications &
     readonly byAlias: typeof store.byAlias
     /** Indexes names that processes of an earlier version wrote, and returns how many. */
     readonly indexNamesStep: () => Promise<number>
-    /** Refuses: not_found. */
+    /** Reads a beneficiary. Refuses: not_found. */
     readonly get: (partnerId: string, id: string) => Promise<Beneficiary>
     /**
      * Names the fields that the beneficiary lacks for a payout on an execution day (`YYYY-MM-DD`; default: today). Requirements of single
@@ -279,7 +279,7 @@ const screenedNames = ({ name, vasp }: Pick<Beneficiary, 'name' | 'vasp'>) => [
   ...(vasp === null ? [] : [{ role: 'vasp', name: vasp }]),
 ]
 
-/** Creates the verb that updates a beneficiary. It locks the row, so that the name and its verification change together. */
+/** Creates the operation that updates a beneficiary. It locks the row, so that the name and its verification change together. */
 function createUpdate({ db, clock, screening }: BeneficiariesDeps): Beneficiaries['update'] {
   return async (partnerId, input) => {
     refuseUpdate(input)

@@ -194,7 +194,7 @@ export async function releaseRenewals(tx: Tx, partnerId: string): Promise<void> 
     where partner_id = ${partnerId} and lease_id is not null`)
 }
 
-/** Reads since when the oldest due renewal has waited. For one that is due because of its age: the time of the answer. */
+/** Returns when the oldest due renewal became due. If only the age of an answer makes it due, returns the time of that answer. */
 export async function oldestDueRenewal(
   tx: Tx,
   { now, answeredBefore }: DueTimes,

@@ -470,7 +470,7 @@ export async function markIndexed(tx: Tx, partnerId: string, payees: readonly Na
     where partner_id = ${partnerId} and id = any(${payees.map(({ id }) => id)}::uuid[])`)
 }
 
-// Verifications name persons, so their retention is limited.
+// Verifications name people, so their retention is limited.
 
 /** Rows are deleted unless a payee has the name and IBAN, because the next payout shows the verification. */
 export const keptVerifications: RetainedTable = {

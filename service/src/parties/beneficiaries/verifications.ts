@@ -1,4 +1,4 @@
-/** The verbs of verification of payee, which store each answer as evidence. */
+/** The operations of verification of payee, which store each answer as evidence. */
 import type { BodyOf, QueryOf } from '@partner-payments/wire'
 import { type Caller, type Cursors, notFound, type Page } from '../../kernel/api/index.ts'
 import { type Clock, hourMs, minuteMs, newId } from '../../kernel/index.ts'
@@ -13,7 +13,7 @@ export type VerificationRow = store.VerificationRow
 export type Verifications = {
   /** Asks now and stores the answer. A repeated call asks again. Refuses: validation_failed (iban). */
   readonly verify: (caller: Caller, input: BodyOf<'createBeneficiaryVerification'>) => Promise<VerificationRow>
-  /** Refuses: not_found. */
+  /** Reads a verification. Refuses: not_found. */
   readonly getVerification: (partnerId: string, id: string) => Promise<VerificationRow>
   /** Lists verifications, newest first. Refuses: validation_failed (cursor, iban). */
   readonly listVerifications: (

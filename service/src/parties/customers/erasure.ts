@@ -35,7 +35,7 @@ export type Erasures = {
   readonly step: () => Promise<number>
 }
 
-/** The verbs with which other modules report and erase their data about a customer. */
+/** The operations by which other modules report and erase their data about a customer. */
 export type ModuleErasures = {
   /** Lists references of pending transactions. */
   readonly pendingOf: (tx: Tx, partnerId: string, customerId: string, rowsMax: number) => Promise<readonly string[]>
@@ -79,7 +79,7 @@ export type ErasuresDeps = {
   readonly ledger: Pick<Ledger, 'countBlock' | 'partySumsAt'>
   readonly idempotency: Pick<Idempotency, 'eraseAnswers'>
   readonly held: ModuleErasures
-  /** CUSTOMER_RETENTION_YEARS. */
+  /** The setting CUSTOMER_RETENTION_YEARS. */
   readonly retentionYears: number
 }
 

@@ -8,7 +8,7 @@ import { capabilities, type Capability, ownJson, type VerificationState } from '
 export type BalancesMax = Readonly<Partial<Record<Currency, Minor>>>
 
 /**
- * `opensAccounts`: gets IBANs and wallets. `receives`: deposits are credited. `pays`: payouts are made. `converts`: money is exchanged.
+ * `opensAccounts`: gets IBANs and wallets. `receives`: deposits are credited. `pays`: payouts are created. `converts`: money is exchanged.
  * Tokens always need `converts` too, because they are money of another kind.
  */
 export type Gate = {
@@ -17,7 +17,7 @@ export type Gate = {
   readonly pays: boolean
   readonly converts: boolean
   readonly balancesMax: BalancesMax
-  /** The maximum sum over all currencies, in one of them. Empty: no maximum. */
+  /** The maximum sum across all currencies, in one of them. Empty: no maximum. */
   readonly totalMax: BalancesMax
 }
 
@@ -73,7 +73,7 @@ export const toGate = (allowed: readonly Capability[], balancesMax: BalancesMax,
   totalMax,
 })
 
-/** KYC that was not judged yet, or cannot be read, counts as incomplete. */
+/** Returns the judged state. KYC that was not judged yet, or cannot be read, counts as incomplete. */
 export const judgedState = (state: VerificationState | null): VerificationState => state ?? 'Incomplete'
 
 const capabilityVerbs: Readonly<Record<Capability, string>> = {

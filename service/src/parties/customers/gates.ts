@@ -34,7 +34,7 @@ export type GateView = {
   readonly isDefault: boolean
   /** Maximum balances in major units, by currency. Absent: no maximum. */
   readonly holdUpTo?: Readonly<Record<string, string>>
-  /** Maximum sum over all currencies. Absent: no maximum. */
+  /** Maximum sum across all currencies. Absent: no maximum. */
   readonly holdUpToInAll?: Readonly<Record<string, string>>
 }
 
@@ -48,7 +48,7 @@ export type Gates = {
       readonly allowed: readonly Capability[]
       /** Maximum balances of a customer. Absent: no maximum. */
       readonly balancesMax?: BalancesMax
-      /** Maximum sum over all currencies, in one of them. Absent: no maximum. */
+      /** Maximum sum across all currencies, in one of them. Absent: no maximum. */
       readonly totalMax?: BalancesMax
     },
   ) => Promise<GateView>
@@ -162,7 +162,7 @@ export const createStandings =
     }
   }
 
-/** Refuses: customer_not_verified. */
+/** Checks that the customer has a capability. Refuses: customer_not_verified. */
 export function requireCapability(
   { gate, verificationState }: Pick<Standing, 'gate' | 'verificationState'>,
   capability: Capability,

@@ -40,7 +40,7 @@ type KeptRecordsDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly places: readonly RetainedTable[]
-  /** CUSTOMER_RETENTION_YEARS. */
+  /** The setting CUSTOMER_RETENTION_YEARS. */
   readonly retentionYears: number
   readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
 }

@@ -1,4 +1,4 @@
-/** The verbs of customers. They treat erased customers as unknown, unless their comments say otherwise. */
+/** The operations of customers. They treat erased customers as unknown, unless their comments say otherwise. */
 import { type Capability, listLimitDefault, type QueryOf, type VerificationState } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, readTime, Refusal } from '../../kernel/api/index.ts'
 import { type Currency, type Log, type Minor, partnerKey, type Sealer } from '../../kernel/index.ts'
@@ -62,7 +62,7 @@ export type CustomerCapabilities = {
   readonly capabilities: readonly CapabilityVerdict[]
   /** The maximum balances of the state, with the current balances. */
   readonly holdUpTo: readonly Holding[]
-  /** The maximum sum over all currencies. Undefined: no maximum. `held`: undefined without a recent rate. */
+  /** The maximum sum across all currencies. Undefined: no maximum. `held`: undefined without a recent rate. */
   readonly inAll: { readonly currency: Currency; readonly max: Minor; readonly held: Minor | undefined } | undefined
   /** Fields that are missing or invalid. */
   readonly fields: Verification['fields']
@@ -80,7 +80,7 @@ export type Customers = Writes & {
     query: Pick<CustomerList, 'email' | 'namePrefix' | 'partnerCustomerIdentifier'>,
     rowsMax: number,
   ) => Promise<readonly string[]>
-  /** Refuses: not_found. */
+  /** Reads a customer. Refuses: not_found. */
   readonly get: (partnerId: string, ref: string) => Promise<Customer>
   /** Judges the KYC by the rules at this time. Refuses: not_found. */
   readonly verification: (partnerId: string, ref: string) => Promise<Verification & { readonly customer: Customer }>
@@ -193,7 +193,7 @@ const citizenshipsMax = 100_000
 type CustomersDeps = Omit<WritesDeps, 'proofsOf'> & {
   /** Reads the proofs of identity providers. */
   readonly identitiesOf: ReadIdentities
-  /** IDENTITY_REQUIRED. */
+  /** The setting IDENTITY_REQUIRED. */
   readonly identityRequired: boolean
   readonly ledger: Pick<Ledger, 'partySumsAt'>
   readonly rates: Pick<Rates, 'converter'>

@@ -82,7 +82,7 @@ export function erasureOf(tx: Tx, partnerId: string, customerId: string): Promis
     where partner_id = ${partnerId} and customer_id = ${customerId}`)
 }
 
-/** Finds the partner of the longest due erasure, and since when it has been due. */
+/** Finds the oldest due erasure: its partner, and when it became due. */
 export function oldestDueErasure(
   tx: Tx,
   now: Date,
@@ -140,7 +140,7 @@ export async function placesOf(tx: Tx, partnerId: string): Promise<readonly stri
   return rows.map(({ place }) => place)
 }
 
-/** Finds the partner whose records have been due the longest, and since when. */
+/** Finds the oldest due records: their partner, and when they became due. */
 export function oldestDuePlace(
   tx: Tx,
   now: Date,

@@ -107,7 +107,7 @@ function fieldVerdict(field: Field, verdict: Verdict): FieldVerdict {
   return verdict === 'valid' ? { field, state: 'Valid' } : faultyField(field, 'Invalid', verdict)
 }
 
-/** ISO 17442: 18 characters and 2 check digits. The remainder of MOD 97-10 must be 1. */
+/** Checks an LEI (ISO 17442): 18 characters and 2 check digits. The remainder of MOD 97-10 must be 1. */
 function judgeLei(value: string): Verdict {
   const lei = value.replaceAll(/\s/g, '').toUpperCase()
   if (!/^[A-Z0-9]{18}\d{2}$/.test(lei)) return 'lei_format'
@@ -135,7 +135,7 @@ function judgeWebsite(value: string): Verdict {
   return isPublic ? 'valid' : 'website_invalid'
 }
 
-/** A person may pay taxes in a country other than that of citizenship, so a mismatch of an individual is not a fault. */
+/** Checks a tax number. A person may pay taxes outside the country of citizenship, so a mismatch of an individual is not a fault. */
 function judgeTax(value: string, { kyc, customerType }: Subject): Verdict {
   if (customerType === 'Individual')
     return judgeTaxId(value, kyc.citizenshipCountryCode, 'person') === 'valid' ? 'valid' : undefined
@@ -199,7 +199,7 @@ function judgeOwner(kyc: KycFields, number: OwnerNumber): Verdict {
 }
 
 /**
- * Pure: tax numbers of persons and businesses in ten countries, by form and check digits. Sources: the algorithms of the tax offices
+ * Pure: tax numbers of people and businesses in ten countries, by form and check digits. Sources: the algorithms of the tax offices
  * that the European Commission publishes (TIN on Europa; VIES for VAT numbers), and for GB those of HMRC.
  */
 type TaxIdVerdict = 'valid' | 'format' | 'check_digits'
@@ -218,7 +218,7 @@ const luhnSum = (text: string): number =>
 const doubled = (digit: number) => (digit > 4 ? digit * 2 - 9 : digit * 2)
 const luhn = (text: string): boolean => luhnSum(text) % 10 === 0
 
-/** ISO/IEC 7064, MOD 11,10: the last digit checks the others. */
+/** Checks digits by ISO/IEC 7064, MOD 11,10: the last digit checks the others. */
 function mod11And10(text: string): boolean {
   const product = toDigits(text.slice(0, -1)).reduce((before, digit) => {
     const sum = (before + digit) % 10
@@ -227,7 +227,7 @@ function mod11And10(text: string): boolean {
   return (11 - product) % 10 === Number(text.at(-1))
 }
 
-/** ISO/IEC 7064, MOD 97-10, with letters as 10 to 35. */
+/** Computes the remainder by ISO/IEC 7064, MOD 97-10, with letters as 10 to 35. */
 export function mod97(text: string): number {
   let rest = 0
   for (const character of text) {

@@ -32,7 +32,7 @@ export type WritesDeps = {
   readonly proofsOf: ReadProofs
 }
 
-/** The verbs that change customers. */
+/** The operations that change customers. */
 export type Writes = {
   /** Creates a customer. Refuses: validation_failed (empty, invalid date, invalid country), customer_exists (partnerCustomerIdentifier), country_not_supported. */
   readonly create: (partnerId: string, input: CustomerCreate, tx?: Tx, by?: Actor) => Promise<Customer>

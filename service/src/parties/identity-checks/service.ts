@@ -1,4 +1,4 @@
-/** The verbs of identity verifications. They treat an erased customer as unknown. */
+/** The operations of identity verifications. They treat an erased customer as unknown. */
 import type { BodyOf, QueryOf } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, Refusal } from '../../kernel/api/index.ts'
 import { after, type Clock, isUuid, newId, type Sealer } from '../../kernel/index.ts'
@@ -32,7 +32,7 @@ export type IdentityChecks = {
     ref: string,
     query: QueryOf<'listIdentityVerifications'>,
   ) => Promise<Page<IdentityVerification>>
-  /** Refuses: not_found. */
+  /** Reads a verification. Refuses: not_found. */
   readonly get: (partnerId: string, ref: string, id: string) => Promise<IdentityVerification>
   /** Makes the verification of a webhook due if the provider has a newer version. Returns whether it is due. */
   readonly hint: (provider: string, hint: IdentityHint) => Promise<boolean>
@@ -43,7 +43,7 @@ export type IdentityChecks = {
   /** Ends verifications whose document has expired, and returns how many it claimed. */
   readonly expireStep: () => Promise<number>
   readonly releaseLeases: (partnerId: string, tx?: Tx) => Promise<void>
-  /** Reads since when the oldest due verification has waited. */
+  /** Returns when the oldest due verification became due. */
   readonly oldestDue: (now: Date) => Promise<Date | null>
 }
 
@@ -196,7 +196,7 @@ function createProviderErasures({ db, clock, log, calls, audit }: ProviderErasur
   }
 }
 
-/** The jobs of identity verifications: one asks the provider, one ends verifications whose documents expire, and one erases at the provider. */
+/** Creates the jobs of identity verifications: asking the provider, ending those whose documents expire, and erasing at the provider. */
 export const identityJobs = ({
   step,
   eraseStep,

@@ -123,7 +123,7 @@ export const expiriesDue = (after: Date): Sql =>
       where ${expires} and valid_until > ${after} and ${whose()} order by valid_until limit 1`,
   )
 
-/** Reads since when the oldest due verification has waited. */
+/** Returns when the oldest due verification became due. */
 export async function oldestDue(tx: Tx, now: Date): Promise<Date | null> {
   const row = await tx.row<{ dueAt: Date | null }>(
     acrossPartners(

@@ -39,7 +39,7 @@ import type { AccountFields } from './lines.ts'
 type PayoutsOfFile = BodyOf<'createBulkPayout'>['payouts']
 export type Payment = { readonly batch: PaymentBatch; readonly transfer: CreditTransfer }
 
-/** The whole file is in one field. */
+/** Returns the pointer of every problem: the whole file is in one field. */
 export const pointerInFile = (): string => '/document'
 
 export const paymentsMax = 1000

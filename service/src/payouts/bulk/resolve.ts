@@ -38,7 +38,7 @@ export type KnownPayees = {
 
 const accountOf = ({ iban, domesticAccount }: Beneficiary): string => iban ?? domesticAccount ?? ''
 
-/** A customer's payee is found only by its id, because its payouts belong to the customer. */
+/** Indexes payees by id, alias and name. A customer's payee is found only by its id, because its payouts belong to the customer. */
 export function knownPayees(withAccounts: readonly Beneficiary[], withTexts: readonly Beneficiary[]): KnownPayees {
   const own = withTexts.filter(({ customerId }) => customerId === null)
   const ids = Map.groupBy(withTexts, ({ id }) => id)
@@ -52,7 +52,7 @@ export function knownPayees(withAccounts: readonly Beneficiary[], withTexts: rea
   return { byAccount: Map.groupBy(withAccounts, accountOf), byText }
 }
 
-/** `choice`: the id of the chosen payee, or `new`. A choice that does not answer the question is ignored. */
+/** Finds the payee of a line. `choice`: the id of the chosen payee, or `new`. A choice that does not fit the question is ignored. */
 export function resolvePayee(
   { payee, currency }: Pick<ReadLine, 'payee' | 'currency'>,
   known: KnownPayees,

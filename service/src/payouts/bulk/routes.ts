@@ -1,4 +1,4 @@
-/** Operation id -> verb -> shape, for bulks. */
+/** Maps API operations to module operations and response shapes, for bulks. */
 import { bulkPayouts as wire, type ResponseOf } from '@partner-payments/wire'
 import { type Handlers, writePage, createRecordWriter } from '../../kernel/api/index.ts'
 import { writeAmount } from '../../kernel/index.ts'

@@ -1,4 +1,4 @@
-/** The verbs of bulks: a bulk is accepted as a whole, and workers create its payouts. */
+/** The operations of bulks: a bulk is accepted as a whole, and workers create its payouts. */
 import type { FactQueue } from '../../inbox/index.ts'
 import { createHash } from 'node:crypto'
 import type { BodyOf, QueryOf } from '@partner-payments/wire'
@@ -60,7 +60,7 @@ export type BulkPayouts = {
     body: BodyOf<'createBulkPayoutFromFile'>,
     ip: string,
   ) => Promise<{ readonly bulk: Bulk; readonly replayed: boolean }>
-  /** Refuses: not_found. */
+  /** Reads a bulk. Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<Bulk>
   /** Lists bulks, newest first. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: QueryOf<'listBulkPayouts'>) => Promise<Page<Bulk>>
@@ -449,7 +449,7 @@ async function claim({ db, clock }: BulkWorkDeps, afterPartner: string): Promise
   return undefined
 }
 
-/** Whether payouts wait for an approval is read when people are notified. */
+/** Queues the notification that a bulk waits. Whether its payouts wait for an approval is read when people are notified. */
 const notifyOfBulk = (
   { facts }: BulkWorkDeps,
   tx: Parameters<typeof store.recordResults>[0],

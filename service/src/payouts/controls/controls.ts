@@ -46,7 +46,7 @@ export type BalanceRules = {
   /** Limits. Those of single customers and beneficiaries are absent if they are too many to keep. */
   readonly limits: LimitTable
   readonly hasManyLimits: boolean
-  /** Currency and limits of the rules over all currencies, which apply to every balance. Undefined: none. */
+  /** Currency and limits of the rules across all currencies, which apply to every balance. Undefined: none. */
   readonly all: { readonly currency: Currency; readonly limits: LimitTable } | undefined
   /** True: payouts are counted in a day or a month. */
   readonly isCounted: boolean
@@ -82,7 +82,7 @@ export function createRuleReader(): RuleReader {
     return rules
   }
 
-  /** Undefined: the balance has no rules. */
+  /** Returns the rules of a balance. Undefined: it has none. */
   const rulesOf = async (
     tx: Tx,
     key: string,
@@ -136,7 +136,7 @@ export type BatchControls = {
   readonly accounts: AccountSnapshots
   /** Limits of these calls, by `limitsKey`, of the balances that have too many to keep. */
   readonly manyLimits: ReadonlyMap<string, LimitTable>
-  /** Undefined: no call has a rule over all currencies. */
+  /** Undefined: no call has a rule across all currencies. */
   readonly convert: ReferenceConverter | undefined
 }
 /** Valid payout with the fields for the operator's rules. */
@@ -154,7 +154,7 @@ type ValidPayout = {
 /** Requirements of the operator's rules for a payout. */
 export type ControlRequirements = {
   readonly limits: readonly ApplicableLimit[]
-  /** Amount for rules over all currencies. Null: no such rule, or no recent rate. */
+  /** Amount for rules across all currencies. Null: no such rule, or no recent rate. */
   readonly reference: ReferenceAmount | null
   readonly fee: Minor
   /** Null: no approval is needed. */
@@ -180,7 +180,7 @@ export async function readEarly<Call extends ControlledCall>(
   return { counted, used: await readUsed(tx, counted, (call) => cachedCustomerIdOf(call) ?? null, references, now) }
 }
 
-/** Lists the currencies of the rules over all currencies for some calls. */
+/** Lists the currencies of the rules across all currencies for some calls. */
 const referencesOf = (calls: readonly ControlledCall[], rulesOf: RuleReader['lastRead']): readonly Currency[] => [
   ...new Set(calls.flatMap((call) => rulesOf(debitedBalance(call))?.all?.currency ?? [])),
 ]
@@ -251,7 +251,7 @@ const tablesOf = (limits: readonly Limit[]): ReadonlyMap<string, LimitTable> =>
 
 /**
  * Adds to each payout the requirements of the operator's rules. Limits, approvals and cooling-offs apply to the paid
- * and to the sold amount; rules over all currencies apply to the amount that leaves the balance, in their currency. The
+ * and to the sold amount; rules across all currencies apply to the amount that leaves the balance, in their currency. The
  * fee is that of the debited balance; a payout by quote also has the fee of its quote.
  */
 export function withControls<Payout extends ValidPayout>(
@@ -281,7 +281,7 @@ export function withControls<Payout extends ValidPayout>(
   })
 }
 
-/** Undefined: the call has no rule over all currencies. */
+/** Returns the amount for rules across all currencies. Undefined: the call has no such rule. */
 function sideOverAll(
   call: ControlledCall,
   leaving: AmountSide,

@@ -48,7 +48,7 @@ export const readLimits = async <Call extends ControlledCall>(
   customerIdOf: CustomerIdOf<Call>,
 ): Promise<readonly Limit[]> => (calls.length === 0 ? [] : store.limitsFor(tx, limitScopesOf(calls, customerIdOf)))
 
-/** `references`: the currencies of rules over all currencies. */
+/** Lists the limits to read. `references`: the currencies of rules across all currencies. */
 function limitScopesOf<Call extends ControlledCall>(
   calls: readonly Call[],
   customerIdOf: CustomerIdOf<Call>,
@@ -192,7 +192,7 @@ type CountedPayout = Parameters<typeof readCounted>[0] & {
 }
 
 /**
- * Gives the amounts of payouts back to the periods in which they were counted. Locks counters before ledger accounts,
+ * Subtracts the amounts of payouts from the periods in which they were counted. Locks counters before ledger accounts,
  * like acceptance.
  */
 export async function giveBackLimits(tx: Tx, payouts: readonly CountedPayout[]): Promise<void> {

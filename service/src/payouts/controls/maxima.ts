@@ -34,7 +34,7 @@ type ApprovedPayout = {
   readonly currency: Currency
   readonly soldAmount: Minor | null
   readonly soldCurrency: Currency | null
-  /** JSON from the row: the amount for rules over all currencies. Null: none. */
+  /** JSON from the row: the amount for rules across all currencies. Null: none. */
   readonly referenceAmount: string | null
 }
 /** Payout that a person approves. */
@@ -48,7 +48,7 @@ export type BeyondMaximum = {
   readonly most: Minor
   readonly left: Minor
   readonly resetsAt: Date
-  /** Sentence about the conversion for a maximum over all currencies. Empty: the maximum is in one currency. */
+  /** Sentence about the conversion for a maximum across all currencies. Empty: the maximum is in one currency. */
   readonly counted: string
 }
 /** `countedIn`: for the row of the approval. Undefined: no maximum applies. */
@@ -73,7 +73,7 @@ const countersOf = (
     counterOf({ partnerId, currency }, { scope: scopeFor({ name }, scope), scopeId, period }, periodStarts(at)),
   )
 
-/** Maxima of partners, and the conversion for those over all currencies. */
+/** Maxima of partners, and the conversion for those across all currencies. */
 type ApproverMaxima = { readonly rows: readonly ApproverMaximum[]; readonly convert: ReferenceConverter | undefined }
 /** Amount of a payout to which a maximum applies. */
 type HeldAmount = { readonly side: AmountSide; readonly most: Minor; readonly counters: readonly Counter[] }
@@ -126,7 +126,7 @@ function refuseBeyondMaximum({ currency, most, left, resetsAt: until, counted }:
   )
 }
 
-/** Returns the changes that give a counted approval back to its day. */
+/** Returns the changes that subtract a counted approval from its day. */
 const returnChanges = (returned: ReturnedApproval) =>
   sidesCounted(returned.countedIn, sidesOfPayout(returned.payout))
     .filter(({ side, names }) => names.has(sideLimitName(side, { scope, period })))
@@ -135,7 +135,7 @@ const returnChanges = (returned: ReturnedApproval) =>
     )
 
 /**
- * Judges approvals in order, and counts those within the maxima of their persons. First gives back the approvals of
+ * Judges approvals in order, and counts those within their approvers' maxima. First subtracts the approvals of
  * payouts that end now without a settlement. The caller has locked the payouts. Each approval gets an answer; a refusal
  * is approver_limit_exceeded.
  */

@@ -11,7 +11,7 @@ export type LimitScope = (typeof limitScopes)[number]
 export const counterScopes = [...limitScopes, 'unapproved'] as const
 type BaseScope = (typeof counterScopes)[number]
 type AllCurrencies<Scope extends string> = `all.${Scope}`
-/** Counters over all currencies. */
+/** Counters across all currencies. */
 export const counterScopesOfAll = counterScopes.map((scope): AllCurrencies<BaseScope> => `all.${scope}`)
 /** `approver`: the sum that a person has approved. Only approvals read and write these counters. */
 export type CounterScope = BaseScope | 'approver' | AllCurrencies<BaseScope | 'approver'>
@@ -76,7 +76,7 @@ const limitName = ({ scope, period }: LimitNameParts): string => `${scope}.${per
 
 /**
  * Names a limit of an amount: `sold.customer.day` for a sold amount, which may be counted in addition to the paid one;
- * `all.customer.day` over all currencies.
+ * `all.customer.day` across all currencies.
  */
 export const sideLimitName = ({ name }: Pick<AmountSide, 'name'>, limit: LimitNameParts): string =>
   name === 'paid' ? limitName(limit) : `${name}.${limitName(limit)}`
@@ -305,7 +305,7 @@ export const payeeMismatches: Readonly<Record<PayeeCheck, string | null>> = {
   no_match: 'The name of the beneficiary does not match the account.',
 }
 
-/** Finds the rule of a currency, or the rule over all currencies. */
+/** Finds the rule of a currency, or the rule across all currencies. */
 const findApprovalRule = (
   rules: readonly ApprovalRule[],
   { partnerId, currency, name }: Pick<JudgedAmount, 'partnerId' | 'currency' | 'name'>,

@@ -28,7 +28,7 @@ import * as store from './store.ts'
 
 export type PayoutControls = {
   /**
-   * A new limit counts the payouts that are accepted after it. A removed limit leaves its count to the next limit of
+   * A new limit counts the payouts that are accepted after it. The count of a removed limit passes to the next limit of
    * the same subject. `set` refuses: not_found (the customer, the beneficiary), validation_failed (a limit over all
    * currencies that is not in the reference currency).
    */
@@ -39,7 +39,7 @@ export type PayoutControls = {
    */
   readonly fees: RuleSet<FeeRule, NewFeeRule>
   /**
-   * One rule per currency, and one over all currencies. Refuses as limits do. Waiting payouts keep their deadline, and
+   * One rule per currency, and one across all currencies. Refuses as limits do. Waiting payouts keep their deadline, and
    * still wait after the rule is removed.
    */
   readonly approvalRules: RuleSet<ApprovalRule, NewRule<ApprovalRule>>
@@ -66,7 +66,7 @@ export type LimitWithUse = Limit & {
     | undefined
 }
 
-/** Rules of one kind, for the operator. Each verb runs in the caller's transaction. */
+/** Rules of one kind, for the operator. Each operation runs in the caller's transaction. */
 type RuleSet<Rule, NewRule> = {
   /** Sets a rule. Replaces the existing rule of the same subject. */
   readonly set: (tx: Tx, rule: NewRule) => Promise<Rule>
@@ -182,7 +182,7 @@ const everyCurrency = (Object.keys(currencies) as Currency[]).toSorted()
 
 /**
  * Changes the rules of balances under their locks, and marks whether any are left. Concurrent commands lose neither a
- * rule nor the mark. A rule over all currencies marks the balance of each, so that a payout without rules reads nothing
+ * rule nor the mark. A rule across all currencies marks the balance of each, so that a payout without rules reads nothing
  * for it.
  */
 const createChange =
@@ -204,7 +204,7 @@ const createChange =
     return changed
   }
 
-/** Runs under the locks of all balances, so that a partner's rules over all currencies have one currency. */
+/** Runs under the locks of all balances, so that a partner's rules across all currencies have one currency. */
 async function requireReference(
   { rates }: PayoutControlsDeps,
   tx: Tx,

@@ -15,7 +15,7 @@ export type ControlledCall = Money & {
 }
 
 /**
- * Every payout has an amount that is paid. A payout by quote also has one that is sold. Rules over all currencies judge a third one: what leaves
+ * Every payout has a paid amount. A payout by quote also has a sold amount. Rules across all currencies judge a third amount: what leaves
  * the balance, in their currency.
  */
 export type AmountSide = Money & {
@@ -26,7 +26,7 @@ export type AmountSide = Money & {
   readonly pointer: '/amount' | '/quoteId'
 }
 
-/** The sold amount comes first: it leaves the balance. */
+/** Returns the amounts of a payment. The sold amount comes first, because it leaves the balance. */
 export const sidesOf = ({ currency, amount }: Money, sold: Money | undefined): readonly [AmountSide, ...AmountSide[]] =>
   sold === undefined
     ? [{ name: 'paid', currency, amount, pointer: '/amount' }]
@@ -38,20 +38,20 @@ export const sidesOf = ({ currency, amount }: Money, sold: Money | undefined): r
 export const sidesOfCall = ({ amount, currency, quote }: ControlledCall): readonly [AmountSide, ...AmountSide[]] =>
   sidesOf({ currency, amount }, quote && { amount: quote.sellAmount, currency: quote.sellCurrency })
 
-/** The currency of the balance that is debited. */
+/** Returns the currency of the balance that is debited. */
 export const debitedCurrency = (call: ControlledCall): Currency => sidesOfCall(call)[0].currency
 
 /** A balance of a partner, which rules are about. */
 export type BalanceKey = { readonly partnerId: string; readonly currency: Currency }
 
-/** The balances whose rules hold for a call. */
+/** Returns the balances whose rules hold for a call. */
 export const balancesOf = (call: ControlledCall): readonly BalanceKey[] =>
   sidesOfCall(call).map(({ currency }) => ({ partnerId: call.caller.partnerId, currency }))
 
 /** More than any rule allows, and than any counter can hold: an amount without a rate passes no limit, and needs an approval. */
 export const unknownAmount: Minor = 2n ** 63n
 
-/** The amount for rules over all currencies, which are in `currency`. */
+/** Returns the amount for rules across all currencies, converted to their `currency`. */
 export const sideOverAllCurrencies = (
   { pointer }: Pick<AmountSide, 'pointer'>,
   currency: Currency,
@@ -61,7 +61,7 @@ export const sideOverAllCurrencies = (
   ...(reference === undefined ? {} : { reference }),
 })
 
-/** A sentence about how an amount was counted over all currencies. Empty: in its own currency. */
+/** Explains how an amount was converted for rules across all currencies. Empty: it was not converted. */
 export function conversionText({ name, amount, currency, reference }: Omit<AmountSide, 'pointer'>): string {
   if (name !== 'all') return ''
   if (reference === undefined) return ` There is no recent rate to ${currency}, so that the payout cannot be counted.`

@@ -41,7 +41,7 @@ export async function hasControls(tx: Tx, partnerId: string, currency: Currency)
   return row !== undefined
 }
 
-/** Finds the currency of the partner's rules over all currencies. Undefined: it has none. */
+/** Finds the currency of the partner's rules across all currencies. Undefined: it has none. */
 export async function currencyOverAll(tx: Tx, partnerId: string): Promise<Currency | undefined> {
   const row = await tx.row<{ readonly currency: Currency }>(sql`/* payout-controls.currencyOverAll */
     select currency from payouts.limits where partner_id = ${partnerId} and all_currencies
@@ -124,7 +124,7 @@ export function listApprovalRules(tx: Tx, partnerId: string): Promise<readonly A
     select ${approvalRuleColumns} from payouts.approval_rules where partner_id = ${partnerId} order by currency, all_currencies`)
 }
 
-/** Replaces the rule of the currency, or that over all currencies, and keeps its id. */
+/** Replaces the rule of the currency, or the rule across all currencies, and keeps its id. */
 export async function setApprovalRule(tx: Tx, rule: ApprovalRule, now: Date): Promise<ApprovalRule> {
   const [row] = await tx.rows<ApprovalRule>(sql`/* payout-controls.setApprovalRule */
     insert into payouts.approval_rules (partner_id, id, currency, all_currencies, above_amount, above_day_amount, above_bulk_amount, beneficiary_hours,

@@ -85,7 +85,7 @@ async function write(
 
 const answers = { Accepted: 'recall.accepted', Refused: 'recall.refused', Expired: 'recall.expired' } as const
 
-/** Money that comes back after the answer is not another answer. */
+/** Returns the notification of an answer. Money that comes back after the answer is not another answer. */
 function answerNotification({ move, row }: { readonly move: RecallMove; readonly row: store.RecallRow }) {
   const { partnerId, id: subject, payoutId, status } = row
   if (status === move.row.status || !(status in answers)) return []

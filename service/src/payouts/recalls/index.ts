@@ -2,7 +2,7 @@
  * Recalls: a partner asks for a completed payout back from its recipient, through the bank that paid it.
  *
  * Tables: payouts.recalls. Invariants: a payout has at most one open recall, and at most one for each reason. Returned
- * money ends the recall, whatever the bank has answered.
+ * money ends the recall, even if the bank has refused it.
  */
 export { recallsJob, createRecalls, operatorRequester, type RecallClaim, type Recalls } from './service.ts'
 export { createRecallReturns } from './advance.ts'

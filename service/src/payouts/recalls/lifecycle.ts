@@ -56,7 +56,7 @@ export const recallLifecycle = createLifecycle({
       on: ['refused'],
       steps: ['RecallRefused'],
     },
-    /** Returned money is the answer, whatever the bank said before. */
+    /** Returned money is the answer, even if the bank refused before. */
     return: {
       from: ['Requested', 'Sent', 'Expired', 'Refused'],
       to: 'Accepted',

@@ -1,4 +1,4 @@
-/** Operation id -> verb -> shape, for recalls. */
+/** Maps API operations to module operations and response shapes, for recalls. */
 import { recalls as wire } from '@partner-payments/wire'
 import { type Handlers, createRecordWriter } from '../../kernel/api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'

@@ -1,4 +1,4 @@
-/** The verbs of recalls: for the API, for the worker that sends them to a bank, and for the answers of banks. */
+/** The operations of recalls: for the API, for the worker that sends them to a bank, and for the answers of banks. */
 import type { BodyOf } from '@partner-payments/wire'
 import { type Caller, notFound } from '../../kernel/api/index.ts'
 import { after, type Clock, dayMs, type Log, minuteMs, newId, nilId, present, secondMs } from '../../kernel/index.ts'
@@ -30,7 +30,7 @@ type RecallAnswer = {
 
 /** API key of the partner, or the operator on its behalf. */
 type Requester = Pick<Caller, 'partnerId' | 'serviceAccountId' | 'name'>
-/** The operator requests in the name of the partner, which sees the recall as its own. */
+/** Returns the requester for the operator, who acts in the name of the partner. The partner sees the recall as its own. */
 export const operatorRequester = (partnerId: string): Requester => ({
   partnerId,
   serviceAccountId: nilId,
@@ -50,7 +50,7 @@ export type Recalls = {
   ) => Promise<store.RecallRow & { readonly customerId: string | null }>
   /** Lists the recalls of a payout, newest first. Refuses: not_found. */
   readonly list: (partnerId: string, payoutId: string) => Promise<readonly store.RecallRow[]>
-  /** Refuses: not_found. */
+  /** Reads a recall. Refuses: not_found. */
   readonly get: (partnerId: string, payoutId: string, recallId: string) => Promise<store.RecallRow>
   /** Claims due recalls of a connector under leases, for one attempt each. */
   readonly claim: (connector: string, recallsMax: number) => Promise<readonly RecallClaim[]>
@@ -66,7 +66,7 @@ export type Recalls = {
   readonly expireStep: () => Promise<number>
   /** Reads recalls by id, in no order. */
   readonly byIds: typeof store.recallsByIds
-  /** Finds the time since which the oldest recall waits for its bank. */
+  /** Returns when the oldest waiting recall began to wait for its bank. */
   readonly oldestUnsent: (connector: string) => Promise<Date | null>
   /** Lists recalls that wait for a person, at most `rowsMax` of each kind, the longest wait first. */
   readonly waiting: (rowsMax: number) => Promise<readonly store.WaitingRecall[]>
@@ -240,7 +240,7 @@ function createSending(
 const overduePerStepMax = 100
 const start: store.OverdueRecall = { answerDueAt: new Date(0), partnerId: nilId, id: nilId }
 
-/** Each step continues after the previous one: recalls that cannot be expired do not delay others. */
+/** Creates the step that expires recalls. It continues after the previous step's recalls, so failures do not delay others. */
 function createExpire({ db, clock, log }: RecallsDeps, advance: AdvanceRecalls): () => Promise<number> {
   let last = start
   return async () => {

@@ -77,7 +77,7 @@ export async function recallsByIds(tx: Tx, partnerId: string, ids: readonly stri
     select ${columns} from payouts.recalls where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[])`)
 }
 
-/** The caller has locked the payouts. Locks recalls in the order of their ids, like all writers. */
+/** Locks the recalls of payouts, in the order of their ids, like all writers. The caller has locked the payouts. */
 export function lockRecallsOf(
   tx: Tx,
   payouts: readonly { readonly partnerId: string; readonly id: string }[],
@@ -181,7 +181,7 @@ export function overdueRecalls(
   )
 }
 
-/** Finds the time since which the oldest recall waits for its bank, over all attempts. */
+/** Returns when the oldest waiting recall began to wait for its bank, including earlier attempts. */
 export async function oldestUnsentRecall(tx: Tx, connector: string): Promise<Date | null> {
   const row = await tx.row<{ readonly since: Date | null }>(
     acrossPartners(

@@ -1,4 +1,4 @@
-/** Operation id -> verb -> shape, for standing orders. */
+/** Maps API operations to module operations and response shapes, for standing orders. */
 import { type ResponseOf, standingOrders as wire } from '@partner-payments/wire'
 import { type Handlers, writePage, createRecordWriter, writeSums } from '../../kernel/api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'

@@ -16,7 +16,7 @@ import type { EndReason, ExecutionRow, OrderRow } from './store.ts'
 const lateDaysMax = 3
 const retryMs = 15 * minuteMs
 
-/** The column `dates` stores the number of dates. */
+/** Returns the schedule of an order. The column `dates` stores the number of dates. */
 export const scheduleOf = (order: OrderRow): OrderSchedule => order
 export const schedulePosition = ({ nextIndex: index, nextNumber: number }: OrderRow): SchedulePosition => ({
   index,
@@ -27,13 +27,13 @@ export const schedulePosition = ({ nextIndex: index, nextNumber: number }: Order
 const nextOccurrence = (order: OrderRow): Occurrence =>
   present(occurrenceFrom(scheduleOf(order), schedulePosition(order)), `no next date for standing order ${order.id}`)
 
-/** `try`: create the payout. `skip`: it is too late. `giveUp`: it was tried until midnight. */
+/** Decides about a due date. `try`: create the payout. `skip`: it is too late. `giveUp`: the order was tried until midnight. */
 export function orderTask(order: OrderRow, now: Date): 'try' | 'skip' | 'giveUp' {
   if (order.retryUntil !== null) return now < order.retryUntil ? 'try' : 'giveUp'
   return now > after(nextOccurrence(order).executesAt, lateDaysMax * dayMs) ? 'skip' : 'try'
 }
 
-/** The key names the order and its date, so that a date is paid at most once. */
+/** Returns the idempotency key of an order's date, so that each date is paid at most once. */
 const orderKey = ({ id }: Pick<OrderRow, 'id'>, { date }: Pick<Occurrence, 'date'>): string =>
   `standing-order ${id} ${date}`
 
@@ -73,7 +73,7 @@ export const skippedResult = (order: OrderRow, now: Date): DateResult => ({
   execution: { ...toExecution(order, now), status: 'Skipped' },
 })
 
-/** Only missing funds may arrive later on the same day. A daily limit is not free before midnight. */
+/** Returns the result of a refused attempt. Retries only missing funds on the same day; a daily limit is not reset before midnight. */
 export function refusedResult(order: OrderRow, refusal: Refusal, now: Date): DateResult {
   const { code, errors } = refusal
   const attempts = order.attempts + 1
@@ -89,7 +89,7 @@ export function refusedResult(order: OrderRow, refusal: Refusal, now: Date): Dat
   return { order: retrying, execution: { ...execution, status: 'Retrying' } }
 }
 
-/** `tried`: the execution after the last attempt. */
+/** Returns the result when the order is no longer tried. `tried`: the execution after the last attempt. */
 export const givenUpResult = (order: OrderRow, tried: ExecutionRow, now: Date): DateResult => ({
   order: moveToNextDate(order, now),
   execution: { ...tried, status: 'Failed', updatedAt: now },
@@ -113,7 +113,7 @@ export const pauseOrder = (order: OrderRow, now: Date): OrderRow => ({
   updatedAt: now,
 })
 
-/** Undefined: no date is left. */
+/** Activates an order, or ends it if no date is left. `next`: its next date. */
 export function activateOrder(order: OrderRow, next: Occurrence | undefined, now: Date): OrderRow {
   if (next === undefined) return endOrder(order, 'Completed', now)
   const { index: nextIndex, number: nextNumber, executesAt: dueAt } = next

@@ -90,7 +90,7 @@ function dayAt({ frequency, startsOn, dayOfMonth }: OrderSchedule, index: number
     .with({ day: dayOfMonth ?? start.day })
 }
 
-/** Daily schedules omit a closed day, because the next business day has its own date. */
+/** Reports whether a daily schedule omits a closed day, because the next business day has its own date. */
 const isOmitted = ({ currency, frequency, businessDays }: OrderSchedule, day: Temporal.PlainDate): boolean =>
   frequency === 'Daily' && businessDays !== 'None' && !isOpenFor(currency, day)
 
@@ -121,7 +121,7 @@ function secondsOf(time: string): number {
   return hours * 3600 + minutes * 60 + seconds
 }
 
-/** Refuses: validation_failed, with a pointer to each wrong field. */
+/** Reads the schedule of an order. Refuses: validation_failed, with a pointer to each wrong field. */
 export function readSchedule(
   input: BodyOf<'createStandingOrder'>['schedule'],
   currency: Currency,

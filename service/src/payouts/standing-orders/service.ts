@@ -1,4 +1,4 @@
-/** The verbs of standing orders, and the worker that creates their payouts. */
+/** The operations of standing orders, and the worker that creates their payouts. */
 import { type BodyOf, type QueryOf, standingOrders as wire } from '@partner-payments/wire'
 import {
   type Caller,
@@ -77,7 +77,7 @@ export type StandingOrders = {
    * country_not_supported, possible_duplicate, standing_order_limit_reached.
    */
   readonly create: (caller: Caller, body: BodyOf<'createStandingOrder'>, ip: string, tx?: Tx) => Promise<OwnedOrder>
-  /** Refuses: not_found. */
+  /** Reads an order. Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<store.OrderRow>
   /** Reads orders with the names of their payees. Undefined: the payee was deleted. */
   readonly byIds: (
@@ -95,11 +95,11 @@ export type StandingOrders = {
     id: string,
     query: QueryOf<'listStandingOrderExecutions'>,
   ) => Promise<Page<store.ExecutionRow>>
-  /** Refuses: not_found, standing_order_ended. */
+  /** Pauses an order. Refuses: not_found, standing_order_ended. */
   readonly pause: (partnerId: string, id: string) => Promise<OwnedOrder>
-  /** Refuses: not_found, standing_order_ended, standing_order_limit_reached. */
+  /** Resumes an order. Refuses: not_found, standing_order_ended, standing_order_limit_reached. */
   readonly resume: (partnerId: string, id: string) => Promise<OwnedOrder>
-  /** Refuses: not_found, standing_order_ended. */
+  /** Cancels an order. Refuses: not_found, standing_order_ended. */
   readonly cancel: (partnerId: string, id: string) => Promise<OwnedOrder>
   /**
    * Ends the orders to payees of an erased customer, and erases their texts, in the caller's transaction. Called before
@@ -244,7 +244,7 @@ function createCreate({
 
 type Changes = Pick<StandingOrders, 'pause' | 'resume' | 'cancel'>
 
-/** Each change locks the order, like the worker: a payout is created before the change or not at all. */
+/** Creates the operations that change an order. Each locks the order, as the worker does: a payout is created before the change or not at all. */
 function createChanges({ db, clock, eventOutbox, ordersMax, beneficiaries }: StandingOrdersDeps): Changes {
   const ownedOf = async (tx: Tx, order: OrderRow): Promise<OwnedOrder> => {
     const key = { partnerId: order.partnerId, id: order.beneficiaryId }
@@ -297,7 +297,7 @@ async function requireFreeOrder(tx: Tx, partnerId: string, max: number, pointer:
   })
 }
 
-/** Refuses: standing_order_ended. */
+/** Checks that the order has not ended. Refuses: standing_order_ended. */
 function requireOpen(order: store.OrderRow): store.OrderRow {
   if (order.endReason === null) return order
   throw new Refusal('standing_order_ended', `The standing order has ended: ${order.endReason}. Create a new one.`)
@@ -343,7 +343,7 @@ function createOrdersStep(deps: StandingOrdersDeps): () => Promise<number> {
   }
 }
 
-/** Each step continues after the groups of the previous step: a partner with many orders does not delay others. */
+/** Creates the step that finds due groups. It continues after the previous step's groups, so no partner delays others. */
 function createGroups({ db, clock }: StandingOrdersDeps): () => Promise<readonly store.DueGroup[]> {
   let last = start
   const look = async (from: store.DueGroup) => {
@@ -427,7 +427,7 @@ async function findUnchanged(tx: Tx, orders: readonly store.OrderRow[]): Promise
   )
 }
 
-/** Undefined: the call must be submitted again, and the order stays due. */
+/** Returns the outcome of a date. Undefined: the call must be submitted again, and the order stays due. */
 function executeOutcome(order: store.OrderRow, outcome: PayoutOutcome, now: Date): readonly DateResult[] {
   if (outcome === 'resubmit') return []
   return [outcome instanceof Refusal ? refusedResult(order, outcome, now) : createdResult(order, outcome.payout, now)]
@@ -488,7 +488,7 @@ type StandingOrdersDeps = {
   readonly chooseConnector: ChooseConnector
   readonly ownIbans: PayoutsDeps['ownIbans']
   readonly screening: Pick<PayoutsDeps['screening'], 'countries'>
-  /** STANDING_ORDERS_MAX. */
+  /** The setting STANDING_ORDERS_MAX. */
   readonly ordersMax: number
 }
 

@@ -92,7 +92,7 @@ export function insertOrder(tx: Tx, row: OrderRow): Promise<number> {
     insert into payouts.standing_orders (${columns}) ${newOrders(tx, [row])}`)
 }
 
-/** Keeps other requests from activating an order of the partner until the transaction ends. */
+/** Prevents other requests from activating an order of the partner until the transaction ends. */
 export async function lockActivation(tx: Tx, partnerId: string): Promise<void> {
   await tx.run(sql`/* standing-orders.lockActivation */
     insert into payouts.standing_order_turns (partner_id) values (${partnerId}) on conflict (partner_id) do nothing`)
@@ -265,7 +265,7 @@ export function writeExecutions(tx: Tx, executions: readonly ExecutionRow[]): vo
   )
 }
 
-/** Ends the retries of an execution; the reason of its refusal stays. */
+/** Ends the retries of an execution. Keeps the reason of its refusal. */
 export function skipRetrying(tx: Tx, partnerId: string, orderId: string, now: Date): Promise<number> {
   return tx.run(sql`/* standing-orders.skipRetrying */
     update payouts.standing_executions set status = 'Skipped', updated_at = ${now}

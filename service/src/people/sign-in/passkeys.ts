@@ -20,7 +20,7 @@ const library = () => import('@simplewebauthn/server')
 /** COSE algorithms in the order of preference: EdDSA, ES256, RS256 (RFC 9053). */
 const supportedAlgorithmIDs = [-8, -7, -257]
 
-/** The domain that passkeys are bound to. */
+/** Returns the domain that passkeys are bound to. */
 const relyingPartyId = ({ origin }: Site): string => new URL(origin).hostname
 
 /** Returns the JSON of PublicKeyCredentialCreationOptions. */

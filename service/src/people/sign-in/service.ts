@@ -1,4 +1,4 @@
-/** The verbs of sign-in. */
+/** The operations of sign-in. */
 import { newLinkToken, readLink, refuseField } from '../../kernel/api/index.ts'
 import { after, type Clock, deriveKey, minuteMs, newId, randomBytes, type Sealer } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'

@@ -97,7 +97,7 @@ export type SingleSignOn = {
 export type SingleSignOnDeps = {
   readonly clock: Clock
   readonly sealer: Sealer
-  /** The redirect URI of a realm. Each realm has its own, so that a provider cannot answer for another (RFC 9700, section 4.4). */
+  /** Returns the redirect URI of a realm. Each realm has its own, so that a provider cannot answer for another (RFC 9700, section 4.4). */
   readonly redirectUri: (realmId: string) => string
   /**
    * Waits for the provider within the realm's budget of requests, and refuses at once beyond it, because anybody may begin a sign-in and a
@@ -229,7 +229,7 @@ async function prove(
 
 /** Maximum difference between the clocks of a provider and the service. */
 const clockDifferenceSecondsMax = 30
-/** The library accepts tokens from the future, whose time of authentication would never be too old. */
+/** Reports whether times are past. The library accepts tokens from the future, whose time of authentication would never be too old. */
 const isPast = (now: Date, seconds: readonly unknown[]): boolean =>
   seconds.every((each) => Number(each) <= now.getTime() / secondMs + clockDifferenceSecondsMax)
 
@@ -247,7 +247,7 @@ const textsOf = (value: unknown): readonly string[] =>
     .slice(0, rolesMax)
     .flatMap((each: unknown) => selectForeign(each, Claim) ?? [])
 
-/** The library does not have its own code for errors of fetch. */
+/** Reports whether the provider is unreachable. The library does not have its own code for errors of fetch. */
 const isUnreachable = (error: unknown): boolean =>
   error instanceof Error &&
   (error instanceof TypeError || error.name === 'TimeoutError' || ('cause' in error && isUnreachable(error.cause)))

@@ -31,7 +31,7 @@ type AssignmentRequest = store.QueueItemKey & {
 }
 
 export type Assignments = {
-  /** Refuses: validation_failed (the item no longer waits). The caller checks it before the transaction of `assign` and `remark`. */
+  /** Checks that the item still waits, before the transaction of `assign` and `remark`. Refuses: validation_failed. */
   readonly requireWaiting: (key: store.QueueItemKey) => Promise<void>
   /** Sets or removes the owner. Refuses: validation_failed (another person owns the item meanwhile). */
   readonly assign: (tx: Tx, request: AssignmentRequest) => Promise<store.Assignment>
@@ -46,7 +46,7 @@ export type Assignments = {
   readonly ownedBy: (ownerId: string) => Promise<readonly store.Assignment[]>
   /** Lists the newest steps of an item, oldest first. */
   readonly stepsOf: (key: store.QueueItemKey) => Promise<readonly store.AssignmentStep[]>
-  /** Ends the assignments of items that no longer wait. Returns 0, so that its job waits for its next run. */
+  /** Ends the assignments of items that no longer wait. Returns 0, so the job waits for its next run. */
   readonly endStep: () => Promise<number>
 }
 

@@ -1,4 +1,4 @@
-/** How commands act for a person of staff: by a sign-in that the person confirms at the desk, or by a token for a schedule. */
+/** How commands act for a staff member: by a sign-in that the person confirms at the desk, or by a token for a schedule. */
 import { newLinkToken, notFound, Refusal } from '../../kernel/api/index.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
 import { after, dayMs, newId, randomBytes } from '../../kernel/index.ts'

@@ -1,6 +1,6 @@
 /**
  * The roles that decide each kind of case, and hits. The defaults in the code apply until two admins change a kind. Pages, commands and
- * the verbs of cases and screening use these functions.
+ * the operations of cases and screening use these functions.
  */
 import { Refusal } from '../../kernel/api/index.ts'
 import {
@@ -42,7 +42,7 @@ const rolesOf = async (tx: Tx, kind: DecidedKind): Promise<readonly StaffRole[]>
 export const kindsDecidedBy = (deciders: readonly Deciders[], role: StaffRole): readonly DecidedKind[] =>
   deciders.filter(({ roles }) => roles.includes(role)).map(({ kind }) => kind)
 
-/** Judges the two persons of a decision about a kind by their current roles. */
+/** Judges the two people of a decision about a kind by their current roles. */
 export async function judgeDeciders(
   tx: Tx,
   kind: DecidedKind,
@@ -53,7 +53,7 @@ export async function judgeDeciders(
   return createStaffJudge((role) => roles.includes(role))(tx, author, approver)
 }
 
-/** Refuses: permission_denied. A sandbox without staff accounts accepts any typed name. */
+/** Checks that a person may decide the kind. Refuses: permission_denied. A sandbox without staff accounts accepts any typed name. */
 export async function requireDecider(tx: Tx, kind: DecidedKind, { id, name }: Decider): Promise<void> {
   const rows = await store.holdPersons(tx, id === undefined ? [] : [id], id === undefined ? [personKey(name)] : [])
   const [person] = rows
@@ -79,12 +79,12 @@ export const createSetDeciders =
     return row
   }
 
-// Judges the two persons of a decision when it takes effect. Cases, hits, monitoring rules and changes use it in the transaction of the
+// Judges the two people of a decision when it takes effect. Cases, hits, monitoring rules and changes use it in the transaction of the
 // effect, so that a person who lost the role after the proposal does not count.
 
 export type JudgeTwoStaff = (tx: Tx, author: Decider, approver: Decider) => Promise<DecidersProblem | undefined>
 
-/** Judges two persons of staff. `may`: whether a role decides. Locks both accounts until the end of the transaction. */
+/** Judges two staff members. `may`: whether a role decides. Locks both accounts until the end of the transaction. */
 export const createStaffJudge =
   (may: (role: StaffRole) => boolean): JudgeTwoStaff =>
   async (tx, author, approver) => {

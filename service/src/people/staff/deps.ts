@@ -1,4 +1,4 @@
-/** The dependencies of the verbs of staff, and the people for whom they act. */
+/** The dependencies of the operations of staff, and the people for whom they act. */
 import type { Audit } from '../../audit/index.ts'
 import type { CaseOwners, Decisions } from '../../cases/index.ts'
 import type { Clock } from '../../kernel/index.ts'

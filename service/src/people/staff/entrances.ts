@@ -123,7 +123,7 @@ export function createEntrances(deps: StaffDeps): Entrances {
   }
 }
 
-// Single sign-on of staff by the provider of the installation. The provider identifies a person; two persons of staff decide the role.
+// Single sign-on of staff by the provider of the installation. The provider identifies a person; two staff members decide the role.
 
 /** The reason why a person goes to the provider: to sign in, join or connect an account. */
 export type StaffPurpose =
@@ -193,7 +193,7 @@ async function signIn(deps: StaffDeps, tx: Tx, proved: ProviderClaims, client: C
   return openSession(deps, tx, account, { ...client, factor: 'sso', action: 'staff sign in' })
 }
 
-/** The invitation's link proves the address, and the provider must name the same address. Another person's provider account cannot use the link. */
+/** Accepts an invitation. Its link proves the address, and the provider must name the same address: other provider accounts cannot use the link. */
 async function join(deps: StaffDeps, tx: Tx, token: string, proved: ProviderClaims, client: Client): Promise<string> {
   const row = await pendingInvitation(deps, token)
   if (proved.email === null || proved.emailVerified === false || emailKey(proved.email) !== emailKey(row.email))
@@ -239,7 +239,7 @@ function refuseRole({ provider }: StaffDeps, { role }: Pick<StaffAccount, 'role'
   if (!needed.some((value) => roles.includes(value))) throw new SignOnFailed('role')
 }
 
-// Mails a person of staff about a sign-in from a new device and changes of the account, so that the person sees a stranger's act.
+// Mails a staff member about a sign-in from a new device and changes of the account, so that the person sees a stranger's act.
 
 type StaffChange =
   | 'new device'

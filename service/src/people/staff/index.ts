@@ -1,5 +1,5 @@
 /**
- * Staff: the operator's people, who sign in to the desk and decide cases as two persons.
+ * Staff: the operator's people, who sign in to the desk and decide cases in pairs.
  *
  * Tables: staff.accounts, staff.invitations, staff.command_tokens, staff.changes, staff.assignments, staff.assignment_steps, staff.notes, staff.deciders.
  * Invariants: an invitation is accepted once, within 24 hours. Two accounts never share an address or a name. At least one admin remains, and

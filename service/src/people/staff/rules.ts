@@ -54,7 +54,7 @@ export const defaultDeciders: Readonly<Record<DecidedKind, readonly StaffRole[]>
   screening_hit: compliance,
 }
 
-/** Refuses: validation_failed. `admins`: the number of admins, including this one. */
+/** Checks that an admin remains. Refuses: validation_failed. `admins`: the number of admins, including this one. */
 export function refuseLastAdmin(role: StaffRole, admins: number): void {
   if (role === 'admin' && admins === 1)
     throw new Refusal('validation_failed', 'The account is the last admin: invite another admin first.')

@@ -1,4 +1,4 @@
-/** The verbs of staff: invitations, accounts, sessions, decisions, notes and proposed changes. */
+/** The operations of staff: invitations, accounts, sessions, decisions, notes and proposed changes. */
 import type { RecordedAction } from '../../audit/index.ts'
 import { newLinkToken, notFound, Refusal, refuseField } from '../../kernel/api/index.ts'
 import { type CaseRow, type Decisions, keptFromPartners, operatorPartnerId } from '../../cases/index.ts'
@@ -45,7 +45,7 @@ export type Staff = Entrances & {
   readonly sessions: (id: string) => Promise<readonly Session[]>
   /** Ends one session of a person. */
   readonly endSession: (id: string, sessionId: string) => Promise<void>
-  /** Lists how people of staff sign in. */
+  /** Lists the sign-in methods of staff members. */
   readonly factorsOf: (tx: Tx, ids: readonly string[]) => ReturnType<SignIn['factorsOf']>
   readonly list: typeof store.accounts
   /** Lists the roles that decide each kind of case, and hits. */
@@ -71,7 +71,7 @@ export type Staff = Entrances & {
     /** Adds a note. Every role may. Refuses: permission_denied. */
     readonly add: (signed: SignedInStaff, about: store.NoteSubject, note: string) => Promise<void>
   }
-  /** `propose`, `approve` and `reject` use the person's current role. Refuses: permission_denied, and as the verbs of cases. */
+  /** `propose`, `approve` and `reject` use the person's current role. Refuses: permission_denied, and as the operations of cases. */
   readonly propose: (signed: SignedInStaff, given: DecisionInput<'propose'>) => Promise<CaseRow>
   readonly approve: (signed: SignedInStaff, given: DecisionInput<'approve'>) => Promise<CaseRow>
   readonly reject: (signed: SignedInStaff, given: DecisionInput<'reject'>) => Promise<CaseRow>
@@ -99,7 +99,7 @@ export type Staff = Entrances & {
     given: store.QueueItemKey & { readonly note: string },
   ) => Promise<store.Assignment>
   readonly assignments: Pick<Assignments, 'of' | 'ownedBy' | 'stepsOf' | 'endStep'>
-  /** Decides a screening hit, or proposes the decision if two persons decide. Refuses: permission_denied, and as the verb of screening. */
+  /** Decides a screening hit, or proposes the decision if two people decide. Refuses: permission_denied, and as the operation of screening. */
   readonly decideHit: (
     signed: SignedInStaff,
     given: Omit<Parameters<Screening['decide']>[1], 'staff' | 'staffId'>,
@@ -204,7 +204,7 @@ export function createStaff(deps: StaffDeps): Staff {
   }
 }
 
-/** Creates a verb that records what a person is about to see. */
+/** Creates an operation that records what a person is about to see. */
 const createRecordRead =
   ({ db, audit, addOperator }: StaffDeps, action: RecordedAction) =>
   (
@@ -220,7 +220,7 @@ const createRecordRead =
       audit.append(tx, [{ ...about, actor, action, details }])
     })
 
-/** Creates the verb that adds a note. Only the notes contain its text, because they are erased and the log is not. */
+/** Creates the operation that adds a note. Only the notes contain its text, because they are erased and the log is not. */
 const createAddNote =
   (deps: StaffDeps): Staff['notes']['add'] =>
   (signed, about, note) =>
@@ -316,7 +316,7 @@ async function lockOwner(tx: Tx, ownerId: string | null) {
   return owner
 }
 
-/** Creates the verbs of other queue items. The operator's log records them without the text of notes. */
+/** Creates the operations of other queue items. The operator's log records them without the text of notes. */
 function createThings(deps: StaffDeps, assignments: Assignments): Pick<Staff, 'assignQueueItem' | 'remarkQueueItem'> {
   const decide = createRecordedAct(deps)
   const isKept = () => true
@@ -367,19 +367,22 @@ export type StaffChanges = {
     by: SecondPerson,
     change: { readonly command: string; readonly options: Readonly<Record<string, unknown>> },
   ) => Promise<StaffChange>
-  /** Refuses: not_found. */
+  /** Reads a change. Refuses: not_found. */
   readonly get: (tx: Tx, id: string) => Promise<StaffChange>
   /** Reads a change that `by` may approve. Refuses: not_found, validation_failed (decided, expired, or proposed by the same person). */
   readonly approvable: (tx: Tx, id: string, by: SecondPerson, mayRun: CanRunCommand) => Promise<StaffChange>
   /** Lists changes that were not carried out or rejected and have not expired, oldest first. */
   readonly waiting: (tx: Tx, rowsMax: number) => Promise<readonly StaffChange[]>
-  /** Approves a change, which its proposer then carries out. Refuses: not_found, validation_failed (decided, expired, or proposed by the same person). */
+  /**
+   * Approves a change, which its proposer then carries out. Refuses: not_found, validation_failed (decided, expired, or proposed by the
+   * same person).
+   */
   readonly approve: (tx: Tx, id: string, by: SecondPerson, mayRun: CanRunCommand) => Promise<StaffChange>
   /** Rejects a change, or lets its proposer withdraw it. Refuses: not_found, validation_failed (decided or expired). */
   readonly reject: (tx: Tx, id: string, by: SecondPerson, reason: string) => Promise<StaffChange>
   /**
    * Records, in the transaction of the change, that it was carried out: with the approval of `by`, another person, or with an earlier
-   * approval. A change is carried out once, and both persons must be allowed to run the command. Refuses: not_found, validation_failed.
+   * approval. A change is carried out once, and both people must be allowed to run the command. Refuses: not_found, validation_failed.
    */
   readonly carryOut: (tx: Tx, id: string, by: SecondPerson, mayRun: CanRunCommand) => Promise<void>
   /** Counts the accounts that could approve a change of staff. */

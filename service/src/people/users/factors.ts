@@ -1,4 +1,4 @@
-/** The verbs with which members change how they sign in. Each change is audited and mailed to the member. */
+/** The operations with which members change how they sign in. Each change is audited and mailed to the member. */
 import type { MailQueue } from '../../mail/index.ts'
 import { refuseField } from '../../kernel/api/index.ts'
 import type { Client, Enrolment, FactorInput, SignIn } from '../sign-in/index.ts'
@@ -20,7 +20,7 @@ export type Factors = {
    * or /nonce: the page was answered before, or has expired).
    */
   readonly add: (signed: SignedInUser, nonce: string, given: FactorInput, client: Client) => Promise<readonly string[]>
-  /** Refuses: validation_failed (/id: there is no such passkey, or it is the last factor). */
+  /** Removes a passkey. Refuses: validation_failed (/id: there is no such passkey, or it is the last factor). */
   readonly removePasskey: (signed: SignedInUser, id: string, client: Client) => Promise<void>
 }
 

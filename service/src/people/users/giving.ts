@@ -1,5 +1,5 @@
 /**
- * Pure: who may give or take a role, a key or a guest's access. Every verb that does so calls `permit`, and the statements that write them
+ * Pure: who may give or take a role, a key or a guest's access. Every operation that does so calls `permit`, and the statements that write them
  * take its result. Only this file makes a `Permit`, and test/tidy/giving.test.ts refuses a statement without one.
  */
 import { permissions, roleAllows, type users as wire } from '@partner-payments/wire'
@@ -21,7 +21,7 @@ export type Actor =
   | { readonly kind: 'maker'; readonly permissions: readonly string[] }
   /** The provider of single sign-on, with the roles that an Admin mapped. */
   | { readonly kind: 'provider'; readonly roles: readonly wire.Role[] }
-  /** The operator: two persons of staff, or the link that the service prints for the first Admin. */
+  /** The operator: two staff members, or the link that the service prints for the first Admin. */
   | { readonly kind: 'operator' }
 
 type Rule = {
@@ -145,7 +145,7 @@ function whyAbove(
   return undefined
 }
 
-/** A stolen key could otherwise make a key that lives longer or works from more addresses. */
+/** Explains why a key exceeds its maker's bounds: a stolen key must not make a key that lives longer or works from more addresses. */
 function whyUnbound(own: KeyBounds, { name, bounds }: Power): string | undefined {
   const { expiresAt = null, allowedAddresses = [] } = bounds ?? {}
   if (own.expiresAt !== null && (expiresAt === null || expiresAt > own.expiresAt))

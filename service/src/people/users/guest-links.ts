@@ -42,7 +42,10 @@ export type Guest = {
 }
 
 export type GuestLinks = {
-  /** Refuses: validation_failed (address, name), permission_denied (more than the caller has), rate_limited (daily limit of mails). */
+  /**
+   * Creates a guest link. Refuses: validation_failed (address, name), permission_denied (more than the caller has), rate_limited (daily
+   * limit of mails).
+   */
   readonly create: (
     caller: Caller,
     body: BodyOf<'createGuestLink'>,
@@ -50,7 +53,7 @@ export type GuestLinks = {
   ) => Promise<GuestLink>
   /** Lists the newest first. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: QueryOf<'listGuestLinks'>) => Promise<Page<GuestLink>>
-  /** Refuses: not_found (also if it has ended), permission_denied (more than the caller has). */
+  /** Revokes a guest link. Refuses: not_found (also if it has ended), permission_denied (more than the caller has). */
   readonly revoke: (caller: Caller, id: string, ip: string) => Promise<void>
   /** Reads the link of a token for its page, without opening it. Refuses: not_found. */
   readonly shown: (token: string) => Promise<Omit<Guest, 'caller'>>
@@ -117,7 +120,7 @@ function record(
 type Actor = { readonly id: string; readonly name: string; readonly ip: string }
 const callerActor = ({ serviceAccountId: id, name }: Caller, ip: string): Actor => ({ id, name, ip })
 
-/** The name of the guest in the audit log, with the maker's. */
+/** Returns the name of the guest in the audit log, with the maker's. */
 const guestName = ({ fullName, madeByName }: store.GuestLinkRow): string => `${fullName} (guest of ${madeByName})`
 
 export function createGuestLinks(deps: GuestLinksDeps): GuestLinks {

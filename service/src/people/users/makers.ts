@@ -1,4 +1,4 @@
-/** The persons and keys that made invitations and guest links, with the permissions that they have when these are used. */
+/** The people and keys that made invitations and guest links, with the permissions that they have when these are used. */
 import { permissions, roleAllows } from '@partner-payments/wire'
 import type { Access } from '../../access/index.ts'
 import { type Caller, Refusal } from '../../kernel/api/index.ts'

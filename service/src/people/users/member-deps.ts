@@ -1,4 +1,4 @@
-/** The dependencies of the team's verbs, and the people for whom they act. */
+/** The dependencies of the team's operations, and the people for whom they act. */
 import type { Access, SupportSession } from '../../access/index.ts'
 import type { Caller, Cursors } from '../../kernel/api/index.ts'
 import type { Audit } from '../../audit/index.ts'
@@ -39,7 +39,7 @@ export type MembersDeps = {
   readonly signIn: SignIn
   readonly screening: Pick<Screening, 'isConfirmed' | 'request'>
   readonly singleSignOn: SingleSignOn
-  /** The address to which a provider redirects a partner's people after the sign-in. */
+  /** Returns the address to which a provider redirects a partner's people after the sign-in. */
   readonly redirectUri: (partnerId: string) => string
   readonly resolveTxt: ResolveTxt
   readonly sandbox: boolean

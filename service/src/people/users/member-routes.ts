@@ -1,4 +1,4 @@
-/** Handlers of the team, and its verbs. */
+/** Handlers of the team, and its operations. */
 import { type BodyOf, type QueryOf, users as wire } from '@partner-payments/wire'
 import {
   type Caller,
@@ -54,7 +54,7 @@ export function membersRoutes(members: Members) {
   } satisfies Partial<Handlers<'users'>>
 }
 
-// The verbs of a team: people join by an invitation, sign in, change roles and are removed.
+// The operations of a team: people join by an invitation, sign in, change roles and are removed.
 
 export type User = store.MemberRow & { readonly factors: readonly ('passkey' | 'password' | 'sso')[] }
 
@@ -63,11 +63,11 @@ export type Members = Entrances & {
   readonly recoveries: Recoveries
   /** Lists members, newest first. Refuses: validation_failed (cursor). */
   readonly listUsers: (partnerId: string, query: QueryOf<'listUsers'>) => Promise<Page<User>>
-  /** Refuses: not_found. */
+  /** Reads a member. Refuses: not_found. */
   readonly getUser: (partnerId: string, id: string) => Promise<User>
-  /** Refuses: not_found, permission_denied (a role above the caller's), last_admin. */
+  /** Changes a member. Refuses: not_found, permission_denied (a role above the caller's), last_admin. */
   readonly updateUser: (caller: Caller, id: string, body: BodyOf<'updateUser'>, ip?: string) => Promise<User>
-  /** Refuses: not_found, permission_denied (a role above the caller's), last_admin. */
+  /** Removes a member. Refuses: not_found, permission_denied (a role above the caller's), last_admin. */
   readonly removeUser: (caller: Caller, id: string, ip?: string) => Promise<void>
   /** Mails an address the sign-in links of its partners. The answer does not reveal whether there are any. */
   readonly mailSignInLinks: (address: string) => Promise<void>

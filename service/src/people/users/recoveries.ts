@@ -465,6 +465,6 @@ function reportSentence({ event, person, begunByName, dueAt, because }: Recovery
   return `The recovery of the sign-in of ${who} was cancelled: ${oneLine(because ?? '')}.`
 }
 
-/** The job that mails the links of recoveries after the cooling-off. */
+/** Creates the job that mails the links of recoveries after the cooling-off. */
 export const recoveriesJob = ({ step }: Pick<Recoveries, 'step'>): Job =>
   defineJob({ name: 'users.recoveries', due: recoveriesDue, run: step })

@@ -16,7 +16,7 @@ const mailsOfAddressMax = 1 + resendsMax
 const mailsOfPartnerMax = 200
 export const tokenRandomBytes = 32
 
-/** The screening subject of a person of the team. */
+/** Returns the screening subject of a person of the team. */
 export const personKey = (partnerId: string, id: string): SubjectKey => ({ partnerId, kind: 'person', id })
 
 /** Normalizes an address: equal for spellings that mail servers do not distinguish in practice. */
@@ -136,7 +136,7 @@ export function refuseExcessMails({ ofPartner, ofAddress }: MailCounts, now: Dat
   throw new Refusal('rate_limited', `${which} (UTC).`, { headers: { 'Retry-After': String(seconds) } })
 }
 
-/** Refuses: invitation_not_pending, resend_limit_reached, resend_too_soon (with Retry-After). */
+/** Checks that an invitation may be resent. Refuses: invitation_not_pending, resend_limit_reached, resend_too_soon (with Retry-After). */
 export function refuseResend(
   row: Validity & { readonly resends: number; readonly resentAt: Date | null },
   now: Date,
@@ -160,7 +160,7 @@ export function refuseResend(
   })
 }
 
-/** Refuses: invitation_not_pending. */
+/** Checks that an invitation may be revoked. Refuses: invitation_not_pending. */
 export function refuseRevoke(row: Validity, now: Date): void {
   const status = invitationStatus(row, now)
   if (status === 'Pending') return

@@ -16,15 +16,15 @@ export type SavedView = Pick<SavedViewRow, 'id' | 'page' | 'name' | 'query' | 'i
 export type SavedViews = {
   /** Lists the person's own views of a page and the team's shared ones, by name. */
   readonly list: (signed: SignedInUser, page: string) => Promise<readonly SavedView[]>
-  /** Refuses: validation_failed (/name: empty, too long, taken, or the person has too many; /query). */
+  /** Saves a view. Refuses: validation_failed (/name: empty, too long, taken, or the person has too many; /query). */
   readonly save: (
     signed: SignedInUser,
     view: Pick<SavedViewRow, 'page' | 'name' | 'query' | 'isShared'>,
     ip: string,
   ) => Promise<void>
-  /** Refuses: validation_failed (/name), not_found (also if the person may not change it). */
+  /** Renames a view. Refuses: validation_failed (/name), not_found (also if the person may not change it). */
   readonly rename: (signed: SignedInUser, id: string, name: string, ip: string) => Promise<SavedView>
-  /** Refuses: not_found (also if the person may not change it). */
+  /** Deletes a view. Refuses: not_found (also if the person may not change it). */
   readonly remove: (signed: SignedInUser, id: string, ip: string) => Promise<SavedView>
 }
 

@@ -30,20 +30,26 @@ export type CreatedServiceAccount = { readonly account: ListedCredential; readon
 export type ServiceAccounts = {
   /** Lists the newest first. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: QueryOf<'listServiceAccounts'>) => Promise<Page<ListedCredential>>
-  /** Refuses: not_found. */
+  /** Reads a service account. Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<ListedCredential>
-  /** Refuses: validation_failed (key, addresses, end), permission_denied (more than the caller has), service_account_limit_reached. */
+  /**
+   * Creates a service account. Refuses: validation_failed (key, addresses, end), permission_denied (more than the caller has),
+   * service_account_limit_reached.
+   */
   readonly create: (caller: Caller, body: BodyOf<'createServiceAccount'>, tx?: Tx) => Promise<CreatedServiceAccount>
-  /** Refuses: validation_failed, permission_denied (more than the caller has, before or after), not_found (also if it is not active). */
+  /**
+   * Changes a service account. Refuses: validation_failed, permission_denied (more than the caller has, before or after), not_found (also
+   * if it is not active).
+   */
   readonly update: (caller: Caller, id: string, body: BodyOf<'updateServiceAccount'>) => Promise<ListedCredential>
-  /** Refuses: as `create` and `update`. */
+  /** Rotates the key of a service account. Refuses: as `create` and `update`. */
   readonly rotate: (
     caller: Caller,
     id: string,
     body: BodyOf<'rotateServiceAccount'>,
     tx?: Tx,
   ) => Promise<CreatedServiceAccount>
-  /** Refuses: not_found, permission_denied (more than the caller has, except for the caller's own account). */
+  /** Revokes a service account. Refuses: not_found, permission_denied (more than the caller has, except for the caller's own account). */
   readonly revoke: (caller: Caller, id: string) => Promise<void>
 }
 

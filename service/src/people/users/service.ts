@@ -1,4 +1,4 @@
-/** The verbs of invitations. Each change and its mail share a transaction. */
+/** The operations of invitations. Each change and its mail share a transaction. */
 import { type BodyOf, type QueryOf, users as wire } from '@partner-payments/wire'
 import {
   type Caller,
@@ -54,7 +54,7 @@ export type Users = {
   ) => Promise<readonly Invitation[]>
   /** Lists invitations, newest first. Refuses: validation_failed (cursor). */
   readonly listInvitations: (partnerId: string, query: QueryOf<'listInvitations'>) => Promise<Page<Invitation>>
-  /** Refuses: not_found. */
+  /** Reads an invitation. Refuses: not_found. */
   readonly getInvitation: (partnerId: string, id: string) => Promise<Invitation>
   /**
    * Issues a new token and revokes the previous one, whose mail is not sent if it is still queued. An expired invitation
@@ -67,7 +67,7 @@ export type Users = {
     redirectUrl: string | null | undefined,
     tx?: Tx,
   ) => Promise<Invitation>
-  /** Refuses: not_found, permission_denied (a role above the caller's), invitation_not_pending. */
+  /** Revokes an invitation. Refuses: not_found, permission_denied (a role above the caller's), invitation_not_pending. */
   readonly revokeInvitation: (caller: Caller, id: string) => Promise<void>
   /**
    * Lists the members who have one of these roles, and the invited people who have not joined, in the order of their invitations.

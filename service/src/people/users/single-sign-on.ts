@@ -141,7 +141,7 @@ function changeByProvider(
   return changeRole(deps, tx, permitProvider(provider, to), change)
 }
 
-/** The invitation's link proves the address, and the provider must name the same address. Another person's provider account cannot use the link. */
+/** Accepts an invitation. Its link proves the address, and the provider must name the same address: other provider accounts cannot use the link. */
 async function join(deps: MembersDeps, tx: Tx, token: string, proof: ProviderProof) {
   const { partnerId, provider, proved, client } = proof
   const { row } = await pendingInvitation(deps, token)
@@ -261,7 +261,7 @@ type WaitingSingleSignOn = Omit<providers.ChangeRow, 'settings' | 'clientSecretS
   }
 
 type SingleSignOnSettings = {
-  /** Refuses: not_found. */
+  /** Reads the settings. Refuses: not_found. */
   readonly settings: (partnerId: string) => Promise<SingleSignOnView>
   /**
    * Sets the provider. If payouts need a second person, a person's change waits until a second Admin confirms it. Refuses:
@@ -282,7 +282,7 @@ type SingleSignOnSettings = {
    * (/emailDomain), overloaded.
    */
   readonly proveDomain: (caller: Caller) => Promise<SingleSignOnView>
-  /** Refuses: permission_denied, not_found, last_admin. */
+  /** Removes the settings. Refuses: permission_denied, not_found, last_admin. */
   readonly remove: (caller: Caller) => Promise<void>
 }
 

@@ -210,7 +210,7 @@ export function idOfToken(tx: Tx, partnerId: string, tokenHash: Buffer): Promise
     select id from users.invitations where partner_id = ${partnerId} and token_hash = ${tokenHash}`)
 }
 
-/** False: the address has a member. */
+/** Inserts a member. False: the address already has a member. */
 export async function insertMember(
   tx: Tx,
   _permitted: Permit,
@@ -335,7 +335,7 @@ export async function lockWithAdmins(
   return { member: rows.find((row) => row.id === id), admins: rows.filter(({ role }) => role === 'Admin').length }
 }
 
-/** Only role-changes.ts calls this, which records and mails the change. */
+/** Changes a role. Only role-changes.ts calls this, which records and mails the change. */
 export async function changeRole(
   tx: Tx,
   _permitted: Permit,

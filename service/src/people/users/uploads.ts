@@ -20,7 +20,7 @@ export type SendingLease = { readonly id: string; readonly leaseId: string }
 export type Uploads = {
   /** Stores a file for a week and returns its id. Deletes the person's oldest file of the kind beyond the limit. */
   readonly keep: (signed: Owner, kind: UploadKind, content: unknown) => Promise<string>
-  /** Refuses: not_found (also if the upload has expired or belongs to another person). */
+  /** Finds an upload. Refuses: not_found (also if the upload has expired or belongs to another person). */
   readonly find: <Content>(signed: Owner, kind: UploadKind, id: string) => Promise<Upload<Content>>
   /** Lists uploads that were not sent, newest first. */
   readonly unsent: (signed: Owner, kind: UploadKind) => Promise<readonly Pick<store.UploadRow, 'id' | 'createdAt'>[]>
@@ -38,7 +38,7 @@ export type Uploads = {
   readonly release: (signed: Owner, lease: SendingLease) => Promise<void>
   /** Deletes the content and stores the id of the result, so that a second send leads to the result. */
   readonly finish: (signed: Owner, lease: SendingLease, resultId: string) => Promise<void>
-  /** Refuses: not_found. */
+  /** Deletes an upload. Refuses: not_found. */
   readonly remove: (signed: Owner, kind: UploadKind, id: string) => Promise<void>
   /** Deletes expired uploads and returns their number. */
   readonly expireStep: () => Promise<number>
@@ -117,6 +117,6 @@ export function createUploads({ db, clock, sealer }: Deps): Uploads {
   }
 }
 
-/** The job that deletes expired uploads. */
+/** Creates the job that deletes expired uploads. */
 export const uploadsJob = ({ expireStep }: Pick<Uploads, 'expireStep'>): Job =>
   defineJob({ name: 'users.uploads', due: store.uploadsDue, run: expireStep })

@@ -31,7 +31,7 @@ import { launch, type LaunchMethod, type UserIds } from './launch.ts'
 const shutdownMsMax = 30_000
 const quitMsMax = 10_000
 
-/** A setting that PostgreSQL ignores. It identifies a process as the server of this folder. */
+/** Returns a setting that PostgreSQL ignores. It identifies a process as the server of this folder. */
 export const clusterArgument = (cluster: string): string => `partner_payments.cluster=${cluster}`
 
 export type PidFile = { readonly pid: number; readonly port: number; readonly ready: boolean }

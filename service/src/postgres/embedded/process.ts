@@ -32,7 +32,7 @@ const processField = (column: string, pid: number): string | undefined => {
 }
 
 /**
- * The start time of a process, in a unit of the system; `undefined` if there is no such process. Compared for equality
+ * Returns the start time of a process, in a unit of the system; `undefined` if there is no such process. Compared for equality
  * only, to detect a pid that the system has reused. A zombie counts as ended, because it holds no resources.
  */
 export const startTimeOf = (pid: number): string | undefined => {

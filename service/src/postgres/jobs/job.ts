@@ -44,7 +44,7 @@ export type QueueAge = {
   /** The label of the metric. */
   readonly queue: string
   readonly connector?: string
-  /** Reads since when the oldest work has been due. Null: no work is due. Default: by `due`. */
+  /** Returns when the oldest due work became due. Null: no work is due. Default: by `due`. */
   readonly since?: (now: Date) => Promise<Date | null>
 }
 

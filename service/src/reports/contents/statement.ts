@@ -205,7 +205,7 @@ async function readSection(
   names: ReadonlyMap<string, AccountName>,
 ): Promise<AccountSection> {
   const filter: LineFilter = { partnerId, accountId: account.id, counterAccountId, partyId: customerId ?? undefined }
-  // A customer has no ledger account, so that its opening balance is the sum of its earlier lines.
+  // A customer has no ledger account, so its opening balance is the sum of its earlier lines.
   const before = customerId === null ? undefined : { from: beginning, to: period.from }
   const past = before && (await ledger.sumOfPeriod(db, filter, before))
   const posted = counterAccountId === undefined ? account.posted : 0n

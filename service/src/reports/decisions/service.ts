@@ -26,7 +26,7 @@ export type DecisionFigures = {
     readonly outcome: string
     readonly count: number
   }[]
-  /** Milliseconds from opening to decision by persons. `month`: null for the whole period. */
+  /** Milliseconds from opening to decision by people. `month`: null for the whole period. */
   readonly times: readonly {
     readonly month: string | null
     readonly kind: CountedKind

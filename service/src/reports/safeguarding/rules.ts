@@ -57,7 +57,7 @@ export type SafeguardingStatus = (typeof statuses)[number]
 /** Reports whether a status needs a person. An excess is the operator's own money, which the operator takes out later. */
 export const opensCase = (status: SafeguardingStatus): boolean => status !== 'balanced' && status !== 'excess'
 
-/** Sums of the ledger in a currency at the end of the day, over all partners, by account name. */
+/** Sums of the ledger in a currency at the end of the day, across all partners, by account name. */
 export type LedgerSums = ReadonlyMap<string, { readonly posted: Minor; readonly reserved: Minor }>
 
 export type EntriesAroundDayEnd = {

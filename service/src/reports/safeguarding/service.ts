@@ -1,4 +1,4 @@
-/** The verbs of safeguarding: designated accounts, the computation and the records of days, and their job. */
+/** The operations of safeguarding: designated accounts, the computation and the records of days, and their job. */
 import { ownJson } from '@partner-payments/wire'
 import { Refusal } from '../../kernel/api/index.ts'
 import type { Audit } from '../../audit/index.ts'
@@ -239,7 +239,7 @@ function keepRecord(deps: SafeguardingDeps, facts: DayContent): Promise<Computed
   })
 }
 
-/** Builds the case of a version that does not balance. Two persons close it. */
+/** Builds the case of a version that does not balance. Two people close it. */
 function newCase(content: SafeguardingContent, digest: string) {
   const { day, currency, version, status, requirement, resource, difference, own, timing, discrepancy, parts } = content
   const missing = content.accounts.filter(({ statement }) => statement === null).map(({ account }) => account)
@@ -447,6 +447,6 @@ function accountText({ look, hasStatement }: AccountInput, dueOn: string): Safeg
   return { connector, account, dueOn, statement: { id, name, on, closing: amountText(closing ?? 0n, currency) } }
 }
 
-/** The job that computes each day once its statements are in. */
+/** Creates the job that computes each day once its statements are in. */
 export const safeguardingJob = (safeguarding: Pick<Safeguarding, 'step'>): Job =>
   defineJob({ name: 'safeguarding.days', everyMs: minuteMs, run: safeguarding.step })

@@ -44,7 +44,7 @@ export type ReportRequest = {
   readonly said: (line: string) => void
 }
 
-/** A loaded list, and how many of its persons have a second datum. */
+/** A loaded list, and how many of its people have a second identifying fact. */
 type ReportedList = Pick<ListRow, 'source' | 'publishedAt' | 'hash' | 'loadedAt' | 'loadedBy' | 'entries' | 'names'> &
   Readonly<Record<'persons' | 'births' | 'countries' | 'documents', number>> & {
     /** Entries without countries and documents, which an earlier version read. The list must be loaded again. */

@@ -35,7 +35,10 @@ const kinds: Readonly<Record<string, EntryKind>> = {
 
 const splitValues = (text: string): readonly string[] => text.split(';').map((part) => joinParts(part))
 
-/** A single word such as `Saud` does not identify a person, except in Chinese, Japanese and Korean, where names do not have spaces. */
+/**
+ * Reports whether a name is weak: a single word such as `Saud` does not identify a person, except in Chinese, Japanese and Korean, where
+ * names do not have spaces.
+ */
 const isWeak = (text: string): boolean =>
   !/[\s,]/.test(text) && !/[\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}]/u.test(text)
 

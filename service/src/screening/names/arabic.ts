@@ -127,7 +127,7 @@ const last = table({
 
 const isVowel = (letter: string | undefined): boolean => letter !== undefined && 'aeiou'.includes(letter)
 
-/** The cost of a Latin letter that no Arabic one stands for. */
+/** Returns the cost of a Latin letter that no Arabic one stands for. */
 function extraCost(latin: string, at: number, isBegun: boolean): number {
   const [letter = '', before] = [latin[at], latin[at - 1]]
   const isLast = at === latin.length - 1

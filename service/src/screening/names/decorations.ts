@@ -37,7 +37,7 @@ const accounts = wordsIn([
 ])
 const conjunctions = wordsIn(['und oder and or et ou og och eller ja tai ve veya oraz lub nebo ili vagy sau dhe kai'])
 
-/** Legal forms that are never names of persons. */
+/** Legal forms that are never names of people. */
 const forms = wordsIn([
   'gmbh ggmbh mbh ug haftungsbeschrankt haftungsbeschraenkt kgaa ohg gbr partg partgmbb mbb ewiv eingetragene eingetragener kauffrau kaufmann genossenschaft',
   'ltd limited unlimited unltd plc llc llp lllp pllc pllp pbc ulc cic clg dac uc incorporated corporation corp inc company lda ltda eireli eirl unipessoal',
@@ -124,13 +124,13 @@ const asNumber: Decoration = { kind: 'number', isSure: true }
 export const findDecoration = (word: string): Decoration =>
   decorations.get(word) ?? (/^\d+$/.test(word) ? asNumber : asName)
 
-/** Signs and words between two persons or companies. Single letters such as `y` and `i` must stand alone. */
+/** Signs and words between two people or companies. Single letters such as `y` and `i` must stand alone. */
 const between =
   /\s*[&/;+|\n]\s*|\s+(?:und|oder|and|or|et|ou|og|och|eller|ve|veya|oraz|lub|nebo|ili|vagy|sau|y|i|e|o|u|и|или|و)\s+/iu
 const partsMax = 4
 
 /**
- * Splits a text into the persons and companies that it names. Empty: it names only one. A double name yields a name with each part,
+ * Splits a text into the people and companies that it names. Empty: it names only one. A double name yields a name with each part,
  * because one part may come from marriage.
  */
 export function splitParties(text: string): readonly string[] {

@@ -238,12 +238,12 @@ const hasStranger = ({ words }: Comparison): boolean =>
 /** A title at the end, which counts as a family name if the listed name has only one word. */
 const titleAtEnd = /\S\s+sh(?:ei|ai|ay)kh?\s*$/iu
 
-/** Reports whether a match of a company has only common names of persons (`WEI TA LEE COMPANY`), which do not identify a company. */
+/** Reports whether a match of a company has only common names of people (`WEI TA LEE COMPANY`), which do not identify a company. */
 const isLikePersons = ({ words }: Comparison): boolean =>
   words.every(({ word, how }) => word === null || how === 'additional' || isCommonName(word)) &&
   words.some(({ how, likeness }) => how === 'missing' || (how !== 'additional' && likeness < joinedLikenessMin))
 
-/** Reports whether a match of one of several persons is strong enough, because their given names occur in many listed names. */
+/** Reports whether a match of one of several people is strong enough, because their given names occur in many listed names. */
 const isTelling = ({ words }: Comparison): boolean =>
   words.every(({ how }) => how !== 'missing') ||
   words.reduce((sum, { likeness, weight }) => sum + (likeness > 0 ? weight : 0), 0) >= partWeightMin

@@ -121,7 +121,7 @@ function formsOfWords({ all, telling }: Words, isListed: (word: string) => boole
   return forms
 }
 
-/** A form of a text. `isPart`: it has only one of several persons, or only a part of a double name. */
+/** A form of a text. `isPart`: it has only one of several people, or only a part of a double name. */
 export type TextForm = NameForm & { readonly isPart: boolean }
 
 /** Minimum number of words of a person among several. A single word is only a part of a name. */

@@ -26,7 +26,7 @@ const recoveryResponse = (row: Recovery) =>
 const writeEvent = createRecordWriter(wire.FeedEvent)
 const eventResponse = (event: FeedEvent) => writeEvent({ ...event, sequence: Number(event.sequence) })
 
-/** The operations that take effect once per idempotency key. */
+/** Creates the routes of operations that take effect once per idempotency key. */
 function keyedRoutes(webhooks: DeliveryEngine, idempotency: Idempotency) {
   return {
     createSubscription: idempotency.handler('createSubscription', async ({ caller, body }, tx) => {

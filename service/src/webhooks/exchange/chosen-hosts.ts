@@ -59,8 +59,8 @@ type HostRequest = {
 
 export type ChosenHosts = {
   /**
-   * Makes a call, which sends its requests by `fetch`. Refuses at once: overloaded, or the code of the kind, with Retry-After. Rejects with
-   * Late at the time limit. Throws AssertionFailure inside shared admission.
+   * Runs `work`, which must send its requests with `fetch`. Refuses immediately when a limit is reached: overloaded, or the problem code
+   * of `kind`, with Retry-After. Rejects with Late at the time limit. Throws AssertionFailure inside shared admission.
    */
   readonly call: <T>(kind: HostCallKind, partnerId: string, host: string, work: () => Promise<T>) => Promise<T>
   /** Sends one request of a call. Reads up to one mebibyte and does not follow redirects. Rejects with a TypeError or a TimeoutError. */

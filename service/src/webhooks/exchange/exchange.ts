@@ -43,8 +43,8 @@ export type LocalExchange = Omit<Exchange, 'send'> & {
 const require = createRequire(import.meta.url)
 
 /**
- * The time limit covers the whole exchange, so the limits of its parts are off. README.md, The agent, has the reasons. The first agent
- * loads the package, so that only processes that send webhooks load it.
+ * Creates an HTTP agent. The time limit covers the whole exchange, so the limits of its parts are off. README.md, The agent, has the
+ * reasons. The first agent loads the package, so that only processes that send webhooks load it.
  */
 function createAgent(connect: undici.buildConnector.connector) {
   const { Agent } = require('undici') as typeof undici
@@ -106,8 +106,8 @@ type TimeLimit = {
 }
 
 /**
- * One timer serves all exchanges: they have the same limit, so the oldest one reaches it first. The timer of
- * `AbortSignal.timeout` would not keep the process alive until the attempts end.
+ * Creates the time limit. One timer serves all exchanges: they have the same limit, so the oldest one reaches it first.
+ * The timer of `AbortSignal.timeout` would not keep the process alive until the attempts end.
  */
 function createTimeLimit(timeoutMs: number): TimeLimit {
   /** The start of each exchange, oldest first. */
@@ -215,7 +215,7 @@ function createResponseReader(onEnd: (response: EndpointResponse) => void): Resp
   }
 }
 
-/** Text that PostgreSQL can store: invalid UTF-8 and NUL replaced, no partial character at the cut. */
+/** Converts the bytes to text that PostgreSQL can store: replaces invalid UTF-8 and NUL, and drops a partial character at the end. */
 function keptText(kept: Buffer, bytes: number): string {
   const stream = bytes > keptBytesMax
   const text = new TextDecoder().decode(kept.subarray(0, Math.min(bytes, keptBytesMax)), { stream })
@@ -269,13 +269,13 @@ export type DeliveryTarget = { readonly url: string; readonly keys: readonly Sig
 type LocalRequest = DeliveryRequest & { readonly headers?: Readonly<Record<string, string>> }
 
 /**
- * Interface document, Events: the body has exactly two fields. `data` is inserted as text, because its bytes must not
- * change.
+ * Builds the body, which has exactly two fields (interface document, Events). `data` is inserted as text, because its
+ * bytes must not change.
  */
 const envelope = (eventId: string, data: string) => `{"eventId":"${eventId}","data":${data}}`
 
 /**
- * Header names and values, alternating. Standard Webhooks: the event id, the time of this attempt in seconds, and one
+ * Builds the header names and values, alternating. Standard Webhooks: the event id, the time of this attempt in seconds, and one
  * signature per key, separated by spaces.
  */
 function requestHeaders({ eventId, target, headers }: LocalRequest, body: Buffer, startedAt: Date): string[] {

@@ -16,7 +16,7 @@ export class AddressRefused extends Error {
 }
 const notPublic = 'the endpoint has an address that is not public'
 
-/** The connector must always call back, because the agent waits for it when it closes. */
+/** Limits the time of a DNS lookup. The connector must always call back, because the agent waits for it when it closes. */
 async function lookupWithin<T>(timeoutMs: number, lookup: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<never>((_resolve, reject) => {
@@ -43,7 +43,7 @@ type GuardOptions = {
 
 type Guard = {
   readonly connect: undici.buildConnector.connector
-  /** The address of the newest open connection to an origin, for the attempt log. */
+  /** Returns the address of the newest open connection to an origin, for the attempt log. */
   readonly addressOf: (origin: string) => string | undefined
 }
 

@@ -32,7 +32,7 @@ export function readProxy(text: string): Proxy | undefined {
   }
 }
 
-/** The log shows the cause. The partner sees only that the proxy failed and not the endpoint. */
+/** Builds the error of a failed proxy. The log shows the cause; the partner sees only that the proxy failed, and not the endpoint. */
 const proxyFailure = (cause: unknown) => Object.assign(new Error('no tunnel', { cause }), { code: 'PROXY_FAILED' })
 
 /** Opens a tunnel to the target. Rejects if the proxy is unreachable, refuses, or takes longer than `timeoutMs`. */

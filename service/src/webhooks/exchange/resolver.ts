@@ -82,12 +82,12 @@ export function isLoopbackAddress(address: string): boolean {
   return isAllowedAddress(address, { allowLoopback: true }) && !isAllowedAddress(address, { allowLoopback: false })
 }
 
-/** RFC 6761 section 6.3: these names mean loopback. */
+/** Reports whether a name means loopback (RFC 6761 section 6.3). */
 export const isLoopbackName = (host: string) => /^(?:.+\.)?localhost\.?$/.test(host)
 
 /**
- * The IP address in the host of a URL, or undefined if the host is a name. `new URL` has normalised the host before, so
- * that every spelling of an IPv4 address is in dotted form.
+ * Returns the IP address in the host of a URL. Undefined: the host is a name. `new URL` has normalised the host, so every
+ * spelling of an IPv4 address is in dotted form.
  */
 export function addressLiteral(hostname: string): string | undefined {
   const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname

@@ -86,12 +86,12 @@ export function warningsFor(subscribed: SubscribedEvents): readonly string[] {
 export type DeliveryStatus = (typeof webhooks.deliveryStatuses)[number]
 export type SubscriptionStatus = (typeof webhooks.subscriptionStatuses)[number]
 
-/** The pending deliveries of a disabled subscription appear as held, so that disabling it changes no rows. */
+/** Returns the status that the partner sees. Pending deliveries of a disabled subscription appear as held, so disabling it changes no rows. */
 export function visibleStatus(stored: DeliveryStatus, subscription: SubscriptionStatus): DeliveryStatus {
   return stored === 'Pending' && subscription === 'Disabled' ? 'Held' : stored
 }
 
-/** The stored statuses that appear as `seen`: the inverse of `statusSeen`. */
+/** Returns the stored statuses that appear as `seen`: the inverse of `visibleStatus`. */
 export function storedStatuses(seen: DeliveryStatus, subscription: SubscriptionStatus): readonly DeliveryStatus[] {
   const stored: readonly DeliveryStatus[] = ['Pending', 'Delivered', 'Held']
   return stored.filter((status) => visibleStatus(status, subscription) === seen)

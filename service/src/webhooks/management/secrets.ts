@@ -93,7 +93,7 @@ const sealContext = ({ partnerId, subscriptionId }: SubscriptionKey) => [
   subscriptionId,
 ]
 
-/** Opened keys by the id of their row, whose secret never changes. When full, the oldest entry is dropped. */
+/** Caches opened keys by the id of their row, whose secret never changes. When full, drops the oldest entry. */
 function createKeyCache(sealer: Sealer) {
   const opened = new Map<string, SigningKey>()
   return (row: store.SecretRow): SigningKey => {

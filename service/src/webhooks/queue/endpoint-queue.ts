@@ -92,7 +92,7 @@ export const createEndpointQueue = (
 export const isResting = ({ health }: EndpointQueue, now: Date): boolean =>
   health.pausedUntil !== null && health.pausedUntil > now
 
-/** One attempt at a time while the breaker is open, a few after it closed. */
+/** Returns the number of concurrent attempts: one while the breaker is open, a few after it has closed. */
 const allowedInFlight = ({ health }: EndpointQueue, limits: DeliveryLimits): number =>
   health.probeMs === null ? Math.min(health.slowStart ?? Infinity, limits.inFlightPerEndpointMax) : 1
 

@@ -138,8 +138,8 @@ type FannedOut = {
 type Subscription = subscriptions.FanOutSubscription
 
 /**
- * A subscription gets only events after its creation, however late their fan-out is. The margin allows for clock differences. A
- * creation in the future means that the clock was set back; then every event counts as later.
+ * Reports whether a subscription gets an event. It gets only events after its creation, however late their fan-out is. The margin allows
+ * for clock differences. A creation in the future means that the clock was set back; then every event counts as later.
  */
 const wants = (subscription: Subscription, event: PartnerEvent, now: Date): boolean =>
   wantsType(subscription, event.type) &&

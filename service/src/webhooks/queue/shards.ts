@@ -9,7 +9,7 @@ export type PerShard = <K extends SubscriptionKey, T>(
 
 type Deps = { readonly db: Pick<Database, 'sharded'>; readonly log: Log }
 
-/** Runs `work` on all keys at once, or partner by partner if the database is sharded. Does not run it without keys. */
+/** Runs `work` on all keys at once, or partner by partner if the database is sharded. Does nothing without keys. */
 export const createPerShard =
   ({ db }: Deps): PerShard =>
   async (keys, work) => {

@@ -1,6 +1,6 @@
 /**
  * SQL of `delivery.endpoint_queues`, one row for each subscription. Every statement that changes such a row is in this
- * file. A transaction that locks several rows locks them in the order of their subscription ids, so that none deadlock.
+ * file. A transaction that locks several rows locks them in the order of their subscription ids, so that they cannot deadlock.
  */
 import {
   columnValues,

@@ -187,7 +187,7 @@ export type QueueWorker = ReturnType<typeof createQueueWorker>
 
 // The end of an attempt: the worker evaluates the result, records it and updates the endpoint queue in memory.
 
-/** The waits are about six seconds in total, well within a lease. */
+/** The waits add up to about six seconds, well within a lease. */
 const retryWaitMsMin = 100
 const retryWaitMsMax = 3200
 

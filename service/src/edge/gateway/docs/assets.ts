@@ -113,7 +113,7 @@ const referenceMain = (sandbox: boolean): string =>
   `<noscript>This page needs JavaScript. The document itself is at <a href="/openapi.json">/openapi.json</a>.</noscript>
 ${sandbox ? credentialsForm : ''}<div id="docs" data-try="${sandbox ? 'on' : 'off'}"></div>`
 
-/** The table of all problems links each code to its page. */
+/** Links each code in the table of all problems to its page. */
 const linkProblems = (text: string): string =>
   text.replaceAll(/<td><code>(\w+)<\/code><\/td>/g, (cell, code: string) =>
     Object.hasOwn(problems, code)
@@ -131,7 +131,7 @@ async function readContent({ sandbox, simulations, differences }: DocsOptions) {
 const fileAssets = (list: typeof files | typeof sandboxFiles): readonly DocsAsset[] =>
   list.map(([path, type, url]) => asset(path, type, () => readFile(fileURLToPath(url))))
 
-/** The example requests of the operations. The page fills in their placeholders. */
+/** Returns the example requests of the operations. The page fills in their placeholders. */
 function exampleRequests(simulations: boolean): string {
   const examples = operationIds.flatMap((id) => {
     const { method, path, example, sandboxOnly }: Operation = operations[id]
@@ -260,14 +260,14 @@ function operationEntries(document: OpenApiDocument): readonly SearchEntry[] {
   return [...operations, ...events]
 }
 
-/** The sections of the introduction, which stands above the operations. */
+/** Returns the sections of the introduction, which stands above the operations. */
 const introduction = ({ info }: OpenApiDocument): readonly SearchEntry[] =>
   splitSections({ path: '/docs', title: 'API reference', text: info.description }).map((entry) => ({
     ...entry,
     path: '/docs',
   }))
 
-/** One entry per section: a heading and the text up to the next one. */
+/** Splits a page into sections: a heading and the text up to the next heading. */
 function splitSections({ path, title, text }: Pick<GuidePage, 'path' | 'title' | 'text'>): readonly SearchEntry[] {
   const prose = text.replace(/^```[^\n]*\n[\s\S]*?^```$/gm, '').replace(/<!--[\s\S]*?-->/g, '')
   return prose

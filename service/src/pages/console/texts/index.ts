@@ -1,4 +1,4 @@
-/** The texts of the console by subject: one catalogue for each language and area. A missing or a further key does not compile. */
+/** The texts of the console by subject: one catalogue for each language and area. Missing or unknown keys do not compile. */
 import type { ConsoleLanguage } from '../../kit/language.ts'
 import type { Words } from '../../kit/texts/en.ts'
 import { actsDe } from './de/acts.ts'

@@ -283,6 +283,6 @@ export const en = {
   invitedAt: 'Invited',
 } as const
 
-/** The shape of texts in any language: a missing or a further key does not compile. */
+/** The shape of texts in any language: missing or unknown keys do not compile. */
 export type Words<T> = { readonly [K in keyof T]: T[K] extends string ? string : Words<T[K]> }
 export type Texts = Words<typeof en>

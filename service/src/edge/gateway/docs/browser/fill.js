@@ -166,7 +166,7 @@ function createSources({ call, run, filled, resource }) {
     ],
     invitation: [async () => (await run('createInvitations'))?.invitations?.[0]?.inviteId],
     member: [async () => (await call('GET', `/v1/users/invitations/${await resource('invitation')}`))?.email],
-    // The page cannot create persons: people join only by the mail of an invitation.
+    // The page cannot create people: people join only by the mail of an invitation.
     user: [found('/v1/users', 'userId')],
     removable: [found('/v1/users', 'userId')],
     // Never the account of the page, because a rotation or an expiry would lock it out.

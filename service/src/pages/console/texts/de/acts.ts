@@ -1,4 +1,4 @@
-/** German words for the acts of the audit log that are no operation of the API and no command of the operator. */
+/** German words for the acts of the audit log that are neither API operations nor operator commands. */
 export const actsDe = {
   serviceActs: {
     acceptInvitation: 'Einladung angenommen',

@@ -1,4 +1,4 @@
-/** English words for the acts of the audit log that are no operation of the API and no command of the operator. */
+/** English words for the acts of the audit log that are neither API operations nor operator commands. */
 import type { ServiceAct } from '../../../../audit/index.ts'
 
 export const actsEn = {

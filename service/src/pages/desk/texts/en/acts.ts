@@ -1,4 +1,4 @@
-/** English names of the commands that change something, and the sentence that each says when it is done. */
+/** English names of the commands that change something, and the message that each shows when it is done. */
 export const acts = {
   acts: {
     'change approve': ['Approve change', 'The change is approved.'],
