@@ -12239,7 +12239,7 @@ export type Namespaces = {
     readonly provedAt?: string
   }>
     /**
-     * Submit an ownership signature.
+     * Send an ownership signature.
      *
      * Checks the signature of the wallet over `message` and stores both as evidence. The signature must be made with
      * the key of the address; contract wallets (EIP-1271) are not supported. A `Proved` proof does not change.

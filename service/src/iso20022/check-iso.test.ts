@@ -34,11 +34,11 @@ test('generated messages of every kind are checked, and a missing schema is name
 
 test('files are read and checked', async () => {
   const right = await run(ownSchemas, sample)
-  assert.deepEqual([right.status, /batch\.xml: is read/.test(right.output)], [0, true], right.output)
+  assert.deepEqual([right.status, /batch\.xml: was read/.test(right.output)], [0, true], right.output)
   const path = join(await mkdtemp(join(tmpdir(), 'message-')), 'wrong.xml')
   await writeFile(path, (await readFile(sample, 'utf8')).replace('100.00', '100,00'))
   const wrong = await run(ownSchemas, path)
   assert.equal(wrong.status, 1)
-  assert.match(wrong.output, /wrong\.xml: is read\n {2}an entry cannot be read, and waits alone: .*100,00/)
+  assert.match(wrong.output, /wrong\.xml: was read\n {2}an entry cannot be read, and waits alone: .*100,00/)
   assert.match(wrong.output, /1 checked, [1-9] errors/)
 })

@@ -82,7 +82,7 @@ function sqlName(name: string): Sql {
   return { parts: [name], values: [] }
 }
 
-export const joinFragments = (fragments: readonly Sql[], separator = sql`, `): Sql =>
+const joinFragments = (fragments: readonly Sql[], separator = sql`, `): Sql =>
   fragments.reduce((list, fragment, index) => (index === 0 ? fragment : sql`${list}${separator}${fragment}`), noSql)
 
 /** Reads a column of the row with the sealed value, by name. */

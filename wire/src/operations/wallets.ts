@@ -112,7 +112,7 @@ export const walletsOperations = {
     repeatable: true,
     permission: 'wallets:write',
     source: 'extension',
-    summary: 'Submit an ownership signature',
+    summary: 'Send an ownership signature',
     description:
       'Checks the signature of the wallet over `message` and stores both as evidence. The signature must be made with the key of the address; ' +
       'contract wallets (EIP-1271) are not supported. A `Proved` proof does not change.',
