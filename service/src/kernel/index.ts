@@ -2,7 +2,6 @@
 export * from './seal.ts'
 export * from './breaker.ts'
 export * from './clock.ts'
-export * from './compress.ts'
 export * from './table-text.ts'
 export * from './ids.ts'
 export * from './log.ts'

@@ -3,6 +3,8 @@
  * authenticated as well, so that a value copied to another row cannot be decrypted.
  */
 import { createCipheriv, createDecipheriv, createHash, createSecretKey, hkdfSync } from 'node:crypto'
+import { promisify } from 'node:util'
+import { constants, zstdCompress, zstdDecompress } from 'node:zlib'
 import { randomBytes } from './ids.ts'
 
 export type Sealer = {
@@ -79,3 +81,12 @@ export function present<T>(value: T | null | undefined, message: string): T {
   if (value === null || value === undefined) throw new AssertionFailure(message)
   return value
 }
+
+// Compression (zstd) outside the main thread, at level 1 for speed.
+
+const zstdOptions = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
+const deflate = promisify(zstdCompress)
+const inflate = promisify(zstdDecompress)
+
+export const compress = (bytes: Uint8Array): Promise<Uint8Array> => deflate(bytes, zstdOptions)
+export const decompress = (bytes: Uint8Array): Promise<Uint8Array> => inflate(bytes)

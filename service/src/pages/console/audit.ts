@@ -28,8 +28,7 @@ import {
 import { readId, linkOf, page, queryText, readQuery, pageStatus } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { withOption, findOperation, subjectLinks } from './request-log.ts'
-import { callOf, type Frame, ifFound, type Person, readList, type Routes, placeRoutes } from './request.ts'
-import { sendProof } from './proof-file.ts'
+import { callOf, type Frame, ifFound, type Person, readList, type Routes, placeRoutes, sendProof } from './request.ts'
 import { texts } from './texts/index.ts'
 
 export const auditFilters: readonly string[] = ['kind', 'actorId', 'action', 'subject', 'createdFrom', 'createdTo']

@@ -41,6 +41,7 @@ import {
   cookieAttributes,
   deviceCookieFor,
   isPollingRequest,
+  consoleHeaders,
   safeNextPath,
   page,
   pageLinks,
@@ -338,3 +339,19 @@ export const ifFound = <T>(reading: Promise<T>): Promise<T | undefined> =>
     if (error instanceof Refusal && error.code === 'not_found') return undefined
     throw error
   })
+
+/** Sends the proof of a transaction as a file for `npm run verify:proof`. */
+export async function sendProof(
+  { operate }: Frame,
+  request: PublicRequest,
+  person: Person,
+  reference: string,
+): Promise<PublicAnswer> {
+  const proof = await operate('getTransactionProof', { ...callOf(person, request), params: { reference } })
+  const headers = {
+    ...consoleHeaders,
+    'content-type': 'application/json; charset=utf-8',
+    'content-disposition': 'attachment; filename="proof.json"',
+  }
+  return { status: 200, headers, body: JSON.stringify(proof) }
+}

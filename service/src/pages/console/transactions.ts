@@ -31,8 +31,7 @@ import {
 import { linkOf, page, queryText, readQuery, pageStatus, withTimes } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { currencyOptions } from './payees.ts'
-import { sendProof } from './proof-file.ts'
-import { callOf, type Frame, type Person, readList, type Routes, placeRoutes } from './request.ts'
+import { callOf, type Frame, type Person, readList, type Routes, placeRoutes, sendProof } from './request.ts'
 import { texts } from './texts/index.ts'
 import { exportTransactions, otherParty, amountQuery } from './transaction-export.ts'
 
