@@ -43,7 +43,7 @@ test('a person creates a standing order, sees its dates, pauses, resumes and can
   await press(page, 'Pause')
   assert.match(await main(page), /is paused/)
   await press(page, 'Resume')
-  assert.match(await main(page), /goes on/)
+  assert.match(await main(page), /continues with its next date/)
   await press(page, /^Cancel order/)
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel order' }).click()
   assert.match(await main(page), /is cancelled[^]*Ended because\s+Cancelled by your team/)
