@@ -14,7 +14,7 @@ import {
   gatewayForms,
   listenOrExplain,
   requireMasterKey,
-  type StartedPart,
+  type StartedComponent,
   createStop,
   startTracing,
 } from './app/process.ts'
@@ -26,7 +26,7 @@ async function main(): Promise<void> {
   const [role, number] = process.argv.slice(2) as [RequestRole, string]
   const config: Config = readConfig({ makesKey: role === 'serve' })
   const log = createLog(config.LOG_LEVEL).child({ process: Number(number) })
-  const started: StartedPart[] = []
+  const started: StartedComponent[] = []
   let lingerMs = 0
   const stop = createStop(started, log)
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGUSR2'] as const) process.on(signal, () => undefined)

@@ -8,7 +8,7 @@ import {
   checkCommand,
   type CommandResult,
   runOffline,
-  runOperator,
+  runOperatorCommand,
   type Write,
 } from './operator/index.ts'
 import { findRunningPostgres, migrate, requireMigrated } from './postgres/index.ts'
@@ -17,7 +17,7 @@ import {
   connectDatabase,
   requireMasterKey,
   startDatabase,
-  type StartedPart,
+  type StartedComponent,
   createStop,
 } from './app/process.ts'
 
@@ -38,7 +38,7 @@ export async function runCommand(
   if (offline !== undefined) return print(offline, write)
   // The command prints only its result or the reason of its failure.
   const log = createLog('silent')
-  const started: StartedPart[] = []
+  const started: StartedComponent[] = []
   const stop = createStop(started, log)
   try {
     await print(await runOnDatabase(args, { config, log, started, ask }), write)
@@ -50,7 +50,7 @@ export async function runCommand(
 type Context = {
   readonly config: Config
   readonly log: Log
-  readonly started: StartedPart[]
+  readonly started: StartedComponent[]
   readonly ask: ConfirmationPrompt | undefined
 }
 
@@ -67,7 +67,7 @@ async function runOnDatabase(args: readonly string[], context: Context): Promise
   await acceptMasterKey(db, config)
   const service = compose({ config, db, clock: systemClock, log, mailboxFolder: join(config.DATA_DIR, 'mailbox') })
   started.push({ name: 'announcements of work', ...service.announceWork() })
-  return runOperator(args, { service, db, config, databaseUrl: url }, ask)
+  return runOperatorCommand(args, { service, db, config, databaseUrl: url }, ask)
 }
 
 async function print(result: CommandResult, write: Write): Promise<void> {

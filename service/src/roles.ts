@@ -13,7 +13,7 @@ import {
   connectDatabase,
   requireMasterKey,
   startDatabase,
-  type StartedPart,
+  type StartedComponent,
   createStop,
 } from './app/process.ts'
 import { handleSignals, type Signals } from './app/signals.ts'
@@ -45,14 +45,14 @@ export async function runRole(role: string, args: readonly string[]): Promise<vo
   await stopOnFailure(createLog(config.LOG_LEVEL), signals, (parts) => run(role, { ...parts, config, signals }))
 }
 
-type Parts = { readonly log: Log; readonly started: StartedPart[]; readonly stop: () => Promise<void> }
+type Parts = { readonly log: Log; readonly started: StartedComponent[]; readonly stop: () => Promise<void> }
 
 async function stopOnFailure(
   log: Log,
   signals: Signals | undefined,
   work: (parts: Parts) => Promise<void>,
 ): Promise<void> {
-  const started: StartedPart[] = []
+  const started: StartedComponent[] = []
   const stop = createStop(started, log)
   try {
     await work({ log, started, stop })

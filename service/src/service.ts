@@ -16,7 +16,7 @@ import {
   gatewayForms,
   listenOrExplain,
   listenForOperations,
-  type StartedPart,
+  type StartedComponent,
   startTracing,
 } from './app/process.ts'
 import { createProcesses, type Processes, type RequestRole } from './app/processes.ts'
@@ -26,7 +26,7 @@ import type { Signals } from './app/signals.ts'
 type Context = {
   readonly config: Config
   readonly log: Log
-  readonly started: StartedPart[]
+  readonly started: StartedComponent[]
   readonly stop: () => Promise<void>
   readonly signals: Signals | undefined
   readonly db: Database
@@ -120,7 +120,7 @@ async function serve(
   return { baseUrl, ...(token && { firstAdminPath: `/first-admin?token=${token}` }) }
 }
 
-type Listening = { readonly port: number; readonly part: StartedPart }
+type Listening = { readonly port: number; readonly part: StartedComponent }
 
 async function listenHere(role: RequestRole, service: Service, config: Config): Promise<Listening> {
   const form = gatewayForms[role]
@@ -139,7 +139,7 @@ async function listenByProcesses(processes: Processes, url: string): Promise<Lis
   }
 }
 
-function startWorkers(service: Service, started: StartedPart[]): void {
+function startWorkers(service: Service, started: StartedComponent[]): void {
   started.push({ name: 'workers', ...service.startWorkers() })
 }
 

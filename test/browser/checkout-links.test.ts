@@ -146,7 +146,7 @@ test('the shop accepts one late payment and returns another, and a second choice
   assert.match(await main(page), /Choose about money/)
   await page.goto(`${site}/console/checkout/${id}`)
   await check(page)
-  assert.match(await main(page), /Money that did not fit[^]*After the end[^]*Waits for your choice/)
+  assert.match(await main(page), /Payments that do not match[^]*After the end[^]*Waits for your choice/)
   const other = await page.context().newPage()
   await other.goto(`${site}/console/checkout/${id}`)
   await choose(page, 'Accept for this order')

@@ -45,7 +45,7 @@ test('an Admin finds a step of a payment, and saves its proof, which holds offli
   assert.equal(await page.locator('h1').innerText(), 'Rent & <repairs>')
 })
 
-test('the log is read in pages and by days, and a wrong day is refused at its field', async () => {
+test('the audit log is paged and filtered by date, and an invalid date is reported at its field', async () => {
   const { page } = await person('Developer', 'Dan Developer')
   for (let count = 0; count < 25; count += 1) await createBeneficiary(service.client, { alias: `a${count}` })
   await open(page, 'audit?kind=All')

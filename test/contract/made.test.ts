@@ -118,7 +118,7 @@ suite('filters', () => {
     assert.deepEqual(pluck(await records(`kind=Read&subject=${guid}`), 'action'), ['getCustomer'])
   })
 
-  test('records are found by person and action, in pages that follow one another, each record once', async () => {
+  test('records can be filtered by person and action, and paging returns each record exactly once', async () => {
     const colleague = await accountWith(service, ['beneficiaries:write', 'customers:read', 'users:read'])
     const made: string[] = []
     for (let count = 0; count < 5; count += 1) made.push(textAt(await createBeneficiary(colleague), 'id'))

@@ -24,7 +24,7 @@ import {
   optionsOf,
   rolesOf,
 } from '../../service/src/operator/declarations.ts'
-import { formOptions, parseCommand, readOptions } from '../../service/src/operator/parse.ts'
+import { formOptions, parseCommand, parseOptions } from '../../service/src/operator/parse.ts'
 import { sections } from '../../service/src/pages/desk/partner-rules.ts'
 import { countryActions, countrySides, allowedDispositions, hitOutcomes } from '../../service/src/screening/index.ts'
 import { runOperator } from '../support/operator.ts'
@@ -66,7 +66,7 @@ const needed = (command: CommandName): readonly string[] => [
 ]
 function read(args: readonly string[]): object {
   const { command, typed } = parseCommand(args)
-  return readOptions(command, typed)
+  return parseOptions(command, typed)
 }
 function refusalOf(args: readonly string[]): string {
   try {

@@ -126,7 +126,7 @@ async function rowsOf(table: string, where: string): Promise<readonly string[]> 
   return pluck(rows, 'at')
 }
 
-test('an unchanged partner has no finding while its payments continue', async () => {
+test('an intact ledger has no findings while payments continue', async () => {
   assert.deepEqual(await ledgerFindings(service.db, partnerId), [])
   let isPaying = true
   const paying = (async () => {

@@ -84,7 +84,7 @@ const remittance = described(
   'Text for the beneficiary, 1 to 140 characters. Also the transaction reference, if you have not used it before.',
 )
 
-/** A payout in a currency that an accepted quote buys. */
+/** A payout in the currency that a quote buys. The payout accepts the quote. */
 export const FxPayoutCreate = closed({
   quoteId: described(Uuid, 'The quote to accept. What it buys is paid to the beneficiary.'),
   beneficiaryId: described(Uuid, 'The beneficiary that receives the payout, in the bought currency of the quote.'),

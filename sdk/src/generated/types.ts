@@ -9126,7 +9126,7 @@ export type Namespaces = {
      */
     readonly getVerification: (id: string, options?: CallOptions) => Promise<Verification>
     /**
-     * List payouts that a payout may repeat.
+     * List possible duplicates of a payout.
      *
      * Returns earlier payouts of the same amount to the same account. They were made within a year before it if the
      * reference is the same, otherwise within a number of days that the operator sets. Excludes payouts that failed,

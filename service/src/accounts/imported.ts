@@ -261,7 +261,7 @@ async function withdraw(tx: Tx, wanted: Parameters<ImportedPools['withdraw']>[1]
   let withdrawn = 0
   for (let behind = ''; ;) {
     const page = { after: behind, iban: iban ?? null, rowsMax: ibansPerWithdrawal }
-    const ibans = await store.withdrawPage(tx, pool, page, now)
+    const ibans = await store.withdrawFreeIbans(tx, pool, page, now)
     withdrawn += ibans.length
     if (ibans.length < ibansPerWithdrawal) break
     behind = ibans.toSorted().at(-1) ?? ''
@@ -272,7 +272,7 @@ async function withdraw(tx: Tx, wanted: Parameters<ImportedPools['withdraw']>[1]
 }
 
 /** Takes an IBAN, first from the partner's own pools, then from shared pools. Refuses: iban_pool_exhausted. */
-export async function takeFromPools(
+export async function allocateIban(
   tx: Tx,
   partnerId: string,
   country: string,

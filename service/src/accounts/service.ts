@@ -10,7 +10,7 @@ import {
   isImported,
   type PoolLevel,
   quarantineIbans,
-  takeFromPools,
+  allocateIban,
 } from './imported.ts'
 import {
   blockSize,
@@ -122,7 +122,7 @@ function createIssueIbans({ clock, issuers, poolCountries }: IssuingDeps) {
   // Pools are locked in the same order for any configuration, so that two calls cannot deadlock.
   const countriesInLockOrder = issuingCountriesOf({ issuers, poolCountries }).toSorted()
   const issue = async (tx: Tx, partnerId: string, country: string, now: Date) => {
-    if (poolCountries.includes(country)) return takeFromPools(tx, partnerId, country, now)
+    if (poolCountries.includes(country)) return allocateIban(tx, partnerId, country, now)
     const issuer = present(
       issuers.find((each) => each.country === country),
       `no issuer of IBANs for ${country}`,

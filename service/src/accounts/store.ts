@@ -420,14 +420,14 @@ export async function quarantineRows(
 }
 
 /** Withdraws a page of free IBANs in their order, or a single one. `after` is the cursor. Returns the withdrawn IBANs. */
-export async function withdrawPage(
+export async function withdrawFreeIbans(
   tx: Tx,
   { partnerId, name }: Pick<PoolRow, 'partnerId' | 'name'>,
   page: { readonly after: string; readonly iban: string | null; readonly rowsMax: number },
   now: Date,
 ): Promise<readonly string[]> {
   const rows = await tx.rows<{ readonly iban: string }>(
-    unprepared(sql`/* accounts.withdrawPage */
+    unprepared(sql`/* accounts.withdrawFreeIbans */
       update accounts.imported_ibans set withdrawn_at = ${now}
       where partner_id = ${partnerId} and iban = any(array(
         select iban from accounts.imported_ibans

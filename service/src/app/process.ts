@@ -16,7 +16,7 @@ import {
 } from '../postgres/index.ts'
 
 /** A started part of the process. Parts are stopped in the reverse order of their start. */
-export type StartedPart = {
+export type StartedComponent = {
   readonly name: string
   readonly stop: () => Promise<void>
   /** Asks clients to send their next request elsewhere, while the part still answers. */
@@ -31,7 +31,7 @@ export const answersRequests = (role: string): role is keyof typeof gatewayForms
 const stopTimeoutMs = 45_000
 
 /** Creates a function that stops every part once, in the reverse order of the start, within `stopTimeoutMs`. */
-export function createStop(started: StartedPart[], log: Log): () => Promise<void> {
+export function createStop(started: StartedComponent[], log: Log): () => Promise<void> {
   let stopping: Promise<void> | undefined
   return () => {
     stopping ??= (async () => {
@@ -52,7 +52,7 @@ export function createStop(started: StartedPart[], log: Log): () => Promise<void
  * Drains the parts that answer requests, and waits for `delayMs`: a load balancer reads `/readyz` before the part closes
  * its port. Resolves at once if no part answers requests.
  */
-export async function drainParts(started: readonly StartedPart[], delayMs: number): Promise<void> {
+export async function drainParts(started: readonly StartedComponent[], delayMs: number): Promise<void> {
   const draining = started.filter(({ drain }) => drain !== undefined)
   for (const { drain } of draining) drain?.()
   if (draining.length > 0) await pause(delayMs)
@@ -80,7 +80,7 @@ const serverLimits = {
  */
 export async function connectDatabase(
   url: string,
-  { config, log, started }: { readonly config: Config; readonly log: Log; readonly started: StartedPart[] },
+  { config, log, started }: { readonly config: Config; readonly log: Log; readonly started: StartedComponent[] },
   processes = 1,
 ): Promise<Database> {
   const db = createDatabase({
@@ -104,7 +104,7 @@ export async function connectDatabase(
 
 /** Starts the embedded database of the data folder and pushes it to `started`. */
 export async function startDatabase(
-  { config, log, started }: { readonly config: Config; readonly log: Log; readonly started: StartedPart[] },
+  { config, log, started }: { readonly config: Config; readonly log: Log; readonly started: StartedComponent[] },
   processes = 1,
 ): Promise<EmbeddedPostgres> {
   const { DATA_DIR: dataDir, BACKUP_DIR: backupDir } = config
@@ -117,7 +117,11 @@ export async function startDatabase(
 }
 
 /** Starts tracing if a collector is configured, and pushes it to `started`. */
-export async function startTracing(config: Config, role: string, started: StartedPart[]): Promise<Tracing | undefined> {
+export async function startTracing(
+  config: Config,
+  role: string,
+  started: StartedComponent[],
+): Promise<Tracing | undefined> {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_TRACES_SAMPLER_ARG: ratio } = config
   if (endpoint === undefined) return undefined
   const tracing = await createTracing(endpoint, role, ratio)

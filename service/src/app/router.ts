@@ -4,9 +4,9 @@ import { requestLimits } from './derived-settings.ts'
 import { createRouter } from '../edge/gateway/index.ts'
 import { type Log, systemClock } from '../kernel/index.ts'
 import { createRouterObservability } from '../edge/observability/index.ts'
-import { drainParts, listenForOperations, listenOrExplain, type StartedPart } from './process.ts'
+import { drainParts, listenForOperations, listenOrExplain, type StartedComponent } from './process.ts'
 
-type RouterParts = { readonly log: Log; readonly started: StartedPart[]; readonly stop: () => Promise<void> }
+type RouterParts = { readonly log: Log; readonly started: StartedComponent[]; readonly stop: () => Promise<void> }
 
 /** Starts the router. Returns the function that drains and stops it. */
 export async function startRouter(config: RouterConfig, { log, started, stop }: RouterParts) {

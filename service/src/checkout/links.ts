@@ -89,7 +89,7 @@ export type Links = {
 }
 
 /** Opens a session in the caller's transaction. Refuses what the account of the customer refuses. */
-export type OpenSession = (
+export type SessionOpener = (
   tx: Tx,
   opening: {
     readonly partnerId: string
@@ -106,7 +106,7 @@ export type OpenSession = (
 ) => Promise<{ readonly token: string }>
 
 export type LinkSessions = {
-  readonly open: OpenSession
+  readonly open: SessionOpener
   /** Finds the session that a form has opened. Undefined: none. */
   readonly openedBefore: (
     tx: Tx,
@@ -365,7 +365,7 @@ function toSessionRequest(
   payer: LinkPayer,
   idempotencyKey: string,
   openedBy: Uint8Array,
-): Parameters<OpenSession>[1] {
+): Parameters<SessionOpener>[1] {
   const { partnerId, id, customerId, currency, websiteReference, description, returnUrl } = row
   const customFields = row.customFields === null ? {} : ownJson<Record<string, unknown>>(row.customFields)
   return {

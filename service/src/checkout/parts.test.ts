@@ -408,7 +408,7 @@ suite('parts', () => {
     const opened = await open({ partialPayments: true, amount })
     await credit(opened, 3000_00n, { account, name: 'N/A' })
     await credit(opened, 10_00n, { account, name: 'N/A' })
-    await assert.rejects(decide(opened, { name: 'Grace Hopper' }), /still lacks: address/)
+    await assert.rejects(decide(opened, { name: 'Grace Hopper' }), /still missing: address/)
     await decide(opened, { name: 'Grace Hopper', address: '1 High Street, London, GB' })
     const ofTwo = await open({ partialPayments: true, amount })
     await credit(ofTwo, 3000_00n, { account, name: 'Grace Hopper' })

@@ -26,7 +26,7 @@ export type Credits = {
    * deposit, or several.
    */
   readonly processCredit: (connector: string, notification: CreditNotification) => Promise<CreditOutcome>
-  /** Reads the money of a credit. Undefined: the partner has no deposit of this credit. */
+  /** Reads the amount and currency of a credit. Undefined: no deposit of the partner came from this credit. */
   readonly moneyOfCredit: (tx: Tx, partnerId: string, connector: string, creditId: string) => Promise<Money | undefined>
   /**
    * Credits money whose owner an operator has found, in the caller's transaction: it becomes a deposit like any credit,
@@ -59,13 +59,13 @@ export type Credits = {
     partnerId: string,
     money: Money,
     since: Date,
-  ) => Promise<readonly matchingStore.UnpaidDeposit[]>
+  ) => Promise<readonly matchingStore.DepositCandidate[]>
   /** Finds deposits by the creditor references in these texts, of one partner or of all. */
   readonly namedIn: (
     tx: Tx,
     partnerId: string | undefined,
     texts: readonly string[],
-  ) => Promise<readonly matchingStore.UnpaidDeposit[]>
+  ) => Promise<readonly matchingStore.DepositCandidate[]>
   /** Takes the money of a credit back and opens a case. `unknown`: no deposit was created from the credit. */
   readonly processReversal: (connector: string, notification: ReversalNotification) => Promise<CreditOutcome>
 }

@@ -134,8 +134,8 @@ function planMove(
     const status = isPaid ? 'Credited' : 'Held'
     const moved = [...reviewed, ...(isPaid ? held : [])].map((part) => ({ ...part, status }) as const)
     const entries = [
-      ...partEntry(row, 'suspense', isPaid ? 'balance' : 'parts', sumParts(reviewed, 'Screening')),
-      ...(isPaid ? partEntry(row, 'parts', 'balance', sumParts(held, 'Held')) : []),
+      ...depositEntries(row, 'suspense', isPaid ? 'balance' : 'parts', sumParts(reviewed, 'Screening')),
+      ...(isPaid ? depositEntries(row, 'parts', 'balance', sumParts(held, 'Held')) : []),
     ]
     return { moved, entries, released, told: reviewed.map((part) => ({ ...part, status })) }
   }
@@ -208,7 +208,7 @@ function planArrival(
     const refused = { ...opened, kind, report: { ...told, money }, booked: money }
     return { ...left, added: [partOf('Suspended')], cases: [...left.cases, refused] }
   }
-  const arrived = partEntry(row, `settlement.${connector}`, 'parts', amount)
+  const arrived = depositEntries(row, `settlement.${connector}`, 'parts', amount)
   if (name === 'gather') {
     const part = partOf('Held')
     return { added: [part], entries: arrived, told: [part] }
@@ -218,7 +218,7 @@ function planArrival(
   return {
     added: [part],
     moved: held.map((one) => ({ ...one, status: 'Credited' })),
-    entries: [...arrived, ...partEntry(row, 'parts', 'balance', row.amount)],
+    entries: [...arrived, ...depositEntries(row, 'parts', 'balance', row.amount)],
     cases: surplus,
     told: [part],
   }
@@ -232,7 +232,7 @@ function planSuspension(row: DepositWithParts, parts: readonly Part[], kind: New
   const { partnerId, id: subject, currency } = row
   return {
     moved: parts.map((part) => ({ ...part, status: 'Suspended' }) as const),
-    entries: parts.flatMap((part) => partEntry(row, 'parts', `settlement.${part.connector}`, part.amount)),
+    entries: parts.flatMap((part) => depositEntries(row, 'parts', `settlement.${part.connector}`, part.amount)),
     cases: parts.map((part): NewCase => {
       const { connector, creditId, amount } = part
       // Under its own id, because the part may have had a case while its payer was under review.
@@ -251,7 +251,7 @@ const toCaseReport = ({ currency, amount }: Deposit, subjectId: string, report: 
 })
 
 /** Creates the ledger entry of an amount, under the reference of the deposit. */
-export function partEntry(
+export function depositEntries(
   { partnerId, currency, customerId, reference }: Deposit,
   debit: AccountName,
   credit: AccountName,

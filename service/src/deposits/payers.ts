@@ -23,7 +23,7 @@ import { type Part, readParts, type PayerCheck, type PayerRule } from './store-p
 import * as store from './store-parts.ts'
 
 /** Money that arrives for a deposit. */
-export type ArrivingPayment = DepositKey & {
+export type IncomingPayment = DepositKey & {
   readonly connector: string
   readonly debtor: IncomingDebtor
   readonly money: Money
@@ -46,7 +46,7 @@ const findRule = (rules: readonly PayerRule[], check: Pick<PayerCheck, 'region' 
  */
 export async function checkPayers(
   tx: Tx,
-  arrivals: readonly ArrivingPayment[],
+  arrivals: readonly IncomingPayment[],
   now: Date,
 ): Promise<ReadonlyMap<string, PayerCheck>> {
   const lacking = arrivals.flatMap((arrival) => {
@@ -81,7 +81,7 @@ export const lacksOwnership = (check: PayerCheck | undefined): boolean => check?
 export async function checkWallets(
   { clock, proofsMissing }: Pick<DepositsDeps, 'clock' | 'proofsMissing'>,
   tx: Tx,
-  arrivals: readonly (ArrivingPayment & { readonly customerId: string | null })[],
+  arrivals: readonly (IncomingPayment & { readonly customerId: string | null })[],
   kept: readonly { readonly check: PayerCheck; readonly customerId: string | null; readonly account: string }[],
 ): Promise<ReadonlyMap<string, PayerCheck>> {
   const now = clock.now()
@@ -227,7 +227,7 @@ async function addAnswer(
     if (lacks.length > 0)
       throw new Refusal(
         'validation_failed',
-        `The payer still lacks: ${lacks.join(', ')}. Give it, or decide with refused.`,
+        `The data of the payer is still missing: ${lacks.join(', ')}. Provide it, or decide with \`refused\`.`,
       )
     return whole
   }
@@ -236,7 +236,7 @@ async function addAnswer(
   if (new Set(lacking.map(({ report: { debtor } }) => `${debtor.account} ${debtor.name}`)).size > 1)
     throw new Refusal(
       'validation_failed',
-      'Parts of several payers lack data, and one answer is about one payer. Decide with refused: the money goes back.',
+      'Parts of several payers lack data, and one answer is about one payer. Decide with `refused`: the money goes back.',
     )
   for (const { id, amount, report } of lacking) {
     const debtor = completed(report.debtor, { currency: check.currency, amount })

@@ -12,7 +12,7 @@ import type { NewTransaction } from '../transactions/index.ts'
 import { type AccountOwner, creditAccounts, type CreditOutcome, type DepositsDeps } from './deps.ts'
 import type { ReversalTrigger } from './lifecycle.ts'
 import { partEvents } from './events.ts'
-import { type DepositWithParts, partEntry, paidIn, withParts } from './parts.ts'
+import { type DepositWithParts, depositEntries, paidIn, withParts } from './parts.ts'
 import * as store from './store.ts'
 import { findDepositOfPart, markPartReversed, type Part } from './store-parts.ts'
 import type { TimelineStep } from '@partner-payments/wire'
@@ -165,9 +165,9 @@ export async function takeOutPart(
     eventOutbox.appendMany(tx, partEvents(deposit, customer, { told: [reversed], paid }, now))
   }
   if (!isWithdrawn) return []
-  if (part.status === 'Held') return partEntry(deposit, 'parts', `settlement.${part.connector}`, part.amount)
+  if (part.status === 'Held') return depositEntries(deposit, 'parts', `settlement.${part.connector}`, part.amount)
   await cases.release(tx, [part], 'The bank has reversed the payment.')
-  return partEntry(deposit, 'suspense', `settlement.${part.connector}`, part.amount)
+  return depositEntries(deposit, 'suspense', `settlement.${part.connector}`, part.amount)
 }
 
 /**

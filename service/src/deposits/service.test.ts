@@ -269,7 +269,7 @@ suite('payers', async () => {
         .catch((error: Error) => error.message)
     })
     assert.match(String(note), /payer-data decide/)
-    await assert.rejects(decide(partnerId, id, { name: 'Grace Hopper' }), /still lacks: address/)
+    await assert.rejects(decide(partnerId, id, { name: 'Grace Hopper' }), /still missing: address/)
     await decide(partnerId, id, { address: '1 High Street, London, GB' })
     await assert.rejects(decide(partnerId, id, null), /does not wait/)
     await look(secondMs)

@@ -331,7 +331,7 @@ export async function creditsCompleted(
   return [...rows, ...parts].map(({ creditId }) => creditId)
 }
 
-export type UnpaidDeposit = {
+export type DepositCandidate = {
   readonly partnerId: string
   readonly id: string
   readonly status: DepositStatus
@@ -346,8 +346,8 @@ export type UnpaidDeposit = {
 const facts = sql`partner_id, id, status, currency, amount, reference, end_to_end_id, creditor_reference, created_at`
 
 /** Finds deposits of all partners by creditor reference. */
-export function depositsByReference(tx: Tx, references: readonly string[]): Promise<readonly UnpaidDeposit[]> {
-  return tx.rows<UnpaidDeposit>(
+export function depositsByReference(tx: Tx, references: readonly string[]): Promise<readonly DepositCandidate[]> {
+  return tx.rows<DepositCandidate>(
     acrossPartners(
       'finds deposits by what a payer wrote, which does not name the partner, by an index',
       sql`/* deposits.depositsByReference */
@@ -361,8 +361,8 @@ export function unpaidOfAmount(
   tx: Tx,
   partnerId: string,
   wanted: { readonly currency: Currency; readonly amount: Minor; readonly after: string; readonly rowsMax: number },
-): Promise<readonly UnpaidDeposit[]> {
-  return tx.rows<UnpaidDeposit>(sql`/* deposits.unpaidOfAmount */
+): Promise<readonly DepositCandidate[]> {
+  return tx.rows<DepositCandidate>(sql`/* deposits.unpaidOfAmount */
     select ${facts} from deposits.deposits
     where partner_id = ${partnerId} and currency = ${wanted.currency} and amount = ${wanted.amount} and id > ${wanted.after}::uuid
       and status not in ('Completed', 'Screening')

@@ -23,7 +23,7 @@ import {
   toRequestInProgress,
   type BatchPosition,
   type Database,
-  type KeyedRow,
+  type IdempotentRow,
   replayRow,
   type Tx,
 } from '../postgres/index.ts'
@@ -376,7 +376,7 @@ type Batch<Call, Row> = {
   readonly calls: readonly Call[]
   /** The rows of the batch's keys, and possibly others. */
   readonly found: readonly Row[]
-  readonly keyed: (row: Row) => WithKey & KeyedRow
+  readonly keyed: (row: Row) => WithKey & IdempotentRow
   /** Pointer to the key in the request. */
   readonly pointer: string
   /** Answers the first call of each free key, and every call without a key. */

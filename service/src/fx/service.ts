@@ -161,7 +161,7 @@ function createQuoteMaker(deps: FxDeps) {
     read: async (tx: Tx, calls: readonly QuoteCall[]) => {
       const keys = batchKeys(calls)
       const [found, sheet] = await Promise.all([
-        keys.length > 0 ? store.quotesByKeys(tx, keys) : [],
+        keys.length > 0 ? store.quotesByIdempotencyKeys(tx, keys) : [],
         rates.current(tx).catch(refusalOnly),
       ])
       return { found, sheet }

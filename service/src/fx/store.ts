@@ -76,8 +76,8 @@ export async function deleteOpenQuotesOf(tx: Tx, partnerId: string, customerId: 
 export type IdempotencyKey = { readonly partnerId: string; readonly idempotencyKey: string }
 
 /** Reads the quotes of these keys. May return others of the same partners. */
-export function quotesByKeys(tx: Tx, keys: readonly IdempotencyKey[]): Promise<readonly QuoteRow[]> {
-  return tx.rows<QuoteRow>(sql`/* fx.quotesByKeys */
+export function quotesByIdempotencyKeys(tx: Tx, keys: readonly IdempotencyKey[]): Promise<readonly QuoteRow[]> {
+  return tx.rows<QuoteRow>(sql`/* fx.quotesByIdempotencyKeys */
     select ${quoteColumns} from fx.quotes
     where ${ofPartners(keys.map((key) => key.partnerId))}
       and idempotency_key = any(${keys.map((key) => key.idempotencyKey)}::text[])`)

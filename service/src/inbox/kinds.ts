@@ -150,7 +150,7 @@ export function entryPath({ type, subject, facts }: { type: FactType; subject: s
 export const isTeamType = (type: string): type is TeamType => type in teamTypes
 export const isStaffType = (type: string): type is StaffType => type in staffTypes
 
-export const mayKnow = (role: wire.Role, type: TeamType): boolean => roleAllows(role, teamTypes[type].permission)
+export const roleMayReceive = (role: wire.Role, type: TeamType): boolean => roleAllows(role, teamTypes[type].permission)
 
 /** Lists the kinds that a role can be told of. */
 export const kindsOfRole = (role: wire.Role): readonly TeamKind[] =>

@@ -7,7 +7,7 @@ import {
   type FactType,
   isTeamType,
   isMailedToAdmins,
-  mayKnow,
+  roleMayReceive,
   staffDefault,
   type StaffKind,
   staffTypes,
@@ -36,10 +36,10 @@ export type ReadPeople = (tx: Tx, partnerId: string) => Promise<readonly Person[
 
 /** Reports whether a person may know a fact. */
 export const mayBeTold = ({ role }: Person, type: FactType, isStaff: boolean): boolean =>
-  isStaff ? isStaffType(type) : isTeamType(type) && mayKnow(role as wire.Role, type)
+  isStaff ? isStaffType(type) : isTeamType(type) && roleMayReceive(role as wire.Role, type)
 
 /** Finds when a fact is mailed to a person: by the person's choice, or by the default of the role. */
-export function mailTime(
+export function mailFrequency(
   { role }: Person,
   type: FactType,
   choices: Readonly<Record<string, MailFrequency>>,

@@ -6,7 +6,7 @@ import { after, type Clock, hourMs, newId, secondMs } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import { createFactQueue } from './facts.ts'
 import { isGathered, isStaffType, isTeamType, type FactType, waits } from './kinds.ts'
-import { cannotAct, mayBeTold, type ReadPeople, type Person, mailTime } from './people.ts'
+import { cannotAct, mayBeTold, type ReadPeople, type Person, mailFrequency } from './people.ts'
 import { nextDaily } from './hours.ts'
 import * as store from './store.ts'
 import type { FactDetails } from './words.ts'
@@ -148,7 +148,7 @@ async function addEntries(
       shown
         .map((fact) => {
           const { type, subject, occasion, facts, occurredAt } = fact
-          const when = mailTime(person, type, reader.choices)
+          const when = mailFrequency(person, type, reader.choices)
           const mailDueAt =
             when === 'no'
               ? null

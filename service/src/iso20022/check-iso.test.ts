@@ -32,7 +32,7 @@ test('generated messages of every kind are checked, and a missing schema is name
   assert.match(none.output, /no schema camt\.053\.001\.08\.xsd in the folder/)
 })
 
-test('files are read and checked', async () => {
+test('a valid file passes, and an invalid amount is reported', async () => {
   const right = await run(ownSchemas, sample)
   assert.deepEqual([right.status, /batch\.xml: was read/.test(right.output)], [0, true], right.output)
   const path = join(await mkdtemp(join(tmpdir(), 'message-')), 'wrong.xml')

@@ -33,7 +33,7 @@ import * as partyStore from './store-parties.ts'
 import type { NewTransfer } from './store.ts'
 
 export type Entries = {
-  /** Reads the accounts of transfers without a lock. Missing accounts are absent. */
+  /** Reads the accounts of transfers without a lock. Accounts that do not exist are left out. */
   readonly accountsOf: (tx: Tx, movements: readonly Movement[]) => Promise<AccountSnapshots>
   /** Reads the sums of parties in the segregated balances among `accounts`, for the funds check. */
   readonly partiesOf: (tx: Tx, accounts: AccountSnapshots, parties: readonly PartyKey[]) => Promise<AccountSnapshots>

@@ -90,7 +90,7 @@ const soleAlert = async (partner: TestPartner) => {
   return alert
 }
 
-test('a matching payout waits until two people release it, and the partner sees the same as for screening', async () => {
+test('a payout that matches a rule waits for release by two people, and looks to the partner like screening', async () => {
   const partner = await addPartner(service, 1_000_00n)
   await on(partner, { sum: '100.00' })
   await pay(service, partner, '60.00')

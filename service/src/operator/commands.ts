@@ -33,7 +33,7 @@ import { keyCommands, restoreDatabase } from './keys.ts'
 import { ledgerCommands, verifySafeguarding } from './ledger.ts'
 import { monitoringCommands } from './monitoring.ts'
 import { moveCommands } from './moves.ts'
-import { formOptions, parseCommand, readOptions } from './parse.ts'
+import { formOptions, parseCommand, parseOptions } from './parse.ts'
 import { partnerCommands, readPublicKey } from './partners.ts'
 import { paymentCommands } from './payments.ts'
 import { createCall, identifyCaller, peopleCommands } from './people.ts'
@@ -51,7 +51,7 @@ async function run(context: Context, call: Call): Promise<CommandResult> {
     options: unknown,
     call: Call,
   ) => CommandResult | Promise<CommandResult>
-  return own(context, readOptions(command, staff === undefined ? typed : { ...typed, staff }), call)
+  return own(context, parseOptions(command, staff === undefined ? typed : { ...typed, staff }), call)
 }
 
 const offlineCommands: {
@@ -76,10 +76,10 @@ const isPrinted = (command: CommandName): command is PrintedName =>
  */
 export function checkCommand(args: readonly string[]): string | undefined {
   const { command, typed } = parseCommand(args)
-  if (command === 'commands') return readOptions(command, typed).markdown ? commandsPage() : `${commandList()}\n`
+  if (command === 'commands') return parseOptions(command, typed).markdown ? commandsPage() : `${commandList()}\n`
   if (isPrinted(command)) return completions[command]()
   // The person is not known yet.
-  readOptions(command, rolesOf(command) === undefined ? typed : { staff: '-', ...typed })
+  parseOptions(command, rolesOf(command) === undefined ? typed : { staff: '-', ...typed })
   return undefined
 }
 
@@ -88,8 +88,8 @@ export async function runOffline(args: readonly string[], config: Config): Promi
   const { command, typed } = parseCommand(args)
   if (!isOffline(command)) return undefined
   return command === 'backup restore'
-    ? offlineCommands[command](config, readOptions(command, typed))
-    : offlineCommands[command](config, readOptions(command, typed))
+    ? offlineCommands[command](config, parseOptions(command, typed))
+    : offlineCommands[command](config, parseOptions(command, typed))
 }
 
 /** Runs commands and decides changes for the desk. */

@@ -14,7 +14,7 @@ export const checkCommand = async (args: readonly string[]): Promise<string | un
   (await import('./commands.ts')).checkCommand(args)
 export const runOffline = async (args: readonly string[], config: Config): Promise<object | undefined> =>
   (await import('./commands.ts')).runOffline(args, config)
-export const runOperator = async (
+export const runOperatorCommand = async (
   args: readonly string[],
   context: Context,
   ask?: ConfirmationPrompt,

@@ -267,7 +267,7 @@ const shortCharsMax = 60
 const shortened = (text: string): string => (text.length > shortCharsMax ? `${text.slice(0, shortCharsMax)}...` : text)
 
 /** Parses the typed options of a command, for the command line, the desk and waiting changes. */
-export function readOptions<N extends CommandName>(command: N, typed: TypedOptions): OptionsOf<N> {
+export function parseOptions<N extends CommandName>(command: N, typed: TypedOptions): OptionsOf<N> {
   const taken = optionsOf(command)
   for (const name of Object.keys(typed)) if (!Object.hasOwn(taken, name)) throw unknownOption(command, name, typed)
   const read = Object.entries(declarationOf(command).options).flatMap(

@@ -12,7 +12,7 @@ import type {
   Forecast,
   ForecastPayment,
   PayerData,
-  WaitingPayment,
+  InstructionSummary,
 } from '../rails/index.ts'
 import type { Beneficiaries } from '../parties/beneficiaries/index.ts'
 import type { Customers } from '../parties/customers/index.ts'
@@ -84,5 +84,5 @@ export type PayoutsDeps = {
     ) => Promise<readonly (PayerData | undefined)[]>
   }
   /** Returns how long a payout waits for its first attempt by a connector. */
-  readonly waitMsOf: (connector: string, payment: WaitingPayment) => number
+  readonly waitMsOf: (connector: string, payment: InstructionSummary) => number
 }

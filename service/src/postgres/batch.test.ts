@@ -244,7 +244,7 @@ test('a batch reads while the previous batch writes, and batches that wait for e
   assert.deepEqual(seen.slice(0, 2), ['read 1', 'read 2'])
 })
 
-test('a deferred write that fails fails its batch, and the other calls run again', async () => {
+test('a failed deferred write rolls back its batch, and the other calls are retried', async () => {
   const work = createBatcher({
     db,
     work: async (tx: Tx, calls: readonly number[]) => {

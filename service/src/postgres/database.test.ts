@@ -190,7 +190,7 @@ test('a statement that exceeds its time limit is a downstream_timeout', async ()
   await hasty.close()
 })
 
-test('a hint runs exactly once after the commit that it was registered for, and not after a rollback', async () => {
+test('a callback after a commit runs exactly once, and not after a rollback', async () => {
   const calls: string[] = []
   const hint = () => void calls.push('hint')
   await db.transaction(async (tx) => {

@@ -5,7 +5,7 @@
 import { Refusal } from '../kernel/api/index.ts'
 import { sqlState, sqlStateOf } from './errors.ts'
 
-export type KeyedRow = {
+export type IdempotentRow = {
   readonly requestFingerprint: string
   /** Describes the resource that the first request created. */
   readonly reference: string
@@ -20,7 +20,7 @@ export class KeyTaken extends Error {
  * Returns `row` if the key belongs to the same request. Refuses: idempotency_key_reused (422, names the reference) if it belongs to
  * another request. `pointer` leads to the key in the request.
  */
-export function replayRow<T extends KeyedRow>(row: T, requestFingerprint: string, pointer = '/idempotencyKey'): T {
+export function replayRow<T extends IdempotentRow>(row: T, requestFingerprint: string, pointer = '/idempotencyKey'): T {
   const { reference } = row
   if (row.requestFingerprint === requestFingerprint) return row
   throw new Refusal(
@@ -42,7 +42,7 @@ export function toRequestInProgress(error: unknown): unknown {
  * Runs `make` once per key. Refuses: idempotency_key_reused (422, names the reference) if the key belongs to another request;
  * request_in_progress (409) if a concurrent duplicate does not end in time.
  */
-export async function oncePerKey<T extends KeyedRow>(options: {
+export async function oncePerKey<T extends IdempotentRow>(options: {
   readonly requestFingerprint: string
   /** See `replayOf`. */
   readonly pointer?: string

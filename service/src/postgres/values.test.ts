@@ -5,7 +5,7 @@ import { AssertionFailure } from '../kernel/index.ts'
 import { noSql, sql, toStatement } from './sql.ts'
 import { Refusal, Unreachable } from '../kernel/api/index.ts'
 import { classify, isReadOnly, isRetryable, sqlState, sqlStateOf, violates } from './errors.ts'
-import { type KeyedRow, KeyTaken, oncePerKey } from './once.ts'
+import { type IdempotentRow, KeyTaken, oncePerKey } from './once.ts'
 
 const sent = (...statement: Parameters<typeof toStatement>) => {
   const { text, values } = toStatement(...statement)
@@ -98,12 +98,12 @@ test('deadlocks, serialisation failures and violations of constraints on rows re
   assert.equal(sqlStateOf(null), undefined)
 })
 
-const row: KeyedRow = { requestFingerprint: 'h', reference: 'R-1' }
+const row: IdempotentRow = { requestFingerprint: 'h', reference: 'R-1' }
 const refusedAs = (code: string) => (error: unknown) => error instanceof Refusal && error.code === code
 const neverMade = () => assert.fail('make must not run')
 
 /** `find` returns these, one per call. */
-const findReturns = (...answers: readonly (KeyedRow | undefined)[]) => {
+const findReturns = (...answers: readonly (IdempotentRow | undefined)[]) => {
   const left = [...answers]
   return () => Promise.resolve(left.shift())
 }

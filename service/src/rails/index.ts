@@ -54,7 +54,7 @@ export {
   type PayerOrigin,
   type RecallOutcome,
   type RecallRequest,
-  type WaitingPayment,
+  type InstructionSummary,
   untilAborted,
   type ConnectorHealth,
   type ConnectorState,

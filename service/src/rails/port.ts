@@ -46,7 +46,7 @@ export type Acknowledgement =
 /** `unknown`: the bank may have the instruction. The worker calls `find` before it submits the instruction again. */
 export type InstructionOutcome = Acknowledgement | 'unknown'
 
-export type WaitingPayment = Pick<Instruction, 'amount' | 'currency' | 'creditorName' | 'simulatedOutcome'>
+export type InstructionSummary = Pick<Instruction, 'amount' | 'currency' | 'creditorName' | 'simulatedOutcome'>
 
 export type ForecastPayment = Pick<
   Instruction,
@@ -232,7 +232,7 @@ export type Connector = {
   /** Forecasts a payment submitted at this time, without calling the bank. The forecast is not binding. */
   readonly forecast: (payment: ForecastPayment, at: Date) => Forecast
   /** Returns how long a new payout waits before its first attempt, so that it can be cancelled. Only for the sandbox bank. */
-  readonly initialWaitMs?: (payment: WaitingPayment) => number
+  readonly initialWaitMs?: (payment: InstructionSummary) => number
   /**
    * Set if the files name the customer as the payer. `require`: payouts without the payer data that the law requires are
    * refused. `send`: the bank gets the available data.

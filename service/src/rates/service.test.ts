@@ -151,7 +151,7 @@ suite('a URL', async () => {
     server.close()
   })
 
-  test('is read, and anything but a sheet leaves the previous one in force', async () => {
+  test('rates are read from the URL, and an invalid response keeps the previous rates', async () => {
     const { rates } = configured(url)
     answer = (_request, response) => void response.end(xml('1.0823'))
     await rates.refreshStep()

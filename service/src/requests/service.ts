@@ -76,7 +76,7 @@ export function createRequests(deps: RequestsDeps): Requests {
       return { data: rows.map(withTime), nextCursor: cursors.write(list, readTo), hasMore: true }
     },
     get: async (partnerId, id) => {
-      const row = id < oldest() ? undefined : await store.rowById(db, partnerId, id)
+      const row = id < oldest() ? undefined : await store.requestById(db, partnerId, id)
       if (row === undefined) throw notFound('request')
       return withTime(row)
     },

@@ -140,8 +140,8 @@ export async function lastRead(
   return row?.id
 }
 
-export function rowById(tx: Tx, partnerId: string, id: string): Promise<RequestRow | undefined> {
-  return tx.row(sql`/* requests.rowById */
+export function requestById(tx: Tx, partnerId: string, id: string): Promise<RequestRow | undefined> {
+  return tx.row(sql`/* requests.requestById */
     select ${columns} from requests.log where partner_id = ${partnerId} and id = ${id}`)
 }
 

@@ -21,7 +21,7 @@ import {
   readChangePosition,
   referencesWith,
   classifyRelation,
-  writeChangePosition,
+  formatChangePosition,
 } from './rules.ts'
 import * as store from './store.ts'
 import type { Customers, CustomerUser } from '../parties/customers/index.ts'
@@ -186,7 +186,7 @@ async function listChanged(
   const data = rows.slice(0, limit)
   return {
     data: data.map(toView),
-    nextCursor: cursors.write(list, writeChangePosition(data.at(-1) ?? start)),
+    nextCursor: cursors.write(list, formatChangePosition(data.at(-1) ?? start)),
     hasMore: rows.length > limit,
   }
 }
@@ -357,7 +357,7 @@ export function createExports(deps: TransactionsDeps): TransactionExports {
             const rows = await transactionsChanged(db, partnerId, noFilter, page, changeRowsPerPageMax)
             if (rows.length > 0)
               yield rows.map((row) => ({
-                cursor: cursors.write(list, writeChangePosition(row)),
+                cursor: cursors.write(list, formatChangePosition(row)),
                 transaction: toView(row),
               }))
             if (rows.length < changeRowsPerPageMax) return

@@ -123,7 +123,7 @@ function readMinor(text: string | undefined, currency: Currency, pointer: string
 }
 
 const separator = ' '
-export const writeChangePosition = ({ updatedAt, id }: ChangePosition): string =>
+export const formatChangePosition = ({ updatedAt, id }: ChangePosition): string =>
   [updatedAt.toISOString(), id].join(separator)
 
 /** Reads a position that `writeChangePosition` wrote; its cursor is signed. */

@@ -41,7 +41,7 @@ export type DeliveryJobsOptions = {
   readonly inFlightMax?: number
   /** Interval at which this process maintains the endpoint queues that it holds. */
   readonly idleMs?: number
-  /** Time for which a stop waits for attempts in flight before it abandons them. */
+  /** How long a shutdown waits for attempts in flight before it abandons them. */
   readonly drainMs?: number
 }
 

@@ -215,7 +215,7 @@ export const payoutsOperations = {
     permission: 'payouts:read',
     sdkMethod: 'duplicates',
     source: 'extension',
-    summary: 'List payouts that a payout may repeat',
+    summary: 'List possible duplicates of a payout',
     description:
       'Returns earlier payouts of the same amount to the same account. They were made within a year before it if the reference is the ' +
       'same, otherwise within a number of days that the operator sets. Excludes payouts that failed, were cancelled or were returned, and payouts ' +

@@ -7,7 +7,7 @@ import { createReadStream } from 'node:fs'
 import { readPain001, recogniseMessage } from '../../iso20022/index.ts'
 import { amountText } from '../../kernel/index.ts'
 import type { BankDeps } from './deps.ts'
-import { readFileName, readInstructionId } from './ids.ts'
+import { readFileName, parseInstructionId } from './ids.ts'
 import * as adopted from './store-books.ts'
 import { filesByIds, type OutgoingFile } from './store-instructions.ts'
 
@@ -152,7 +152,7 @@ async function adoptFile({ db, clock, rules }: BankDeps, { id, name, path }: Nam
   const bytes = await readFile(path)
   const rows = initiation.batches.flatMap(({ id: batchId, transfers: ofBatch }) =>
     ofBatch.flatMap(({ instructionId }) => {
-      const read = readInstructionId(instructionId ?? '')
+      const read = parseInstructionId(instructionId ?? '')
       return read === undefined ? [] : [{ ...read, fileId: id, batchId }]
     }),
   )

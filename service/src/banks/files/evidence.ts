@@ -2,7 +2,7 @@
 import { dayMs } from '../../kernel/index.ts'
 import { sepaText } from '../../iso20022/index.ts'
 import type { Counterparty, References, Unit } from './units.ts'
-import { readInstructionId } from './ids.ts'
+import { parseInstructionId } from './ids.ts'
 
 /** Facts of a report about a payment. Names and texts are normalised: `Müller`, `MUELLER` and `Muller` are equal. */
 export type PaymentEvidence = {
@@ -115,7 +115,7 @@ export const paymentReferences = ({ references }: PaymentEvidence): readonly str
 
 /** Tells whether the reports name two of our payments, which may agree in everything else. */
 function isOtherInstruction({ references: one }: PaymentEvidence, { references: other }: PaymentEvidence): boolean {
-  const [own, others] = [one, other].map(({ instruction }) => readInstructionId(instruction ?? '')?.id)
+  const [own, others] = [one, other].map(({ instruction }) => parseInstructionId(instruction ?? '')?.id)
   return own !== undefined && others !== undefined && own !== others
 }
 

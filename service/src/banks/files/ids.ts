@@ -17,7 +17,7 @@ export const paymentName = (payment: { readonly id: string; readonly endToEndId:
   isOwnEndToEndId(payment) ? payment.endToEndId : `${payment.endToEndId} (InstrId ${uuidHex(payment.id)})`
 
 /** Parses an InstrId; undefined if it is not ours. */
-export function readInstructionId(
+export function parseInstructionId(
   text: string,
 ): (Pick<InstructionKey, 'id'> & { readonly attempt: number }) | undefined {
   const [, a, b, c, d, e, attempt = '1'] = idForm.exec(text.trim().toLowerCase()) ?? []

@@ -3,7 +3,7 @@ import { derivedTimeId, partnerKey } from '../../kernel/index.ts'
 import { explainReason } from '../../iso20022/index.ts'
 import { joinBankTexts, type DebitReason, type Money } from '../../rails/index.ts'
 import { toDebtor, type Unit } from './units.ts'
-import { isOwnEndToEndId, paymentName, readInstructionId } from './ids.ts'
+import { isOwnEndToEndId, paymentName, parseInstructionId } from './ids.ts'
 import { oddityReport, type Report, settledReportId } from './reports.ts'
 import { absolute } from './accounts.ts'
 import { amountDifference, formatMatch, type ScoredPayment, automaticScoreMin, findNamedPayment } from './scores.ts'
@@ -329,7 +329,7 @@ export type MatchCandidates = {
 }
 
 const unitReferences = ({ references: { instruction, endToEnd } }: Unit): words.PaymentReferences => ({
-  id: instruction === null ? undefined : readInstructionId(instruction)?.id,
+  id: instruction === null ? undefined : parseInstructionId(instruction)?.id,
   endToEndId: endToEnd,
 })
 

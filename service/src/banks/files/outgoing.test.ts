@@ -19,7 +19,7 @@ import { useModules } from '../../../../test/support/fixture.ts'
 import { profileById, defaultProfile } from '../../iso20022/index.ts'
 import { dayMs, hourMs, newId, secondMs } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
-import { bankInstructionId, formatBatchIds, readInstructionId } from './ids.ts'
+import { bankInstructionId, formatBatchIds, parseInstructionId } from './ids.ts'
 import { createRequestRecall } from './recalls.ts'
 import { createRequeue } from './statuses.ts'
 import { countQueued, newestFiles, oldestUndelivered, releaseFileLeases } from './store-instructions.ts'
@@ -89,9 +89,9 @@ suite('payments become files', async () => {
     test('instruction ids of the bank are parsed, and other texts are refused', () => {
       const id = newId()
       for (const attempt of [1, 2])
-        assert.deepEqual(readInstructionId(bankInstructionId({ id, attempt })), { id, attempt })
+        assert.deepEqual(parseInstructionId(bankInstructionId({ id, attempt })), { id, attempt })
       for (const text of ['', 'NOTPROVIDED', `${id.replaceAll('-', '')}-1`, `x${id}`])
-        assert.equal(readInstructionId(text), undefined)
+        assert.equal(parseInstructionId(text), undefined)
       assert.ok(formatBatchIds(id).every((batchId) => batchId.length <= 35))
     })
   })

@@ -4,7 +4,7 @@ import { present } from '../../kernel/index.ts'
 import { byShard, type Tx } from '../../postgres/index.ts'
 import { joinBankTexts } from '../../rails/index.ts'
 import type { BankDeps } from './deps.ts'
-import { readInstructionId } from './ids.ts'
+import { parseInstructionId } from './ids.ts'
 import type { Lease } from './lease.ts'
 import { oddityReport, recallAnswerReport, type Report, writeReports } from './reports.ts'
 import * as store from './store-incoming.ts'
@@ -31,7 +31,7 @@ type RecallAnswerItem = {
   readonly details: string | null
 }
 
-const readId = (text = ''): string | undefined => readInstructionId(text)?.id
+const readId = (text = ''): string | undefined => parseInstructionId(text)?.id
 const readIds = (text: string | undefined): readonly string[] => {
   const id = readId(text)
   return id === undefined ? [] : [id]

@@ -1,7 +1,7 @@
 /** Scores how certainly a booking is one of our payments. Pure. */
 import { amountText, type Currency, dayMs, type Minor } from '../../kernel/index.ts'
 import { absolute } from './accounts.ts'
-import { readInstructionId } from './ids.ts'
+import { parseInstructionId } from './ids.ts'
 import type { SentPayment } from './store-incoming.ts'
 import type { Unit } from './units.ts'
 
@@ -23,7 +23,7 @@ function scoreByReference(unit: Unit, sent: SentPayment): ScoredPayment | undefi
   const isAmount = sent.amount === absolute(unit.amount)
   const amount = isAmount ? ['amount'] : []
   const { instruction, endToEnd } = unit.references
-  if (instruction !== null && readInstructionId(instruction)?.id === sent.id)
+  if (instruction !== null && parseInstructionId(instruction)?.id === sent.id)
     return { sent, score: byInstruction, agreed: ['instruction', ...amount] }
   if (endToEnd !== null && endToEnd === sent.endToEndId)
     return { sent, score: isAmount ? byEndToEnd : byEndToEndAlone, agreed: ['endToEnd', ...amount] }

@@ -12,7 +12,7 @@ import { nilId, partnerKey, present } from '../../kernel/index.ts'
 import { byShard, type Tx } from '../../postgres/index.ts'
 import { joinBankTexts, type InstructionKey, earliestSubmission, withBankText } from '../../rails/index.ts'
 import type { BankDeps } from './deps.ts'
-import { isRecallFile, paymentName, readInstructionId } from './ids.ts'
+import { isRecallFile, paymentName, parseInstructionId } from './ids.ts'
 import type { Lease } from './lease.ts'
 import {
   oddityReport,
@@ -107,7 +107,7 @@ function* transfersOf({ groupStatus, reasons, batches }: StatusReport): Generato
       const meaning = readMeaning(status, why)
       // A duplicate file or batch is handled as a whole.
       if (meaning === undefined || (meaning === 'duplicate' && transfer.status === undefined)) continue
-      const attempt = readInstructionId(transfer.instructionId ?? '')?.attempt ?? null
+      const attempt = parseInstructionId(transfer.instructionId ?? '')?.attempt ?? null
       yield { transfer, word: { meaning, status, reasons: why, attempt } }
     }
 }
@@ -147,7 +147,7 @@ async function findPayments(
   file: store.OurFile | undefined,
 ): Promise<{ readonly said: readonly PaymentReport[]; readonly lost: readonly string[] }> {
   const names = page.map(({ transfer: { instructionId = '', endToEndId } }) => ({
-    id: readInstructionId(instructionId)?.id,
+    id: parseInstructionId(instructionId)?.id,
     endToEndId,
   }))
   const found = await store.sentByReferences(tx, connector, names)
@@ -158,7 +158,7 @@ async function findPayments(
   for (const { transfer, word } of page) {
     const { instructionId = '', endToEndId = '', money } = transfer
     const sent =
-      byId.get(readInstructionId(instructionId)?.id ?? '') ??
+      byId.get(parseInstructionId(instructionId)?.id ?? '') ??
       findOnlyPayment(byEndToEnd.get(endToEndId) ?? [], file, money)
     if (sent === undefined) lost.push(instructionId || endToEndId || 'a payment without references')
     else said.push({ sent, word })

@@ -4,7 +4,7 @@
  */
 import type { DepositOutcome, ErrorKey } from '@partner-payments/wire'
 import { amountText, dayMs, minuteMs } from '../../kernel/index.ts'
-import type { BankStep, IncomingDebtor, Money, SimulatedPayer, WaitingPayment } from '../../rails/index.ts'
+import type { BankStep, IncomingDebtor, Money, SimulatedPayer, InstructionSummary } from '../../rails/index.ts'
 
 /** `reasonCode`: ISO 20022, ExternalStatusReason1Code and ExternalReturnReason1Code. */
 type FailureReason = { readonly errorKey: ErrorKey; readonly details: string; readonly reasonCode: string }
@@ -116,7 +116,7 @@ const recallAmounts: Readonly<Record<string, RecallBehaviour>> = {
 const recallBehaviour = ({ amount, currency }: Money): RecallBehaviour =>
   recallAmounts[amountText(amount, currency)] ?? { kind: 'return', keptMinor: 0n, afterMs: 0 }
 
-export function chooseBehaviour(instruction: WaitingPayment): Behaviour {
+export function chooseBehaviour(instruction: InstructionSummary): Behaviour {
   const requested = instruction.simulatedOutcome === null ? undefined : simulatedOutcomes[instruction.simulatedOutcome]
   if (requested) return behaviours[requested]
   const byAmount = magicAmounts[amountText(instruction.amount, instruction.currency)]

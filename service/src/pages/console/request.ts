@@ -316,7 +316,7 @@ export async function readList<T>(
 export const may = ({ caller }: Pick<Visitor, 'caller'>, permission: Permission): boolean =>
   caller.permissions.includes(permission)
 
-/** Makes the routes of a place of the navigation, or of a part of one. Each asks for a permission first. */
+/** Creates the routes of a section of the console. Each route requires a permission. */
 export const placeRoutes =
   <P extends Visitor>(frame: Frame, withMoney: AnswerAs<P>, place: string) =>
   (

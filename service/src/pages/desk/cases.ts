@@ -23,7 +23,7 @@ import {
   type QueueCase,
   queuePage,
   queueTabs,
-  type WaitingResult,
+  type QueueItemsResult,
   type WaitingItems,
 } from './queue.ts'
 import { readCursor, type DeskFrame, readKey, readNote, type Person, readPersonId, staffRoute } from './request.ts'
@@ -286,7 +286,7 @@ type WaitingFilter = {
 /** Reads the items of a tab besides cases. Owners and notes are current, even if the items are cached. */
 async function readWaiting(
   { db, staff, waiting }: DeskFrame,
-  look: () => Promise<WaitingResult>,
+  look: () => Promise<QueueItemsResult>,
   { tab, mine, deciders }: WaitingFilter,
   { account }: SignedInStaff,
 ): Promise<WaitingItems> {

@@ -272,7 +272,7 @@ export const noteFields = (
     more: html`maxlength="${String(noteCharsMax)}"`,
   })}`
 
-/** Lists the notes about a partner, a customer or a payee, with the form of a new note. */
+/** Lists the notes about a partner, a customer or a payee, with a form to add one. */
 export function notesPart(view: ConsoleView, { about, notes }: NoteList): Html {
   const d = deskTexts[view.language].parties
   return section(

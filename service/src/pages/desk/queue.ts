@@ -27,7 +27,7 @@ export const queueTabs = ['all', 'mine', 'unowned'] as const
 type QueueTab = (typeof queueTabs)[number]
 
 /** Items besides cases. A text says why they are unknown. */
-export type WaitingItems = readonly OwnedItem[] | Extract<WaitingResult, string>
+export type WaitingItems = readonly OwnedItem[] | Extract<QueueItemsResult, string>
 
 export type QueueCase = {
   readonly row: CaseRow
@@ -153,7 +153,7 @@ function casesTable(view: ConsoleView, { cases, names, now }: QueueContent) {
 }
 
 /** `late`: the read has not finished yet. `failed`: it failed, and the log has the error. */
-export type WaitingResult = readonly WaitingThing[] | 'late' | 'failed'
+export type QueueItemsResult = readonly WaitingThing[] | 'late' | 'failed'
 
 type WaitingDeps = Pick<DeskDeps, 'clock' | 'log'> & {
   readonly waiting: Pick<DeskDeps['waiting'], 'look'>
@@ -165,8 +165,8 @@ const cachedMs = 20 * secondMs
 const waitMsDefault = 2 * secondMs
 
 /** Returns a function that reads the items that wait, at most 20 seconds old. Concurrent callers share one read. */
-export function createWaitingCache(deps: WaitingDeps, waitMs = waitMsDefault): () => Promise<WaitingResult> {
-  let last: { until: Date | undefined; readonly found: Promise<WaitingResult> } | undefined
+export function createWaitingCache(deps: WaitingDeps, waitMs = waitMsDefault): () => Promise<QueueItemsResult> {
+  let last: { until: Date | undefined; readonly found: Promise<QueueItemsResult> } | undefined
   const start = () => {
     const own: NonNullable<typeof last> = {
       until: undefined,

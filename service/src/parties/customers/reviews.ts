@@ -44,7 +44,7 @@ export type Reviews = {
   /** Lists a page of the due reviews of all partners, oldest first. */
   readonly overduePage: (
     tx: Tx,
-    page: { readonly after: store.ReviewKey | undefined; readonly rowsMax: number },
+    page: { readonly after: store.ReviewCursor | undefined; readonly rowsMax: number },
   ) => Promise<readonly store.CustomerReview[]>
   /** Reads the due reviews of customers of a partner. */
   readonly overdueOf: (

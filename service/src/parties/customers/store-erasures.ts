@@ -247,8 +247,8 @@ export async function overdueOf(
 }
 
 /** The last review of the previous page. `dueOn`: `YYYY-MM-DD`. */
-export type ReviewKey = Pick<CustomerReview, 'dueOn' | 'customerId'>
-type Page = { readonly after: ReviewKey | undefined; readonly rowsMax: number }
+export type ReviewCursor = Pick<CustomerReview, 'dueOn' | 'customerId'>
+type Page = { readonly after: ReviewCursor | undefined; readonly rowsMax: number }
 
 /** Lists the reviews of all partners that are due on this day, oldest first. `page`: default: the first page. */
 export function overdueReviews(

@@ -22,7 +22,7 @@ export type PayerRow = GateColumns &
     readonly erasedAt: Date | null
     /** Null: Active. */
     readonly accountState: AccountState | null
-    /** Null: not judged yet. */
+    /** Null: not evaluated yet. */
     readonly verificationState: VerificationState | null
   }
 /** The columns of a gate. Null: the partner has the default gate for the state. */

@@ -30,7 +30,7 @@ const partnersPerStepMax = 20
 /** The worker asks about them at the same time. Further rows of the partner wait for the next step, behind those of other partners. */
 const rowsPerClaimMax = 5
 
-/** Creates the step. Expiries do not involve the provider, so they continue while it does not answer. */
+/** Creates the worker step of one kind of work. Expiries do not involve the provider, so they continue while it does not answer. */
 export function createStep(deps: StepDeps, contents: ContentSealer, work: store.Work): () => Promise<number> {
   const { db, clock, log } = deps
   const advance = async (claim: store.Claim) =>

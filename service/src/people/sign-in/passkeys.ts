@@ -51,7 +51,7 @@ export async function creationOptions(
 }
 
 /** Returns the JSON of PublicKeyCredentialRequestOptions for any passkey of the site. */
-export async function requestOptions(site: Site, challenge: Uint8Array<ArrayBuffer>): Promise<string> {
+export async function passkeyRequestOptions(site: Site, challenge: Uint8Array<ArrayBuffer>): Promise<string> {
   return JSON.stringify(
     await (
       await library()

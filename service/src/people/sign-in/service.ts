@@ -7,7 +7,7 @@ import {
   creationOptions,
   readAnswer,
   refusedPasskey,
-  requestOptions,
+  passkeyRequestOptions,
   type Site,
   toSpki,
   verifyAnswer,
@@ -145,7 +145,7 @@ export function createSignIn(deps: SignInDeps): SignIn {
       const now = clock.now()
       const token = newLinkToken(partnerId)
       const known = after(now, -rules.endedKnownMs)
-      await store.forgetSessions(tx, partnerId, memberId, { usedAfter: after(known, -rules.idleMs), now: known })
+      await store.deleteEndedSessions(tx, partnerId, memberId, { usedAfter: after(known, -rules.idleMs), now: known })
       const times = { createdAt: now, lastUsedAt: now, expiresAt: after(now, rules.sessionMs) }
       const by = { factor, ip, userAgent: userAgent.slice(0, userAgentCharsMax) }
       await store.insertSession(tx, partnerId, {
@@ -248,7 +248,7 @@ function createProofs(deps: KeyedDeps): Pick<SignIn, 'passkeyOptions' | 'verifyP
   return {
     passkeyOptions: (partnerId) => {
       const until = after(clock.now(), rules.challengeMs)
-      return requestOptions(site, rules.newChallenge(key, partnerId, randomBytes(16), until))
+      return passkeyRequestOptions(site, rules.newChallenge(key, partnerId, randomBytes(16), until))
     },
     verifyPasskey: async (partnerId, credential) => {
       const answer = readAnswer(credential)

@@ -229,13 +229,13 @@ export function endSessions(tx: Tx, partnerId: string, memberId: string, keptId:
 }
 
 /** Deletes the sessions of a member that had ended at these times. */
-export async function forgetSessions(
+export async function deleteEndedSessions(
   tx: Tx,
   partnerId: string,
   memberId: string,
   { usedAfter, now }: SessionTimes,
 ): Promise<void> {
-  await tx.run(sql`/* sign_in.forgetSessions */
+  await tx.run(sql`/* sign_in.deleteEndedSessions */
     delete from sign_in.sessions
     where partner_id = ${partnerId} and member_id = ${memberId} and (last_used_at <= ${usedAfter} or expires_at <= ${now})`)
 }

@@ -17,14 +17,14 @@ import type { MembersDeps, SignedInUser, SignInResult } from './member-deps.ts'
 import { emailKey, personKey, invitationStatus, tokenHash } from './rules.ts'
 import * as store from './store.ts'
 import { singleSignOnOf } from './store-entrances.ts'
-import { createSupportEntrance, type SupportEntrance } from './support-entrance.ts'
+import { createSupportEntrance, type SupportAccess } from './support-entrance.ts'
 import { type MailContent, type MailToRender, mailWithLink, type NewMail, oneLine, utc } from '../../mail/index.ts'
 
 /** An invitation as its page shows it to the invited person. */
 export type OpenInvitation = Pick<store.InvitationRow, 'fullName' | 'email' | 'role' | 'invitedByName' | 'expiresAt'> &
   Enrolment & { readonly partnerId: string; readonly partnerName: string }
 
-export type Entrances = Pick<SupportEntrance, 'openSupport' | 'endSupport' | 'isSupport'> & {
+export type Entrances = Pick<SupportAccess, 'openSupport' | 'endSupport' | 'isSupport'> & {
   /** Reads the pending invitation of a token. Refuses: not_found. */
   readonly openInvitation: (token: string) => Promise<OpenInvitation>
   /**

@@ -17,7 +17,7 @@ export {
   type InvitationMailKind,
   renderInvitation,
   createImpersonationNotice,
-  renderImpersonation,
+  renderImpersonationMail,
 } from './mails.ts'
 export { renderNewDevice } from './entrances.ts'
 export { createFactors, type Factors } from './factors.ts'

@@ -188,7 +188,7 @@ export const createImpersonationNotice =
     )
   }
 
-export function renderImpersonation(mail: MailToRender): MailContent {
+export function renderImpersonationMail(mail: MailToRender): MailContent {
   const { staff, reason, minutes } = mail.data as {
     readonly staff: string
     readonly reason: string

@@ -28,7 +28,7 @@ import type { Users } from './service.ts'
 export type CreatedServiceAccount = { readonly account: ListedCredential; readonly apiSecret: string }
 
 export type ServiceAccounts = {
-  /** Lists the newest first. Refuses: validation_failed (cursor). */
+  /** Lists service accounts, newest first. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: QueryOf<'listServiceAccounts'>) => Promise<Page<ListedCredential>>
   /** Reads a service account. Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<ListedCredential>

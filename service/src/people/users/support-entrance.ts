@@ -7,7 +7,7 @@ import { notFound, Refusal } from '../../kernel/api/index.ts'
 import type { SupportSession } from '../../access/index.ts'
 import type { MembersDeps, SignedInUser } from './member-deps.ts'
 
-export type SupportEntrance = {
+export type SupportAccess = {
   /** Opens the console once with the code of an impersonation, records it, and returns a token. Refuses: not_found. */
   readonly openSupport: (code: string, client: { readonly ip: string }) => Promise<string>
   /** Ends the impersonation and its credential, and records it. */
@@ -19,7 +19,7 @@ export type SupportEntrance = {
 
 const supportName = ({ staff }: SupportSession): string => `Impersonation by ${staff}`
 
-export function createSupportEntrance(deps: MembersDeps): SupportEntrance {
+export function createSupportEntrance(deps: MembersDeps): SupportAccess {
   const { db, audit, support, partnerName, isClosed } = deps
   const auditRecord = (session: SupportSession, action: ServiceAct, ip: string) => {
     const { partnerId, id, staff, reason } = session

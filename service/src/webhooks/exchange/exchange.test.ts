@@ -449,7 +449,7 @@ suite('chosen hosts', () => {
     })
 
     for (const kind of kinds)
-      test(`${kind}: silent hosts of a partner use only its own limit, and further calls are refused at once`, async () => {
+      test(`${kind}: unresponsive hosts of a partner use up only its own limit, and further calls fail immediately`, async () => {
         const hosts = kind === 'domainRecord' ? await withSilentNames() : open()
         const host = await silent()
         const [partner, other] = [newId(), newId()]

@@ -281,7 +281,7 @@ test('only a complete 2xx is success', () => {
   assert.equal(verdictOf({ status: 410 }), 'gone')
 })
 
-test('only 429 and 503 can ask for a rest', () => {
+test('only 429 and 503 with Retry-After pause an endpoint', () => {
   assert.deepEqual(
     [200, 410, 429, 500, 503].map((status) => verdictOf({ status }, 1000)),
     ['delivered', 'gone', 'rested', 'failed', 'rested'],

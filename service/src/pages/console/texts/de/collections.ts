@@ -29,7 +29,7 @@ export const collectionsDe: Words<typeof collectionsEn> = {
     itemQuantityWrong: 'Geben Sie eine ganze Zahl von 1 bis 99999 ein.',
     itemAmountWrong: 'Geben Sie den Betrag der ganzen Zeile ein, zum Beispiel 9,00.',
     late: {
-      title: 'Geld, das nicht passte',
+      title: 'Abweichende Zahlungen',
       text: 'Dieses Geld wird gesondert verwahrt und ist nicht in Ihrem Guthaben. Nehmen Sie es für diese Bestellung an, oder senden Sie es dem Zahler zurück. Wählen Sie nicht rechtzeitig, entscheiden wir.',
       why: 'Warum',
       received: 'Eingegangen',

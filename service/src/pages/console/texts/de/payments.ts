@@ -519,7 +519,7 @@ export const paymentsDe: Words<typeof paymentsEn> = {
     amount: 'Betrag in {currency}',
     amountHelp: 'Höchstens {left}. Schreiben Sie 1250,00 für eintausendzweihundertfünfzig.',
     amountSeveral: 'Höchstens, was von der Zahlung übrig ist, die zurückgeht.',
-    ofLate: 'Von Geld, das nicht passte',
+    ofLate: 'Von abweichenden Zahlungen',
     reference: 'Referenz für den Zahler',
     referenceHelp: 'Der Zahler liest sie auf dem Kontoauszug. Höchstens 140 Zeichen.',
     reason: 'Ihr Grund',

@@ -27,7 +27,7 @@ export const collectionsEn = {
     itemQuantityWrong: 'Enter a whole number from 1 to 99999.',
     itemAmountWrong: 'Enter the amount of the whole line, such as 9.00.',
     late: {
-      title: 'Money that did not fit',
+      title: 'Payments that do not match',
       text: 'This money is kept apart, and is not in your balance. Accept it for this order, or return it to the payer. If you do not choose in time, we decide.',
       why: 'Why',
       received: 'Arrived',

@@ -459,7 +459,7 @@ export const paymentsEn = {
     amount: 'Amount in {currency}',
     amountHelp: 'At most {left}. Write 1250.00 for one thousand two hundred and fifty.',
     amountSeveral: 'At most what is left of the payment that goes back.',
-    ofLate: 'Of money that did not fit',
+    ofLate: 'Of payments that do not match',
     reference: 'Reference for the payer',
     referenceHelp: 'The payer reads it on the statement. At most 140 characters.',
     reason: 'Your reason',
