@@ -104,8 +104,12 @@ test('hits and the payments that they hold wait until the decision', async () =>
     ({ partnerId }) => partnerId === holder.partnerId,
   )
   assert.ok(hits.length > 0)
-  for (const { id, source, score } of hits)
-    assert.deepEqual(await whyOf(id, holder.partnerId, 'hit'), [`hit ${source}, ${score}`])
+  const listed = await service.waiting.look()
+  for (const { id, source, score } of hits) {
+    assert.deepEqual(await whyOf(id, holder.partnerId, 'hit'), [`hit ${source}`])
+    assert.equal(listed.find(({ subject }) => subject === id)?.score, score)
+  }
+  assert.deepEqual(listed.find(({ subject }) => subject === payout.id)?.money, { amount: 10_00n, currency: 'EUR' })
   assert.deepEqual(await whyOf(payout.id, holder.partnerId), ['payoutHeld Pending'])
   await decideAll(service, holder.partnerId, 'clear')
   service.clock.advance(31 * secondMs)
