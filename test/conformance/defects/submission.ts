@@ -85,7 +85,7 @@ const submissionDefects: readonly Defect[] = [
     says: /the bank executed the instruction 2 times/,
   },
   {
-    title: 'a refusal has an error key',
+    title: 'a refused instruction returns an error key',
     defect: "passes on the bank's own text",
     wrap: (connector) => ({
       ...connector,
