@@ -132,9 +132,11 @@ export async function cookieOf(context: BrowserContext): Promise<string> {
 /** The text of the main part of a page. */
 export const main = (page: Page): Promise<string> => page.locator('main').innerText()
 
-/** Presses a button of the main part. */
-export const press = (page: Page, name: string | RegExp): Promise<void> =>
-  page.locator('main').getByRole('button', { name }).click()
+/** Presses a button of the main part, and waits until the page that it leads to is parsed: `count` does not wait for rows. */
+export async function press(page: Page, name: string | RegExp): Promise<void> {
+  await page.locator('main').getByRole('button', { name }).click()
+  await page.waitForLoadState('domcontentloaded')
+}
 
 /** Statuses with which the console refuses, which the browser reports as failures. */
 const refusals = ['400', '403', '404']
