@@ -30,9 +30,25 @@ const all = args.includes('--all')
 const ownOptions: ReadonlySet<string> = new Set(['--all', '--faults', '--sharded', '--quick', '--times'])
 const options = args.filter((arg) => arg.startsWith('-') && !ownOptions.has(arg))
 
-const SHARDED_PATTERNS = ['webhooks', 'payouts', 'monitoring', 'ledger', 'banks/settlement'].map(
-  (folder) => `service/src/${folder}/**/*.test.ts`,
-)
+const SHARDED_PATTERNS = [
+  'webhooks',
+  'payouts',
+  'monitoring',
+  'ledger',
+  'banks',
+  'deposits',
+  'checkout',
+  'fx',
+  'accounts',
+  'transactions',
+  'screening',
+  'inbox',
+  'reports',
+  'cases',
+  'parties',
+  'people',
+  'chains',
+].map((folder) => `service/src/${folder}/**/*.test.ts`)
 const patterns = faults ? ['test/fault/*.test.ts'] : sharded ? SHARDED_PATTERNS : PATTERNS
 const selected = globSync(patterns, { cwd: ROOT, exclude: ['**/node_modules/**'] })
   .map((file) => file.replaceAll('\\', '/'))

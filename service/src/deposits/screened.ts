@@ -2,7 +2,7 @@
 import { ownJson } from '@partner-payments/wire'
 import { after, minuteMs, partnerKey, secondMs } from '../kernel/index.ts'
 import type { AppliedOutcome } from '../lifecycle/index.ts'
-import type { Tx } from '../postgres/index.ts'
+import { byShard, type Tx } from '../postgres/index.ts'
 import type { IncomingDebtor, Money } from '../rails/index.ts'
 import {
   countriesOfAccount,
@@ -157,8 +157,10 @@ export const createDepositScreening = (
       return outcome?.status === 'rejected' || outcome?.value !== true
     })
     const now = clock.now()
+    const checks = await Promise.all(byShard(db, waiting).map((group) => readPayerChecks(db, group)))
     const asked = new Set(
-      (waiting.length === 0 ? [] : await readPayerChecks(db, waiting))
+      checks
+        .flat()
         .filter((check) => awaitsAnswer(check, now))
         .map(({ partnerId, id }) => partnerKey(partnerId, id)),
     )

@@ -6,7 +6,7 @@
 import { Refusal } from '../../kernel/api/index.ts'
 import { type CaseRow, type Cases, type NewCase, operatorPartnerId } from '../../cases/index.ts'
 import { amountText, type Currency, type Minor, newId } from '../../kernel/index.ts'
-import type { Ledger } from '../../ledger/index.ts'
+import type { Entry, Ledger } from '../../ledger/index.ts'
 import {
   instructionIdOf,
   lockPayouts,
@@ -15,7 +15,7 @@ import {
   payoutOfInstruction,
   type PayoutRow,
 } from '../../payouts/index.ts'
-import type { Tx } from '../../postgres/index.ts'
+import { byShard, type Tx } from '../../postgres/index.ts'
 import type { BankBooks, BankEntry } from '../../rails/index.ts'
 
 export type UndonePayment = { readonly caseId: string; readonly amount: string; readonly currency: Currency }
@@ -89,7 +89,7 @@ export const createUndoPayment =
       booked: { currency, amount: -left },
     }
     const withdrawn = await cases.withdraw(tx, open, note)
-    await ledger.settleMany(tx, [], [...withdrawn, ...(await cases.record(tx, [opened]))])
+    await writeEntries(ledger, tx, [...withdrawn, ...(await cases.record(tx, [opened]))])
     return { caseId: opened.id, amount: amountText(left, currency), currency }
   }
 
@@ -122,9 +122,21 @@ export const createCancelEntry =
     }
     const withdrawn = await cases.withdraw(tx, open, details)
     const recorded = left === 0n ? [] : await cases.record(tx, [opened])
-    await ledger.settleMany(tx, [], [...withdrawn, ...recorded])
+    await writeEntries(ledger, tx, [...withdrawn, ...recorded])
     return left === 0n ? told : { ...told, openedCaseId: opened.id }
   }
+
+/** Writes entries of a partner and of the operator. On a sharded database each of them has its own statements. */
+async function writeEntries(ledger: Pick<Ledger, 'settleMany'>, tx: Tx, entries: readonly Entry[]): Promise<void> {
+  const owned = entries.flatMap((entry) => entry.transfers.slice(0, 1).map(({ partnerId }) => ({ partnerId, entry })))
+  const inOrder = owned.toSorted((one, other) => one.partnerId.localeCompare(other.partnerId))
+  for (const group of byShard(tx, inOrder))
+    await ledger.settleMany(
+      tx,
+      [],
+      group.map(({ entry }) => entry),
+    )
+}
 
 type CaseToOpen = NewCase & { readonly id: string }
 
