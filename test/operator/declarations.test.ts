@@ -291,12 +291,39 @@ suite('results of a declaration', () => {
         hitOutcomes.flatMap((outcome) => allowedDispositions(source, outcome)),
       ),
       ...{ 'screening country set for': countrySides, 'screening country set action': countryActions },
+      ...{ 'review set risk': ['low', 'medium', 'high'], 'segregation set mode': ['segregated', 'pooled'] },
+      ...{ 'reconcile format': ['json', 'csv'], 'ledger statement format': ['table', 'csv'] },
+      'account block direction': ['both', 'inbound', 'outbound'],
     }
     for (const [words, list] of Object.entries(lists)) {
       const [, command = '', name = ''] = /^(.+) (\S+)$/.exec(words) ?? []
       assert.ok(isCommand(command))
       assert.deepEqual(optionsOf(command)[name]?.choices, list, words)
     }
+  })
+
+  test('numbers have these bounds, and only these amounts exclude zero', () => {
+    const bounds = Object.fromEntries(
+      commandNames.flatMap((command) =>
+        Object.entries(optionsOf(command)).flatMap(([name, { kind, min, max }]) =>
+          kind === 'integer' || kind === 'positive'
+            ? [[`${command} ${name}`, kind === 'integer' ? [min, max] : kind]]
+            : [],
+        ),
+      ),
+    )
+    const version = [1, 999_999_999]
+    assert.deepEqual(bounds, {
+      ...{ 'staff token create days': [1, 366], 'impersonate minutes': [1, 60], 'review set months': [1, 120] },
+      ...{ 'partner rotate overlap-hours': [0, 2160], 'service-account rotate overlap-hours': [0, 2160] },
+      ...{ 'limit set amount': 'positive', 'approval set per-person': 'positive' },
+      ...{ 'approval set beneficiary-hours': [1, 8760], 'approval set expires-hours': [1, 720] },
+      ...{ 'cooling-off set hours': [1, 8760], 'fee set basis-points': [0, 10_000], 'payer-data set days': [1, 90] },
+      ...{ 'screening report names': [1, 1000], 'screening report seed': [1, 1_000_000] },
+      ...{ 'monitoring rule set version': version, 'monitoring backtest start version': version },
+      ...{ 'monitoring rule on version': version, 'monitoring rule off version': version },
+      'monitoring numbers months': [1, 24],
+    })
   })
 
   test('a desk form asks for all input of its command except a file, a note and the person', () => {
