@@ -21,7 +21,7 @@ const { serverCpuSeconds } = await load<typeof Cpu>('bench/cpu.ts')
 const audit = await load<typeof Audit>('service/src/audit/index.ts').catch(() => undefined)
 
 const partnerCount = 16
-/** As many as a batch of the service holds at most, and as many as the connections of the other benches. */
+/** Equals the maximum of a batch of the service, and the connections of the other benches. */
 const callsAtOnce = 64
 const floatMinor = 100_000_000_000n
 

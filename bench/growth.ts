@@ -58,7 +58,7 @@ const costOfEach = (before: Cost, after: Cost, count: number): Cost => ({
   cpuMs: before.cpuMs && after.cpuMs && (after.cpuMs - before.cpuMs) / count,
 })
 
-/** One of the points has more connections than the service serves by default. */
+/** Limit of connections: one of the points has more than the service serves by default. */
 const env = { REQUESTS_MAX: '1000' }
 type Drive = Pick<LoadedOptions, 'server' | 'partners' | 'connections'>
 /** Adds the contestant of a point, whose samples have its cost to PostgreSQL. */

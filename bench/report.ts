@@ -78,7 +78,7 @@ export type Report = {
   readonly judged: readonly Line[]
   readonly samples: Samples
   readonly notes: Line
-  /** What the audit has shown, if it found nothing. */
+  /** Summary of an audit without findings. */
   readonly audited: string
   readonly wrong: Line
 }

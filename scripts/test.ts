@@ -3,7 +3,7 @@
  * the files whose path contains it (`npm test -- embedded`). Options are
  * passed to `node --test` (`npm test -- --test-name-pattern=stop`). `--faults` (`npm run test:faults`) runs only the
  * fault tests, in their long form. `--quick` (`npm run test:quick`) runs the files that need no server, in one process. `--times`
- * prints what each file cost after the summary. `--sharded` (`npm run test:sharded`) runs the tests of delivery, payouts and settlement
+ * prints what each file cost after the summary. `--sharded` (`npm run test:sharded`) runs the tests of the modules
  * as on a sharded database (test/support/sharded.ts).
  */
 import { spawn } from 'node:child_process'

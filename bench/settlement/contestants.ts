@@ -22,7 +22,7 @@ export type Scene = {
   readonly partners: number
   /** Wraps the sandbox bank. */
   readonly wrap?: (bank: Connector) => Connector
-  /** Beside the sandbox bank; payouts in dollars go there. */
+  /** Second bank for payouts in dollars, beside the sandbox bank. */
   readonly other?: Connector
   /** Payouts of the other connector that wait before the samples. */
   readonly waiting?: number
@@ -34,7 +34,7 @@ export type Scene = {
 
 const connectionsMax = 12
 const pollMs = 50
-/** As many as the closed-loop connections of the other bench. */
+/** Equals the closed-loop connections of the other bench. */
 const callers = 64
 const floatMinor = 100_000_000_000n
 const settings = { MASTER_KEY: Buffer.alloc(32, 7).toString('base64') }

@@ -6,7 +6,7 @@ export type Received = {
   readonly endpoint: number
   /** When the head of the request was complete, by a clock that all processes share. */
   readonly atMs: number
-  /** From the header `webhook-id`. `eventId` is from the body. */
+  /** Value of the header `webhook-id`. `eventId` is from the body. */
   readonly id: string
   readonly eventId: string
   readonly reference: string

@@ -23,7 +23,7 @@ export type Subscription = {
 export type Setup = {
   readonly databaseUrl: string
   readonly endpoints: Endpoints
-  /** In the order of the endpoints, grouped by partner. */
+  /** Endpoints in their order, grouped by partner. */
   readonly subscriptions: readonly Subscription[]
   readonly partnerIds: readonly string[]
   readonly committed: Map<string, number>

@@ -30,7 +30,7 @@ type Message = {
   readonly reference: string
   readonly onBehalfOf: string
   readonly event: 'paid' | 'failed' | 'sent back'
-  /** What was booked. */
+  /** Booked entries. */
   readonly amount: string
   readonly currency: string
   readonly code?: string
@@ -47,7 +47,7 @@ type Script = {
 const taken = { state: 'taken' } as const
 const paid = { event: 'paid' } as const
 
-/** By the amount, in any currency. Every other order is paid. */
+/** Selected by the amount, in any currency. Every other order is paid. */
 const scripts: Readonly<Record<string, Script>> = {
   '71.01': { outcome: { state: 'declined', code: 'AC01', text: 'ACCT NOT FOUND IN HOST TABLE 7' }, events: [] },
   '71.02': { outcome: taken, events: [{ event: 'failed', code: 'MS03' }] },

@@ -85,7 +85,7 @@ async function run(options: Options, service: Service, receiver: Receiver, bank?
   return checks.every(({ differences }) => differences.length === 0)
 }
 
-/** They are about the service at work: with its bank of the sandbox, and without kills. */
+/** Chapters about the service at work: with its bank of the sandbox, and without kills. */
 const hasChapters = ({ kill, bank }: Options): boolean => !kill && bank === 'sandbox'
 
 /** The chapters have moved money, too. */

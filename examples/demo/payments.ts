@@ -28,7 +28,7 @@ type WithdrawalPlan = Plan & {
 }
 export type PayoutPlan = Plan & { readonly to: Payee; readonly reference?: string; readonly what: string }
 
-/** In production a payout for a customer uses only its money: these deposits pay for the payouts below. */
+/** Deposits for the payouts below: in production a payout for a customer uses only its money: these deposits pay for the payouts below. */
 export const deposits: readonly DepositPlan[] = [
   { customer: 'ada', amount: '16250.07', currency: 'EUR', outcome: 'completed', ending: 'deposit completed' },
   { customer: 'engines', amount: '100.10', currency: 'GBP', outcome: 'completed', ending: 'deposit completed' },

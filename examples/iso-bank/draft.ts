@@ -1,4 +1,4 @@
-/** What one step of the bank will do, before it is committed: records for the journal, and files with their bytes. */
+/** Draft of one step of the bank before its commit: records for the journal, and files with their bytes. */
 import { type Clock, newId } from '../../service/src/kernel/index.ts'
 import type { Entry, FileFault, FileKind, OddityRecord } from './model.ts'
 import type { OutFile, Record, State, Work } from './state.ts'

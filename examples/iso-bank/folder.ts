@@ -43,7 +43,7 @@ export function openFolder(root: string, newReference: () => string): Folder {
   ]
   const [inboxDir, out] = [join(state, 'inbox'), join(state, 'out')]
   for (const path of [toBank, fromBank, inboxDir, out]) mkdirSync(path, { recursive: true })
-  /** At the start all of them: which ones are done is in the journal. */
+  /** Files to read. At the start all of them: the journal says which are done. */
   let pending: string[] = readdirSync(inboxDir).toSorted()
   return {
     toBank,

@@ -65,10 +65,10 @@ export type Treatment =
     }
   /** Executed, then reported as rejected. */
   | { readonly do: 'contradict'; readonly code: string }
-  /** Nothing happens with it until an order `release`. */
+  /** Kept until an order `release`. */
   | { readonly do: 'hold' }
 
-/** Which payments an order is about; every part that is given has to match. */
+/** Selects the payments of an order; every given part has to match. */
 export type Match = {
   readonly endToEndId?: string
   readonly instructionId?: string
@@ -82,7 +82,7 @@ export const fileKinds = ['pain.002', 'camt.052', 'camt.053', 'camt.054', 'camt.
 export type FileKind = (typeof fileKinds)[number]
 
 /**
- * What happens to the next file of a kind. `twice`: the same bytes under two names. `same id`: a second message with its id and
+ * Fault of the next file of a kind. `twice`: the same bytes under two names. `same id`: a second message with its id and
  * other contents. `half`: its first half appears, then, with the next step, the whole. `cut`: its first half only. `garbage`: bytes that are
  * no message, before it. `wrong sum`, `wrong balance`: numbers that do not fit its entries. `omit`: kept back. Where the contents do not
  * arrive, an order `send again` sends them in a new message.
@@ -99,7 +99,7 @@ export type Other = {
 }
 
 export type Order =
-  /** For the next `times` payments that match; without `times` for all. */
+  /** Applies to the next `times` matching payments; without `times` to all. */
   | { readonly order: 'payment'; readonly match?: Match; readonly times?: number; readonly treatment: Treatment }
   | { readonly order: 'file'; readonly kind: FileKind; readonly fault: FileFault }
   /** Executes what is held and sends what was kept back. */
@@ -112,7 +112,7 @@ export type Order =
   | { readonly order: 'repeat statement' }
   | {
       readonly order: 'credit'
-      /** One of ours, or a virtual one that belongs to the account of its currency. */
+      /** Our account, or a virtual one that belongs to the account of its currency. */
       readonly iban: string
       readonly amount: bigint
       readonly currency: string
@@ -147,13 +147,13 @@ export type Order =
   | { readonly order: 'settings'; readonly settings: Partial<Settings> }
 
 export type Settings = {
-  /** From a file to its answer, from the answer to the booking, from the booking to a return or late word. */
+  /** Delays from a file to its answer, from the answer to the booking, from the booking to a return or late word. */
   readonly answerMs: number
   readonly bookMs: number
   readonly laterMs: number
   /** The versions of camt and pain.002: `.08` and `.10`, or `.02` and `.03`. */
   readonly version: 'current' | 'older'
-  /** Which payments a first answer names. */
+  /** Selects the payments that a first answer names. */
   readonly answers: 'all' | 'rejected' | 'none'
   /** An executed payment is told by pain.002 too: ACSC. */
   readonly confirms: boolean
@@ -216,9 +216,9 @@ export type Entry = {
   readonly text: string | null
   readonly batch: { readonly messageId: string | null; readonly batchId: string | null; readonly count: number } | null
   readonly details: readonly EntryDetail[]
-  /** Where its payments are named: everywhere, in the statement only, nowhere. */
+  /** Place where its payments are named: everywhere, in the statement only, nowhere. */
   readonly shows: 'at once' | 'with the statement' | 'never'
-  /** Not told before the statement. */
+  /** Hidden before the statement. */
   readonly isSilent: boolean
 }
 

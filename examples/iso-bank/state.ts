@@ -18,7 +18,7 @@ import { settingsDefault } from './model.ts'
 type PaymentOrder = Extract<Order, { readonly order: 'payment' }>
 export type Late = { readonly instructionId: string; readonly code: string; readonly short?: bigint }
 
-/** What is done at a time. Times are ISO texts. */
+/** Action at a time. Times are ISO texts. */
 export type Task = Work & { readonly id: string; readonly at: string }
 export type Work =
   | { readonly what: 'execute'; readonly instructionIds: readonly string[] }

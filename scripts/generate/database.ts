@@ -14,7 +14,7 @@ type Table = {
   readonly schema: string
   readonly name: string
   readonly columns: readonly Column[]
-  /** In the notation of PostgreSQL, keys first. */
+  /** Columns in the notation of PostgreSQL, keys first. */
   readonly constraints: readonly string[]
   readonly indexes: readonly string[]
 }

@@ -14,7 +14,7 @@ export const amountSchema = {
   examples: [12.5],
 }
 
-/** Without an example, a viewer generates an unreadable one from the pattern. */
+/** Adds an example to a pattern: without one, a viewer generates an unreadable one from the pattern. */
 const exampleOf: ReadonlyMap<unknown, string> = new Map(
   (
     [

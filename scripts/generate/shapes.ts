@@ -51,7 +51,7 @@ export const shapes = collect()
 
 /** Names by structure instead of identity, because TypeBox copies a schema to mark it optional. The first name wins. */
 const names = new Map<string, string>()
-/** Without the description and the examples: they say what a property means, and the named schema stays the same. */
+/** Removes the description and the examples: they say what a property means, and the named schema stays the same. */
 const structureOf = (schema: unknown) => {
   if (!isSchema(schema)) return undefined
   const { description: _description, examples: _examples, ...structure } = schema

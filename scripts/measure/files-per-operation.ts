@@ -9,7 +9,7 @@ import { numbersGiven } from '../arguments.ts'
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 const table = ['wire/src/operations.ts', 'wire/src/operations']
-/** With the places where pages were committed before they were generated on demand. */
+/** Generated paths, with the places where pages were committed before they were generated on demand. */
 const generated =
   /^(?:wire\/(?:openapi|examples)\.json|sdk\/src\/generated\/.*|service\/schema\.md|docs\/(?:permissions|problems|configuration|lifecycles|bank-reasons)\.md)$/
 

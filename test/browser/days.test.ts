@@ -24,7 +24,7 @@ import { until } from '../support/until.ts'
 const languages = ['en', 'de'] as const
 type Language = (typeof languages)[number]
 type Form = { readonly language: Language; readonly width: number }
-/** Both languages and both widths; all four forms in a run of all shares. */
+/** Forms: both languages and both widths; all four in a run of all shares. */
 const forms: readonly Form[] = takesAll
   ? languages.flatMap((language) => [1280, 390].map((width) => ({ language, width })))
   : [

@@ -39,7 +39,7 @@ const roundsMax = 200
 const floatMinor = 10_000_000n
 /** A call that hangs ends soon. */
 const callTimeoutMs = 400
-/** None, longer than the first retry, than a lease, and than the longest retry. */
+/** Durations: none, longer than the first retry, than a lease, and than the longest retry. */
 const waitsMs = [0, 2 * secondMs, 20 * secondMs, 10 * minuteMs] as const
 
 const service = await useModules({ chooseConnector: () => 'example' })

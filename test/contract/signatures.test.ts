@@ -1,4 +1,4 @@
-/** What a partner reads when its signature is refused: the missing header, the canonical string and the mistake. */
+/** Refused signatures as a partner reads them: the missing header, the canonical string and the mistake. */
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-/** Which event types a subscription gets: every event type against every kind of subscription. Decision 0132. */
+/** Event types that a subscription gets: every event type against every kind of subscription. Decision 0132. */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { eventNames } from '@partner-payments/wire'

@@ -5,7 +5,7 @@ import type { Answer } from '../support/client.ts'
 
 type Stage = { readonly service: { readonly credentials: { readonly partnerId: string } }; readonly db: Database }
 
-/** As the operator's command does, which a running service does not offer: 10.00 EUR a payout to one beneficiary. */
+/** Sets a fee as the operator's command does, which a running service does not offer: 10.00 EUR a payout to one beneficiary. */
 export async function limitPayouts({ service, db }: Stage, beneficiary: string): Promise<void> {
   const { partnerId } = service.credentials
   await db.run(sql`

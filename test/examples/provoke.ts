@@ -369,7 +369,7 @@ const ofFailures: Partial<Record<ProblemCode, Provocation>> = {
   downstream_timeout: () => behindGateway('silence', '300'),
 }
 
-/** Also ends the connections of the service: new ones are read only. */
+/** Sets the database to read only, and ends the connections of the service: new ones are read only. */
 async function makeReadOnly(url: string): Promise<void> {
   const db = createDatabase({ url, connectionsMax: 1, log: createLog('silent') })
   try {

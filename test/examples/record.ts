@@ -118,7 +118,7 @@ async function recordProblems(stage: Stage): Promise<Record<string, unknown>> {
   return recorded
 }
 
-/** By default with a database of its own. */
+/** Starts the service, by default with a database of its own. */
 export async function recordExamples(env: Readonly<Record<string, string>> = {}): Promise<string> {
   const [service, receiver] = await Promise.all([startTestService({ env }), startReceiver()])
   const db = createDatabase({ url: service.databaseUrl, connectionsMax: 2, log: createLog('silent') })

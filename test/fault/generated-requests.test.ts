@@ -21,7 +21,7 @@ const hook = untilEnd(await startEndpoint())
 
 const requests = scaled(2_000, 100_000)
 const inFlight = 16
-/** After so many requests a new partner sends them. */
+/** Requests after which a new partner sends them. */
 const requestsPerWorld = 5_000
 /** Answers above 499 that say what the service lacks, not that it failed. */
 const unavailable = new Set(['iban_pool_exhausted', 'overloaded', 'fx_rates_unavailable'])

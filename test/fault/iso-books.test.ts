@@ -26,7 +26,7 @@ const count = scaled(260, 10_000)
 const rounds = scaled(3, 20)
 const ordersAtOnce = 500
 const victims = ['workers', 'bank', 'both'] as const
-/** Beyond every limit of the setting: what is missing then is missing. */
+/** Time beyond every limit of the setting: a message that is missing then is lost. */
 const muchLaterMs = 30 * minuteMs
 /** The bank answers a file after a tenth of that. */
 const silentForMs = 3 * secondMs
@@ -54,7 +54,7 @@ async function creditAll(run: Run, credits: readonly PlannedCredit[]): Promise<r
   return booked.flatMap(({ ref }) => ref ?? [])
 }
 
-/** Nothing waits for a file, an answer of settlement or a file of the bank; `left`: payouts that nothing ends. */
+/** Checks that nothing waits for a file, an answer of settlement or a file of the bank; `left`: payouts that nothing ends. */
 async function quiet(run: Run, left: number): Promise<void> {
   await run.wait('every file and notification is done', async () => {
     const open = await run.count(sql`

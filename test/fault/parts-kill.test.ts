@@ -12,7 +12,7 @@ import { balanceOf, ip } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
 import { useModules } from '../support/fixture.ts'
 
-/** Before and after the commits of two parts, at least. */
+/** Crash points before and after the commits of two parts, at least. */
 const pointsMin = 4
 
 const service = await useModules({ stepMs: 0 })

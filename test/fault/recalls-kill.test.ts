@@ -8,10 +8,10 @@ import { addPartner, pay, stepMsDefault } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
 import { useModules } from '../support/fixture.ts'
 
-/** Their answers are overdue, or they wait for the bank. */
+/** Recalls whose answers are overdue, or that wait for the bank. */
 const overdue = 2
 const waiting = 3
-/** Its recall is not answered. */
+/** Payment whose recall is not answered. */
 const amount = '4001.12'
 
 const service = await useModules()

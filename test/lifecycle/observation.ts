@@ -1,4 +1,4 @@
-/** What a payment looks like from outside, and what a row of a table of transitions says that it looks like afterwards. */
+/** Observations of a payment from outside, and those that a row of a table of transitions predicts. */
 import assert from 'node:assert/strict'
 import type { Transition } from '../../service/src/lifecycle/index.ts'
 import { type Sql, sql } from '../../service/src/postgres/index.ts'
@@ -65,7 +65,7 @@ export async function observe(service: Service, payment: Payment): Promise<Obser
   }
 }
 
-/** Before a payment begins, its partner has a balance from one transfer, or none. */
+/** Observation before a payment begins: its partner has a balance from one transfer, or none. */
 export const beforeBeginning = (posted: bigint): Observation => ({
   status: '',
   transaction: { status: 'Pending', errorKey: null, timeline: [], events: [] },
@@ -91,7 +91,7 @@ const effects = {
   refund: { posted: 1n, reserved: 0n, kind: 'direct' },
 } as const satisfies Readonly<Record<NonNullable<Transition['ledger']>, object>>
 
-/** What the row says. `errorKey`: the one that the trigger gives, for a row without its own. */
+/** Prediction of the row. `errorKey`: the one that the trigger gives, for a row without its own. */
 export function follow(before: Observation, row: Transition, payment: Payment, errorKey: string): Observation {
   const { transaction } = before
   const { concludes, ledger } = row

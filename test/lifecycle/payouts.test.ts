@@ -95,10 +95,10 @@ async function confirm(claim: PayoutClaim): Promise<void> {
   }
 }
 
-/** What the bank keeps of a return in part, and of a settlement. */
+/** Amounts that the bank keeps of a return in part, and of a settlement. */
 const keptMinor = 100n
 
-/** What the bank has kept of a settlement is in suspense. */
+/** Amount that the bank has kept of a settlement, which is in suspense. */
 const withDifference = (transfers: readonly string[]) => [
   ...transfers.filter((kind) => kind !== 'post'),
   'direct',
@@ -147,7 +147,7 @@ const errorKeyOf = (trigger: Trigger) => (trigger === 'stopped' ? 'RecipientBloc
 const isOfWorker = (trigger: Trigger) =>
   ['attempt', 'accepted', 'refused', 'stopped', 'unreachable', 'kept'].includes(trigger)
 
-/** What comes before a trigger and makes steps of its own. */
+/** Triggers that come before a trigger and make steps of their own. */
 async function prepare(subject: Subject, trigger: Trigger): Promise<void> {
   if (trigger === 'stopped') await confirm(await leased(subject))
 }

@@ -1,8 +1,8 @@
-/** What every table of transitions must hold: the money and the transaction of a payment end together, and once. */
+/** Rules that every table of transitions must hold: the money and the transaction of a payment end together, and once. */
 import assert from 'node:assert/strict'
 import { type Lifecycle, type Transition, findTransition } from '../../service/src/lifecycle/index.ts'
 
-/** What is true of each payment in a status, on whichever path it came. */
+/** Invariants of each payment in a status, on any path. */
 type State = { readonly reserve: 'none' | 'held' | 'posted' | 'released'; readonly ended: boolean }
 
 const before: State = { reserve: 'none', ended: false }

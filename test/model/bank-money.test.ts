@@ -206,7 +206,7 @@ const totals = async (partnerIds: readonly string[]) =>
 const standOf = (rows: readonly Total[], name: string, currency: string) =>
   rows.find((row) => row.name === name && row.currency === currency)?.posted ?? 0n
 
-/** What the partner has is what its transactions say. */
+/** Checks that the balance of the partner is the sum of its transactions. */
 async function checkTransactions(partnerId: string, rows: readonly Total[]): Promise<void> {
   const sums = await service.db.rows<{ currency: string; posted: bigint }>(sql`
     select currency, sum(case direction when 'Inward' then amount else -amount end)::bigint as posted

@@ -1,5 +1,5 @@
 /**
- * What a race can violate. A check that compares what a statement writes is out of reach: rules.ts and the statement agree, whatever runs
+ * Constraints that a race can violate. A check that compares what a statement writes is out of reach: rules.ts and the statement agree, whatever runs
  * beside it. A check over a column that a statement computes from the row as it is then (`posted = posted + ...`) is within reach, and is
  * listed here with what becomes of it.
  */
@@ -13,7 +13,7 @@ import { readSources } from '../tidy/source.ts'
 
 const service = await useModules()
 
-/** By constraint: what the request gets. */
+/** Refusals of requests, by constraint. */
 const outcomes: Readonly<Record<string, string>> = {
   accounts_judged_by_state: 'the transaction is repeated by the new state, and at last refused as overloaded',
   accounts_closed_is_empty: 'as accounts_judged_by_state: a change of state is counted',

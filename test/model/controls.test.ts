@@ -99,7 +99,7 @@ async function standing({ service, partner, made }: Day): Promise<readonly Stand
 const hasEnded = ({ status, isSettled }: Standing) => !isSettled && ['Cancelled', 'Failed', 'Returned'].includes(status)
 const startOf = (period: 'day' | 'month', at: Date) => at.toISOString().slice(0, period === 'day' ? 10 : 7)
 
-/** What limits have counted of a period: payouts that have not ended without a settlement, by the time of their request. */
+/** Sums that limits have counted of a period: payouts that have not ended without a settlement, by the time of their request. */
 const usedOf = (payouts: readonly Standing[], period: 'day' | 'month', at: string, of: (payout: Standing) => boolean) =>
   payouts
     .filter((payout) => !hasEnded(payout) && of(payout) && startOf(period, payout.at) === at)
@@ -114,7 +114,7 @@ const approvedOn = (payouts: readonly Standing[], by: string, at: string) =>
     .filter((payout) => !hasEnded(payout))
     .reduce((sum, { amount }) => sum + amount, 0n)
 
-/** Why a request of now would be refused, by the rules as the guide states them. */
+/** Reason for which a request would be refused now, by the rules as the guide states them. */
 function verdictOf(day: Day, payouts: readonly Standing[], amount: bigint, own: boolean, available: bigint) {
   const now = day.service.clock.now()
   const [today, month] = [startOf('day', now), startOf('month', now)]

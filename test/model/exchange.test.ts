@@ -97,7 +97,7 @@ const sums = ({ db }: Service, { partnerId }: TestPartner) =>
     select currency, sum(posted) as posted from ledger.accounts where partner_id = ${partnerId}
     group by currency having sum(posted) <> 0`)
 
-/** What the accounts `fx` and `fees` hold, and what the accepted quotes say that they hold. */
+/** Compares the accounts `fx` and `fees` with the accepted quotes. */
 async function positions({ db }: Service, { partnerId }: TestPartner) {
   const held = await db.rows<{ account: string; posted: bigint; reserved: bigint }>(sql`
     select name || ' ' || currency as account, posted, reserved from ledger.accounts

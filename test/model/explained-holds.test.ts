@@ -43,7 +43,7 @@ const service = await useModules({
   }),
 })
 await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
-/** After the cut-off of a Friday. */
+/** Time after the cut-off of a Friday. */
 const { service: byFiles, folders } = await createBankService(new Date('2026-01-09T18:00:00Z'))
 atEnd(() => removeFolders(folders))
 untilEnd(byFiles)

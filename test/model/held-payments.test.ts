@@ -135,7 +135,7 @@ function modelScreening({ customers, payees, listed }: World): void {
   }
 }
 
-/** What stands about each party is what the model says: no hit is missing, and none has ended. */
+/** Compares the hits of each party with the model: no hit is missing, and none has ended. */
 async function compareHits({ partner: { partnerId }, customers, payees }: World): Promise<void> {
   const hits = await service.db.rows<{ subjectId: string; status: string }>(
     sql`select subject_id, status from screening.hits where partner_id = ${partnerId} and ended_at is null`,

@@ -42,7 +42,7 @@ const withThePartner = { ...blocked, 'partner open': 'refused' } as const
 const waiting = { 'open hit': 'waits', confirmed: 'waits', 'partner confirmed': 'waits' } as const
 const paid = { ...outcomes('sent', 'refused'), ...waiting }
 const received = outcomes('booked', 'case')
-/** Nothing of the state of a customer decides it. */
+/** Entries that no state of a customer decides. */
 const always = outcomes('booked', 'booked')
 const partnersOwn = { ...always, 'partner open': 'refused', 'partner confirmed': 'refused' } as const
 

@@ -10,7 +10,7 @@ import { sql, type Tx } from '../../service/src/postgres/index.ts'
 import { leads } from '../lifecycle/walk.ts'
 
 type Place = { readonly status: string; readonly steps: readonly string[] }
-/** Where each payment was at the check before. */
+/** Status of each payment at the previous check. */
 export type Places = Map<string, Place>
 
 const lifecycles: Readonly<Record<string, Lifecycle>> = { payout: payoutLifecycle, deposit: depositLifecycle }

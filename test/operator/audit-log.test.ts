@@ -11,7 +11,7 @@ import { screenAll } from '../support/screening/held.ts'
 
 const { service, run, printed } = await useOperator()
 
-/** What commands have left, oldest first. */
+/** Records of commands, oldest first. */
 const recordsOf = async (partnerId: string) =>
   (await service.audit.list(partnerId, { limit: '100' })).data
     .filter(({ action }) => action.startsWith('operator '))

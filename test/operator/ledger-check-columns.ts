@@ -4,7 +4,7 @@
 type Change = { readonly to: string; readonly where?: string; readonly names?: readonly string[] }
 type Columns = Readonly<Record<string, Change | string>>
 
-/** Behind every id that was made. */
+/** Id after every id that was made. */
 const other = `'ffffffff-ffff-7fff-bfff-ffffffffffff'::uuid`
 const more = (column: string): Change => ({ to: `${column} + 1` })
 const text = (column: string, where?: string): Change => ({ to: `${column} || 'x'`, ...(where ? { where } : {}) })

@@ -96,7 +96,7 @@ before(async () => {
   assert.deepEqual(await segregated, [])
 })
 
-/** What the check finds after a change, which is undone. */
+/** Findings of the check after a change, which is undone. */
 async function afterChange(change: (tx: Tx) => Promise<unknown>): Promise<readonly Finding[]> {
   let found: readonly Finding[] = []
   const undone = new Error('undone')

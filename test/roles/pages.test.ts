@@ -34,7 +34,7 @@ const form = (
   headers: Readonly<Record<string, string>> = {},
 ) => fetch(url, { method: 'POST', body: new URLSearchParams(fields), redirect: 'manual', headers })
 
-/** What a browser does: follows each answer to a form. Returns the page behind it. */
+/** Follows each answer to a form as a browser does. Returns the last page. */
 async function submit(
   url: string,
   fields: Readonly<Record<string, string>> = {},

@@ -92,7 +92,7 @@ test('answers keep their status, headers and codes', async () => {
   assert.deepEqual([wrongMethod.status, wrongMethod.headers.allow], [405, 'GET'])
 })
 
-/** What depends on the request itself. */
+/** Values that depend on the request itself. */
 const comparable = ({ status, json, headerNames }: Answer) => {
   const { requestId: _requestId, ...rest } = json
   return { status, rest, headerNames }

@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const main = fileURLToPath(new URL('../../examples/demo/main.ts', import.meta.url))
-/** On a machine that runs other tests: the chapters start some thirty operator commands, each a process of its own. */
+/** Time limit on a machine that runs other tests: the chapters start some thirty operator commands, each a process of its own. */
 const runMsMax = 600_000
 export const checks = ['balances', 'transactions', 'events', 'deliveries', 'double entry', 'ledger', 'bank']
 

@@ -67,7 +67,7 @@ const isKeyTaken = (error: unknown) =>
   error.code === 'idempotency_key_reused' &&
   /was erased with the customer/.test(error.detail ?? '')
 
-/** As the connector of a chain writes it; no chain runs here. */
+/** Writes a credit as the connector of a chain does; no chain runs here. */
 async function addChainTransfer(partnerId: string, id: string): Promise<void> {
   const now = service.clock.now()
   const parties = service.sealer.seal(JSON.stringify({ originator: { name } }), ['rails.travel_rule', partnerId, id])
@@ -77,7 +77,7 @@ async function addChainTransfer(partnerId: string, id: string): Promise<void> {
     values (${partnerId}, ${id}, 'evm-1', 'E2E', ${payeeName}, '0x0', 'USDC', 1, ${parties}, '0x1', 1, 'Settled', ${now}, ${now})`)
 }
 
-/** As the connector of a file-based bank writes it, and the bank's answer. */
+/** Writes a credit as the connector of a file-based bank does, and the bank's answer. */
 async function addBankRecall(partnerId: string): Promise<void> {
   const now = service.clock.now()
   await service.db.run(sql`
@@ -179,7 +179,7 @@ async function payEverywhere(partner: TestPartner, { iban, money }: Awaited<Retu
   return { payout, second: second.payout }
 }
 
-/** Where both names are looked for while the customer is there, so that the search is shown to find them. */
+/** Places where both names are searched while the customer exists, so that the search is shown to find them. */
 const everywhere = [
   'beneficiaries.beneficiaries.alias',
   'beneficiaries.beneficiaries.name',
@@ -189,7 +189,7 @@ const everywhere = [
   'idempotency.keys.answer_sealed',
 ]
 
-/** What stays after an erasure, and why. */
+/** Data that remain after an erasure, and why. */
 const underDuty: Readonly<Record<string, string>> = {
   'beneficiaries.verifications.name': 'evidence of the warning before a payment, by its own age',
   'cases.cases.report': 'what a bank has reported of money that fits nothing, by its own age',
@@ -215,7 +215,7 @@ const underDuty: Readonly<Record<string, string>> = {
   'transactions.transactions.timeline': 'the words of the bank about a payment, with it, until the end of the erasure',
 }
 
-/** What no erasure and no age of a payment ends. */
+/** Data that neither an erasure nor the age of a payment ends. */
 const always: Readonly<Record<string, string>> = {
   'events.events.data': 'deleted with its week, 30 days after it (service/src/webhooks/retention.ts)',
   'rails.sandbox_instructions.creditor_name':

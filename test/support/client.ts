@@ -30,7 +30,7 @@ export type Answer = {
   readonly literals: JsonObject
 }
 
-/** What is signed, if it differs from what is sent. `query` is the canonical query. */
+/** Signed parts that differ from the sent ones. `query` is the canonical query. */
 export type Signed = {
   readonly method: string
   readonly path: string

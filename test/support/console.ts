@@ -27,7 +27,7 @@ export async function inviteTo(
   return textAt(person, 'email')
 }
 
-/** What a browser keeps of a session. */
+/** Cookies of a session. */
 export type Cookies = Awaited<ReturnType<BrowserContext['cookies']>>
 export type OpenedPage = {
   readonly context: BrowserContext

@@ -55,7 +55,7 @@ type Result = { readonly killed: boolean; readonly output: string }
 
 type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null }
 
-/** Without compiled code, loading modules takes most of a short run. A file that runs alone has none from scripts/test.ts. */
+/** Folder of compiled code. Without it, loading modules takes most of a short run. A file that runs alone has none from scripts/test.ts. */
 const compileCache = (): string => {
   const given = process.env['NODE_COMPILE_CACHE']
   if (given !== undefined) return given

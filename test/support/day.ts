@@ -14,7 +14,7 @@ export type JobCost = {
   readonly deadEnds: readonly string[]
 }
 
-/** What a person does on a page. Names are those that a person reads. */
+/** Actions of a person on a page, by the names that a person reads. */
 export type PersonActions = {
   readonly page: Page
   /** Follows a link. */

@@ -1,5 +1,5 @@
 /**
- * What the tests of a file stand on. Each part ends with the file, suite or test that asks for it, so that no file has hooks for it. Ask at the
+ * Fixtures of test files. Each part ends with the file, suite or test that asks for it, so that no file has hooks for it. Ask at the
  * top of a file, in the body of a suite or in a test: what is asked for in `before` or `beforeEach` ends with that hook.
  */
 import assert from 'node:assert/strict'

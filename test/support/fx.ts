@@ -59,7 +59,7 @@ export const withTerms = (service: Service, terms: Partial<FxTerms>): { readonly
   }),
 })
 
-/** What each account of the partner stands at: `balance EUR` -> minor units. */
+/** Reads the balances of the partner's accounts: `balance EUR` -> minor units. */
 export async function accountsOf({ db, ledger }: Service, { partnerId }: TestPartner): Promise<Record<string, bigint>> {
   const accounts = await ledger.balancesAt(db, partnerId, undefined)
   return Object.fromEntries(accounts.map(({ name, currency, posted }) => [`${name} ${currency}`, posted]))

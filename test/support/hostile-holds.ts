@@ -84,7 +84,7 @@ export const holdOperations: Readonly<Record<string, Operation>> = {
 const marginMs = 2 * hourMs + 1
 
 /**
- * What has moved although a hit had held its customer since long before: a transfer, a conversion, a credit without a case, a payout that a bank
+ * Lists movements although a hit had held its customer since long before: a transfer, a conversion, a credit without a case, a payout that a bank
  * got. Ends of payouts that a bank had before, and what persons decided, are left out. Returns how many moves of held customers were looked at.
  */
 export async function checkHeldMoney(db: Database, partnerId: string): Promise<number> {
@@ -117,7 +117,7 @@ export async function checkHeldMoney(db: Database, partnerId: string): Promise<n
   const decisions = await db.rows<{ hitId: string; outcome: string; decidedAt: Date }>(sql`
     select hit_id, outcome, decided_at from screening.decisions
     where partner_id = ${partnerId} and kind = 'decided' order by hit_id, sequence`)
-  /** Since when a hit has held its customer without a break at a time. Undefined: it does not. */
+  /** Returns since when a hit has held its customer without a break at a time. Undefined: it does not. */
   const heldSince = ({ id, openedAt, endedAt }: (typeof hits)[number], at: Date): Date | undefined => {
     if (openedAt >= at || (endedAt !== null && endedAt <= at)) return undefined
     const made = decisions.filter(({ hitId, decidedAt }) => hitId === id && decidedAt <= at)

@@ -1,4 +1,4 @@
-/** What the operations of a hostile day share: its state, and the values that they draw from. */
+/** Shared parts of the operations of a hostile day: its state, and the values that they draw from. */
 import { rawNumber } from '@partner-payments/wire'
 import type { SanctionsList } from '../../service/src/screening/index.ts'
 import type { Service, TestPartner } from './composition.ts'

@@ -1,4 +1,4 @@
-/** What the operator changes on a hostile day while payments are on their way: gates of customers, and rules that hold payouts. */
+/** Changes by the operator on a hostile day while payments are on their way: gates of customers, and rules that hold payouts. */
 import assert from 'node:assert/strict'
 import { capabilities, verificationStates } from '@partner-payments/wire'
 import { readRule, type MonitoringRule } from '../../service/src/monitoring/index.ts'
@@ -80,7 +80,7 @@ export const ruleOperations: Readonly<Record<string, Operation>> = {
 const casesMax = 10_000
 const released = { action: 'release', disposition: 'explained' } as const
 const refused = { action: 'refuse', disposition: 'fraud' } as const
-/** They have proposed nothing during the day. */
+/** Staff who have proposed nothing during the day. */
 const closers = ['Lea Closer', 'Max Closer'] as const
 
 /** Persons decide every alert and every name at the end of the day, so that payouts end by the decision. */

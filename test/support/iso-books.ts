@@ -64,7 +64,7 @@ export type NewEntry = {
   readonly statementId?: string
 }
 
-/** What a notification says besides its ids. Amounts are minor units as text, as the connector keeps them. */
+/** Contents of a notification besides its ids. Amounts are minor units as text, as the connector keeps them. */
 export type Report = { readonly kind: string } & Readonly<Record<string, unknown>>
 
 export function createIsoBooksBank({ db, clock }: { readonly db: Database; readonly clock: Clock }) {
@@ -161,7 +161,7 @@ const createBooked =
       }
     })
 
-/** What the bank says about payments and money. Each is one transaction, as taking a message is. */
+/** Reports of the bank about payments and money. Each is one transaction, as taking a message is. */
 function createWords({ db, clock }: Parts, insertEntry: InsertEntry, notify: Notify) {
   return {
     instructions: () =>
@@ -220,7 +220,7 @@ export type NewStatement = {
   readonly opening: Minor | null
   readonly closing: Minor | null
   readonly sequence?: bigint
-  /** What it lists; default: what it moves. */
+  /** Listed amount; default: the amount that it moves. */
   readonly credits?: Minor
   readonly debits?: Minor
   readonly state?: 'Taking' | 'Taken'

@@ -10,7 +10,7 @@ export type PlannedPayment = {
   /** Undefined: the bank just pays. */
   readonly oddity?: string
   readonly treatment?: Treatment
-  /** At the end, when everything is resolved. */
+  /** State at the end, when everything is resolved. */
   readonly status: 'Completed' | 'Failed' | 'Returned'
   readonly findings: readonly Finding[]
 }
@@ -90,13 +90,13 @@ export type PlannedCredit = {
   /** The bank takes its last order back, when it has its reference. */
   readonly isReversed: boolean
   readonly oddity?: string
-  /** What customers have at the end: the amounts of deposits. */
+  /** Sums of customers at the end: the amounts of deposits. */
   readonly deposits: readonly bigint[]
   readonly findings: readonly Finding[]
 }
 
 const debtor = { name: 'Mary Somerville' }
-/** On none of our accounts. */
+/** Account that is none of ours. */
 const strangerIban = 'FR1420041010050500013M02606'
 const currency = 'EUR'
 
@@ -192,7 +192,7 @@ export function plannedCredits(count: number, ibans: readonly string[]): readonl
   })
 }
 
-/** What is wrong with the files of a round: one of each kind of message, in turn. */
+/** Faults of the files of a round: one of each kind of message, in turn. */
 export type FileOddity = {
   readonly kind: 'camt.053' | 'camt.054' | 'pain.002'
   readonly fault: FileFault

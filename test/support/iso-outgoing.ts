@@ -112,7 +112,7 @@ export async function bankTakes({ toBank, atBank }: Folders): Promise<void> {
 
 export type TakenFile = { readonly name: string; readonly sha256: string; readonly text: string }
 
-/** What the bank has, oldest first. */
+/** Payments at the bank, oldest first. */
 export async function atBank(folders: Folders): Promise<readonly TakenFile[]> {
   await bankTakes(folders)
   const names = (await readdir(folders.atBank)).toSorted()

@@ -33,7 +33,7 @@ export const messagesIn = (folder: string): readonly string[] =>
     .filter((name) => name.endsWith('.xsd') && !shared.has(name))
     .map((name) => name.slice(0, -'.xsd'.length))
 
-/** What is wrong with the documents by the schema of `message`; nothing: they are valid. */
+/** Errors of the documents by the schema of `message`; none: they are valid. */
 export async function schemaErrors(
   message: string,
   documents: readonly string[],

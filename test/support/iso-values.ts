@@ -169,7 +169,7 @@ const structured = (texts: Texts) =>
     },
     ['creditorReference', 'referenceType'],
   )
-/** One of the two forms, as SEPA has it. */
+/** Draws one of the two forms of SEPA. */
 export const remittance = (texts: Texts): fc.Arbitrary<Remittance> =>
   fc.oneof(plain({ unstructured: fc.tuple(texts(140)) }), plain({ structured: fc.tuple(structured(texts)) }))
 export const reason: fc.Arbitrary<Reason> = fc

@@ -7,7 +7,7 @@ import { oldestTransactionStart, sql } from '../../service/src/postgres/index.ts
 import { addPartner, type Service } from './composition.ts'
 import { until } from './until.ts'
 
-/** With these settings what is committed may be judged at once. */
+/** Settings with which committed movements may be judged at once. */
 export const monitorSettings = { REPORT_CLOCK_DIFFERENCE_MS: '0' }
 export const toAda = { emails: ['ada@example.com'] }
 
@@ -45,7 +45,7 @@ export async function moveMoney(
   await db.transaction((tx) => ledger.enter(tx, singleEntry('bank', transfer, id)))
 }
 
-/** From now on all that is committed may be judged. */
+/** Waits until all committed movements may be judged. */
 export async function untilCertain({ db }: Pick<Service, 'db'>): Promise<void> {
   const now = idTime(newId())
   await until('the clock of the database goes on', async () => (await oldestTransactionStart(db)) > now)

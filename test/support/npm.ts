@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 
-/** Without the settings of the `npm` and the `node` that run the test, but for the folder of compiled code. */
+/** Environment without the settings of the `npm` and the `node` that run the test, but for the folder of compiled code. */
 const ownEnv = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !/^(?:npm_|NODE_(?!COMPILE_CACHE$))/i.test(name)),
 )

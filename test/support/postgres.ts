@@ -146,7 +146,7 @@ const clone = async (adminUrl: string, template: string, name: string): Promise<
   }
 }
 
-/** By default on the server of the run. */
+/** Creates a database, by default on the server of the run. */
 export const createTestDatabase = async (given?: string): Promise<TestDatabase> => {
   const template = given ?? (await templateUrl())
   const adminUrl = at(template, 'postgres')

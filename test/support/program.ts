@@ -18,11 +18,11 @@ export type Program = {
 
 const repository = fileURLToPath(new URL('../..', import.meta.url))
 const mainFile = join(repository, 'service/src/main.ts')
-/** For a shell: `node` is the version that runs this test. */
+/** Environment of a shell in which `node` is the version that runs this test. */
 export const shellPath = `${dirname(process.execPath)}:${process.env.PATH ?? ''}`
 
 const { PATH = '', TMPDIR, NODE_COMPILE_CACHE } = process.env
-/** With the compiled code that scripts/test.ts keeps, a program starts with half of the processor time. */
+/** Environment with the compiled code that scripts/test.ts keeps, a program starts with half of the processor time. */
 export const inheritedEnvironment: Environment = {
   PATH,
   ...(TMPDIR === undefined ? {} : { TMPDIR }),
@@ -104,7 +104,7 @@ export function stop(program: Program): Promise<Ending> {
   return program.ended
 }
 
-/** As text, for environment variables. */
+/** Settings as text, for environment variables. */
 export const freePorts = async (count: number): Promise<readonly string[]> => (await numbers(count)).map(String)
 
 /** The settings of two free ports. */

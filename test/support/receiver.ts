@@ -12,7 +12,7 @@ export type Delivery = {
 
 export type Receiver = {
   readonly url: string
-  /** In the order of arrival. */
+  /** Requests in the order of arrival. */
   readonly deliveries: readonly Delivery[]
   readonly close: () => Promise<void>
 }

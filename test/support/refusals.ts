@@ -12,7 +12,7 @@ export async function refusalOf(call: Promise<unknown>): Promise<Refusal> {
   return error
 }
 
-/** What the call answers, or the code of the refusal by which it ends. */
+/** Returns the answer of a call, or the code of its refusal. */
 export const answerOrCode = <T>(call: Promise<T>): Promise<T | string> =>
   call.catch((reason: unknown) => {
     if (reason instanceof Refusal) return reason.code

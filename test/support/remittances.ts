@@ -57,7 +57,7 @@ export type GeneratedRemittance = {
   readonly information: string | undefined
 }
 
-/** One of the references in one of the fields, with other texts beside it, none of which names another known one. */
+/** Draws one of the references in one of the fields, with other texts beside it, none of which names another known one. */
 export function remitted(random: Random, reference: string): GeneratedRemittance {
   const { number, pick } = random
   const field = pick(fields)

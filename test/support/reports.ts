@@ -1,4 +1,4 @@
-/** What tests of reports share: the worker on a test service, movements of its ledger, and the bytes of a report. */
+/** Shared parts of tests of reports: the worker on a test service, movements of its ledger, and the bytes of a report. */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import type { BodyOf } from '@partner-payments/wire'
@@ -88,7 +88,7 @@ export async function readAll(parts: AsyncIterable<Uint8Array>): Promise<Buffer>
 
 const statementSchema = new URL('../../service/src/iso20022/camt.053.001.08.xsd', import.meta.url)
 
-/** What is wrong with a camt.053 by the schema of version 08; nothing: it is valid. */
+/** Errors of a camt.053 by the schema of version 08; none: it is valid. */
 export async function statementErrors(text: string): Promise<readonly string[]> {
   const schema = [{ fileName: 'camt.053.xsd', contents: await readFile(statementSchema, 'utf8') }]
   const { errors } = await validateXML({ xml: [{ fileName: 'a.xml', contents: text }], schema })

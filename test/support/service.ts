@@ -42,7 +42,7 @@ export type TestService = {
   /** Signs as the first partner of the sandbox, with all permissions. */
   readonly client: Client
   readonly pid: number
-  /** Its environment variables. */
+  /** Environment variables of the service. */
   readonly env: Environment
   /** Everything written to stdout and stderr so far. */
   readonly output: () => string
@@ -58,7 +58,7 @@ export type TestService = {
   readonly dispose: () => Promise<void>
 }
 
-/** From now on the clients of a test service call a gateway process in front of an api process, not the single process. */
+/** Makes the clients of a test service call a gateway process in front of an api process, not the single process. */
 export function callGateway(): void {
   callsGateway = true
 }
@@ -102,7 +102,7 @@ export async function createPartner(name: string, env: Environment): Promise<Cre
   return readCredentials(stdout)
 }
 
-/** One for all services of a test file, because two may share a database. */
+/** Server for all services of a test file, because two may share a database. */
 const gatewayMasterKey = randomBytes(32).toString('base64')
 
 async function environmentOf(options: TestServiceOptions) {
@@ -233,7 +233,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
 
 type Operated = Pick<TestService, 'credentials' | 'operator' | 'clientOf'>
 
-/** What a test file needs that changes nothing but its own partner. */
+/** Service for a test file that changes only its own partner. */
 export type SharedService = Pick<
   TestService,
   | 'baseUrl'

@@ -44,7 +44,7 @@ function faultsOfScan(nodes: readonly Plan[]): readonly string[] {
   })
 }
 
-/** What Citus refuses in a write, whichever shard it goes to. */
+/** Faults that Citus refuses in a write on any shard. */
 function faultsOfWrite(nodes: readonly Plan[]): readonly string[] {
   const write = nodes.find((node) => /^(?:Insert|Update|Delete)$/.test(text(node, 'Operation')))
   if (write === undefined) return []

@@ -67,7 +67,7 @@ const sortedJson = (text: string) => {
   const value = JSON.parse(text) as Record<string, unknown>
   return JSON.stringify(Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))))
 }
-/** As `json.dumps` of Python writes it: spaces after commas and colons, escapes outside ASCII. */
+/** Writes JSON as `json.dumps` of Python does: spaces after commas and colons, escapes outside ASCII. */
 const pythonJson = (text: string) =>
   JSON.stringify(JSON.parse(text), null, 1)
     .replaceAll(/\n\s*/g, ' ')

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Secret, TOTP } from 'otpauth'
 import { until } from './until.ts'
 
-/** Where a test reads the mails of a service, and calls it. */
+/** Service of a test that reads its mails and calls it. */
 export type Team = { readonly baseUrl: string; readonly dataDir: string }
 
 export const password = 'meadow-lamp-42-river'

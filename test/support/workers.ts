@@ -96,7 +96,7 @@ async function drain(...steps: readonly (() => Promise<number>)[]): Promise<void
   for (const step of steps) while ((await step()) > 0);
 }
 
-/** Before and after each call that changes something at the bank, and each enquiry. */
+/** Crash points before and after each call that changes something at the bank, and each enquiry. */
 const bankWithPoints = ({ around }: WorkerRun, connector: Connector): Connector => ({
   ...connector,
   instruct: (instructions, options) => around(() => connector.instruct(instructions, options)),
@@ -104,7 +104,7 @@ const bankWithPoints = ({ around }: WorkerRun, connector: Connector): Connector 
   acknowledge: (notifications, options) => around(() => connector.acknowledge(notifications, options)),
 })
 
-/** Before, within and after each operation on a file. The modules that are loaded later import the wrapped functions. */
+/** Crash points before, within and after each operation on a file. The modules that are loaded later import the wrapped functions. */
 function wrapFiles({ point, around }: WorkerRun): { readonly count: () => void } {
   let isCounting = false
   const wrap =
@@ -135,7 +135,7 @@ function wrapFiles({ point, around }: WorkerRun): { readonly count: () => void }
   return { count: () => (isCounting = true) }
 }
 
-/** What the killed processes that send files and the one that goes on have in common. */
+/** Shared settings of the killed processes that send files and the one that continues. */
 export const rulesOfRun = { preferred: 'Instant', instantMax: 10_00n, paymentsPerFileMax: 3 } as const
 
 export type DeliveryWorkerOptions = {
@@ -363,7 +363,7 @@ export const workers = {
           ? around(() => db.run(statement))
           : db.run(statement),
     })
-    /** Before and after each operation on the bank's folder, and within a copy. */
+    /** Crash points before and after each operation on the bank's folder, and within a copy. */
     const wrapTransport = (transport: Transport): Transport => ({
       ...transport,
       read: async function* read(name, offset, signal) {

@@ -234,7 +234,7 @@ async function createNewest(client: Client) {
   return { event: textAt(event, 'id'), loggedRequest }
 }
 
-/** What the operator of the service does for a partner. */
+/** Actions of the operator for a partner. */
 type Operated = Team & {
   readonly credentials: { readonly partnerId: string }
   readonly operator: (...words: readonly string[]) => Promise<JsonObject>

@@ -8,7 +8,7 @@ const salaries: readonly Salary[] = [
   { id: 'S-1', name: 'Grace Hopper', iban: dutchIban, amount: '2500.00' },
   { id: 'S-2', name: 'Ada Lovelace', iban: germanIban, amount: '2750.50' },
 ]
-/** On no payee of the partner. */
+/** IBAN that belongs to no payee of the partner. */
 const strangersIban = 'FR1420041010050500013M02606'
 
 export const bulk: Chapter = {

@@ -29,7 +29,7 @@ import { screening } from './screening.ts'
 import { present, type Chapter, type Stage } from './stage.ts'
 import { transactions } from './transactions.ts'
 
-/** In the order of the story. Screening is last: from its list on, every name waits until it is compared. */
+/** Ordered as the story. Screening is last: from its list on, every name waits until it is compared. */
 export const chapters: readonly Chapter[] = [
   customers,
   gates,

@@ -15,12 +15,12 @@ export type Stage = {
   /** One line of the story and of the summary: what was shown, and whether it is what the chapter claims. */
   readonly show: (what: string, actual: string, expected: string) => void
   readonly until: Until
-  /** For files that the chapter writes. */
+  /** Folder for files that the chapter writes. */
   readonly folder: string
 }
 
 export type Chapter = {
-  /** As in `npm run demo -- --chapter NAME`. */
+  /** Name of the chapter in `npm run demo -- --chapter NAME`. */
   readonly name: string
   readonly title: string
   readonly run: (stage: Stage) => Promise<void>

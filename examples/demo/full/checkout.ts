@@ -19,7 +19,7 @@ const run = (
   body: Parameters<Client['simulations']['runCheckoutSession']>[1],
 ) => client.simulations.runCheckoutSession(sessionId, body)
 
-/** As a browser does: three forms, each answered with the next page. */
+/** Pays as a browser does: three forms, each answered with the next page. */
 async function payAtBank(_stage: Stage, { url }: Session): Promise<void> {
   for (const [path, fields] of [
     ['pay', { country: 'FR' }],

@@ -62,7 +62,7 @@ const credits: readonly Credit[] = [
   { customer: 'ada', amount: '0.01', currency: 'EUR' },
   { customer: 'engines', amount: '100.10', currency: 'GBP' },
 ]
-/** On no account of ours: suspense, and a case. */
+/** Payment to none of our accounts: suspense, and a case. */
 export const strayCredit = { iban: 'FR1420041010050500013M02606', amount: 77_00n, currency: 'EUR' } as const
 export const fee = { amount: 3_50n, currency: 'EUR' } as const
 

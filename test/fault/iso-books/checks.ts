@@ -6,7 +6,7 @@ import { checkLedger } from '../../model/ledger-audit.ts'
 import type { PlannedCredit, PlannedPayment } from '../../support/iso-oddities.ts'
 import type { Run } from './run.ts'
 
-/** Nothing was sent twice, and every payment arrived. */
+/** Checks that nothing was sent twice, and every payment arrived. */
 export function checkSent({ payments, duplicates }: Book, planned: readonly PlannedPayment[]): void {
   assert.deepEqual(duplicates, [], 'nothing was sent to the bank twice')
   assert.equal(payments.length, planned.length, 'the bank has each payment')

@@ -101,7 +101,7 @@ export async function createRun(context: TestContext): Promise<Run> {
   }
 }
 
-/** For the message of a run that does not go on. */
+/** Describes a run that does not continue. */
 async function stateOf({ db }: Service, untaken: readonly string[]): Promise<string> {
   const payouts = await db.rows(sql`select status, count(*) from payouts.payouts group by status`)
   const instructions = await db.rows(sql`select status, count(*) from rails.iso_instructions group by status`)

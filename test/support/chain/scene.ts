@@ -120,7 +120,7 @@ export async function createChainScene(options: SceneOptions = {}) {
 
 export type ChainScene = Awaited<ReturnType<typeof createChainScene>>
 
-/** What the chain holds for us is what the ledger says, less what the sending account was given before it began. */
+/** Checks that the chain holds what the ledger says, less what the sending account was given before it began. */
 const createCheck = (anvil: Anvil, service: Service, sender: string) => async (partners: readonly TestPartner[]) => {
   const wallets = await service.db.rows<{ address: string }>(sql`select address from wallets.wallets`)
   for (const currency of ['USDC', 'EURC'] as const) {

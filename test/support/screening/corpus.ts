@@ -16,7 +16,7 @@ const forms = ['Ltd', 'LLC', 'GmbH', 'JSC', 'FZE', 'S.A.', 'Co., Ltd.', 'OOO']
 
 export type InventedEntry = ListEntry & { readonly names: readonly [ListEntry['names'][number]] }
 
-/** At least `count` different names. A third of the persons has two given names. */
+/** Draws at least `count` different names. A third of the persons has two given names. */
 export function inventedList(seed: number, count: number): readonly InventedEntry[] {
   const random = createRandom(seed)
   const people = countriesWithNames.flatMap((country) =>

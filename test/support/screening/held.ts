@@ -88,7 +88,7 @@ export async function decideAll(
   return taken
 }
 
-/** What a partner's deposits and money look like from outside. */
+/** Reads a partner's deposits and money from outside. */
 export async function depositState(service: Service, partnerId: string) {
   const { db } = service
   const rows = await db.rows<{ status: string; reference: string }>(
