@@ -1,6 +1,6 @@
 /** Contestants that a load generator or pgbench drives. */
 import type { Server } from './children.ts'
-import { auditLedger, type Counted } from './ledger-audit.ts'
+import { auditLedger, type RequestCounts } from './ledger-audit.ts'
 import type { Load, LoadSpec } from './load.ts'
 import { fillPgbench, type Postgres, runPgbench } from './postgres.ts'
 import type { Contestant, Sample } from './rounds.ts'
@@ -68,4 +68,4 @@ export function loadedContestant(options: LoadedOptions): Contestant {
   return { name, sample, audit }
 }
 
-export const auditOf = (databaseUrl: string, counted: Counted) => () => auditLedger(databaseUrl, counted)
+export const auditOf = (databaseUrl: string, counted: RequestCounts) => () => auditLedger(databaseUrl, counted)

@@ -4,7 +4,7 @@
  */
 import { withClient } from './postgres.ts'
 
-export type Counted = { readonly accepted: number; readonly unknown: number }
+export type RequestCounts = { readonly accepted: number; readonly unknown: number }
 
 const violations: Readonly<Record<string, string>> = {
   'the posted balances of a currency do not sum to zero': `
@@ -49,7 +49,7 @@ const counts = `
     (select count(*) from transactions.transactions where category = 'Withdrawal')::integer as withdrawals`
 
 /** Returns what is wrong. `counted` is everything that was sent to this database. */
-export async function auditLedger(databaseUrl: string, counted: Counted): Promise<readonly string[]> {
+export async function auditLedger(databaseUrl: string, counted: RequestCounts): Promise<readonly string[]> {
   return withClient(databaseUrl, async (client) => {
     const found: string[] = []
     await client.query('begin isolation level repeatable read read only')

@@ -4,7 +4,7 @@
  */
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
-import { type BenchPartner, signedBytes, type Unsigned } from './sign.ts'
+import { type BenchPartner, signedBytes, type UnsignedRequest } from './sign.ts'
 import { serveRequests } from './child.ts'
 import type { LoadMessage, LoadReport, LoadSpec } from './load.ts'
 
@@ -16,7 +16,11 @@ const percentile = (sorted: Float64Array, share: number) =>
 
 const paths = { payout: '/v1/payouts/fiat', deposit: '/v1/simulations/deposits' } as const
 
-function unsigned({ kind, keyPrefix }: LoadSpec, { beneficiaryId, customerId }: BenchPartner, index: number): Unsigned {
+function unsigned(
+  { kind, keyPrefix }: LoadSpec,
+  { beneficiaryId, customerId }: BenchPartner,
+  index: number,
+): UnsignedRequest {
   const of = kind === 'payout' ? { beneficiaryId } : { customerId, outcome: 'completed' }
   const body = JSON.stringify({ amount: 0.05, currency: 'EUR', ...of, idempotencyKey: `${keyPrefix}-${index}` })
   return { method: 'POST', path: paths[kind], body }

@@ -11,7 +11,7 @@ export type BenchPartner = {
   readonly customerId: string
   readonly beneficiaryId: string
 }
-export type Unsigned = { readonly method: 'GET' | 'POST'; readonly path: string; readonly body?: string }
+export type UnsignedRequest = { readonly method: 'GET' | 'POST'; readonly path: string; readonly body?: string }
 
 /** The asynchronous form signs in Node's thread pool, on all cores. */
 const signInPool = promisify<string, Buffer, KeyObject, Buffer>(sign)
@@ -19,7 +19,7 @@ const signInPool = promisify<string, Buffer, KeyObject, Buffer>(sign)
 export async function signedHeaders(
   partner: Pick<BenchPartner, 'apiKey' | 'apiSecret'>,
   key: KeyObject,
-  { method, path, body = '' }: Unsigned,
+  { method, path, body = '' }: UnsignedRequest,
 ): Promise<Readonly<Record<string, string>>> {
   const timestamp = String(Math.floor(Date.now() / 1000))
   const nonce = randomUUID()
@@ -30,7 +30,7 @@ export async function signedHeaders(
 }
 
 /** One HTTP/1.1 keep-alive request. */
-export async function signedBytes(partner: BenchPartner, key: KeyObject, request: Unsigned): Promise<Buffer> {
+export async function signedBytes(partner: BenchPartner, key: KeyObject, request: UnsignedRequest): Promise<Buffer> {
   const { method, path, body } = request
   const headers = {
     Host: 'localhost',

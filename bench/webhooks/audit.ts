@@ -2,17 +2,17 @@
 import { Webhook } from 'standardwebhooks'
 import { withClient } from '../postgres.ts'
 import { eventType } from './events.ts'
-import type { Received, Sampled } from './received.ts'
+import type { ReceivedRequest, SampledRequest } from './received.ts'
 import type { Setup } from './setup.ts'
 
 /** The digest of the data by endpoint and event id. Null accepts any data. */
-export type Expected = ReadonlyMap<string, string | null>
+export type ExpectedDeliveries = ReadonlyMap<string, string | null>
 export const keyOf = (endpoint: number, id: string) => `${endpoint} ${id}`
 
 const summary = (finding: string, keys: readonly string[]) =>
   keys.length === 0 ? [] : [`${keys.length} ${finding}, for example ${keys.slice(0, 3).join('; ')}`]
 
-export function compare(received: readonly Received[], expected: Expected): readonly string[] {
+export function compare(received: readonly ReceivedRequest[], expected: ExpectedDeliveries): readonly string[] {
   const seen = new Set<string>()
   const duplicate: string[] = []
   const unexpected: string[] = []
@@ -35,7 +35,10 @@ export function compare(received: readonly Received[], expected: Expected): read
 }
 
 /** Verifies with the library of a usual receiver. */
-export function verifySigned(sampled: readonly Sampled[], secretOf: (endpoint: number) => string): readonly string[] {
+export function verifySigned(
+  sampled: readonly SampledRequest[],
+  secretOf: (endpoint: number) => string,
+): readonly string[] {
   const bad = sampled.flatMap(({ endpoint, headers, body }) => {
     try {
       new Webhook(secretOf(endpoint)).verify(body, { ...headers })
@@ -106,7 +109,7 @@ export async function auditOwed(setup: Setup, { drained }: { readonly drained: b
 }
 
 /** Returns the deliveries recorded since the last call, which must have arrived. */
-export function deliveredSince(setup: Setup): () => Promise<Expected> {
+export function deliveredSince(setup: Setup): () => Promise<ExpectedDeliveries> {
   const endpointOf = new Map(setup.subscriptions.map(({ subscriptionId, endpoint }) => [subscriptionId, endpoint]))
   let since = new Date(0)
   return async () => {

@@ -4,10 +4,10 @@ import type { Contestant, Sample } from '../rounds.ts'
 import type { Usage } from '../usage.ts'
 import { countFor } from './events.ts'
 import { until } from './setup.ts'
-import { rateOf, type Received, type Sampled } from './received.ts'
+import { rateOf, type ReceivedRequest, type SampledRequest } from './received.ts'
 import type { Endpoints } from './receivers.ts'
 
-export type Taken = { readonly received: readonly Received[]; readonly sampled: readonly Sampled[] }
+export type FloodRecord = { readonly received: readonly ReceivedRequest[]; readonly sampled: readonly SampledRequest[] }
 export type Flood = {
   readonly name: string
   readonly endpoints: Endpoints
@@ -16,14 +16,14 @@ export type Flood = {
   readonly settleMs?: number
   readonly server: () => Pick<Server, 'usage'> | undefined
   /** Prepares deliveries, or resumes the process, outside of the measured time. Returns what this delivered. */
-  readonly prepare: (deliveries: number) => Promise<readonly Received[]>
+  readonly prepare: (deliveries: number) => Promise<readonly ReceivedRequest[]>
   /** Starts the deliveries. Returns how many are expected. */
   readonly release: (deliveries: number) => Promise<number>
   /** True if all deliveries are recorded and none is under way. */
   readonly finished: (expected: number) => Promise<boolean>
   /** Stops the process between rounds. */
   readonly suspend: () => Promise<void> | void
-  readonly check: (taken: Taken) => Promise<readonly string[]>
+  readonly check: (taken: FloodRecord) => Promise<readonly string[]>
 }
 
 const firstRate = 500

@@ -2,7 +2,7 @@
 
 export type Behaviour = 'ok' | 'hang' | 'error'
 
-export type Received = {
+export type ReceivedRequest = {
   readonly endpoint: number
   /** When the head of the request was complete, by a clock that all processes share. */
   readonly atMs: number
@@ -13,7 +13,7 @@ export type Received = {
   /** SHA-256 of the bytes of `data`. */
   readonly digest: string
 }
-export type Sampled = {
+export type SampledRequest = {
   readonly endpoint: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
@@ -35,7 +35,7 @@ export function splitBody(body: string): {
  * Arrivals per second, for `seconds` or until the last arrival. Starts at the first arrival, or `settleMs` later if enough
  * follow.
  */
-export function rateOf(received: readonly Received[], seconds: number, settleMs = 0): number {
+export function rateOf(received: readonly ReceivedRequest[], seconds: number, settleMs = 0): number {
   const times = Float64Array.from(received, ({ atMs }) => atMs).toSorted()
   const [first, last] = [times[0] ?? 0, times.at(-1) ?? 0]
   const begin = last - first > 2 * settleMs ? first + settleMs : first

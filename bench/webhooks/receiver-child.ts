@@ -6,15 +6,15 @@
 import { hash } from 'node:crypto'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { serveRequests } from '../child.ts'
-import { type Behaviour, type Received, type Sampled, splitBody } from './received.ts'
+import { type Behaviour, type ReceivedRequest, type SampledRequest, splitBody } from './received.ts'
 
 type Message =
   | { readonly listen: readonly Behaviour[] }
   | { readonly count: true }
   | { readonly take: { readonly sampled: number } }
-type Kept = { readonly endpoint: number; readonly atMs: number; readonly head: Buffer; readonly body: Buffer }
+type RawRequest = { readonly endpoint: number; readonly atMs: number; readonly head: Buffer; readonly body: Buffer }
 
-let kept: Kept[] = []
+let kept: RawRequest[] = []
 let count = 0
 
 /** A clock that all processes of a machine share. */
@@ -27,7 +27,11 @@ const contentLength = /\r\ncontent-length: *(\d+)/i
  * Calls `take` with each request, and `ended` after the requests of a chunk. A chunk may contain several requests, and
  * parts of requests.
  */
-function readRequests(socket: Socket, take: (request: Omit<Kept, 'endpoint'>) => void, ended: (count: number) => void) {
+function readRequests(
+  socket: Socket,
+  take: (request: Omit<RawRequest, 'endpoint'>) => void,
+  ended: (count: number) => void,
+) {
   let rest: Buffer | undefined
   /** The first request, when its head is complete. */
   let open: { readonly atMs: number; readonly headBytes: number; readonly bytes: number } | undefined
@@ -108,7 +112,10 @@ const headersOf = (head: Buffer): Readonly<Record<string, string>> =>
 const signedBy = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] as const
 
 /** Returns all requests since the last call, and a sample of them with headers and body, to verify signatures. */
-function take(sampledMax: number): { readonly received: readonly Received[]; readonly sampled: readonly Sampled[] } {
+function take(sampledMax: number): {
+  readonly received: readonly ReceivedRequest[]
+  readonly sampled: readonly SampledRequest[]
+} {
   const received = kept.map(({ endpoint, atMs, head, body }) => {
     const { eventId, data, reference } = splitBody(body.toString())
     const digest = hash('sha256', data, 'hex')

@@ -1,6 +1,6 @@
 /** Starts and reads the endpoints of the bench. */
 import { startChild } from '../child.ts'
-import type { Behaviour, Received, Sampled } from './received.ts'
+import type { Behaviour, ReceivedRequest, SampledRequest } from './received.ts'
 
 /** `refused`: no process listens on the port. */
 export type EndpointKind = Behaviour | 'refused'
@@ -13,7 +13,10 @@ export type Endpoints = {
   readonly kinds: readonly EndpointKind[]
   /** Requests to healthy endpoints since the last `take`. */
   readonly count: () => Promise<number>
-  readonly take: () => Promise<{ readonly received: readonly Received[]; readonly sampled: readonly Sampled[] }>
+  readonly take: () => Promise<{
+    readonly received: readonly ReceivedRequest[]
+    readonly sampled: readonly SampledRequest[]
+  }>
   readonly stop: () => void
 }
 

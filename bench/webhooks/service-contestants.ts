@@ -6,9 +6,9 @@ import { withClient } from '../postgres.ts'
 import type { Contestant, Sample } from '../rounds.ts'
 import type { Service } from '../stage.ts'
 import { auditOwed, compare, deliveredSince, verifySigned } from './audit.ts'
-import { type Flood, floodContestant, type Taken, used } from './flood.ts'
+import { type Flood, floodContestant, type FloodRecord, used } from './flood.ts'
 import { nowMs, type Setup, until } from './setup.ts'
-import { percentile, rateOf, type Received } from './received.ts'
+import { percentile, rateOf, type ReceivedRequest } from './received.ts'
 
 type ServiceContestantOptions = {
   readonly name: string
@@ -19,7 +19,7 @@ type ServiceContestantOptions = {
 }
 
 /** Resumes a frozen worker, and renews its leases, connections and caches with one event per partner. */
-async function prime({ setup, worker }: ServiceContestantOptions): Promise<readonly Received[]> {
+async function prime({ setup, worker }: ServiceContestantOptions): Promise<readonly ReceivedRequest[]> {
   worker.thaw()
   const events = setup.partnerIds.length
   const owed = setup.healthyDeliveries(events)
@@ -45,7 +45,7 @@ export function isDrained({ databaseUrl, subscriptions }: Setup): Promise<boolea
 export function checkOf(setup: Setup, { drained }: { readonly drained: boolean }) {
   const delivered = deliveredSince(setup)
   const secretOf = (endpoint: number) => setup.subscriptions[endpoint]?.secret ?? ''
-  return async ({ received, sampled }: Taken): Promise<readonly string[]> => [
+  return async ({ received, sampled }: FloodRecord): Promise<readonly string[]> => [
     ...compare(received, await delivered()),
     ...(await auditOwed(setup, { drained })),
     ...verifySigned(sampled, secretOf),

@@ -4,7 +4,7 @@ import type { Entry, EntryDetail, PaymentRecord, Treatment } from './model.ts'
 import type { Late, State, Task } from './state.ts'
 import { pain002, type PaymentStatus } from './write.ts'
 
-type Known = PaymentRecord & { readonly treatment: Treatment }
+type TreatedPayment = PaymentRecord & { readonly treatment: Treatment }
 
 export function doTask(draft: Draft, task: Task): void {
   draft.records.push({ t: 'task done', id: task.id })
@@ -17,12 +17,12 @@ export function doTask(draft: Draft, task: Task): void {
 }
 
 /** A payment that was recalled meanwhile is not executed. */
-const knownOf = ({ payments }: State, ids: readonly string[]): readonly Known[] =>
+const knownOf = ({ payments }: State, ids: readonly string[]): readonly TreatedPayment[] =>
   ids.flatMap((id) => payments.get(id) ?? []).filter(({ status }) => status === 'accepted' || status === 'held')
 
-export function execute(draft: Draft, payments: readonly Known[]): void {
+export function execute(draft: Draft, payments: readonly TreatedPayment[]): void {
   const { state, records } = draft
-  const isPlain = ({ treatment }: Known) => !['double', 'falsify', 'execute silently'].includes(treatment.do)
+  const isPlain = ({ treatment }: TreatedPayment) => !['double', 'falsify', 'execute silently'].includes(treatment.do)
   const [inBatch, alone] = split(payments, (payment) => payment.batchBooking && isPlain(payment))
   for (const [, batch] of Map.groupBy(inBatch, ({ messageId, batchId }) => `${messageId} ${batchId}`))
     bookBatch(draft, batch)
@@ -80,7 +80,7 @@ function tell(
     )
 }
 
-const detailOf = (payment: Known, state: State): EntryDetail => ({
+const detailOf = (payment: TreatedPayment, state: State): EntryDetail => ({
   endToEndId: payment.endToEndId,
   instructionId: payment.instructionId,
   messageId: payment.messageId,
@@ -103,10 +103,10 @@ const detailOf = (payment: Known, state: State): EntryDetail => ({
   reference: null,
   returnCode: null,
 })
-const ownerOf = ({ accounts }: State, { account }: Known): string =>
+const ownerOf = ({ accounts }: State, { account }: TreatedPayment): string =>
   accounts.find(({ iban }) => iban === account)?.owner ?? ''
 
-const entryOf = (draft: Draft, payment: Known, details: readonly EntryDetail[]): Entry => ({
+const entryOf = (draft: Draft, payment: TreatedPayment, details: readonly EntryDetail[]): Entry => ({
   ref: newReference(),
   account: payment.account,
   currency: payment.currency,
@@ -121,7 +121,7 @@ const entryOf = (draft: Draft, payment: Known, details: readonly EntryDetail[]):
   isSilent: payment.treatment.do === 'execute silently',
 })
 
-function bookBatch(draft: Draft, batch: readonly Known[]): void {
+function bookBatch(draft: Draft, batch: readonly TreatedPayment[]): void {
   const [first] = batch
   if (first === undefined) return
   const { batchDetails } = draft.state.settings
@@ -138,7 +138,7 @@ function bookBatch(draft: Draft, batch: readonly Known[]): void {
   })
 }
 
-function bookAlone(draft: Draft, payment: Known): void {
+function bookAlone(draft: Draft, payment: TreatedPayment): void {
   const { treatment } = payment
   const detail = detailOf(payment, draft.state)
   const { creditorAccount, endToEndId, amount } = treatment.do === 'falsify' ? treatment : {}

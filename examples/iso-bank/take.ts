@@ -62,9 +62,9 @@ function takeInitiation(draft: Draft, initiation: Initiation): void {
   planAll(draft, judged, answerMs + bookMs)
 }
 
-type Judged = { readonly payment: Payment; readonly treatment: Treatment; readonly code?: string }
+type PaymentVerdict = { readonly payment: Payment; readonly treatment: Treatment; readonly code?: string }
 
-const statusOf = ({ payment: { instructionId, endToEndId, batchId }, code }: Judged): PaymentStatus => ({
+const statusOf = ({ payment: { instructionId, endToEndId, batchId }, code }: PaymentVerdict): PaymentStatus => ({
   instructionId,
   endToEndId,
   batchId,
@@ -82,11 +82,11 @@ function wrongSum({ count, controlSum, batches }: Initiation): string | undefine
     : undefined
 }
 
-function judgeAll(draft: Draft, payments: readonly Payment[]): readonly Judged[] {
+function judgeAll(draft: Draft, payments: readonly Payment[]): readonly PaymentVerdict[] {
   const { records, state } = draft
   const spent = new Map<string, bigint>()
   const seen = new Set<string>()
-  return payments.map((payment): Judged => {
+  return payments.map((payment): PaymentVerdict => {
     const { instructionId, account: iban, currency, amount } = payment
     const judged = judge(draft, payment, seen, spent)
     seen.add(instructionId)
@@ -105,7 +105,7 @@ function judgeAll(draft: Draft, payments: readonly Payment[]): readonly Judged[]
   })
 }
 
-const firstStatus = ({ treatment, code }: Judged): PaymentRecord['status'] =>
+const firstStatus = ({ treatment, code }: PaymentVerdict): PaymentRecord['status'] =>
   code !== undefined ? 'refused' : treatment.do === 'hold' ? 'held' : treatment.do === 'lose' ? 'lost' : 'accepted'
 
 function judge(
@@ -113,9 +113,9 @@ function judge(
   payment: Payment,
   seen: ReadonlySet<string>,
   spent: ReadonlyMap<string, bigint>,
-): Judged {
+): PaymentVerdict {
   const { account: iban, currency, instructionId, amount } = payment
-  const refused = (code: string): Judged => ({ payment, treatment: { do: 'settle' }, code })
+  const refused = (code: string): PaymentVerdict => ({ payment, treatment: { do: 'settle' }, code })
   if (seen.has(instructionId) || state.payments.has(instructionId)) return refused('DU05')
   const account = accountOf(state, iban, currency)
   if (account === undefined) return refused(state.accounts.some((each) => each.iban === iban) ? 'AM03' : 'AC02')
@@ -125,7 +125,7 @@ function judge(
   return treatment.do === 'reject' ? { payment, treatment, code: treatment.code } : { payment, treatment }
 }
 
-function planAll(draft: Draft, judged: readonly Judged[], ms: number): void {
+function planAll(draft: Draft, judged: readonly PaymentVerdict[], ms: number): void {
   const accepted = judged.filter(({ code }) => code === undefined)
   const soon = accepted.filter(({ treatment }) => !['hold', 'lose', 'delay', 'reject later'].includes(treatment.do))
   if (soon.length > 0)

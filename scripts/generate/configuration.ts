@@ -3,10 +3,10 @@ import { deliveryLimitsDefault, operatorLimits } from '../../service/src/webhook
 import { settings } from '../../service/src/app/config.ts'
 import { markdownTable } from '../../service/src/kernel/index.ts'
 
-type Shown = { readonly default: string; readonly description: string; readonly secret?: true }
+type SettingRow = { readonly default: string; readonly description: string; readonly secret?: true }
 
 export function configurationPage(): string {
-  const rows = (Object.entries(settings) as [string, Shown][]).map(
+  const rows = (Object.entries(settings) as [string, SettingRow][]).map(
     ([name, { default: byDefault, description, secret }]) => [
       `\`${name}\``,
       byDefault,

@@ -26,7 +26,7 @@ const ports = (await freePorts(6)).map(String)
 
 type Environment = Readonly<Record<string, string | undefined>>
 type Start = { readonly words: readonly string[]; readonly env?: Environment; readonly opsPort?: string }
-type Loaded = { readonly files: readonly string[]; readonly cpuSeconds: number }
+type LoadedFiles = { readonly files: readonly string[]; readonly cpuSeconds: number }
 
 function launch({ words, env }: Start, counts = false) {
   const child = spawn(process.execPath, [program, ...words], {
@@ -75,7 +75,7 @@ async function runOnce(start: Start, counts = false) {
   const cpu = isService ? usedBy(child.pid ?? 0) : undefined
   if (isService) child.kill('SIGTERM')
   await ended
-  const { files, cpuSeconds } = JSON.parse(readFileSync(loadedTo, 'utf8')) as Loaded
+  const { files, cpuSeconds } = JSON.parse(readFileSync(loadedTo, 'utf8')) as LoadedFiles
   return { files: files.length, cpu: cpu ?? cpuSeconds, wall }
 }
 

@@ -17,10 +17,10 @@ import { ibans } from '../support/world.ts'
 
 const { service, browser } = useConsole(await useService())
 
-type Opened = Awaited<ReturnType<typeof openPage>>
+type BrowserPage = Awaited<ReturnType<typeof openPage>>
 
 /** The first Admin joins by the link that the service has printed. */
-async function joinFirst({ context, page }: Opened, link: string): Promise<void> {
+async function joinFirst({ context, page }: BrowserPage, link: string): Promise<void> {
   await addAuthenticator(context, page)
   await page.goto(link)
   await check(page)
@@ -32,7 +32,7 @@ async function joinFirst({ context, page }: Opened, link: string): Promise<void>
   assert.equal((await fetch(link)).status, 404, 'the link has made its Admin')
 }
 
-async function inviteColleague({ page }: Opened): Promise<void> {
+async function inviteColleague({ page }: BrowserPage): Promise<void> {
   await page.getByRole('link', { name: 'Team' }).click()
   await page.locator('#invite-email').fill('bob@example.com')
   await page.locator('#invite-name').fill('Bob Builder')
@@ -41,7 +41,10 @@ async function inviteColleague({ page }: Opened): Promise<void> {
 }
 
 /** Saves a payee and asks for the approval of a payout. Returns the path of the payout's page, and its id. */
-async function askForPayout({ page }: Opened, site: string): Promise<{ readonly path: string; readonly id: string }> {
+async function askForPayout(
+  { page }: BrowserPage,
+  site: string,
+): Promise<{ readonly path: string; readonly id: string }> {
   await page.goto(`${site}/console/payees/new`)
   await page.locator('#name').fill('Grace Hopper')
   await page.locator('#account').fill(ibans.DE)
@@ -62,7 +65,7 @@ async function askForPayout({ page }: Opened, site: string): Promise<{ readonly 
   return { path: `payouts/${id}`, id }
 }
 
-async function search({ page }: Opened, site: string, id: string): Promise<void> {
+async function search({ page }: BrowserPage, site: string, id: string): Promise<void> {
   await page.keyboard.press('/')
   await page.keyboard.type('INV-7')
   await page.keyboard.press('Enter')

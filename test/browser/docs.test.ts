@@ -14,10 +14,10 @@ const phone = { width: 390, height: 844 }
 const service = await useService()
 const browser = useBrowser()
 
-type Watched = { readonly page: Page; readonly verify: () => Promise<void> }
+type WatchedPage = { readonly page: Page; readonly verify: () => Promise<void> }
 
 /** A page at `path`. `verify` requires that the policy blocked nothing, and that no request left the origin. */
-async function open(path: string, viewport = desktop): Promise<Watched> {
+async function open(path: string, viewport = desktop): Promise<WatchedPage> {
   const page = await (await browser()).newPage({ viewport })
   const failures: string[] = []
   const requests: string[] = []

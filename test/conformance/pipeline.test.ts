@@ -44,12 +44,12 @@ const waitsMs = [0, 2 * secondMs, 20 * secondMs, 10 * minuteMs] as const
 
 const service = await useModules({ chooseConnector: () => 'example' })
 
-type Made = { readonly partner: TestPartner; readonly amount: Amount }
+type PayoutRequest = { readonly partner: TestPartner; readonly amount: Amount }
 type Scene = {
   readonly storm: Storm
   readonly bank: Bank
   readonly partners: readonly TestPartner[]
-  readonly made: Map<string, Made>
+  readonly made: Map<string, PayoutRequest>
   readonly ends: Ends
 }
 

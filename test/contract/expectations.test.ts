@@ -18,20 +18,20 @@ function messageOf(problem: JsonObject, pointer: string): string {
   return textAt(error, 'message')
 }
 
-type Refused = { readonly call: Call; readonly pointer: string; readonly message: RegExp }
-const get = (target: string, pointer: string, message: RegExp): Refused => ({
+type RefusedCall = { readonly call: Call; readonly pointer: string; readonly message: RegExp }
+const get = (target: string, pointer: string, message: RegExp): RefusedCall => ({
   call: { method: 'GET', target },
   pointer,
   message,
 })
-const post = (target: string, body: JsonObject, pointer: string, message: RegExp): Refused => ({
+const post = (target: string, body: JsonObject, pointer: string, message: RegExp): RefusedCall => ({
   call: { method: 'POST', target, body: JSON.stringify(body) },
   pointer,
   message,
 })
 const invitation = { email: 'ada@example.com', fullName: 'Ada', role: 'Admin' }
 
-const refusals: readonly Refused[] = [
+const refusals: readonly RefusedCall[] = [
   get('/v1/transactions?status=Done', '/query/status', /one of Pending, Completed, Unsuccessful, Cancelled, Expired$/),
   get(
     '/v1/transactions?createdFrom=today',

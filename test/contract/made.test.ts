@@ -17,7 +17,7 @@ const { client } = service
 const world = await createWorld(client, receiver.url, service)
 
 /** The part of a record that these tests read. */
-type Recorded = {
+type AuditEntry = {
   readonly id: string
   readonly action: string
   readonly subject: Readonly<Record<string, string>>
@@ -25,9 +25,9 @@ type Recorded = {
   readonly actor: { readonly id: string; readonly name: string }
   readonly requestId?: string
 }
-const records = async (query: string, as = client): Promise<readonly Recorded[]> =>
-  listAt(success(await as.get(`/v1/audit?${query}`))) as readonly JsonObject[] as unknown as readonly Recorded[]
-const idsOf = (found: readonly Recorded[]) => found.map(({ id }) => id)
+const records = async (query: string, as = client): Promise<readonly AuditEntry[]> =>
+  listAt(success(await as.get(`/v1/audit?${query}`))) as readonly JsonObject[] as unknown as readonly AuditEntry[]
+const idsOf = (found: readonly AuditEntry[]) => found.map(({ id }) => id)
 const isReplay = (answer: Answer) => answer.headers['idempotent-replayed'] === 'true'
 
 const makers = subjects.filter(({ operation }) => typeof operation.makes === 'object')
@@ -107,10 +107,10 @@ suite('filters', () => {
     const guid = textAt(await createCustomer(client), 'guid')
     success(await client.get(`/v1/customers/${guid}`))
     success(await client.put(`/v1/customers/${guid}`, { kyc: { city: 'London' } }))
-    const [last = {} as Recorded, before = {} as Recorded] = await records('kind=Act&limit=2')
+    const [last = {} as AuditEntry, before = {} as AuditEntry] = await records('kind=Act&limit=2')
     assert.deepEqual([last.action, before.action], ['updateCustomer', 'createCustomer'])
     assert.deepEqual(before.subject, { id: guid })
-    const [read = {} as Recorded] = await records('kind=Read&limit=1')
+    const [read = {} as AuditEntry] = await records('kind=Read&limit=1')
     assert.deepEqual([read.action, read.subject], ['getCustomer', { id: guid }])
     assert.ok((await records('kind=Act&limit=100')).every(({ action }) => !/^(get|list|export)/.test(action)))
     assert.ok((await records('kind=Read&limit=100')).every(({ action }) => /^(get|list|export)/.test(action)))
@@ -123,11 +123,11 @@ suite('filters', () => {
     const made: string[] = []
     for (let count = 0; count < 5; count += 1) made.push(textAt(await createBeneficiary(colleague), 'id'))
     success(await colleague.get('/v1/customers'))
-    const [{ actor } = {} as Recorded] = await records(`subject=${made[0] ?? ''}`)
+    const [{ actor } = {} as AuditEntry] = await records(`subject=${made[0] ?? ''}`)
     const by = `actorId=${actor.id}`
     const all = await records(`${by}&limit=100`)
     assert.equal(all.length, 11, 'five requests, what they made, and a list')
-    const things = (found: readonly Recorded[]) => found.map(({ subject }) => subject['id'])
+    const things = (found: readonly AuditEntry[]) => found.map(({ subject }) => subject['id'])
     assert.deepEqual(things(await records(`${by}&kind=Act`)), made.toReversed())
     assert.deepEqual(things(await records(`${by}&kind=Act&action=createBeneficiary`)), made.toReversed())
     assert.deepEqual(await records(`${by}&action=createCustomer`), [])

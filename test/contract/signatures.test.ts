@@ -19,9 +19,9 @@ const account = async (): Promise<Credentials> => {
   return readCredentials(await service.operator('service-account', 'create', ...words))
 }
 
-type Refused = { readonly status: number; readonly text: string; readonly json: JsonObject }
+type Refusal = { readonly status: number; readonly text: string; readonly json: JsonObject }
 
-function sendTo(baseUrl: string, apiKey: string, call: SignedCall): Promise<Refused> {
+function sendTo(baseUrl: string, apiKey: string, call: SignedCall): Promise<Refusal> {
   const { hostname, port } = new URL(baseUrl)
   const { method, timestamp, nonce, signature, body } = call
   const path = call.query === '' ? call.path : `${call.path}?${call.query}`

@@ -32,8 +32,8 @@ export type Stage = {
   readonly db: Database
 }
 
-type Refused = Pick<Answer, 'status' | 'text'>
-type Provocation = (stage: Stage) => Promise<Refused>
+type RefusalAnswer = Pick<Answer, 'status' | 'text'>
+type Provocation = (stage: Stage) => Promise<RefusalAnswer>
 
 const payouts = '/v1/payouts/fiat'
 /** Given as a parameter: Citus refuses an interval beside a column in an update. */
@@ -52,7 +52,7 @@ async function invite({ client }: Stage): Promise<string> {
 }
 
 /** Sends what no HTTP client sends, and leaves the connection open. */
-async function sendRaw(baseUrl: string, head: string): Promise<Refused> {
+async function sendRaw(baseUrl: string, head: string): Promise<RefusalAnswer> {
   const { hostname, port } = new URL(baseUrl)
   const socket = connect(Number(port), hostname)
   socket.write(head)

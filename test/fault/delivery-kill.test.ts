@@ -24,7 +24,7 @@ const pointsMin = 2 + 4 + 2
 const hooks = untilEnd(await createHooks())
 const endpoint = untilEnd(await startEndpoint())
 
-type Expected = { readonly eventId: string; readonly path: string; readonly data: string }
+type ExpectedDelivery = { readonly eventId: string; readonly path: string; readonly data: string }
 
 async function scenario() {
   const partnerId = await hooks.addPartner()
@@ -54,7 +54,7 @@ async function finish(partnerId: string): Promise<void> {
 const totals = { expected: 0, received: 0, distinct: 0, duplicates: 0 }
 
 async function checkReceived({ partnerId, secrets, references }: Awaited<ReturnType<typeof scenario>>): Promise<void> {
-  const deliveries = await hooks.db.rows<Expected>(sql`
+  const deliveries = await hooks.db.rows<ExpectedDelivery>(sql`
     select delivery.wire_event_id as event_id, event.data, substring(subscription.url from '/hook.*') as path
     from delivery.deliveries as delivery
     join delivery.subscriptions as subscription

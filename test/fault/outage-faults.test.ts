@@ -17,13 +17,13 @@ const answerMarginMs = outageMs - requestTimeoutMs - 500
 const { wire, url } = await useProxiedDatabase()
 const service = await useService({ env: { DATABASE_URL: url, REQUEST_TIMEOUT_MS: String(requestTimeoutMs) } })
 
-type Timed = { readonly startedMs: number; readonly endedMs: number; readonly answer: Answer }
+type TimedAnswer = { readonly startedMs: number; readonly endedMs: number; readonly answer: Answer }
 
 /** Sends payouts until `work` has ended. Returns all answers with their times. */
-async function payWhile(work: (answers: readonly Timed[]) => Promise<void>): Promise<readonly Timed[]> {
+async function payWhile(work: (answers: readonly TimedAnswer[]) => Promise<void>): Promise<readonly TimedAnswer[]> {
   const { client } = service
   const beneficiary = textAt(await createBeneficiary(client), 'id')
-  const answers: Timed[] = []
+  const answers: TimedAnswer[] = []
   let going = true
   const pay = async () => {
     while (going) {

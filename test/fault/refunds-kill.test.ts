@@ -9,7 +9,7 @@ import { minuteMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
 import { checkLedger } from '../model/ledger-audit.ts'
-import { createSessions, type Opened } from '../support/checkout.ts'
+import { createSessions, type OpenedSession } from '../support/checkout.ts'
 import { balanceOf, ip } from '../support/composition.ts'
 import { killAtCrashPoints } from '../support/crash-points.ts'
 import { useModules } from '../support/fixture.ts'
@@ -29,7 +29,7 @@ const service = await useModules({ stepMs: 0 })
 const { open, settle, statusOf } = createSessions(() => service)
 
 /** Money that comes to the session and does not fit it, and that its shop accepts. */
-async function acceptLate({ partner: { partnerId }, session }: Opened): Promise<string> {
+async function acceptLate({ partner: { partnerId }, session }: OpenedSession): Promise<string> {
   await service.checkout.simulate(partnerId, session.id, { step: 'credit' }, ip)
   await settle()
   const { latePayments } = await service.checkout.get(partnerId, session.id)

@@ -71,8 +71,8 @@ const bookings = () =>
     sql`select amount, kind, booked_on::text as booked_on from rails.iso_entries order by amount, kind`,
   )
 
-type Booked = readonly `${string} ${bigint}`[]
-const kindsAndAmounts = (rows: Awaited<ReturnType<typeof bookings>>): Booked =>
+type BookedKinds = readonly `${string} ${bigint}`[]
+const kindsAndAmounts = (rows: Awaited<ReturnType<typeof bookings>>): BookedKinds =>
   rows.map(({ kind, amount }) => `${kind} ${amount}` as const)
 
 async function reconciled(): Promise<Readonly<Record<string, string>>> {
@@ -102,7 +102,7 @@ type Kind = {
   readonly samples: readonly string[]
   /** Lists money moved by the customer and the payouts, and each booking. */
   readonly moved: bigint
-  readonly booked: Booked
+  readonly booked: BookedKinds
   readonly closing: string
   readonly on?: string
 }

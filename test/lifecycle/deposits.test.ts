@@ -72,9 +72,9 @@ async function requested(inParts = false): Promise<Subject> {
 }
 
 type Notification = Parameters<typeof service.deposits.processNotification>[1]
-type Told<N> = N extends unknown ? Omit<N, 'partnerId' | 'id' | 'subjectId'> : never
+type ReportContents<N> = N extends unknown ? Omit<N, 'partnerId' | 'id' | 'subjectId'> : never
 /** The bank reports about the deposit. */
-const notify = ({ payment: { partnerId }, id: subjectId }: Subject, report: Told<Notification>) =>
+const notify = ({ payment: { partnerId }, id: subjectId }: Subject, report: ReportContents<Notification>) =>
   service.deposits.processNotification(connector, { partnerId, id: newId(), subjectId, ...report } as Notification)
 
 /** Passes the time, and has the worker find the deposit, also one that cannot expire. */

@@ -54,7 +54,7 @@ const told = fc.oneof(
   }),
   fc.record({ subject: fc.constant('deposit' as const), kind: fc.constant('deposit.settled' as const), money, times }),
 )
-type Told = typeof told extends fc.Arbitrary<infer T> ? T : never
+type DrawnReport = typeof told extends fc.Arbitrary<infer T> ? T : never
 type Cash = Map<string, bigint>
 
 const add = (cash: Cash, { currency, amount }: Money, sign: 1n | -1n) =>
@@ -92,7 +92,7 @@ function createOracle() {
   }
   return {
     cash,
-    count: ({ kind }: Told, said: Money | undefined): void => {
+    count: ({ kind }: DrawnReport, said: Money | undefined): void => {
       if (kind === 'payout.settled') settled(said)
       else if (kind === 'payout.rejected') ended(said, 'failed')
       else if (kind === 'payout.returned') ended(said, 'returned')
@@ -154,9 +154,13 @@ async function prepare() {
   ])
   return { partnerId, subjects }
 }
-type Prepared = Awaited<ReturnType<typeof prepare>>
+type PreparedBank = Awaited<ReturnType<typeof prepare>>
 
-function notificationOf({ partnerId, subjects }: Prepared, { subject, kind }: Told, said: Money | undefined) {
+function notificationOf(
+  { partnerId, subjects }: PreparedBank,
+  { subject, kind }: DrawnReport,
+  said: Money | undefined,
+) {
   const { id: subjectId, account, remittance = null } = subjects.get(subject) ?? assert.fail(subject)
   const moved = said ?? { currency: 'EUR', amount: expectedMinor }
   const reported = said === undefined ? {} : { money: said }
@@ -180,7 +184,7 @@ function notificationOf({ partnerId, subjects }: Prepared, { subject, kind }: To
 }
 
 /** The bank has one id for a credit: it is not booked twice. */
-const isSameCredit = ({ subjects }: Prepared, { subject, kind }: Told, each: BankNotification): boolean =>
+const isSameCredit = ({ subjects }: PreparedBank, { subject, kind }: DrawnReport, each: BankNotification): boolean =>
   each.kind === kind && each.subjectId === subjects.get(subject)?.id
 
 async function say(notification: BankNotification): Promise<void> {

@@ -53,7 +53,7 @@ const action = fc.oneof(
 type Action = typeof action extends fc.Arbitrary<infer A> ? A : never
 type Decision = typeof decision extends fc.Arbitrary<infer D> ? D : never
 
-type Made = {
+type ModelPayout = {
   readonly id: string
   readonly amount: bigint
   readonly own: boolean
@@ -64,11 +64,11 @@ type Day = {
   readonly service: Service
   readonly partner: TestPartner
   readonly callers: Readonly<Record<Decision['who'], Caller>>
-  readonly made: Made[]
+  readonly made: ModelPayout[]
   readonly seen: Ends
   readonly places: Places
 }
-type Standing = Made & {
+type Standing = ModelPayout & {
   readonly status: string
   readonly isSettled: boolean
   /** The approver and the time of the approval. Null: it has no approval. */
@@ -78,7 +78,7 @@ type Standing = Made & {
 
 /** The payouts of the model, each with what became of it. */
 async function standing({ service, partner, made }: Day): Promise<readonly Standing[]> {
-  const rows = await service.db.rows<Omit<Standing, keyof Made> & { readonly id: string }>(sql`
+  const rows = await service.db.rows<Omit<Standing, keyof ModelPayout> & { readonly id: string }>(sql`
     select payout.id, payout.status, timeline @> '[{"step": "Settled"}]' as is_settled, decided_by as approved_by,
       decided_at as approved_at
     from payouts.payouts as payout

@@ -139,9 +139,9 @@ const checked = (payee: 'no_match') => async (payout: Awaited<ReturnType<typeof 
   await service.payoutLife.payeeChecked({ partnerId: payout.partnerId, instructionId: instructionIdOf(payout) }, payee)
 }
 
-type Seen = PartnerHold | undefined
+type SeenHold = PartnerHold | undefined
 /** The order matters: lists hold what comes behind them until it is compared. */
-const walks: Readonly<Record<Hold['kind'], () => Promise<Seen>>> = {
+const walks: Readonly<Record<Hold['kind'], () => Promise<SeenHold>>> = {
   sending: async () => paidHold(await money(), async () => undefined),
   approval: async () => {
     const partner = await money()
@@ -320,7 +320,7 @@ const timed: ReadonlySet<Hold['kind']> = new Set([
 ])
 
 suite('explanations of holds for partners', () => {
-  for (const [kind, walk] of Object.entries(walks) as [Hold['kind'], () => Promise<Seen>][])
+  for (const [kind, walk] of Object.entries(walks) as [Hold['kind'], () => Promise<SeenHold>][])
     test(`${kind}: ${holds[kind].told}`, async () => {
       const seen = await walk()
       assert.ok(seen, 'it waits, and says so')

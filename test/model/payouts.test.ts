@@ -66,13 +66,18 @@ const action = fc.oneof(
 type Action = typeof action extends fc.Arbitrary<infer A> ? A : never
 
 /** A payout that the model requested, with its reference. */
-type Requested = { readonly key: string; readonly text: string; readonly own: boolean; readonly reference: string }
+type RequestedPayout = {
+  readonly key: string
+  readonly text: string
+  readonly own: boolean
+  readonly reference: string
+}
 type Day = {
   readonly service: Service
   readonly partner: TestPartner
   readonly segregated: boolean
   readonly arm: (fault: Fault) => void
-  readonly requested: Requested[]
+  readonly requested: RequestedPayout[]
   readonly payoutEnds: Map<string, string>
   readonly depositEnds: Map<string, string>
   /** A beneficiary with an account of this service, and the references of the payouts to it. */

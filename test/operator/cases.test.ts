@@ -22,7 +22,7 @@ type Candidate = {
   readonly amount: string
   readonly agreed: readonly { readonly what: string }[]
 }
-type Shown = { readonly candidates: readonly Candidate[] }
+type ShownCase = { readonly candidates: readonly Candidate[] }
 type Decision = Readonly<{ sequence: number; kind: string; actor: string; action: string | null }>
 
 const operator = (...args: readonly string[]) => runOperator([...args], env)
@@ -57,7 +57,7 @@ test('two people resolve the cases of a bank that contradicts itself, each exact
   assert.equal(contradicted.report.kind, 'payout.rejected')
   assert.equal(contradicted.report.money?.amount, '4001.09')
 
-  const shown = JSON.parse((await on('show', contradicted)).stdout) as Shown
+  const shown = JSON.parse((await on('show', contradicted)).stdout) as ShownCase
   assert.deepEqual(
     shown.candidates.map(({ kind, amount, agreed }) => [kind, amount, agreed.map(({ what }) => what)]),
     [['payout', '4001.09', ['amount', 'reference', 'same day']]],

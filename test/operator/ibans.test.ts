@@ -11,7 +11,7 @@ const operator = await useOperator({ settings: { IBAN_POOLS: 'DE', IBAN_ISSUERS:
 const { service, folder } = operator
 const partner = await addPartner(service)
 
-type Printed = Readonly<Record<string, unknown>>
+type PrintedObject = Readonly<Record<string, unknown>>
 const printed = (...args: readonly string[]) => operator.printed('ibans', ...args)
 async function fileOf(name: string, content: string): Promise<string> {
   const path = join(folder, name)
@@ -30,7 +30,7 @@ test('a file is imported, serves a running service, is listed, and is withdrawn'
   assert.deepEqual(await printed(...args), { ...about, lines: 0, imported: 0, isRepetition: true })
   const { ibans: given } = await service.accounts.create(partner.partnerId, partner.customer.id)
   assert.deepEqual([given[1]?.iban, given[1]?.bic], [first, 'INGDDEFFXXX'])
-  const [listed] = (await printed('list')) as unknown as readonly Printed[]
+  const [listed] = (await printed('list')) as unknown as readonly PrintedObject[]
   const shown = { name: 'ing', partnerId: null, country: 'DE', currency: 'EUR', connector: 'sandbox' }
   for (const [name, value] of Object.entries({ ...shown, total: 4, free: 3, given: 1, isLow: true }))
     assert.equal(listed?.[name], value, name)
@@ -47,14 +47,14 @@ test('a file with bad lines is refused with its report, and its good lines are i
   assert.equal(code, 1)
   assert.match(stderr, /bad\.csv has 3 wrong lines, and nothing was imported\. .* --skip-bad$/m)
   assert.equal(stderr.trimEnd().split('\n').length, 1)
-  const report = JSON.parse(stdout) as { readonly imported: number; readonly badLines: readonly Printed[] }
+  const report = JSON.parse(stdout) as { readonly imported: number; readonly badLines: readonly PrintedObject[] }
   assert.equal(report.imported, 0)
   const reasons = [
     [2, 'not_an_iban'],
     [3, 'check_digits'],
     [4, 'double_in_file'],
   ]
-  const reasonsOf = (lines: unknown) => (lines as readonly Printed[]).map(({ line, reason }) => [line, reason])
+  const reasonsOf = (lines: unknown) => (lines as readonly PrintedObject[]).map(({ line, reason }) => [line, reason])
   assert.deepEqual(reasonsOf(report.badLines), reasons)
   const imported = await printed(...importing(file, '--pool', 'bad', '--skip-bad', '--partner', partner.partnerId))
   assert.deepEqual([imported.imported, imported.bad, reasonsOf(imported.badLines)], [1, 3, reasons])

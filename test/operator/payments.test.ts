@@ -21,11 +21,11 @@ type Payment = Readonly<Record<Texts | 'partnerId' | 'beneficiary' | 'next' | 'r
   readonly hold?: string
   readonly partnerReads?: string
 }
-type Found = { readonly payments: readonly Payment[]; readonly hasMore: boolean }
+type FoundPayments = { readonly payments: readonly Payment[]; readonly hasMore: boolean }
 
 const commands = commandsOf(service.env)
-const find = (...args: readonly string[]) => commands.printed<Found>('payment', 'find', ...args)
-const idsOf = ({ payments }: Found) => payments.map(({ payoutId }) => payoutId)
+const find = (...args: readonly string[]) => commands.printed<FoundPayments>('payment', 'find', ...args)
+const idsOf = ({ payments }: FoundPayments) => payments.map(({ payoutId }) => payoutId)
 
 const account = { iban: 'DE89370400440532013000', currency: 'EUR', name: 'Grace Hopper' }
 const beneficiaryId = textAt(success(await client.post('/v1/beneficiaries', account)), 'id')

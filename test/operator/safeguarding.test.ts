@@ -36,7 +36,12 @@ async function refused(words: readonly string[], line: RegExp, more: Readonly<Re
   assert.match(stderr, line)
 }
 
-type Shown = { readonly isNew?: boolean; readonly status: string; readonly version: number; readonly resource: string }
+type ShownRecord = {
+  readonly isNew?: boolean
+  readonly status: string
+  readonly version: number
+  readonly resource: string
+}
 
 test('wrong input is refused with the reason', async () => {
   await refused(['run', '--day', today], /No account is designated/)
@@ -59,7 +64,7 @@ test('a day is computed once and exported, and its files are verified without a 
   )
   const entry = entryOf(12_34n, { bookingDate: today })
   await service.take(reportXml([entry], { kind: 'camt.053', sequence: 1, opening: 0n, closing: 12_34n, on: today }))
-  const run = () => printed<readonly Shown[]>('run', '--day', today)
+  const run = () => printed<readonly ShownRecord[]>('run', '--day', today)
   assert.deepEqual(
     [...(await run()), ...(await run())].map(({ isNew, status, version }) => [isNew, status, version]),
     [
@@ -67,7 +72,7 @@ test('a day is computed once and exported, and its files are verified without a 
       [false, 'balanced', 1],
     ],
   )
-  const [shown] = await printed<readonly Shown[]>('show', '--day', today, '--currency', 'EUR')
+  const [shown] = await printed<readonly ShownRecord[]>('show', '--day', today, '--currency', 'EUR')
   assert.equal(shown?.resource, '12.34')
   const file = (format: string) => join(folder, `day.${format}`)
   for (const format of ['json', 'csv', 'pdf'])

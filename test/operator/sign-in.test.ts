@@ -15,10 +15,10 @@ import { joinedStaff } from '../support/staff.ts'
 const operator = await useOperator({ now: new Date(), settings: { TWO_PERSONS: 'on' } })
 const { service, folder, printed } = operator
 const partner = await addPartner(service, 100_000n)
-type Joined = Awaited<ReturnType<typeof joinedStaff>>
-let ada: Joined
-let grace: Joined
-let sam: Joined
+type JoinedStaff = Awaited<ReturnType<typeof joinedStaff>>
+let ada: JoinedStaff
+let grace: JoinedStaff
+let sam: JoinedStaff
 
 const command = operator.run
 const refused = async (expected: RegExp, ...words: readonly string[]) =>
@@ -28,7 +28,7 @@ const limit = (amount = '500.00') => [
   ...['--currency', 'EUR', '--amount', amount],
 ]
 /** A decision about a change. */
-const change = (verb: 'approve' | 'run' | 'reject', id: string, by: Joined, note?: string) => [
+const change = (verb: 'approve' | 'run' | 'reject', id: string, by: JoinedStaff, note?: string) => [
   ...['change', verb, '--id', id, ...by.as],
   ...(note === undefined ? [] : ['--note', note]),
 ]

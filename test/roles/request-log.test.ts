@@ -28,9 +28,9 @@ const find = (requestId: string) =>
     return found
   })
 
-type Sent = Omit<Parameters<Client['send']>[0], 'headers'> & { readonly ip?: string }
+type SentRequest = Omit<Parameters<Client['send']>[0], 'headers'> & { readonly ip?: string }
 /** Sends a request, and returns its answer and its entry. */
-async function log(as: Client, { ip = '203.0.113.9', ...request }: Sent) {
+async function log(as: Client, { ip = '203.0.113.9', ...request }: SentRequest) {
   const id = randomUUID()
   const headers = { 'X-Request-Id': id, 'X-Forwarded-For': ip, 'User-Agent': 'our-program/1' }
   const answer = await as.send({ ...request, headers })

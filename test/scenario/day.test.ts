@@ -43,7 +43,7 @@ const own = textAt(await createBeneficiary(client, { name: 'Partner Ltd', iban: 
 
 const short = (name: string) => name.replace('partner.customer.', '').replace('transaction.status.changed', 'changed')
 
-type Expected = {
+type ExpectedOutcome = {
   readonly status: string
   /** Short names, in order; names in brackets are optional. */
   readonly events: readonly string[]
@@ -51,7 +51,7 @@ type Expected = {
 }
 
 /** Waits until the transaction has the expected status and its last event has arrived. Returns both. */
-async function outcomeOf(reference: string, expected: Expected) {
+async function outcomeOf(reference: string, expected: ExpectedOutcome) {
   const last = expected.events.at(-1) ?? ''
   const transaction = await until(`${reference} is ${expected.status}`, async () => {
     const read = await transactionOf(client, reference)
@@ -64,7 +64,7 @@ async function outcomeOf(reference: string, expected: Expected) {
   return { transaction, events }
 }
 
-function assertEvents(events: readonly Event[], expected: Expected): void {
+function assertEvents(events: readonly Event[], expected: ExpectedOutcome): void {
   const names = events.map((event) => short(event.name))
   const wanted = expected.events.map((name) => name.replace(/[[\]]/g, ''))
   const needed = expected.events.filter((name) => !name.startsWith('['))
@@ -106,7 +106,7 @@ function assertData(events: readonly Event[], transaction: JsonObject, extra: Js
 }
 
 const started = ['deposit.created', 'deposit.initiated', 'deposit.submitted']
-const deposits: readonly { readonly outcome: string; readonly amount: string; readonly expected: Expected }[] = [
+const deposits: readonly { readonly outcome: string; readonly amount: string; readonly expected: ExpectedOutcome }[] = [
   {
     outcome: 'completed',
     amount: '100.10',
@@ -138,14 +138,14 @@ for (const { outcome, amount, expected } of deposits)
   })
 
 const submitted = ['withdrawal.requested', 'withdrawal.accepted', 'withdrawal.sent']
-const settled: Expected = { status: 'Completed', events: [...submitted, 'changed'] }
-const unsuccessful = (errorKey: string): Expected => ({
+const settled: ExpectedOutcome = { status: 'Completed', events: [...submitted, 'changed'] }
+const unsuccessful = (errorKey: string): ExpectedOutcome => ({
   status: 'Unsuccessful',
   errorKey,
   events: ['withdrawal.requested', 'withdrawal.accepted', '[withdrawal.sent]', 'withdrawal.failed', 'changed'],
 })
 /** The magic amounts of docs/sandbox.md. */
-const payouts: readonly { readonly outcome: string; readonly amount: string; readonly expected: Expected }[] = [
+const payouts: readonly { readonly outcome: string; readonly amount: string; readonly expected: ExpectedOutcome }[] = [
   { outcome: 'settled', amount: '50.05', expected: settled },
   { outcome: 'rejected by the bank', amount: '4001.01', expected: unsuccessful('BankRejection') },
   { outcome: 'refused for its account', amount: '4001.02', expected: unsuccessful('InvalidAccountDetails') },
@@ -195,14 +195,18 @@ test('a return after settlement creates a linked refund and leaves the original 
 })
 
 test("a payout to the partner's own beneficiary emits only transaction.status.changed", async () => {
-  const expected: Expected = { status: 'Completed', events: ['changed'] }
+  const expected: ExpectedOutcome = { status: 'Completed', events: ['changed'] }
   const paid = success(await client.post('/v1/payouts/fiat', payoutText(own, '60.06')))
   const { transaction, events } = await outcomeOf(textAt(paid, 'reference'), expected)
   assertEvents(events, expected)
   assertData(events, transaction, { customerGuid: null })
 })
 
-const withdrawals: readonly { readonly outcome: string; readonly amount: string; readonly expected: Expected }[] = [
+const withdrawals: readonly {
+  readonly outcome: string
+  readonly amount: string
+  readonly expected: ExpectedOutcome
+}[] = [
   { outcome: 'completed', amount: '70.07', expected: settled },
   { outcome: 'failed', amount: '80.08', expected: unsuccessful('BankRejection') },
   { outcome: 'sent', amount: '90.09', expected: { status: 'Pending', events: submitted } },

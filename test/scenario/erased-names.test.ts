@@ -48,13 +48,13 @@ const keyed = [
   ...['createBeneficiary', 'createCustomer', 'createCustomerAccount', 'createPayoutRecall', 'createStandingOrder'],
   'expireCheckoutSession',
 ] as const
-type Keyed = (typeof keyed)[number]
+type KeyedOperation = (typeof keyed)[number]
 
 type Request = { readonly params?: object; readonly body?: object; readonly idempotencyKey?: string }
 
 function caller({ caller: by }: TestPartner) {
   const handlers = handlersOf(service)
-  return async <K extends Keyed>(operation: K, call: Request) => {
+  return async <K extends KeyedOperation>(operation: K, call: Request) => {
     const defaults = { caller: by, params: {}, query: {}, ip, requestId: newId() }
     const given = { ...defaults, idempotencyKey: `key of ${operation}`, ...call }
     const handler = handlers[operation] as (call: OperationCall<K>) => Promise<{ readonly body: unknown }>
@@ -113,8 +113,8 @@ async function useEverywhere(partner: TestPartner) {
   const { partnerId } = partner
   const call = caller(partner)
   const email = 'quillonea@vexbridge.example.com'
-  const requests: Partial<Record<Keyed, Request>> = {}
-  const make = (operation: Keyed, request: Request) => call(operation, (requests[operation] = request))
+  const requests: Partial<Record<KeyedOperation, Request>> = {}
+  const make = (operation: KeyedOperation, request: Request) => call(operation, (requests[operation] = request))
   const { guid = '', serviceId = '' } = await make('createCustomer', {
     body: { email, partnerCustomerIdentifier: 'vexbridge-1', kyc },
   })

@@ -22,12 +22,12 @@ export type AnnouncedPair = {
   readonly batch: string | null
   /** A reference of the payer or of the scheme is in both. */
   readonly isStrong: boolean
-  readonly announced: Told
-  readonly listed: Told
+  readonly announced: ReportedDetail
+  readonly listed: ReportedDetail
   /** The number of the first of payments of one payer with one amount to one customer: which of them is which does no harm. */
   readonly alike: number
 }
-type Told = { readonly detail: EntryDetail; readonly bankReference?: string }
+type ReportedDetail = { readonly detail: EntryDetail; readonly bankReference?: string }
 
 export type PairOptions = {
   readonly count: number
@@ -206,7 +206,7 @@ const isSum = ({ batch }: AnnouncedPair) => batch !== null
 export function toEntry(
   { isCredit }: Pick<AnnouncedPair, 'isCredit'>,
   day: string,
-  told: readonly Told[],
+  told: readonly ReportedDetail[],
   bankReference: string | undefined,
 ): BankEntry {
   const details = told.map(({ detail }) => (isCredit ? detail : debited(detail)))

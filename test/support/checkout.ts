@@ -23,11 +23,11 @@ export const bodyFor = (partner: TestPartner, fields: Partial<SessionCreate> = {
     ...fields,
   }) as SessionCreate
 
-export type Opened = { readonly partner: TestPartner; readonly session: Session; readonly token: string }
+export type OpenedSession = { readonly partner: TestPartner; readonly session: Session; readonly token: string }
 
 /** The service of a test file is made after its helpers. */
 export function createSessions(service: () => Service) {
-  async function open(fields: Partial<SessionCreate> = {}, given?: TestPartner): Promise<Opened> {
+  async function open(fields: Partial<SessionCreate> = {}, given?: TestPartner): Promise<OpenedSession> {
     const partner = given ?? (await addPartner(service()))
     const { session } = await service().checkout.create(partner.caller, bodyFor(partner, fields))
     return { partner, session, token: session.url.split('/').at(-1) ?? '' }
@@ -39,10 +39,10 @@ export function createSessions(service: () => Service) {
     while ((await processBankNotifications(service().settlement)) > 0);
   }
 
-  const statusOf = async ({ partner, session }: Opened) =>
+  const statusOf = async ({ partner, session }: OpenedSession) =>
     (await service().checkout.get(partner.partnerId, session.id)).status
 
-  const eventsOf = async ({ partner: { partnerId }, session: { reference } }: Opened) => {
+  const eventsOf = async ({ partner: { partnerId }, session: { reference } }: OpenedSession) => {
     const rows = await service().db.rows<{ type: string; data: string }>(sql`
     select type, data from events.events where partner_id = ${partnerId} and reference = ${reference} order by id`)
     return rows.map(({ type, data }) => ({
@@ -50,19 +50,19 @@ export function createSessions(service: () => Service) {
       data: JSON.parse(data) as Record<string, unknown>,
     }))
   }
-  const namesOf = async (opened: Opened) => (await eventsOf(opened)).map(({ type }) => type)
+  const namesOf = async (opened: OpenedSession) => (await eventsOf(opened)).map(({ type }) => type)
 
   const casesOf = (partnerId: string) =>
     service().db.rows<{ kind: string; amount: bigint | null }>(sql`
     select kind, booked as amount from cases.cases where partner_id = ${partnerId} order by id`)
 
   /** The payer goes to the bank and signs in. */
-  async function goToBank({ token }: Opened, from = '198.51.100.7', country = 'FR'): Promise<void> {
+  async function goToBank({ token }: OpenedSession, from = '198.51.100.7', country = 'FR'): Promise<void> {
     assert.equal(await service().checkout.begin(token, from, country), true)
     await service().checkout.signIn(token, 'Grace Hopper')
   }
 
-  async function pay(opened: Opened): Promise<void> {
+  async function pay(opened: OpenedSession): Promise<void> {
     await goToBank(opened)
     await service().checkout.decide(opened.token, 'approved')
   }
@@ -73,17 +73,17 @@ export function createSessions(service: () => Service) {
 export function createSessionsInParts(service: () => Service) {
   const sessions = createSessions(service)
   const { open, settle, casesOf } = sessions
-  const inParts = (partner?: Opened['partner']) => open({ partialPayments: true }, partner)
+  const inParts = (partner?: OpenedSession['partner']) => open({ partialPayments: true }, partner)
 
   /** The payer sends a part, which the bank reports with `settle`. */
-  const send = ({ partner, session }: Opened, amount: string, debtorName = 'Grace Hopper', currency = 'EUR') =>
+  const send = ({ partner, session }: OpenedSession, amount: string, debtorName = 'Grace Hopper', currency = 'EUR') =>
     service().checkout.simulate(
       partner.partnerId,
       session.id,
       { step: 'credit', amount: rawNumber(amount), currency, debtorName },
       ip,
     )
-  async function sendAll(opened: Opened, ...amounts: readonly string[]): Promise<void> {
+  async function sendAll(opened: OpenedSession, ...amounts: readonly string[]): Promise<void> {
     for (const amount of amounts) {
       await send(opened, amount)
       await settle()
@@ -91,7 +91,7 @@ export function createSessionsInParts(service: () => Service) {
   }
 
   /** Money of the session by where it is, and the sessions as the partner reads it. Nothing in the ledger disagrees. */
-  async function stateOf({ partner: { partnerId }, session }: Opened) {
+  async function stateOf({ partner: { partnerId }, session }: OpenedSession) {
     await checkLedger(service().db, partnerId)
     assert.deepEqual(await ledgerFindings(service().db, partnerId), [])
     const accounts = await service().db.rows<{ name: string; posted: bigint }>(sql`
@@ -111,7 +111,7 @@ export function createSessionsInParts(service: () => Service) {
       suspense: posted['suspense'] ?? 0n,
     }
   }
-  const kindsOf = async ({ partner }: Opened) =>
+  const kindsOf = async ({ partner }: OpenedSession) =>
     (await casesOf(partner.partnerId)).map(({ kind, amount }) => [kind, amount])
   return { ...sessions, inParts, send, sendAll, stateOf, kindsOf }
 }

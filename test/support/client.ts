@@ -31,7 +31,7 @@ export type Answer = {
 }
 
 /** Signed parts that differ from the sent ones. `query` is the canonical query. */
-export type Signed = {
+export type SignedParts = {
   readonly method: string
   readonly path: string
   readonly query: string
@@ -49,7 +49,7 @@ export type Call = {
   readonly body?: Json | Uint8Array
   readonly timestamp?: string
   readonly nonce?: string
-  readonly signed?: Partial<Signed>
+  readonly signed?: Partial<SignedParts>
   /** Replaces a header of that exact name. Undefined omits it; a list sends it several times. */
   readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>
   readonly chunked?: boolean
@@ -100,7 +100,7 @@ function bytesOf(body: Json | Uint8Array | undefined): Buffer {
   return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body), 'utf8')
 }
 
-function signatureOf(parts: Signed, key: KeyObject): string {
+function signatureOf(parts: SignedParts, key: KeyObject): string {
   const digest = createHash('sha256').update(parts.body).digest('hex')
   const text = [parts.method, parts.path, parts.query, parts.timestamp, parts.nonce, parts.secret, digest].join('\n')
   return rsaSign('sha256', Buffer.from(text, 'utf8'), key).toString('base64')

@@ -191,12 +191,12 @@ export type Counts = {
   readonly refused: number
 }
 
-type Committed = { readonly id: string; readonly reference: string; readonly data: string }
+type CommittedEvent = { readonly id: string; readonly reference: string; readonly data: string }
 type Delivery = { readonly subscriptionId: string; readonly eventId: string; readonly wireEventId: string }
 
 function verifyPosts(
   { counter, subscriptionId, secrets }: Hook,
-  events: readonly Committed[],
+  events: readonly CommittedEvent[],
   deliveries: readonly Delivery[],
 ) {
   const dataOf = new Map(events.map(({ id, data }) => [id, data]))
@@ -237,7 +237,7 @@ export async function verifyScene(
   { duplicatesMax, mayBeEmpty, ...extra }: VerifyOptions & { readonly [count: string]: number | boolean },
 ): Promise<Counts> {
   const { hooks, partnerId, endpoints, acknowledged, attempted } = scene
-  const events = await hooks.db.rows<Committed>(
+  const events = await hooks.db.rows<CommittedEvent>(
     sql`select id, reference, data from events.events
       where partner_id = ${partnerId} and not id = any(${scene.earlier}::uuid[])`,
   )

@@ -21,11 +21,11 @@ export async function addWatched(service: Service) {
   })
   return { ...partner, key, invitationId: present(invited, 'it is invited').id }
 }
-export type Watched = Awaited<ReturnType<typeof addWatched>>
+export type WatchedPartner = Awaited<ReturnType<typeof addWatched>>
 
 export const addMonitor = (
   service: Service,
-  { key }: Pick<Watched, 'key'>,
+  { key }: Pick<WatchedPartner, 'key'>,
   fields: Partial<BodyOf<'createAccountMonitor'>> = {},
   threshold = '500.00',
 ) => service.monitors.createMonitor(key, { direction: 'Below', threshold: rawNumber(threshold), ...fields })
@@ -33,7 +33,7 @@ export const addMonitor = (
 /** Moves money in or, below zero, out. */
 export async function moveMoney(
   { db, ledger }: Service,
-  { partnerId }: Pick<Watched, 'partnerId'>,
+  { partnerId }: Pick<WatchedPartner, 'partnerId'>,
   amount: bigint,
   reference: string,
   id = newId(),
@@ -64,19 +64,19 @@ export async function runMonitors(
 }
 
 /** Oldest first: kind, balance and reference. At most 100. */
-export async function crossingsOf({ monitors }: Service, { key }: Pick<Watched, 'key'>, monitorId: string) {
+export async function crossingsOf({ monitors }: Service, { key }: Pick<WatchedPartner, 'key'>, monitorId: string) {
   const { data } = await monitors.listCrossings(key, monitorId, { limit: '100' })
   return data.toReversed().map(({ kind, balance, reference }) => [kind, balance, reference])
 }
 
 /** The data of the events, oldest first. */
-export async function crossedEventsOf({ db }: Service, { partnerId }: Pick<Watched, 'partnerId'>) {
+export async function crossedEventsOf({ db }: Service, { partnerId }: Pick<WatchedPartner, 'partnerId'>) {
   const rows = await db.rows<{ readonly data: string }>(sql`
     select data from events.events where partner_id = ${partnerId} and type = 'account.balance.crossed' order by id`)
   return rows.map(({ data }) => JSON.parse(data) as Readonly<Record<string, unknown>>)
 }
 
-export const crossedMailsOf = ({ db }: Service, { partnerId }: Pick<Watched, 'partnerId'>) =>
+export const crossedMailsOf = ({ db }: Service, { partnerId }: Pick<WatchedPartner, 'partnerId'>) =>
   db.rows<{ readonly toAddress: string; readonly balance: string }>(sql`
     select to_address, data ->> 'balance' as balance from mail.messages
     where partner_id = ${partnerId} and kind = 'balance_crossed' order by id`)

@@ -69,7 +69,7 @@ function cbor(value: number | string | Buffer | ReadonlyMap<number | string, unk
 
 /** The COSE labels of a key (RFC 9053, section 7) that replace those of a good one. */
 export type CoseChange = readonly (readonly [number, number | string | Buffer])[]
-type Made = {
+type AttestationParts = {
   readonly id?: Buffer
   /** The id that the form names. Default: that of the attestation. */
   readonly namedId?: Buffer
@@ -77,7 +77,7 @@ type Made = {
 }
 
 /** An authenticator with one passkey that a browser at `site` uses: the options of a page in, the credential of its form out. */
-export function createAuthenticator(site: string, made: Made = {}) {
+export function createAuthenticator(site: string, made: AttestationParts = {}) {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const { x = '', y = '' } = publicKey.export({ format: 'jwk' }) as { readonly x?: string; readonly y?: string }
   const id = made.id ?? createHash('sha256').update(x).digest()

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import type { Answer, JsonObject } from './client.ts'
 import { listAt, textAt } from './client.ts'
 
-export type Expected = {
+export type ExpectedProblem = {
   readonly status: number
   readonly code?: string | readonly string[]
   /** A JSON pointer that `errors` must contain. */
@@ -16,7 +16,7 @@ export function assertCommonHeaders(answer: Answer): void {
   assert.ok(!Number.isNaN(Date.parse(String(answer.headers.date))), 'Date')
 }
 
-export function assertProblem(answer: Answer, expected: Expected): JsonObject {
+export function assertProblem(answer: Answer, expected: ExpectedProblem): JsonObject {
   const said = `${answer.status} ${answer.text.slice(0, 1000)}\n  to ${answer.asked}`
   assert.equal(answer.status, expected.status, `expected ${expected.status}, got ${said}`)
   assertCommonHeaders(answer)

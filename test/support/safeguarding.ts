@@ -48,4 +48,4 @@ export async function createSafeguarded() {
   }
 }
 
-export type Safeguarded = Awaited<ReturnType<typeof createSafeguarded>>
+export type SafeguardedService = Awaited<ReturnType<typeof createSafeguarded>>

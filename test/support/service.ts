@@ -231,7 +231,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   }
 }
 
-type Operated = Pick<TestService, 'credentials' | 'operator' | 'clientOf'>
+type OperatedService = Pick<TestService, 'credentials' | 'operator' | 'clientOf'>
 
 /** Service for a test file that changes only its own partner. */
 export type SharedService = Pick<
@@ -250,14 +250,14 @@ export type SharedService = Pick<
 >
 
 const sharedVariable = 'TEST_SHARED_SERVICE'
-type Shared = { readonly baseUrl: string; readonly env: Environment; readonly logFile: string }
+type SharedAddress = { readonly baseUrl: string; readonly env: Environment; readonly logFile: string }
 
 /** Starts the service that `joinTestService` uses in the processes that inherit the environment of this one. */
 export async function startSharedService(): Promise<TestService> {
   const folder = await mkdtemp(join(tmpdir(), 'partner-payments-shared-'))
   const logFile = join(folder, 'log')
   const service = await startTestService({ logFile })
-  const shared: Shared = { baseUrl: service.baseUrl, env: service.env, logFile }
+  const shared: SharedAddress = { baseUrl: service.baseUrl, env: service.env, logFile }
   process.env[sharedVariable] = JSON.stringify(shared)
   const dispose = async () => {
     await service.dispose()
@@ -270,7 +270,7 @@ export async function startSharedService(): Promise<TestService> {
 export async function joinTestService(): Promise<SharedService> {
   const given = process.env[sharedVariable]
   if (given === undefined || callsGateway) return startTestService()
-  const { baseUrl, env, logFile } = JSON.parse(given) as Shared
+  const { baseUrl, env, logFile } = JSON.parse(given) as SharedAddress
   const operator = operatorOf(env)
   const printed = await operator('partner', 'create', '--name', 'Sandbox Partner')
   const credentials = readCredentials(printed)
@@ -319,17 +319,17 @@ async function operatorByTwo({ operator, opsUrl, env, dataDir }: TestService): P
 }
 
 /** A second partner, created by an operator command, with all permissions and the sandbox float. */
-export async function otherPartner(service: Operated, name = 'Other Partner'): Promise<Client> {
+export async function otherPartner(service: OperatedService, name = 'Other Partner'): Promise<Client> {
   return service.clientOf(await service.operator('partner', 'create', '--name', name))
 }
 
 /** Another service account of the first partner, with exactly these permissions. */
-export async function accountWith(service: Operated, permissions: readonly string[]): Promise<Client> {
+export async function accountWith(service: OperatedService, permissions: readonly string[]): Promise<Client> {
   const words = ['--partner', service.credentials.partnerId, '--name', 'Fewer', '--permissions', permissions.join(',')]
   return service.clientOf(await service.operator('service-account', 'create', ...words))
 }
 
-export async function impersonation(service: Operated): Promise<Client> {
+export async function impersonation(service: OperatedService): Promise<Client> {
   const { partnerId } = service.credentials
   const reason = ['--staff', 'Sam Staff', '--minutes', '15', '--note', 'Ticket 7']
   return service.clientOf(await service.operator('impersonate', '--partner', partnerId, ...reason))

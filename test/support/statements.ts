@@ -16,7 +16,7 @@ import { createRandom, type Random } from './random.ts'
 export type PaidPayout = { readonly endToEndId: string; readonly minor: bigint }
 type Detail = Partial<EntryDetail>
 /** `moved`: what the balance shows, also where the entry does not. `announced`: as another message has it, perhaps apart. */
-type Booked = { readonly entry: BankEntry; readonly moved: bigint; readonly announced?: readonly BankEntry[] }
+type BookedEntry = { readonly entry: BankEntry; readonly moved: bigint; readonly announced?: readonly BankEntry[] }
 
 /** Each once, whatever the files say how often. */
 export type Oracle = {
@@ -28,7 +28,7 @@ export type Oracle = {
   readonly unread: bigint[]
 }
 
-type Making = {
+type DayDraft = {
   readonly random: Random
   readonly ibans: readonly string[]
   readonly payouts: PaidPayout[]
@@ -48,7 +48,7 @@ const informative: readonly Detail[] = [
   { amounts: { instructed: { amount: inText('110.00455') } }, chargesTotal: inText('0.00001') },
 ]
 
-function creditOf(making: Making, minor: bigint, more: Detail = {}): Detail {
+function creditOf(making: DayDraft, minor: bigint, more: Detail = {}): Detail {
   const { random, ibans, oracle } = making
   const endToEndId = `C${(making.number += 1)}`
   oracle.credits.set(endToEndId, minor)
@@ -57,14 +57,14 @@ function creditOf(making: Making, minor: bigint, more: Detail = {}): Detail {
 }
 
 /** No two credits have one amount: what may be which is the subject of the pairs of announcements. */
-const newMinor = (making: Making): bigint => 1000n + BigInt((making.number += 1)) * 3n
+const newMinor = (making: DayDraft): bigint => 1000n + BigInt((making.number += 1)) * 3n
 
-function paidOf({ oracle }: Making, { endToEndId }: PaidPayout, more: Detail): Detail {
+function paidOf({ oracle }: DayDraft, { endToEndId }: PaidPayout, more: Detail): Detail {
   oracle.paid.add(endToEndId)
   return { references: { endToEndId }, isCredit: false, ...more }
 }
 
-function single(making: Making): Booked {
+function single(making: DayDraft): BookedEntry {
   const minor = newMinor(making)
   const amount = making.random.chance(0.7) ? { amount: euro(minor) } : {}
   return {
@@ -74,7 +74,7 @@ function single(making: Making): Booked {
 }
 
 /** The bank has kept a charge of the payer's amount, and says so at one level or at both. */
-function charged(making: Making): Booked {
+function charged(making: DayDraft): BookedEntry {
   const [minor, kept] = [newMinor(making), 150n]
   const charges = [{ amount: euro(kept), isIncluded: true }]
   const level = making.random.number(3)
@@ -83,7 +83,7 @@ function charged(making: Making): Booked {
 }
 
 /** Our payout and a customer's money in one booking: often of zero. */
-function netted(making: Making): Booked | undefined {
+function netted(making: DayDraft): BookedEntry | undefined {
   const payout = making.payouts.pop()
   if (payout === undefined) return undefined
   const { random } = making
@@ -116,7 +116,7 @@ const ways: readonly ((minor: bigint) => Detail)[] = [
   }),
 ]
 
-function batch(making: Making): Booked | undefined {
+function batch(making: DayDraft): BookedEntry | undefined {
   const { random, payouts, oracle } = making
   const paid = payouts.splice(0, 1 + random.number(4))
   if (paid.length === 0) return undefined
@@ -136,7 +136,7 @@ function batch(making: Making): Booked | undefined {
 }
 
 /** An amount that is none of the currency; an announcement may have it right. */
-function unread(making: Making, isAnnounced: boolean): Booked {
+function unread(making: DayDraft, isAnnounced: boolean): BookedEntry {
   const minor = newMinor(making)
   const detail = isAnnounced ? creditOf(making, minor) : {}
   if (!isAnnounced) making.oracle.unread.push(minor)
@@ -171,7 +171,7 @@ export type StatementRequest = {
 export function makeStatements({ seed, statements, ibans, payouts }: StatementRequest): GeneratedStatements {
   const random = createRandom(seed)
   const oracle: Oracle = { credits: new Map(), paid: new Set(), fees: [], unread: [] }
-  const making: Making = { random, ibans, payouts: [...payouts], oracle, number: 0 }
+  const making: DayDraft = { random, ibans, payouts: [...payouts], oracle, number: 0 }
   const numbering = random.pick(numberings)
   const steps: StatementStep[] = []
   let [balance, day] = [0n, firstDay]
@@ -200,9 +200,9 @@ export function makeStatements({ seed, statements, ibans, payouts }: StatementRe
   return { oracle, steps, moved: balance, statements }
 }
 
-const sumOf = (bookings: readonly Booked[]): bigint => bookings.reduce((sum, { moved }) => sum + moved, 0n)
+const sumOf = (bookings: readonly BookedEntry[]): bigint => bookings.reduce((sum, { moved }) => sum + moved, 0n)
 
-function bookingsOf(making: Making, isPaged: boolean): readonly Booked[] {
+function bookingsOf(making: DayDraft, isPaged: boolean): readonly BookedEntry[] {
   const { random } = making
   const made = Array.from(
     { length: random.number(4) },
@@ -224,7 +224,7 @@ type Head = {
 function listing(
   random: Random,
   head: Head,
-  bookings: readonly (readonly Booked[])[],
+  bookings: readonly (readonly BookedEntry[])[],
   isPaged: boolean,
 ): readonly string[] {
   const { numbering, count, days } = head

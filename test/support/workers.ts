@@ -60,7 +60,7 @@ export type WorkerRun = Omit<ReturnType<typeof createCrashPoints>, 'passed'> & {
   readonly now: Date
   readonly atEnd: (close: () => Promise<unknown>) => void
 }
-type None = Readonly<Record<string, never>>
+type NoArguments = Readonly<Record<string, never>>
 type OfPartner = { readonly partnerId: string }
 type Worker = (given: never, run: WorkerRun) => Promise<unknown>
 
@@ -168,23 +168,23 @@ export const workers = {
       .transaction((tx) => service.accounts.changeState(tx, { partnerId, account, ...block }))
     await service.cancellations.finish(partnerId, { ...account, customerId: null })
   },
-  bulks: async (_given: None, run) => drain((await serve(run)).bulkPayouts.step),
+  bulks: async (_given: NoArguments, run) => drain((await serve(run)).bulkPayouts.step),
   /** Sends a file of payouts, as the page does: makes its new payees, and then the bulk. */
   'bulk file': async ({ caller, id }: { readonly caller: Caller; readonly id: string }, run) => {
     const { openBulkFiles } = await import('./bulk-files.ts')
     const files = await openBulkFiles(await serve(run), caller)
     await files.send(id)
   },
-  orders: async (_given: None, run) => drain((await serve(run)).standingOrders.step),
+  orders: async (_given: NoArguments, run) => drain((await serve(run)).standingOrders.step),
   /** Makes the entries of what has happened, and queues the mails of persons who are told at once. */
-  inbox: async (_given: None, run) => {
+  inbox: async (_given: NoArguments, run) => {
     const { inbox } = await serve(run, { settings: { INBOX_GATHER_SECONDS: '0' } })
     await drain(inbox.spreadStep, inbox.mailStep)
   },
   monitors: async ({ settings }: { readonly settings: Readonly<Record<string, string>> }, run) =>
     drain((await serve(run, { settings })).monitors.monitorStep),
   /** The bank is in the same database, so that its commits have points, too. */
-  recalls: async (_given: None, run) => {
+  recalls: async (_given: NoArguments, run) => {
     const { createSandboxBank } = await import('../../service/src/banks/sandbox/index.ts')
     const { stepMsDefault } = await import('./composition.ts')
     const { sendDueRecalls } = await settlementModule()
@@ -193,7 +193,7 @@ export const workers = {
     await drain(() => sendDueRecalls(settlement, bank), recalls.expireStep)
   },
   /** Applies the credits of a session in parts. */
-  parts: async (_given: None, run) => {
+  parts: async (_given: NoArguments, run) => {
     const { processBankNotifications } = await settlementModule()
     const { settlement } = await serve(run, { stepMs: 0 })
     await drain(() => processBankNotifications(settlement))
@@ -428,7 +428,7 @@ export const workers = {
     await db.close()
   },
   /** Writes a report. Killed from outside. */
-  report: async (_given: None, { url, now }) => {
+  report: async (_given: NoArguments, { url, now }) => {
     const { createReportService, reportWork } = await import('./reports.ts')
     const { writeStep } = reportWork(await createReportService({ url, now }))
     while ((await writeStep()) === 0);

@@ -141,7 +141,7 @@ async function createQuotes(client: Client, customerId: string) {
 }
 
 /** Creates one resource of each kind and waits until all are final. `hookUrl` receives the deliveries. */
-export async function createWorld(client: Client, hookUrl: string, service: Operated): Promise<World> {
+export async function createWorld(client: Client, hookUrl: string, service: OperatedPartner): Promise<World> {
   const customer = await createCustomer(client)
   const guid = textAt(customer, 'guid')
   const iban = textAt(success(await client.post(`/v1/customers/${guid}/account`)), 'iban')
@@ -235,7 +235,7 @@ async function createNewest(client: Client) {
 }
 
 /** Actions of the operator for a partner. */
-type Operated = Team & {
+type OperatedPartner = Team & {
   readonly credentials: { readonly partnerId: string }
   readonly operator: (...words: readonly string[]) => Promise<JsonObject>
   readonly clientOf: (credentials: JsonObject) => Client
@@ -244,7 +244,7 @@ type Operated = Team & {
 /** Payouts above an amount from which on a second person approves: two of another account, and one that its creator cancels. */
 async function createWaiting(
   client: Client,
-  { credentials: { partnerId }, operator, clientOf }: Operated,
+  { credentials: { partnerId }, operator, clientOf }: OperatedPartner,
   beneficiary: string,
 ): Promise<Pick<World, 'held' | 'heldToReject' | 'heldBulk' | 'heldBulkToReject' | 'cancelled'>> {
   const rule = ['--currency', 'EUR', '--above', '100000.00', '--above-bulk', '5000.00']

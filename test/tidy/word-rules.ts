@@ -87,12 +87,12 @@ export function checkDescriptions(document: unknown, at = ''): readonly string[]
 
 export function checkDocComments(files: readonly File[]): readonly Finding[] {
   return files.flatMap((file) =>
-      readDocComments(file)
-        .filter(({ text }) => isFragment(text))
-        .map(({ text, at }) =>
-          finding(file, at, `begin with a verb or the noun that is explained, not "${text.split(' ', 3).join(' ')}"`),
-        ),
-    )
+    readDocComments(file)
+      .filter(({ text }) => isFragment(text))
+      .map(({ text, at }) =>
+        finding(file, at, `begin with a verb or the noun that is explained, not "${text.split(' ', 3).join(' ')}"`),
+      ),
+  )
 }
 
 /**
@@ -104,8 +104,8 @@ const bareTypeName =
 
 export function checkTypeNames(files: readonly File[]): readonly Finding[] {
   return files.flatMap((file) =>
-      [...file.text.matchAll(/^(?:export )?(?:type|interface) (\w+)/gm)]
-        .filter(([, name = '']) => bareTypeName.test(name))
-        .map((match) => finding(file, match.index, `name the type ${match[1]} by a noun: what is the value?`)),
-    )
+    [...file.text.matchAll(/^(?:export )?(?:type|interface) (\w+)/gm)]
+      .filter(([, name = '']) => bareTypeName.test(name))
+      .map((match) => finding(file, match.index, `name the type ${match[1]} by a noun: what is the value?`)),
+  )
 }

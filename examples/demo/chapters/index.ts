@@ -57,7 +57,7 @@ type Theatre = {
   readonly until: Until
 }
 
-type Issued = Credentials & { readonly partnerId: string }
+type IssuedCredentials = Credentials & { readonly partnerId: string }
 
 /** Runs chapters one after the other. Each fact that one shows is a check; a chapter that breaks off is a failed one. */
 export async function runChapters(theatre: Theatre, chosen: readonly Chapter[]): Promise<readonly Check[]> {
@@ -83,15 +83,20 @@ type Add = (what: string, agreed: string, differences: readonly string[]) => voi
 
 /** Creates the partner of the next chapter while one runs: an operator command takes seconds. */
 function partnersOf({ service }: Theatre, chosen: readonly Chapter[]) {
-  const created = new Map<Chapter, Promise<Issued>>()
+  const created = new Map<Chapter, Promise<IssuedCredentials>>()
   const create = (chapter: Chapter | undefined) => {
     if (chapter === undefined || created.has(chapter)) return
-    const issued = service.operator('partner', 'create', '--name', `Partner of ${chapter.name}`) as Promise<Issued>
+    const issued = service.operator(
+      'partner',
+      'create',
+      '--name',
+      `Partner of ${chapter.name}`,
+    ) as Promise<IssuedCredentials>
     // The chapter reports it.
     issued.catch(() => undefined)
     created.set(chapter, issued)
   }
-  return async (chapter: Chapter): Promise<Issued> => {
+  return async (chapter: Chapter): Promise<IssuedCredentials> => {
     create(chapter)
     const issued = present(await created.get(chapter), 'the partner')
     create(chosen[chosen.indexOf(chapter) + 1])
@@ -111,7 +116,7 @@ async function allEnded({ service: { baseUrl }, until }: Theatre, credentials: C
 async function stageOf(
   { service, print, until }: Theatre,
   { name }: Chapter,
-  issued: Issued,
+  issued: IssuedCredentials,
   add: Add,
 ): Promise<Stage> {
   const { baseUrl, dataDir } = service
@@ -127,7 +132,7 @@ async function stageOf(
     partnerId,
     colleague: async (person, permissions) => {
       const words = ['--partner', partnerId, '--name', person, '--permissions', permissions]
-      return clientOf((await service.operator('service-account', 'create', ...words)) as Issued)
+      return clientOf((await service.operator('service-account', 'create', ...words)) as IssuedCredentials)
     },
     operator: async <T>(...words: readonly string[]) => {
       say(`  operator ${words.slice(0, 2).join(' ')}`)

@@ -5,7 +5,7 @@ import { minorOf } from '../money.ts'
 import type { Check } from '../reconcile.ts'
 import type { Stage } from './stage.ts'
 
-type Exchanged = {
+type Conversion = {
   readonly sellCurrency: string
   readonly sellAmount: string
   readonly buyCurrency: string
@@ -61,7 +61,7 @@ export async function exchangeMoney({
   ]
 }
 
-const lineOf = ({ sellAmount, sellCurrency, buyAmount, buyCurrency }: Exchanged) =>
+const lineOf = ({ sellAmount, sellCurrency, buyAmount, buyCurrency }: Conversion) =>
   `${sellAmount} ${sellCurrency} for ${buyAmount} ${buyCurrency}`
 
 async function payInDollars(client: Client) {
@@ -122,8 +122,8 @@ const check = (title: string, agreed: string, claims: readonly Claim[]): Check =
 function differences(
   before: Balances,
   after: Balances,
-  conversions: readonly Exchanged[],
-  payouts: readonly Exchanged[],
+  conversions: readonly Conversion[],
+  payouts: readonly Conversion[],
 ): readonly Claim[] {
   const moved = new Map<string, bigint>()
   const add = (currency: string, minor: bigint) => void moved.set(currency, (moved.get(currency) ?? 0n) + minor)

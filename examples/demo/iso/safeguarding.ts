@@ -10,7 +10,7 @@ import type { Check } from '../reconcile.ts'
 import type { Service } from '../service.ts'
 import { fee } from './day.ts'
 
-type Computed = {
+type ComputedDay = {
   readonly day: string
   readonly currency: string
   readonly status: string
@@ -32,7 +32,7 @@ export async function rehearseSafeguarding(
     const about = ['--account', iban, '--currency', currency, '--from', day, '--staff', 'Demo']
     await operator('safeguarding', 'accounts', 'set', ...about)
   }
-  const computed = (await operator('safeguarding', 'run', '--day', day)) as readonly Computed[]
+  const computed = (await operator('safeguarding', 'run', '--day', day)) as readonly ComputedDay[]
   for (const { currency, status, requirement, resource } of computed)
     print(
       'safeguarding',
@@ -45,7 +45,7 @@ export async function rehearseSafeguarding(
   }
   print('safeguarding', `${verified.records.length} records exported and verified`)
   const plain = (minor: bigint) => amountText(minor).replaceAll(',', '')
-  const amountOf = ({ parts }: Computed, kind: string) => parts.find((part) => part.kind === kind)?.amount ?? '0.00'
+  const amountOf = ({ parts }: ComputedDay, kind: string) => parts.find((part) => part.kind === kind)?.amount ?? '0.00'
   const differences = accounts.flatMap(({ currency, balance, opening }) => {
     const found = computed.find((each) => each.currency === currency)
     if (found === undefined) return [`${currency}: no record`]

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
-import { hasCode, createSessionsInParts, type Opened } from '../../../test/support/checkout.ts'
+import { hasCode, createSessionsInParts, type OpenedSession } from '../../../test/support/checkout.ts'
 import { addPartner, balanceOf, ip, type Service, stepMsDefault } from '../../../test/support/composition.ts'
 import { useModules } from '../../../test/support/fixture.ts'
 import { decideAll, listedName, sampleList, screenAll } from '../../../test/support/screening/held.ts'
@@ -17,26 +17,26 @@ function createLateMoney(service: Service) {
   const { open, inParts, send, sendAll, settle, stateOf } = createSessionsInParts(() => service)
   const { checkout } = service
 
-  const read = ({ partner, session }: Opened) => checkout.get(partner.partnerId, session.id)
-  const lateOf = async (opened: Opened): Promise<LatePayment> => {
+  const read = ({ partner, session }: OpenedSession) => checkout.get(partner.partnerId, session.id)
+  const lateOf = async (opened: OpenedSession): Promise<LatePayment> => {
     const { latePayments } = await read(opened)
     assert.equal(latePayments.length, 1)
     return latePayments[0] as LatePayment
   }
-  const accept = ({ partner, session }: Opened, { id }: LatePayment) =>
+  const accept = ({ partner, session }: OpenedSession, { id }: LatePayment) =>
     checkout.acceptLate(partner.partnerId, session.id, id)
-  const giveBack = ({ partner, session }: Opened, { id }: LatePayment) =>
+  const giveBack = ({ partner, session }: OpenedSession, { id }: LatePayment) =>
     checkout.returnLate(partner.partnerId, session.id, id)
 
   /** A session that has ended, and the money that came after. */
-  async function lateMoney(amount = '49.90', payer?: string): Promise<Opened> {
+  async function lateMoney(amount = '49.90', payer?: string): Promise<OpenedSession> {
     const opened = await open({ websiteReference: 'order 7', customFields: { order: 7 } })
     await checkout.expire(opened.partner.partnerId, opened.session.id)
     await send(opened, amount, payer)
     await settle()
     return opened
   }
-  const eventsOf = async ({ partner: { partnerId } }: Opened) => {
+  const eventsOf = async ({ partner: { partnerId } }: OpenedSession) => {
     const rows = await service.db.rows<{ data: string }>(sql`
       select data from events.events where partner_id = ${partnerId} and type = 'checkout.late.payment.updated' order by id`)
     return rows.map(({ data }) => (JSON.parse(data) as { status: string }).status)
@@ -187,9 +187,9 @@ suite('refunds of accepted late payments', async () => {
   const { inParts, sendAll, send, settle, read, lateOf, accept, giveBack, lateMoney, open } = createLateMoney(service)
   type Body = Parameters<Service['checkout']['refund']>[2]
 
-  const refund = ({ partner, session }: Opened, amount: string, fields: Partial<Body> = {}) =>
+  const refund = ({ partner, session }: OpenedSession, amount: string, fields: Partial<Body> = {}) =>
     checkout.refund(partner.caller, session.id, { amount: rawNumber(amount), idempotencyKey: newId(), ...fields }, ip)
-  const accepted = async (opened: Opened): Promise<string> => (await accept(opened, await lateOf(opened))).id
+  const accepted = async (opened: OpenedSession): Promise<string> => (await accept(opened, await lateOf(opened))).id
   const take = async () => {
     while ((await processBankNotifications(service.settlement)) > 0);
   }
@@ -200,11 +200,11 @@ suite('refunds of accepted late payments', async () => {
       await take()
     }
   }
-  async function reverse({ partner, session }: Opened): Promise<void> {
+  async function reverse({ partner, session }: OpenedSession): Promise<void> {
     await checkout.simulate(partner.partnerId, session.id, { step: 'reverse' }, ip)
     service.clock.advance(stepMsDefault)
   }
-  const statusesOf = async ({ partner, session }: Opened) =>
+  const statusesOf = async ({ partner, session }: OpenedSession) =>
     (await checkout.listRefunds(partner.partnerId, session.id, {})).data.map(({ payout }) => payout.status)
 
   test('the money goes back to the account that paid, and counts separately from the payment of the session', async () => {

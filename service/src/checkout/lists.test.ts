@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
-import { createSessions, type Opened } from '../../../test/support/checkout.ts'
+import { createSessions, type OpenedSession } from '../../../test/support/checkout.ts'
 import { addPartner, ip } from '../../../test/support/composition.ts'
 import { untilEnd, useModules } from '../../../test/support/fixture.ts'
 import { discardedRows } from '../../../test/support/plans.ts'
@@ -16,7 +16,7 @@ suite('lists of sessions', async () => {
   const service = await useModules()
   const { checkout } = service
   const { open, settle } = createSessions(() => service)
-  const credit = ({ partner, session }: Opened, amount?: string) =>
+  const credit = ({ partner, session }: OpenedSession, amount?: string) =>
     checkout.simulate(
       partner.partnerId,
       session.id,
@@ -26,7 +26,7 @@ suite('lists of sessions', async () => {
   const partner = await addPartner(service)
   const { partnerId, customer } = partner
   type Query = Parameters<typeof checkout.list>[1]
-  const found = async (query: Query, all: readonly Opened[]) => {
+  const found = async (query: Query, all: readonly OpenedSession[]) => {
     const { data } = await checkout.list(partnerId, query)
     return data.map(({ id }) => all.findIndex(({ session }) => session.id === id))
   }
@@ -37,10 +37,10 @@ suite('lists of sessions', async () => {
   }
 
   // 0 is open, 1 has a part, 2 is with the bank, 3 is paid twice, 4 is paid, 5 ended and money came later, 6 failed, 7 is open in dollars.
-  const all: Opened[] = []
+  const all: OpenedSession[] = []
   for (let made = 0; made < 7; made += 1) all.push(await open(made === 1 ? { partialPayments: true } : {}, partner))
   all.push(await open({ currency: 'USD' }, partner))
-  const at = (index: number): Opened => all[index] ?? assert.fail()
+  const at = (index: number): OpenedSession => all[index] ?? assert.fail()
   await credit(at(1), '20.00')
   await checkout.simulate(partnerId, at(2).session.id, { outcome: 'abandoned' }, ip)
   for (const paid of [3, 4]) await credit(at(paid))

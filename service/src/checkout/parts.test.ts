@@ -2,7 +2,12 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
-import { hasCode, createSessionsInParts, paidInParts as done, type Opened } from '../../../test/support/checkout.ts'
+import {
+  hasCode,
+  createSessionsInParts,
+  paidInParts as done,
+  type OpenedSession,
+} from '../../../test/support/checkout.ts'
 import { addPartner, ip, pay, type Service } from '../../../test/support/composition.ts'
 import { decideAll, listedName, sampleList, screenAll } from '../../../test/support/screening/held.ts'
 import { hourMs, minuteMs, newId, present, secondMs } from '../kernel/index.ts'
@@ -18,7 +23,7 @@ const service = await useModules()
 suite('parts', () => {
   const { open, settle, statusOf, namesOf, eventsOf, casesOf, pay, inParts, send, sendAll, stateOf, kindsOf } =
     createSessionsInParts(() => service)
-  const reverseLast = async ({ partner, session }: Opened) => {
+  const reverseLast = async ({ partner, session }: OpenedSession) => {
     await service.checkout.simulate(partner.partnerId, session.id, { step: 'reverse' }, ip)
     await settle()
   }
@@ -94,7 +99,7 @@ suite('parts', () => {
     await service.db.transaction((tx) => service.decisions.propose(tx, proposing))
   })
 
-  const depositIdOf = async ({ partner: { partnerId }, session }: Opened) =>
+  const depositIdOf = async ({ partner: { partnerId }, session }: OpenedSession) =>
     present(
       await service.db.row<{ depositId: string }>(
         sql`select deposit_id from checkout.sessions where partner_id = ${partnerId} and id = ${session.id}`,
@@ -392,14 +397,18 @@ suite('parts', () => {
     const { payers } = service.deposits
     const rule = { region: 'outside', currency: 'EUR', above: 0n } as const
     await service.db.transaction((tx) => payers.setRule(tx, { ...rule, measure: 'ask', answerDays: 3 }))
-    const credit = (opened: Opened, amount: bigint, debtor: { readonly account: string; readonly name: string }) =>
+    const credit = (
+      opened: OpenedSession,
+      amount: bigint,
+      debtor: { readonly account: string; readonly name: string },
+    ) =>
       service.deposits.processCredit('sandbox', {
         ...{ partnerId: opened.partner.partnerId, id: newId(), subjectId: newId(), kind: 'credit.booked' as const },
         ...{ account: opened.session.iban, money: { currency: 'EUR' as const, amount }, endToEndId: null },
         remittance: opened.session.creditorReference,
         debtor: { bic: 'NWBKGB2LXXX', countryCode: 'GB', address: null, ...debtor },
       })
-    const decide = async ({ partner: { partnerId } }: Opened, answer: Parameters<typeof payers.decide>[2]) => {
+    const decide = async ({ partner: { partnerId } }: OpenedSession, answer: Parameters<typeof payers.decide>[2]) => {
       const waiting = (await payers.waiting(service.db, 100)).find((check) => check.partnerId === partnerId)
       return service.db.transaction((tx) => payers.decide(tx, present(waiting, 'it waits'), answer))
     }
@@ -480,7 +489,7 @@ suite('parts in the ledger', async () => {
   const service = await useModules()
   const { open, eventsOf, inParts, sendAll, stateOf } = createSessionsInParts(() => service)
 
-  const undo = ({ partner: { partnerId }, session: { reference } }: Opened, partId?: string) =>
+  const undo = ({ partner: { partnerId }, session: { reference } }: OpenedSession, partId?: string) =>
     service.db.transaction((tx) => service.deposits.undoCredit(tx, { partnerId, reference, partId }))
 
   test('a part matched by mistake leaves the session, and its money waits in suspense with a case', async () => {

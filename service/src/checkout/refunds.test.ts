@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
 import { checkLedger } from '../../../test/model/ledger-audit.ts'
-import { bodyFor, hasCode, createSessions, type Opened } from '../../../test/support/checkout.ts'
+import { bodyFor, hasCode, createSessions, type OpenedSession } from '../../../test/support/checkout.ts'
 import { addPartner, balanceOf, ip, type Service, stepMsDefault } from '../../../test/support/composition.ts'
 import { useModules } from '../../../test/support/fixture.ts'
 import { setApprovalRule } from '../../../test/support/approvals.ts'
@@ -21,8 +21,8 @@ suite('refunds', () => {
   async function paid(
     debtorName = 'Grace Hopper',
     fields: Parameters<typeof open>[0] = {},
-    given?: Opened['partner'],
-  ): Promise<Opened> {
+    given?: OpenedSession['partner'],
+  ): Promise<OpenedSession> {
     const opened = await open(fields, given)
     const { partner, session } = opened
     await service.checkout.simulate(partner.partnerId, session.id, { step: 'credit', debtorName }, ip)
@@ -30,14 +30,14 @@ suite('refunds', () => {
     return opened
   }
 
-  const refund = ({ partner, session }: Opened, amount: string, fields: Partial<Body> = {}) =>
+  const refund = ({ partner, session }: OpenedSession, amount: string, fields: Partial<Body> = {}) =>
     service.checkout.refund(
       partner.caller,
       session.id,
       { amount: rawNumber(amount), idempotencyKey: newId(), ...fields },
       ip,
     )
-  const refundedOf = async ({ partner, session }: Opened) =>
+  const refundedOf = async ({ partner, session }: OpenedSession) =>
     (await service.checkout.get(partner.partnerId, session.id)).refundedAmount
 
   /** Lets the bank take, and end, everything that is due. */
@@ -48,7 +48,7 @@ suite('refunds', () => {
       while ((await processBankNotifications(service.settlement)) > 0);
     }
   }
-  const eventsOf = async ({ partner: { partnerId } }: Opened) =>
+  const eventsOf = async ({ partner: { partnerId } }: OpenedSession) =>
     (
       await service.db.rows<{ data: string }>(sql`
       select data from events.events where partner_id = ${partnerId} and type = 'checkout.refund.updated' order by id`)
@@ -230,11 +230,11 @@ suite('refunds', () => {
     while ((await processBankNotifications(service.settlement)) > 0);
   }
   /** The bank takes the payment back. */
-  async function reverse({ partner, session }: Opened): Promise<void> {
+  async function reverse({ partner, session }: OpenedSession): Promise<void> {
     await service.checkout.simulate(partner.partnerId, session.id, { step: 'reverse' }, ip)
     service.clock.advance(stepMsDefault)
   }
-  async function reversalCaseOf({ partner: { partnerId } }: Opened) {
+  async function reversalCaseOf({ partner: { partnerId } }: OpenedSession) {
     const found = (await service.cases.list(undefined, 1000)).find(
       (one) => one.partnerId === partnerId && one.kind === 'credit_reversed',
     )

@@ -28,7 +28,7 @@ import { type EntryDetail, readPain001, recallAnswerXml } from '../../iso20022/i
 import { newId, present, secondMs } from '../../kernel/index.ts'
 import { processBankNotifications, sendDueRecalls, submitDuePayouts } from '../settlement/index.ts'
 import { createRandom } from '../../../../test/support/random.ts'
-import { createSessions, type Opened } from '../../../../test/support/checkout.ts'
+import { createSessions, type OpenedSession } from '../../../../test/support/checkout.ts'
 import { newReference, remitted } from '../../../../test/support/remittances.ts'
 import { samplesFolder } from '../../../../test/support/samples.ts'
 import { useModules } from '../../../../test/support/fixture.ts'
@@ -309,7 +309,7 @@ suite('creditor references', async () => {
 
   test('the reported file pays each waiting session, wherever its reference is written', { skip }, async () => {
     const { partner, iban } = await ownerOf()
-    const opened: Opened[] = []
+    const opened: OpenedSession[] = []
     for (let euros = 10; euros <= 17; euros += 1)
       opened.push(await sessions.open({ amount: rawNumber(`${euros}.00`) }, partner))
     const values: Record<string, string> = { account: ownIban, customerIban: iban }

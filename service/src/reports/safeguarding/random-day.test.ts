@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { addPartner, balanceOf, pay, type TestPartner } from '../../../../test/support/composition.ts'
 import { entryOf, markFiled, reportXml, statusXml } from '../../../../test/support/iso-incoming.ts'
-import { createSafeguarded, type Safeguarded } from '../../../../test/support/safeguarding.ts'
+import { createSafeguarded, type SafeguardedService } from '../../../../test/support/safeguarding.ts'
 import { submitDuePayouts } from '../../banks/settlement/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { type SafeguardingContent, findFaults } from './index.ts'
@@ -40,7 +40,7 @@ type Day = typeof day extends fc.Arbitrary<infer T> ? T : never
 const charges = { domain: 'ACMT', family: 'MDOP', subFamily: 'CHRG' }
 
 /** Plays moves. `booked`: what the bank has booked, in its order. */
-function createPlayer(service: Safeguarded, partner: TestPartner) {
+function createPlayer(service: SafeguardedService, partner: TestPartner) {
   const { today, db, cases, decisions, take, files } = service
   const booked: ReturnType<typeof entryOf>[] = []
   const payouts: { readonly endToEndId: string; readonly amount: bigint }[] = []
@@ -105,7 +105,7 @@ function createPlayer(service: Safeguarded, partner: TestPartner) {
 }
 
 /** Sums what the clients have now, in cents: balances, and suspense without the debits of open cases. */
-async function clientsNow({ db, cases, moment }: Safeguarded): Promise<bigint> {
+async function clientsNow({ db, cases, moment }: SafeguardedService): Promise<bigint> {
   await moment()
   const rows = await db.rows<{ name: string; posted: bigint }>(
     sql`select name, posted from ledger.accounts where currency = 'EUR'`,
@@ -166,7 +166,7 @@ async function playDay({ moves: planned, cut, listed, opening, theft }: Day): Pr
 }
 
 async function contentOf(
-  safeguarding: Safeguarded['safeguarding'],
+  safeguarding: SafeguardedService['safeguarding'],
   today: string,
   cutAt: Date,
 ): Promise<SafeguardingContent | undefined> {

@@ -7,11 +7,11 @@ import { dayMs } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { addPartner, pay, type TestPartner } from '../../../../test/support/composition.ts'
 import { entryOf, markFiled, reportXml, statusXml } from '../../../../test/support/iso-incoming.ts'
-import { createSafeguarded, designated, type Safeguarded } from '../../../../test/support/safeguarding.ts'
+import { createSafeguarded, designated, type SafeguardedService } from '../../../../test/support/safeguarding.ts'
 import { submitDuePayouts } from '../../banks/settlement/index.ts'
 import { contentDigest, findFaults, safeguardingCsv, safeguardingPdf, readSignedCsv } from './index.ts'
 
-let service: Safeguarded
+let service: SafeguardedService
 let partner: TestPartner
 beforeEach(async () => {
   service = await createSafeguarded()
