@@ -16,7 +16,7 @@ import { Refusal } from '../kernel/api/index.ts'
 import { after, assert, type Currency, newId, nilId, partnerKey, present } from '../kernel/index.ts'
 import { balanceStateIn } from '../ledger/index.ts'
 import { type AppliedOutcome, applyInBatches } from '../lifecycle/index.ts'
-import type { Tx } from '../postgres/index.ts'
+import { byShard, type Tx } from '../postgres/index.ts'
 import { type Acknowledgement, internalConnectorId, type PayeeResult } from '../rails/index.ts'
 import { createAdvance, type PayoutLifeDeps } from './advance.ts'
 import {
@@ -191,36 +191,28 @@ export function createPayoutLife(deps: PayoutLifeDeps): PayoutLife {
   }
 }
 
-/** Gives claims of Swift payouts the address that their payee got later. Reads partner by partner: each may be on another shard. */
+/** Gives claims of Swift payouts the address that their payee got later. */
 async function withAddresses(
   { db, beneficiaries }: PayoutLifeDeps,
   attempts: readonly PayoutClaim[],
 ): Promise<readonly PayoutClaim[]> {
-  const lacking = attempts.filter(
-    ({ rail, creditorAddressJson, beneficiaryId }) =>
-      rail === 'Swift' && creditorAddressJson === null && beneficiaryId !== null,
+  const keys = attempts.flatMap(({ partnerId, beneficiaryId, creditorAddressJson, rail }) =>
+    rail === 'Swift' && creditorAddressJson === null && beneficiaryId !== null
+      ? [{ partnerId, id: beneficiaryId }]
+      : [],
   )
-  const completed = new Map<PayoutClaim, PayoutClaim>()
-  for (const [partnerId, own] of Map.groupBy(lacking, (attempt) => attempt.partnerId)) {
-    const payees = await beneficiaries.payeesByIds(
-      db,
-      own.flatMap(({ beneficiaryId }) => (beneficiaryId === null ? [] : [{ partnerId, id: beneficiaryId }])),
-    )
-    const given = own.flatMap((attempt) => {
-      const address = payees.get(partnerKey(partnerId, attempt.beneficiaryId ?? ''))?.address
-      return address === undefined || address === null
-        ? []
-        : [[attempt, { ...attempt, creditorAddressJson: JSON.stringify(address) }] as const]
-    })
-    if (given.length > 0)
-      await store.storeAddresses(
-        db,
-        partnerId,
-        given.map(([, row]) => row),
-      )
-    for (const [attempt, row] of given) completed.set(attempt, row)
-  }
-  return attempts.map((attempt) => completed.get(attempt) ?? attempt)
+  const found = await Promise.all(byShard(db, keys).map((group) => beneficiaries.payeesByIds(db, group)))
+  const payees = new Map(found.flatMap((group) => [...group]))
+  const completed = attempts.map((attempt) => {
+    const { partnerId, beneficiaryId, creditorAddressJson, rail } = attempt
+    const address = payees.get(partnerKey(partnerId, beneficiaryId ?? ''))?.address ?? null
+    if (rail !== 'Swift' || creditorAddressJson !== null || address === null) return attempt
+    return { ...attempt, creditorAddressJson: JSON.stringify(address) }
+  })
+  const given = completed.filter((attempt, index) => attempt !== attempts[index])
+  for (const [partnerId, rows] of Map.groupBy(given, (attempt) => attempt.partnerId))
+    await store.storeAddresses(db, partnerId, rows)
+  return completed
 }
 
 /** Limits a step, so that a stop does not wait long for it. */
