@@ -50,6 +50,16 @@ export function notFound(what: string, pointer?: string): Refusal {
     : new Refusal('not_found', detail, { errors: [{ pointer, code: 'invalid_value', message: `no such ${what}` }] })
 }
 
+/** Returns the answer, or undefined if the work refuses with not_found. */
+export async function ifFound<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'not_found') return undefined
+    throw error
+  }
+}
+
 /** A database, bank or service that is unreachable (502), does not answer in time (504) or refuses writes (503). */
 type UnreachableCode = 'downstream_unreachable' | 'downstream_timeout' | 'storage_unavailable'
 

@@ -286,13 +286,3 @@ export function readNote(given: Form): string {
   return note
 }
 export const noteCharsMax = 500
-
-/** Resolves to undefined if the work is refused with not_found. */
-export async function ifFound<T>(work: Promise<T>): Promise<T | undefined> {
-  try {
-    return await work
-  } catch (error) {
-    if (error instanceof Refusal && error.code === 'not_found') return undefined
-    throw error
-  }
-}
