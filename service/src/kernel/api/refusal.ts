@@ -36,6 +36,10 @@ export function refuseField(error: FieldError, code: ProblemCode = 'validation_f
   return new Refusal(code, `${error.pointer || 'The body'}: ${error.message}`, { errors: [error] })
 }
 
+/** Creates a refusal (400 validation_failed) of one field whose value is not accepted. */
+export const refuseInvalid = (pointer: string, message: string): Refusal =>
+  refuseField({ pointer, code: 'invalid_value', message })
+
 /** Refuses (400 validation_failed) all fields in one answer. Does nothing without errors. */
 export function refuseFields(errors: readonly FieldError[]): void {
   const [first] = errors
