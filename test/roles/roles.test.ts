@@ -142,10 +142,17 @@ test('401 from the api process without an internal token, and with a tampered, m
 test('502 when the api process is down, hangs up, refuses the token or responds with nonsense, and 504 when it is silent', async () => {
   const gateway = await service.role('gateway', { API_URL: upstream.url, REQUEST_TIMEOUT_MS: '5000' })
   const outer = service.client(gateway.url, credentials)
-  for (const manner of ['garbage', 'page', 'errorPage', 'hangUp', 'refusal', 'silence'] satisfies UpstreamBehaviour[]) {
+  const unreachable = [502, 'downstream_unreachable'] as const
+  const expected: Readonly<Record<UpstreamBehaviour, readonly [number, string]>> = {
+    garbage: unreachable,
+    page: unreachable,
+    errorPage: unreachable,
+    hangUp: unreachable,
+    refusal: unreachable,
+    silence: [504, 'downstream_timeout'],
+  }
+  for (const [manner, [status, code]] of Object.entries(expected) as [UpstreamBehaviour, readonly [number, string]][]) {
     upstream.behave(manner)
-    const [status, code] =
-      manner === 'silence' ? ([504, 'downstream_timeout'] as const) : ([502, 'downstream_unreachable'] as const)
     refused(await outer.get('/v1/accounts'), status, code)
     const seen = upstream.requests.length
     refused(await outer.post('/v1/customers', { email: 'ada@example.com' }), status, code)

@@ -3,7 +3,7 @@
  * once without a bank: two completed transactions and one ledger entry.
  */
 import type { BodyOf } from '@partner-payments/wire'
-import { type Caller, readAmount, readCurrency, refuseField, Refusal } from '../kernel/api/index.ts'
+import { type Caller, readAmount, readCurrency, Refusal, refuseInvalid } from '../kernel/api/index.ts'
 import { type Clock, type Currency, type Minor, newId, partnerKey, present } from '../kernel/index.ts'
 import {
   balanceStateIn,
@@ -60,10 +60,10 @@ export function createTransfers(deps: TransfersDeps): Transfers {
   const holdAll = async (tx: Tx, partnerId: string, body: BodyOf<'createAccountTransfer'>) => {
     const { fromCustomerId: from, toCustomerId: to } = body
     if (from === undefined && to === undefined)
-      throw refuseCustomer('/fromCustomerId', 'is required unless `toCustomerId` is given')
+      throw refuseInvalid('/fromCustomerId', 'is required unless `toCustomerId` is given')
     const source = from === undefined ? undefined : await customers.hold(tx, partnerId, from, '/fromCustomerId')
     const target = to === undefined ? undefined : await customers.hold(tx, partnerId, to, '/toCustomerId')
-    if (source?.id === target?.id) throw refuseCustomer('/toCustomerId', 'must differ from `fromCustomerId`')
+    if (source?.id === target?.id) throw refuseInvalid('/toCustomerId', 'must differ from `fromCustomerId`')
     return { from: source?.id ?? null, to: target?.id ?? null }
   }
 
@@ -107,8 +107,6 @@ export function createTransfers(deps: TransfersDeps): Transfers {
       }),
   }
 }
-
-const refuseCustomer = (pointer: string, message: string) => refuseField({ pointer, code: 'invalid_value', message })
 
 /** Checks that the transfer's parties may pay and receive. Refuses: customer_not_verified, account_blocked, balance_limit_exceeded. */
 async function requireOpen(

@@ -8,6 +8,7 @@ import {
   readCurrency,
   Refusal,
   refuseField,
+  refuseInvalid,
 } from '../kernel/api/index.ts'
 import { after, amountMajorMax, amountText, type Currency, newId, partnerKey } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
@@ -225,8 +226,6 @@ async function readRequest(
   if (customerId === undefined) throw notFound('customer', '/customerId')
   return { partnerId, sellCurrency, buyCurrency, given, kind: body.kind ?? 'firm', customerId }
 }
-
-const refuseInvalid = (pointer: string, message: string) => refuseField({ pointer, code: 'invalid_value', message })
 
 function readGiven(
   { sellAmount, buyAmount }: BodyOf<'createFxQuote'>,

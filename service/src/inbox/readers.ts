@@ -1,7 +1,7 @@
 /** The operations of a person's inbox: entries, and choices of mails. */
 import type { users as wire } from '@partner-payments/wire'
 import type { Audit } from '../audit/index.ts'
-import { notFound, refuseField } from '../kernel/api/index.ts'
+import { notFound, refuseInvalid } from '../kernel/api/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { isZone, nextDaily } from './hours.ts'
 import {
@@ -165,21 +165,19 @@ function readKinds(
   }))
 }
 
-const refuse = (pointer: string, message: string) => refuseField({ pointer, code: 'invalid_value', message })
-
 function createChoose(deps: ReadersDeps): Inbox['choose'] {
   const { db, clock, audit, operatorId, addOperator } = deps
   return async (reader, given, ip) => {
     const { partnerId, personId, fullName: name } = reader
     const language = store.languages.find((each) => each === given.language) ?? null
-    if (language === null && given.language !== '') throw refuse('/language', 'must be one of the languages')
-    if (!isZone(given.zone)) throw refuse('/zone', 'must be the name of a time zone')
+    if (language === null && given.language !== '') throw refuseInvalid('/language', 'must be one of the languages')
+    if (!isZone(given.zone)) throw refuseInvalid('/zone', 'must be the name of a time zone')
     const dailyHour = /^\d{1,2}$/.test(given.dailyHour) ? Number(given.dailyHour) : Number.NaN
-    if (!(dailyHour <= 23)) throw refuse('/dailyHour', 'must be an hour from 0 to 23')
+    if (!(dailyHour <= 23)) throw refuseInvalid('/dailyHour', 'must be an hour from 0 to 23')
     const kinds = readKinds(deps, reader, {}).filter(({ isFixed }) => !isFixed)
     const chosen = kinds.map(({ kind }): [string, MailFrequency] => {
       const when = mailFrequencies.find((each) => each === given.choices[kind])
-      if (when === undefined) throw refuse(`/choices/${kind}`, 'must be now, daily or no')
+      if (when === undefined) throw refuseInvalid(`/choices/${kind}`, 'must be now, daily or no')
       return [kind, when]
     })
     await db.transaction(async (tx) => {

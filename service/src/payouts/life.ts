@@ -191,7 +191,7 @@ export function createPayoutLife(deps: PayoutLifeDeps): PayoutLife {
   }
 }
 
-/** Gives claims of Swift payouts the address that their payee got later, and stores it with the payout. */
+/** Gives claims of Swift payouts the address that their payee got later. */
 async function withAddresses(
   { db, beneficiaries }: PayoutLifeDeps,
   attempts: readonly PayoutClaim[],
@@ -201,13 +201,12 @@ async function withAddresses(
       ? [{ partnerId, id: beneficiaryId }]
       : [],
   )
-  if (keys.length === 0) return attempts
   const found = await Promise.all(byShard(db, keys).map((group) => beneficiaries.payeesByIds(db, group)))
   const payees = new Map(found.flatMap((group) => [...group]))
   const completed = attempts.map((attempt) => {
-    const { partnerId, beneficiaryId, creditorAddressJson } = attempt
+    const { partnerId, beneficiaryId, creditorAddressJson, rail } = attempt
     const address = payees.get(partnerKey(partnerId, beneficiaryId ?? ''))?.address ?? null
-    if (creditorAddressJson !== null || attempt.rail !== 'Swift' || address === null) return attempt
+    if (rail !== 'Swift' || creditorAddressJson !== null || address === null) return attempt
     return { ...attempt, creditorAddressJson: JSON.stringify(address) }
   })
   const given = completed.filter((attempt, index) => attempt !== attempts[index])

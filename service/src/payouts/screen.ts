@@ -6,7 +6,7 @@
 import type { NewCase } from '../cases/index.ts'
 import { after, secondMs } from '../kernel/index.ts'
 import type { AppliedOutcome } from '../lifecycle/index.ts'
-import type { Tx } from '../postgres/index.ts'
+import { byShard, type Tx } from '../postgres/index.ts'
 import {
   accountKey,
   countriesOfAccount,
@@ -173,8 +173,7 @@ export async function postponeHeldPayout(
     const heldAt = hold === undefined || hold === 'unscreened' ? null : now
     return { partnerId, id, leaseId, dueAt: after(now, screeningWaitMs[hold ?? 'open']), heldAt }
   })
-  const groups = db.sharded ? [...Map.groupBy(rows, ({ partnerId }) => partnerId).values()] : [rows]
-  for (const group of groups)
+  for (const group of byShard(db, rows))
     await db.transaction(async (tx) => {
       const begun = await postponePayouts(tx, group)
       const moves = begun.map(({ partnerId, transactionId: id }) => ({ partnerId, id, steps: ['Screening'] as const }))

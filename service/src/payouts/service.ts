@@ -15,7 +15,7 @@ import {
 } from '../kernel/api/index.ts'
 import { amountText, type Clock, type Currency, firstIdOf, isUuid, type Minor, present } from '../kernel/index.ts'
 import { createNonceBatcher } from '../access/index.ts'
-import { toRequestInProgress, replayRow, sqlState, sqlStateOf, type Tx } from '../postgres/index.ts'
+import { byShard, toRequestInProgress, replayRow, sqlState, sqlStateOf, type Tx } from '../postgres/index.ts'
 import { strictestHold } from '../screening/index.ts'
 import type { VerificationRow } from '../parties/beneficiaries/index.ts'
 import {
@@ -472,9 +472,8 @@ export async function instructionStatuses(
   keys: readonly InstructionKey[],
 ): Promise<ReadonlyMap<string, PayoutStatus>> {
   const named = keys.map(instructionKey)
-  const groups = tx.sharded ? [...Map.groupBy(named, ({ partnerId }) => partnerId).values()] : [named]
   const found = new Map<string, PayoutStatus>()
-  for (const group of groups.filter(({ length }) => length > 0))
+  for (const group of byShard(tx, named))
     for (const { endToEndId, status } of await store.statusesOfInstructions(tx, group))
       found.set(instructionIdOf({ endToEndId }), status)
   return found

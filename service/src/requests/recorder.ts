@@ -5,7 +5,7 @@
 import type { Access } from '../access/index.ts'
 import type { Caller } from '../kernel/api/index.ts'
 import { type Clock, type Log, minuteMs, newId, secondMs } from '../kernel/index.ts'
-import { type Database, isDataException, sqlState, sqlStateOf } from '../postgres/index.ts'
+import { byShard, type Database, isDataException, sqlState, sqlStateOf } from '../postgres/index.ts'
 import { type AnsweredRequest, toRow, type Sender, sumRows } from './store.ts'
 import * as store from './store.ts'
 
@@ -93,7 +93,7 @@ function createWaitingRows({ db, clock, log, dropped }: RecorderDeps) {
   const next = (): RequestRows | undefined => {
     if (batches.length === 0) {
       const taken = rows.splice(0, rowsPerFlushMax)
-      batches = splitBatches(db, taken)
+      batches = [...byShard(db, taken)]
       inBatches = taken.length
     }
     return batches[0]
@@ -129,10 +129,6 @@ function createWaitingRows({ db, clock, log, dropped }: RecorderDeps) {
 }
 
 const isDuplicate = (error: unknown): boolean => sqlStateOf(error) === sqlState.uniqueViolation
-
-/** Splits rows into batches. Only on a sharded database has each partner its own. */
-const splitBatches = ({ sharded }: Database, rows: RequestRows): RequestRows[] =>
-  rows.length === 0 ? [] : sharded ? [...Map.groupBy(rows, ({ partnerId }) => partnerId).values()] : [rows]
 
 const writeBatch = (db: Database, rows: RequestRows): Promise<void> =>
   db.transaction(async (tx) => {

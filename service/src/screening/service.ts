@@ -10,7 +10,7 @@ import {
   partnerKey,
   type Sealer,
 } from '../kernel/index.ts'
-import type { Database, Tx } from '../postgres/index.ts'
+import { byShard, type Database, type Tx } from '../postgres/index.ts'
 import { type HitDetail, keepEarlierNames, openDetail } from './sealed.ts'
 import { type Countries, countryEntryId, type CountryRules, createCountries, countrySide } from './countries.ts'
 import { isPepSource } from './lists/entry.ts'
@@ -415,8 +415,7 @@ const createHoldsOf =
     const generation = keys.length === 0 ? 0 : await currentGeneration(tx)
     if (generation === 0) return () => undefined
     const rules = await countries.at(tx, generation)
-    const groups = tx.sharded ? [...Map.groupBy(keys, ({ partnerId }) => partnerId).values()] : [keys]
-    return holdsIn((await Promise.all(groups.map((group) => statesOf(tx, group, pepsHold)))).flat(), rules)
+    return holdsIn((await Promise.all(byShard(tx, keys).map((group) => statesOf(tx, group, pepsHold)))).flat(), rules)
   }
 
 /** Creates the check of credits. It compares payers' names in memory, in less than a millisecond each for a list of 20,000 names. */

@@ -1,6 +1,6 @@
 /** Pure: which monitors a partner may create, and how monitors judge the movements of a balance. */
 import type { BodyOf, Decimal } from '@partner-payments/wire'
-import { readBalance, refuseField } from '../../kernel/api/index.ts'
+import { readBalance, refuseInvalid } from '../../kernel/api/index.ts'
 import { type Currency, type Minor, idTime, present } from '../../kernel/index.ts'
 import type { AccountMovement } from '../../ledger/index.ts'
 import type { BalanceRow, CrossingRow, MonitorRow } from './store.ts'
@@ -44,16 +44,15 @@ const readRearmAt = (value: Decimal | null, currency: Currency): Minor | null =>
   value === null ? null : readBalance(value, currency, '/rearmAt')
 
 function refuseBadTerms({ direction, threshold, rearmAt, emails, sendsEvent }: MonitorTerms): void {
-  const refuse = (pointer: string, message: string) => refuseField({ pointer, code: 'invalid_value', message })
   if (direction === 'Below' && threshold === 0n)
-    throw refuse('/threshold', 'must be greater than 0 with `Below`: a balance never falls below 0')
+    throw refuseInvalid('/threshold', 'must be greater than 0 with `Below`: a balance never falls below 0')
   if (rearmAt !== null && (direction === 'Below' ? rearmAt < threshold : rearmAt > threshold))
-    throw refuse(
+    throw refuseInvalid(
       '/rearmAt',
       `must be ${direction === 'Below' ? 'at least' : 'at most'} the threshold with \`${direction}\``,
     )
   if (emails.length === 0 && !sendsEvent)
-    throw refuse('/notify', 'must have an address in `emails`, or `event` must be true')
+    throw refuseInvalid('/notify', 'must have an address in `emails`, or `event` must be true')
 }
 
 /** Reports whether a change makes the monitor start again at the current balance. */

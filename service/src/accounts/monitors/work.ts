@@ -9,7 +9,7 @@
  */
 import { after, type Clock, firstIdOf, type Log, idTime, newId, nilId, writeAmount } from '../../kernel/index.ts'
 import type { Ledger, MovementPage, AccountStanding } from '../../ledger/index.ts'
-import { type Database, oldestTransactionStart, type Tx } from '../../postgres/index.ts'
+import { byShard, type Database, oldestTransactionStart, type Tx } from '../../postgres/index.ts'
 import { type MembersByAddress, queueMonitorMails } from './mail.ts'
 import { type Crossing, judgeMonitors, type BalanceJudgement, rearmThreshold } from './rules.ts'
 import * as store from './store.ts'
@@ -83,9 +83,8 @@ function createRound(clock: Clock) {
 }
 
 /** Splits keys into batches. On a sharded database a batch has the keys of one partner. */
-function splitKeys<T extends store.BalanceKey>(sharded: boolean, keys: readonly T[], keysMax: number): readonly T[][] {
-  const groups = sharded ? [...Map.groupBy(keys, ({ partnerId }) => partnerId).values()] : [[...keys]]
-  return groups.flatMap((group) =>
+function splitKeys<T extends store.BalanceKey>(db: Database, keys: readonly T[], keysMax: number): readonly T[][] {
+  return byShard(db, keys).flatMap((group) =>
     Array.from({ length: Math.ceil(group.length / keysMax) }, (_, at) => group.slice(at * keysMax, (at + 1) * keysMax)),
   )
 }
@@ -97,7 +96,7 @@ async function findDue(
   end: string,
 ): Promise<readonly store.BalanceRow[]> {
   const due: store.BalanceRow[] = []
-  for (const part of splitKeys(db.sharded, rows, limits.balancesPerLookMax)) {
+  for (const part of splitKeys(db, rows, limits.balancesPerLookMax)) {
     const standings = await ledger.standings(db, part, end)
     due.push(...part.filter((row) => isDue(row, standings.get(row.accountId), end)))
   }
@@ -125,7 +124,7 @@ function createBatches(deps: MonitorsDeps, limits: MonitorLimits) {
   return async (keys: readonly store.BalanceKey[], end: string): Promise<StepOutcome> => {
     const partial: store.BalanceKey[] = []
     let failed = 0
-    for (const part of splitKeys(db.sharded, keys, limits.balancesPerBatchMax))
+    for (const part of splitKeys(db, keys, limits.balancesPerBatchMax))
       try {
         partial.push(...(await attempt(part, end)))
       } catch {

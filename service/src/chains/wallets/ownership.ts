@@ -3,7 +3,7 @@
  * message that names its address, the partner and the customer. Message and signature are the evidence.
  */
 import type { BodyOf } from '@partner-payments/wire'
-import { type Cursors, notFound, type Page, Refusal, refuseField } from '../../kernel/api/index.ts'
+import { type Cursors, notFound, type Page, Refusal, refuseField, refuseInvalid } from '../../kernel/api/index.ts'
 import { after, type Clock, type Currency, hourMs, type Minor, newId } from '../../kernel/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import { addressProblem, checksumAddress } from '../../rails/index.ts'
@@ -156,7 +156,7 @@ function readAddress(given: string, pointer: string): string {
     problem === 'form'
       ? 'must be 0x and 40 hexadecimal digits'
       : 'has a wrong checksum (EIP-55); copy the address again'
-  throw refuseField({ pointer, code: 'invalid_value', message })
+  throw refuseInvalid(pointer, message)
 }
 
 /** Writes the message to be signed. It names the address, so that a signature does not prove another wallet of the same key. */

@@ -36,6 +36,10 @@ export function refuseField(error: FieldError, code: ProblemCode = 'validation_f
   return new Refusal(code, `${error.pointer || 'The body'}: ${error.message}`, { errors: [error] })
 }
 
+/** Creates a refusal (400 validation_failed) of one field whose value is not accepted. */
+export const refuseInvalid = (pointer: string, message: string): Refusal =>
+  refuseField({ pointer, code: 'invalid_value', message })
+
 /** Refuses (400 validation_failed) all fields in one answer. Does nothing without errors. */
 export function refuseFields(errors: readonly FieldError[]): void {
   const [first] = errors
@@ -48,6 +52,16 @@ export function notFound(what: string, pointer?: string): Refusal {
   return pointer === undefined
     ? new Refusal('not_found', detail)
     : new Refusal('not_found', detail, { errors: [{ pointer, code: 'invalid_value', message: `no such ${what}` }] })
+}
+
+/** Returns the answer, or undefined if the work refuses with not_found. */
+export async function ifFound<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'not_found') return undefined
+    throw error
+  }
 }
 
 /** A database, bank or service that is unreachable (502), does not answer in time (504) or refuses writes (503). */

@@ -6,7 +6,7 @@ import {
   type ResponseOf,
   referenceCharsMax,
 } from '@partner-payments/wire'
-import { notFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
+import { ifFound, notFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
 import { idTime } from '../../kernel/index.ts'
 import { deskTexts } from '../desk/texts.ts'
 import { html, type Html } from '../html.ts'
@@ -28,7 +28,7 @@ import {
 import { readId, linkOf, page, queryText, readQuery, pageStatus } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { withOption, findOperation, subjectLinks } from './request-log.ts'
-import { callOf, type Frame, ifFound, type Person, readList, type Routes, placeRoutes, sendProof } from './request.ts'
+import { callOf, type Frame, type Person, readList, type Routes, placeRoutes, sendProof } from './request.ts'
 import { texts } from './texts/index.ts'
 
 export const auditFilters: readonly string[] = ['kind', 'actorId', 'action', 'subject', 'createdFrom', 'createdTo']

@@ -1,6 +1,6 @@
 /** Links to customers from the pages of payouts, payees, wallets and reports. */
-import type { PublicRequest } from '../../kernel/api/index.ts'
-import { callOf, type Frame, ifFound, type Person } from './request.ts'
+import { ifFound, type PublicRequest } from '../../kernel/api/index.ts'
+import { callOf, type Frame, type Person } from './request.ts'
 
 export type CustomerLink = { readonly name: string; readonly href?: string | undefined }
 

@@ -1,6 +1,6 @@
 /** Customers: the list, the page of a customer, and the forms that create, change and erase one and open its account. */
 import { decimalText, kycFields, type ResponseOf } from '@partner-payments/wire'
-import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
+import { ifFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import type { Problems, Values } from '../kit/forms.ts'
 import { linkOf, page, queryText, readForm, readDone, readQuery, seeOther, pageStatus } from '../kit/request.ts'
@@ -15,17 +15,7 @@ import {
 } from './customer-pages.ts'
 import { customerImporter } from './import-customers.ts'
 import { importRoutes } from './imports.ts'
-import {
-  callOf,
-  type Frame,
-  ifFound,
-  may,
-  type Person,
-  problemsOf,
-  readList,
-  type Routes,
-  placeRoutes,
-} from './request.ts'
+import { callOf, type Frame, may, type Person, problemsOf, readList, type Routes, placeRoutes } from './request.ts'
 import { texts } from './texts/index.ts'
 
 type Customer = ResponseOf<'getCustomer'>

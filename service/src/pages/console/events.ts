@@ -1,7 +1,7 @@
 /** Events: the list, and the page of an event with its deliveries. */
 import { referenceCharsMax } from '@partner-payments/wire'
 import type { ResponseOf } from '@partner-payments/wire'
-import { notFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
+import { ifFound, notFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
 import { hiddenField, type Problems } from '../kit/forms.ts'
@@ -20,16 +20,7 @@ import {
   uuidPattern,
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import {
-  callOf,
-  type Frame,
-  type GuestPages,
-  ifFound,
-  problemsOf,
-  readList,
-  placeRoutes,
-  type Visitor,
-} from './request.ts'
+import { callOf, type Frame, type GuestPages, problemsOf, readList, placeRoutes, type Visitor } from './request.ts'
 import { texts } from './texts/index.ts'
 import { transactionHref } from './transactions.ts'
 import { attemptList, deliveryBadge, type DeliveryRow } from './webhooks.ts'

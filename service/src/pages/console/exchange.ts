@@ -1,6 +1,6 @@
 /** Exchange: rates, a quote, and conversions. */
 import { decimalText, rawNumber, type ResponseOf } from '@partner-payments/wire'
-import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
+import { ifFound, type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import { currencies, newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
 import { amountCharsMax, hiddenField, inputs, type Options, type Problems, type Values } from '../kit/forms.ts'
@@ -21,16 +21,7 @@ import {
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { type CustomerLink, readCustomerLinks } from './customer-link.ts'
-import {
-  callOf,
-  type Frame,
-  ifFound,
-  type Person,
-  problemsOf,
-  type Routes,
-  placeRoutes,
-  textsWithRefusals,
-} from './request.ts'
+import { callOf, type Frame, type Person, problemsOf, type Routes, placeRoutes, textsWithRefusals } from './request.ts'
 import { texts } from './texts/index.ts'
 import { transactionHref } from './transactions.ts'
 

@@ -1,12 +1,12 @@
 /** The import and the download of customers: columns, and the effect of each row. */
 import { customers as wire, kycFields, type ResponseOf, selectForeign } from '@partner-payments/wire'
-import type { PublicRequest, Refusal } from '../../kernel/api/index.ts'
+import { ifFound, type PublicRequest, type Refusal } from '../../kernel/api/index.ts'
 import type { FileColumns, FileRow } from '../kit/csv.ts'
 import { queryText } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import type { Importer, PlannedRow } from './imports.ts'
 import { inParallel } from './parallel.ts'
-import { callOf, type Frame, ifFound, type Person } from './request.ts'
+import { callOf, type Frame, type Person } from './request.ts'
 import { texts } from './texts/index.ts'
 
 type KycField = (typeof kycFields)[number]

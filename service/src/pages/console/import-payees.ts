@@ -1,6 +1,6 @@
 /** The import and the download of payees: columns, and the effect of each row. */
 import { beneficiaries as wire, type PayeeAddress, type ResponseOf, selectForeign } from '@partner-payments/wire'
-import type { PublicRequest } from '../../kernel/api/index.ts'
+import { ifFound, type PublicRequest } from '../../kernel/api/index.ts'
 import { isUuid } from '../../kernel/index.ts'
 import { formatDomestic, readAmericanNumber, readBritishNumber, readSortCode } from '../../rails/index.ts'
 import type { BeneficiaryCreate, Beneficiary } from '../../parties/beneficiaries/index.ts'
@@ -9,7 +9,7 @@ import type { FileColumns, FileRow } from '../kit/csv.ts'
 import { fill } from '../language.ts'
 import { refusalText } from './bulk-check-page.ts'
 import type { Importer, PlannedRow } from './imports.ts'
-import { callOf, type Frame, ifFound, type Person } from './request.ts'
+import { callOf, type Frame, type Person } from './request.ts'
 import { texts } from './texts/index.ts'
 
 const addressNames = {

@@ -1,6 +1,6 @@
 /** Standing orders: the list, the page of an order with its dates, and the forms that create, pause, resume and cancel one. */
 import { decimalText, payouts, rawNumber, referenceCharsMax, type ResponseOf } from '@partner-payments/wire'
-import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
+import { ifFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
 import {
@@ -54,7 +54,6 @@ import {
   amountProblem,
   callOf,
   type Frame,
-  ifFound,
   may,
   type Person,
   problemsOf,

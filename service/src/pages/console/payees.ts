@@ -6,7 +6,7 @@ import {
   type PayeeAddress,
   type ResponseOf,
 } from '@partner-payments/wire'
-import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
+import { ifFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { currencies, newId } from '../../kernel/index.ts'
 import { formatAddress } from '../../rails/index.ts'
 import { html, type Html } from '../html.ts'
@@ -54,17 +54,7 @@ import { type CustomerLink, readCustomerLinks } from './customer-link.ts'
 import { type CreatorFact, readCreatorFact, creatorFacts } from './creator.ts'
 import { payeeImporter } from './import-payees.ts'
 import { importLinks, importRoutes } from './imports.ts'
-import {
-  callOf,
-  type Frame,
-  ifFound,
-  may,
-  type Person,
-  problemsOf,
-  readList,
-  type Routes,
-  placeRoutes,
-} from './request.ts'
+import { callOf, type Frame, may, type Person, problemsOf, readList, type Routes, placeRoutes } from './request.ts'
 import { texts } from './texts/index.ts'
 
 type Verification = {

@@ -1,6 +1,6 @@
 /** The page of a payout, and the forms that cancel and recall it. */
 import { decimalText, payouts, type ResponseOf } from '@partner-payments/wire'
-import { notFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
+import { ifFound, notFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { explainHold, type PartnerHold } from '../../transactions/index.ts'
 import { receiptPdf } from '../../typesetting/index.ts'
@@ -26,7 +26,7 @@ import {
   wordFor,
 } from '../kit/parts.ts'
 import { readDone, consoleHeaders, linkOf, page, readForm, seeOther, pageStatus } from '../kit/request.ts'
-import { callOf, type Frame, ifFound, may, type Person, problemsOf, type Routes, placeRoutes } from './request.ts'
+import { callOf, type Frame, may, type Person, problemsOf, type Routes, placeRoutes } from './request.ts'
 import { confirmationDocument } from './payout-confirmation.ts'
 import { type Recalls, recallPart, recallRow } from './payout-recalls.ts'
 import { isInProgress, payoutRow } from './payouts.ts'

@@ -1,6 +1,6 @@
 /** The refunds of a checkout session: the form, its preview, and the payout that sends the money back. */
 import { decimalText, rawNumber, type ResponseOf, referenceCharsMax } from '@partner-payments/wire'
-import { type PublicAnswer, type PublicRequest, readBalance, readCurrency } from '../../kernel/api/index.ts'
+import { ifFound, type PublicAnswer, type PublicRequest, readBalance, readCurrency } from '../../kernel/api/index.ts'
 import { amountText, type Currency, newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
 import {
@@ -39,16 +39,7 @@ import {
   readValues,
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import {
-  amountProblem,
-  callOf,
-  type Frame,
-  ifFound,
-  may,
-  type Person,
-  problemsOf,
-  textsWithRefusals,
-} from './request.ts'
+import { amountProblem, callOf, type Frame, may, type Person, problemsOf, textsWithRefusals } from './request.ts'
 import { texts } from './texts/index.ts'
 
 type RefundRow = {

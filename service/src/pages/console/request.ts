@@ -333,13 +333,6 @@ export const placeRoutes =
     }),
   })
 
-/** Returns the answer, or undefined if the operation refuses with not_found. */
-export const ifFound = <T>(reading: Promise<T>): Promise<T | undefined> =>
-  reading.catch((error: unknown) => {
-    if (error instanceof Refusal && error.code === 'not_found') return undefined
-    throw error
-  })
-
 /** Sends the proof of a transaction as a file for `npm run verify:proof`. */
 export async function sendProof(
   { operate }: Frame,

@@ -1,6 +1,7 @@
 /** The settings of single sign-on of a partner. */
 import type { ResponseOf } from '@partner-payments/wire'
 import {
+  ifFound,
   notFound,
   type PublicAnswer,
   type PublicRequest,
@@ -28,7 +29,6 @@ import { fill } from '../language.ts'
 import {
   callOf,
   type Frame,
-  ifFound,
   may,
   type Person,
   type Routes,

@@ -1,6 +1,13 @@
 /** The sign-in of commands, and the changes that wait for a second person. */
 import { ownJson } from '@partner-payments/wire'
-import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
+import {
+  ifFound,
+  notFound,
+  type PublicAnswer,
+  type PublicRequest,
+  type PublicRoute,
+  Refusal,
+} from '../../kernel/api/index.ts'
 import { describeDevice } from '../../people/sign-in/index.ts'
 import type { SignedInStaff, StaffChange } from '../../people/staff/index.ts'
 import { confirmationDialog, field, hiddenField, dialogButton, postButton } from '../kit/forms.ts'
@@ -13,7 +20,7 @@ import { fill } from '../language.ts'
 import { actTitle, actResultHref, isAct, actMessage, secretPage } from './acts.ts'
 import { optionLabel, noteField, valueLabel } from './forms.ts'
 import { partnerPart, tableOrEmpty } from './parties.ts'
-import { type DeskFrame, ifFound, readNote, staffRoute } from './request.ts'
+import { type DeskFrame, readNote, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
 
 type CommandSignIn = {

@@ -1,5 +1,5 @@
 /** The page of a payee, and the list of a partner's payees. The operator's audit log records who opened which payee. */
-import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
+import { ifFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { after, hourMs, partnerKey } from '../../kernel/index.ts'
 import type { Beneficiaries, HeldPayee } from '../../parties/beneficiaries/index.ts'
 import { isIban } from '../../rails/index.ts'
@@ -35,7 +35,7 @@ import {
   paymentsTable,
 } from './parties.ts'
 import { limitsTable, type PrintedLimit } from './printed.ts'
-import { type DeskFrame, ifFound, readKey, type Person, staffRoute } from './request.ts'
+import { type DeskFrame, readKey, type Person, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
 
 const rowsShown = 10

@@ -1,6 +1,6 @@
 /** The page of a payment: parties, timeline and the reason why it waits. A payout has its own page. */
 import { ownJson } from '@partner-payments/wire'
-import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
+import { ifFound, notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { explainHold, type Party, type TransactionView } from '../../transactions/index.ts'
 import {
   heading,
@@ -38,7 +38,7 @@ import {
   paymentsTable,
 } from './parties.ts'
 import { readCustomerName } from './payees.ts'
-import { type DeskFrame, ifFound, type Person, staffRoute } from './request.ts'
+import { type DeskFrame, type Person, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
 
 type PaymentDetails = {

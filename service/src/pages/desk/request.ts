@@ -106,9 +106,9 @@ export type DeskDeps = {
   readonly log: Log
   readonly staff: Staff
   readonly inbox: Pick<Inbox, 'choices' | 'choose'>
-  readonly cases: Cases
+  readonly cases: Pick<Cases, 'list' | 'byId' | 'byIds' | 'countsOpen' | 'openAbout' | 'openOf' | 'about' | 'lastRemarks'>
   readonly decisions: Pick<Decisions, 'history'>
-  readonly screening: Screening
+  readonly screening: Pick<Screening, 'about' | 'openHits' | 'equalHits' | 'hitsOn' | 'openHitsOf' | 'hit' | 'decisionsOf'>
   readonly screener: Pick<Screener, 'viewOf'>
   readonly bankFiles: BankFiles
   readonly monitoring: Pick<
@@ -117,10 +117,15 @@ export type DeskDeps = {
   >
   readonly reconciliation: Pick<Reconciliation, 'report' | 'accounts' | 'days' | 'candidates'>
   readonly safeguarding: Pick<Safeguarding, 'list' | 'versions'>
-  readonly customers: Customers
+  readonly customers: Pick<
+    Customers,
+    'capabilities' | 'find' | 'get' | 'resolveId' | 'findIds' | 'list' | 'payersByIds' | 'usersByIds'
+  > & {
+    readonly reviews: Pick<Customers['reviews'], 'missing' | 'of' | 'overduePage'>
+  }
   readonly access: Pick<Access, 'isClosed' | 'namesOf' | 'partnerNames'>
   readonly accounts: Pick<Accounts, 'holdersOf' | 'ibansOf' | 'stateChanges'>
-  readonly beneficiaries: Beneficiaries
+  readonly beneficiaries: Pick<Beneficiaries, 'byAlias' | 'list' | 'named' | 'verificationOf' | 'withAccount' | 'withIds'>
   readonly deposits: Pick<Deposits, 'byReferences'>
   readonly identityChecks: Pick<IdentityChecks, 'list'>
   readonly ledger: Pick<Ledger, 'partySumsAt'>
@@ -286,13 +291,3 @@ export function readNote(given: Form): string {
   return note
 }
 export const noteCharsMax = 500
-
-/** Resolves to undefined if the work is refused with not_found. */
-export async function ifFound<T>(work: Promise<T>): Promise<T | undefined> {
-  try {
-    return await work
-  } catch (error) {
-    if (error instanceof Refusal && error.code === 'not_found') return undefined
-    throw error
-  }
-}

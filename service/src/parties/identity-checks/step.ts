@@ -6,7 +6,7 @@ import { after, type Clock, type Log, minuteMs, newId, type Sealer, writeAmount 
 import type { EventOutbox } from '../../events/index.ts'
 import { type IdentityCalls, IdentityRefused } from '../identity-port/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
-import { Refusal } from '../../kernel/api/index.ts'
+import { ifFound } from '../../kernel/api/index.ts'
 import type { Customer, Customers } from '../customers/index.ts'
 import { applyFailure, applyReport, applyStart, expired, failed } from './rules.ts'
 import type { ContentSealer, IdentityRow } from './store.ts'
@@ -99,7 +99,7 @@ async function record(
   }
   await db.transaction(async (tx) => {
     // Lock order: the customer first, like an erasure. An erased customer does not have a verification to write.
-    const customer = await unlessErased(customers.hold(tx, partnerId, customerId))
+    const customer = await ifFound(customers.hold(tx, partnerId, customerId))
     if (customer === undefined || (await store.endClaim(tx, claim, row)) === 0) return
     if (!isChanged) return
     if (row.inForce && row.decidedAt !== claim.decidedAt) await store.replaceEarlier(tx, row)
@@ -109,16 +109,6 @@ async function record(
     if (row.status !== claim.status)
       appendUpdated(eventOutbox, tx, row, { customer, status: row.status, verificationState })
   })
-}
-
-/** Returns undefined for an erased customer. */
-async function unlessErased<T>(found: Promise<T>): Promise<T | undefined> {
-  try {
-    return await found
-  } catch (error) {
-    if (error instanceof Refusal && error.code === 'not_found') return undefined
-    throw error
-  }
 }
 
 function appendUpdated(

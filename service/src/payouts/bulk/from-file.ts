@@ -8,7 +8,7 @@ import {
   rawNumber,
   selectForeign,
 } from '@partner-payments/wire'
-import { type Caller, refuseField, refuseFields } from '../../kernel/api/index.ts'
+import { type Caller, refuseFields, refuseInvalid } from '../../kernel/api/index.ts'
 import {
   type CreditTransfer,
   type CreditTransferInitiation,
@@ -116,7 +116,7 @@ export function readBytes(bytes: Uint8Array): Promise<CreditTransferInitiation> 
   return readPain001(source(), { bytesMax: bytes.length })
 }
 
-const refuseDocument = (message: string) => refuseField({ pointer: pointerInFile(), code: 'invalid_value', message })
+const refuseDocument = (message: string) => refuseInvalid(pointerInFile(), message)
 
 const accountOf = (transfer: CreditTransfer): string | undefined => readAccountFields(transfer)?.account
 

@@ -10,7 +10,9 @@ import {
   readAmount,
   readCurrency,
   Refusal,
+  refuseField,
   refuseFields,
+  refuseInvalid,
 } from '../../kernel/api/index.ts'
 import { after, type Clock, type Log, newId, nilId, present, secondMs } from '../../kernel/index.ts'
 import { type Database, KeyTaken, oncePerKey, sqlState, sqlStateOf } from '../../postgres/index.ts'
@@ -316,13 +318,8 @@ function readItems(
 /** Number of errors that the gateway reports for a body. */
 const errorsMax = 50
 
-const refuseInvalid = (pointer: string, message: string) =>
-  new Refusal('validation_failed', undefined, { errors: [{ pointer, code: 'invalid_value', message }] })
-
 const refuseRepeatedKey = (pointer: string, earlier: number) =>
-  new Refusal('validation_failed', undefined, {
-    errors: [{ pointer, code: 'exists', message: `is the key of /payouts/${earlier}; each payout needs its own` }],
-  })
+  refuseField({ pointer, code: 'exists', message: `is the key of /payouts/${earlier}; each payout needs its own` })
 
 const fingerprint = (mode: store.BulkMode, items: readonly Item[]): string =>
   createHash('sha256')

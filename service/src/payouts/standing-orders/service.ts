@@ -25,6 +25,7 @@ import {
 } from '../../kernel/index.ts'
 import {
   type BatchPosition,
+  byShard,
   createBatcher,
   type Database,
   erasePersonal,
@@ -366,8 +367,7 @@ async function readDue(
 ): Promise<readonly store.OrderRow[]> {
   if (groups.length === 0) return []
   const ordersMax = Math.floor(ordersPerStepMax / groups.length)
-  const parts = db.sharded ? [...Map.groupBy(groups, ({ partnerId }) => partnerId).values()] : [groups]
-  return (await Promise.all(parts.map((part) => store.dueOrders(db, part, ordersMax)))).flat()
+  return (await Promise.all(byShard(db, groups).map((part) => store.dueOrders(db, part, ordersMax)))).flat()
 }
 
 /** Returns false if another worker has the order, or it has changed since it was read. */

@@ -1,7 +1,7 @@
 /** Passkeys: the options for the browser, and the verification of its answers (Web Authentication Level 3, sections 7.1 and 7.2). */
 import { createPublicKey } from 'node:crypto'
 import { readForeign, type Static, Type } from '@partner-payments/wire'
-import { refuseField, type Refusal } from '../../kernel/api/index.ts'
+import { type Refusal, refuseInvalid } from '../../kernel/api/index.ts'
 import { newId, present } from '../../kernel/index.ts'
 import type { Person } from './passwords.ts'
 import type { PasskeyRow } from './store.ts'
@@ -112,8 +112,7 @@ const Assertion = credential(
 )
 const ClientData = Type.Object({ challenge: base64url(256) })
 
-export const refusedPasskey = (message: string): Refusal =>
-  refuseField({ pointer: '/credential', code: 'invalid_value', message })
+export const refusedPasskey = (message: string): Refusal => refuseInvalid('/credential', message)
 
 /** Verifies a new passkey from a browser. Refuses (400, `/credential`). */
 export async function verifyNewPasskey(

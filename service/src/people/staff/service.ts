@@ -1,6 +1,6 @@
 /** The operations of staff: invitations, accounts, sessions, decisions, notes and proposed changes. */
 import type { RecordedAction } from '../../audit/index.ts'
-import { newLinkToken, notFound, Refusal, refuseField } from '../../kernel/api/index.ts'
+import { newLinkToken, notFound, Refusal, refuseInvalid } from '../../kernel/api/index.ts'
 import { type CaseRow, type Decisions, keptFromPartners, operatorPartnerId } from '../../cases/index.ts'
 import { after, type Clock, isEmptyName, newId, personKey, tidyName } from '../../kernel/index.ts'
 import { createFactQueue } from '../../inbox/index.ts'
@@ -138,10 +138,10 @@ export function createStaff(deps: StaffDeps): Staff {
     invite: async (tx, { email, fullName, role }) => {
       const name = tidyName(fullName)
       if (isEmptyName(name) || name.length > nameCharsMax)
-        throw refuseInvite('/name', 'must be a name of 1 to 140 characters')
-      if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw refuseInvite('/email', 'must be an email address')
+        throw refuseInvalid('/name', 'must be a name of 1 to 140 characters')
+      if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw refuseInvalid('/email', 'must be an email address')
       if (await store.isTaken(tx, emailKey(email), personKey(name)))
-        throw refuseInvite('/email', 'or the name belongs to an account of staff already')
+        throw refuseInvalid('/email', 'or the name belongs to an account of staff already')
       const token = newLinkToken(staffRealmId)
       const now = clock.now()
       const row = { id: newId(), email, fullName: name, role, createdAt: now, expiresAt: after(now, invitationMs) }
@@ -236,7 +236,6 @@ const createAddNote =
 const accountRemoved = () => new Refusal('permission_denied', 'The account of staff was removed.')
 
 const nameCharsMax = 140
-const refuseInvite = (pointer: string, message: string) => refuseField({ pointer, code: 'invalid_value', message })
 
 type RecordedAct<T> = {
   readonly action: RecordedAction
