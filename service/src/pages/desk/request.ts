@@ -106,9 +106,15 @@ export type DeskDeps = {
   readonly log: Log
   readonly staff: Staff
   readonly inbox: Pick<Inbox, 'choices' | 'choose'>
-  readonly cases: Pick<Cases, 'list' | 'byId' | 'byIds' | 'countsOpen' | 'openAbout' | 'openOf' | 'about' | 'lastRemarks'>
+  readonly cases: Pick<
+    Cases,
+    'list' | 'byId' | 'byIds' | 'countsOpen' | 'openAbout' | 'openOf' | 'about' | 'lastRemarks'
+  >
   readonly decisions: Pick<Decisions, 'history'>
-  readonly screening: Pick<Screening, 'about' | 'openHits' | 'equalHits' | 'hitsOn' | 'openHitsOf' | 'hit' | 'decisionsOf'>
+  readonly screening: Pick<
+    Screening,
+    'about' | 'openHits' | 'equalHits' | 'hitsOn' | 'openHitsOf' | 'hit' | 'decisionsOf'
+  >
   readonly screener: Pick<Screener, 'viewOf'>
   readonly bankFiles: BankFiles
   readonly monitoring: Pick<
@@ -125,7 +131,10 @@ export type DeskDeps = {
   }
   readonly access: Pick<Access, 'isClosed' | 'namesOf' | 'partnerNames'>
   readonly accounts: Pick<Accounts, 'holdersOf' | 'ibansOf' | 'stateChanges'>
-  readonly beneficiaries: Pick<Beneficiaries, 'byAlias' | 'list' | 'named' | 'verificationOf' | 'withAccount' | 'withIds'>
+  readonly beneficiaries: Pick<
+    Beneficiaries,
+    'byAlias' | 'list' | 'named' | 'verificationOf' | 'withAccount' | 'withIds'
+  >
   readonly deposits: Pick<Deposits, 'byReferences'>
   readonly identityChecks: Pick<IdentityChecks, 'list'>
   readonly ledger: Pick<Ledger, 'partySumsAt'>
