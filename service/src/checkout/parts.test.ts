@@ -9,6 +9,7 @@ import {
   type OpenedSession,
 } from '../../../test/support/checkout.ts'
 import { addPartner, ip, pay, type Service } from '../../../test/support/composition.ts'
+import { pluck } from '../../../test/support/pluck.ts'
 import { decideAll, listedName, sampleList, screenAll } from '../../../test/support/screening/held.ts'
 import { hourMs, minuteMs, newId, present, secondMs } from '../kernel/index.ts'
 import { useSnapshot, sql } from '../postgres/index.ts'
@@ -295,16 +296,9 @@ suite('parts', () => {
     await service.db.transaction((tx) => service.deposits.eraseFields(tx, partnerId, [opened.session.reference], 'all'))
     const rows = await service.db.rows<{ report: string | null }>(sql`
     select report from deposits.parts where partner_id = ${partnerId}`)
-    assert.deepEqual(
-      rows.map(({ report }) => report),
-      [null, null],
-      customer.id,
-    )
+    assert.deepEqual(pluck(rows, 'report'), [null, null], customer.id)
     const { parts } = await service.checkout.get(partnerId, opened.session.id)
-    assert.deepEqual(
-      parts.map(({ debtorName }) => debtorName),
-      ['', ''],
-    )
+    assert.deepEqual(pluck(parts, 'debtorName'), ['', ''])
   })
 
   for (const outcome of ['received', 'refused'] as const)
