@@ -1,7 +1,8 @@
 /**
  * Prints how many files and folders of `service/src` two flows execute, by V8's coverage: a signed payout in a `gateway` and an `api`
- * process, and a camt.054 of the test bank until its webhook has arrived. The figures include the background work of the processes.
- * `node scripts/measure/walks.ts [--list]`. `--list`: the files, too.
+ * process, and a camt.054 of the test bank until its webhook has arrived. The figures include the background work of the processes. The
+ * script says how many of the files run in an idle period of the same length, too. `node scripts/measure/walks.ts [--list]`. `--list`:
+ * the files, too, with `~` for those of the idle period.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -50,11 +51,28 @@ async function ran(pid: number, coveredTo: string): Promise<Ran> {
   })
 }
 
-function print(walk: string, all: Ran): void {
-  const files = all.filter(({ url }) => url.startsWith(source)).map(({ url }) => url.slice(source.length))
-  const folders = new Set(files.map((file) => dirname(file)))
-  console.log(`${walk.padEnd(52)}${String(files.length).padStart(5)} files${String(folders.size).padStart(4)} folders`)
-  if (values.list) for (const file of files.toSorted()) console.log(`  ${file}`)
+const filesOf = (all: Ran): readonly string[] =>
+  all.filter(({ url }) => url.startsWith(source)).map(({ url }) => url.slice(source.length))
+
+function print(walk: string, all: Ran, idle: Ran): void {
+  const files = filesOf(all)
+  const idleFiles = new Set(filesOf(idle))
+  const count = (of: readonly string[]) =>
+    `${of.length} files of ${new Set(of.map((file) => dirname(file))).size} folders`
+  const own = files.filter((file) => !idleFiles.has(file))
+  console.log(`${walk}: ${count(files)}; without those of an idle period: ${count(own)}`)
+  if (values.list) for (const file of files.toSorted()) console.log(`  ${idleFiles.has(file) ? '~' : ' '} ${file}`)
+}
+
+/** Runs the walk, then waits as long as it took, and prints the files of both. */
+async function measure(walk: string, run: () => Promise<unknown>, read: () => Promise<Ran>): Promise<void> {
+  await read()
+  const began = performance.now()
+  await run()
+  const tookMs = performance.now() - began
+  const all = await read()
+  await pause(tookMs)
+  print(walk, all, await read())
 }
 
 const bank = createIsoBankProgram({ folder: join(folder, 'bank'), settings: { answerMs: 200, bookMs: 200 } })
@@ -125,9 +143,7 @@ try {
   const both = async () => [
     ...new Map([...(await ranInGateway()), ...(await ranInApi())].map((file) => [file.url, file])).values(),
   ]
-  await both()
-  await pay()
-  print('(a) POST /v1/payouts/fiat, gateway and api', await both())
+  await measure('(a) POST /v1/payouts/fiat, gateway and api', pay, both)
 
   await client.webhooks.create({ url: receiver.url, events: ['transaction.status.changed'] })
   const customer = await client.customers.create(ada)
@@ -146,9 +162,11 @@ try {
   }
   await credit(10_00n)
   await pause(2000)
-  await ran(service.pid, workerCount)
-  await credit(11_00n)
-  print('(b) a camt.054 until its webhook', await ran(service.pid, workerCount))
+  await measure(
+    '(b) a camt.054 until its webhook',
+    () => credit(11_00n),
+    () => ran(service.pid, workerCount),
+  )
 } finally {
   for (const stop of stops) await stop()
 }
