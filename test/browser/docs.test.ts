@@ -128,6 +128,7 @@ const states: Readonly<Partial<Record<OperationId, readonly [status: number, rea
   getUser: [404, 'a member joins by the mail of an invitation'],
   updateUser: [404, 'a member joins by the mail of an invitation'],
   removeUser: [404, 'a member joins by the mail of an invitation'],
+  signOwnershipProof: [400, 'the page does not have the key of the wallet'],
   getSingleSignOn: [404, 'the page does not set how a team signs in before it is asked to'],
   proveSingleSignOnDomain: [404, 'the page does not set how a team signs in before it is asked to'],
 }

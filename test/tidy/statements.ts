@@ -109,12 +109,23 @@ function markOf(source: Source, { at }: Template): string | undefined {
   return source.text.slice(from, from + (match[2] ?? '').length)
 }
 
-/** The function or constant that a position belongs to: the innermost, or else the nearest name above. */
+/** Reports whether the parenthesis that opens before `from` encloses the parameters of an arrow function. */
+function beginsArrow(code: string, from: number): boolean {
+  let depth = 1
+  let at = from
+  for (; depth > 0 && at < code.length; at += 1) depth += code[at] === '(' ? 1 : code[at] === ')' ? -1 : 0
+  return /^\s*(?::[^;]*?)?=>/.test(code.slice(at, at + 500))
+}
+
+/** The constant of the file that is the statement at a position, or else the function that was the last to begin above it. */
 function nameAt(source: Source, at: number): string {
-  const starts = source.code
-    .slice(0, at)
-    .matchAll(/\bfunction\s+(\w+)|\b(\w+)\s*(?::|=)\s*(?:async\s*)?(?:<[^>]*>\s*)?\(/g)
-  const last = [...starts].at(-1)
+  const above = source.code.slice(0, at)
+  const constant = /(?:^|\n)(?:export )?const (\w+) = (?:sql)?$/.exec(above)?.[1]
+  if (constant !== undefined) return constant
+  const starts = above.matchAll(/\bfunction\s+(\w+)|\b(\w+)\s*(?::|=)\s*(?:async\s*)?(?:<[^>]*>\s*)?\(/g)
+  const last = [...starts].findLast(
+    ({ 1: declared, 0: text, index }) => declared !== undefined || beginsArrow(source.code, index + text.length),
+  )
   return last?.[1] ?? last?.[2] ?? '?'
 }
 

@@ -76,7 +76,7 @@ export function partnerById(tx: Tx, id: string): Promise<{ readonly id: string; 
 }
 
 /** Every node of a sharded database has this table. */
-export const allPartnerIds = sql`/* access.partnerById */ select id from access.partners order by id`
+export const allPartnerIds = sql`/* access.allPartnerIds */ select id from access.partners order by id`
 
 export async function partnerIds(tx: Tx): Promise<readonly string[]> {
   const rows = await tx.rows<{ readonly id: string }>(allPartnerIds)

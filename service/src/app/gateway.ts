@@ -73,18 +73,20 @@ export async function composeGateway(deps: BackgroundDeps, modules: Modules, for
   const sandbox = config.MODE === 'sandbox'
   const brand = installationBrand(config)
   const hosts = createPageHosts({ pageUrls: config.CHECKOUT_URLS, publicUrl: config.PUBLIC_URL })
-  const inProcess = {
+  const { operate, download, operationOf } = await createOperate({
     handlers: auditedHandlers(modules.idempotency.keepAnswers(createHandlers(modules)), modules.audit),
     clock,
     sandbox: config.SIMULATIONS,
     itemRate: itemRate(config),
-  }
+  })
   const recorder = createRequestRecorder({
     ...{ db: deps.db, clock, log, credential: access.credential },
     dropped: observability?.metrics.requestsDropped,
   })
   const common = {
-    ...inProcess,
+    operationOf,
+    clock,
+    sandbox: config.SIMULATIONS,
     downloads: { open: modules.reports.contentOfLink },
     sites: [
       createIdentityWebhookSite({ checks: modules.identityChecks, provider: modules.identityProvider, clock }),
@@ -112,7 +114,8 @@ export async function composeGateway(deps: BackgroundDeps, modules: Modules, for
           accounts: modules.accounts,
           payouts: modules.payouts,
           audit: modules.audit,
-          ...(await createOperate(inProcess)),
+          operate,
+          download,
           clock,
           log,
           sandbox,

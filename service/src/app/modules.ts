@@ -304,13 +304,7 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const verificationDaysMax = config.PAYEE_VERIFICATION_DAYS_MAX
   const renewals = createRenewals({ ...shared, log, verification, verificationDaysMax })
   const fx = createFx({ ...shared, terms: config })
-  const forecastOf: PayoutsDeps['forecastOf'] = (connector, payment, at) =>
-    connectors.find(({ id }) => id === connector)?.forecast(payment, at)
-  const canRecall = (connector: string) => connectors.find(({ id }) => id === connector)?.recall !== undefined
-  const waitMsOf: PayoutsDeps['waitMsOf'] = (connector, payment) =>
-    connectors.find(({ id }) => id === connector)?.initialWaitMs?.(payment) ?? 0
-  const modeOf = (connector: string) => connectors.find(({ id }) => id === connector)?.payerData
-  const banks = { chooseConnector, forecastOf, waitMsOf, canRecall, payers: { modeOf, read: readPayers } }
+  const connectorOf: PayoutsDeps['connectorOf'] = (id) => connectors.find((connector) => connector.id === id)
   const { ownIbans } = accounts
   const monitoring = createMonitoring({
     ...shared,
@@ -327,7 +321,9 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
       proofsMissing: wallets.ownership.findMissing,
       beneficiaries,
       quotes: fx,
-      ...banks,
+      chooseConnector,
+      connectorOf,
+      readPayers,
       ownIbans,
       payoutsPerBatchMax,
       duplicateDays: config.DUPLICATE_PAYMENT_DAYS,
@@ -421,12 +417,7 @@ const blockedAccount = {
   reasonCode: 'AC06',
 } as const
 
-type OutgoingDeps = Omit<PayoutsDeps, 'life'> &
-  Core &
-  Pick<ModulesDeps, 'log'> & {
-    readonly monitoring: Monitoring
-    readonly canRecall: (connector: string) => boolean
-  }
+type OutgoingDeps = Omit<PayoutsDeps, 'life'> & Core & Pick<ModulesDeps, 'log'> & { readonly monitoring: Monitoring }
 
 /** Composes payouts, their controls, and the modules that create or recall payouts. */
 function composePayouts(

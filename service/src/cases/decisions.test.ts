@@ -285,6 +285,26 @@ test('a debit is matched with the payout that it paid, and returned money is mat
   for (const id of [partnerId, operatorPartnerId]) await checkLedger(service.db, id)
 })
 
+test('returned money of a payout is not matched with a closed balance, and stays in its case', async () => {
+  const partner = await addPartner(service, 400_107n)
+  const { partnerId } = partner
+  const { payout } = await pay(service, partner, '4001.07')
+  await work(1)
+  const named = { toPartnerId: partnerId, payoutId: payout.id }
+  const left = await unknownDebit(400_107n)
+  await propose(left, 'match', named)
+  await approve(left)
+  await service.db.run(sql`
+    update ledger.accounts set state = 'Closed'
+    where partner_id = ${partnerId} and name = 'balance' and currency = 'EUR'`)
+  const came = await unknownCredit(400_107n)
+  await propose(came, 'match', named)
+  await assert.rejects(approve(came), /its balance is closed/)
+  assert.equal((await read(came))?.resolution, null)
+  assert.equal((await service.payouts.get(partnerId, payout.id)).status, 'Completed')
+  for (const id of [partnerId, operatorPartnerId]) await checkLedger(service.db, id)
+})
+
 const sendReturns = (connector: Connector = service.bank) => sendDueReturns(service.settlement, connector)
 
 test('a return is sent once to the debtor, and leaves suspense when the bank has booked it', async () => {

@@ -430,9 +430,9 @@ const createUndoCredit =
   (deps: DepositsDeps): UndoCredit =>
   async (tx, { partnerId, reference, partId }) => {
     const { cases, ledger, transactions } = deps
-    const { row } = await transactions.get(partnerId, reference)
+    const row = await transactions.find(tx, partnerId, reference)
     const [found] = await store.depositsByReferences(tx, partnerId, [reference])
-    if (found === undefined) throw notFound('deposit with this reference')
+    if (row === undefined || found === undefined) throw notFound('deposit with this reference')
     const [locked] = await withParts(tx, await store.lockDeposits(tx, [found]))
     const deposit = present(locked, `no deposit ${found.id}`)
     const part = partToUndo(deposit, partId)

@@ -88,10 +88,11 @@ function insertEvents<N extends EventName>(tx: Tx, events: readonly NewEvent<N>[
     data: formatPayload(type, occurredAt, data),
     occurredAt,
   }))
-  tx.later(sql`/* events.reference */
+  tx.later(sql`/* events.insertEvents */
     insert into events.events (partner_id, id, type, reference, data, occurred_at) ${newEvents(tx, rows)}`)
   const pending = rows.map(({ partnerId, id: eventId }) => ({ partnerId, eventId }))
-  tx.later(sql`/* events.reference */ insert into events.pending (partner_id, event_id) ${newPending(tx, pending)}`)
+  tx.later(sql`/* events.insertEvents */
+    insert into events.pending (partner_id, event_id) ${newPending(tx, pending)}`)
 }
 
 async function byIds(tx: Tx, keys: readonly EventKey[]): Promise<readonly PartnerEvent[]> {

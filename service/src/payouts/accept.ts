@@ -420,7 +420,7 @@ function toTransaction(
 }
 
 function toPayout(
-  { waitMsOf }: PayoutsDeps,
+  { connectorOf }: PayoutsDeps,
   payout: ControlledPayout,
   made: PayoutIds & Pick<store.PayoutRow, 'transactionId' | 'reference'>,
   now: Date,
@@ -428,7 +428,8 @@ function toPayout(
   const { call, rail, connector, creditor, customerId, beneficiary } = payout
   const { caller, operation, idempotencyKey, requestFingerprint, amount, currency, payee } = call
   const simulatedOutcome = 'customerId' in payee ? (payee.outcome ?? null) : null
-  const waitMs = waitMsOf(connector, { amount, currency, creditorName: creditor.name, simulatedOutcome })
+  const payment = { amount, currency, creditorName: creditor.name, simulatedOutcome }
+  const waitMs = connectorOf(connector)?.initialWaitMs?.(payment) ?? 0
   return {
     partnerId: caller.partnerId,
     id: made.id,

@@ -45,7 +45,7 @@ export type PayoutAges = {
   ) => Promise<{ readonly payout: PayoutRow; readonly hold: Hold | undefined } | undefined>
 }
 
-type Deps = Pick<PayoutsDeps, 'db' | 'clock' | 'forecastOf'>
+type Deps = Pick<PayoutsDeps, 'db' | 'clock' | 'connectorOf'>
 type Status = keyof typeof payoutAgeLimitsMs
 
 /** A payout that is due later than this is kept by its connector: the delays between attempts are shorter. */
@@ -81,13 +81,13 @@ export function createPayoutAges(deps: Deps): PayoutAges {
       const [row] = payout.status === 'Pending' ? await unfinishedByIds(db, payout.partnerId, [payout.id]) : []
       const isHeld = (row?.screeningSince ?? null) !== null
       const steps = timeline.map(({ step }) => step)
-      const held = { payout, steps, isHeld, forecastOf: deps.forecastOf, now: clock.now() }
+      const held = { payout, steps, isHeld, connectorOf: deps.connectorOf, now: clock.now() }
       return { payout, hold: holdIn[payout.status](held) }
     },
   }
 }
 
-type HeldPayout = Pick<Deps, 'forecastOf'> & {
+type HeldPayout = Pick<Deps, 'connectorOf'> & {
   readonly payout: PayoutRow
   readonly steps: readonly TimelineStep[]
   readonly isHeld: boolean
@@ -117,10 +117,10 @@ const futureTime = (time: Date | null, now: Date): Date | null => (time !== null
  * Returns why the bank still has the payment, and until when. A bank that found another payee name keeps the payment. Otherwise the
  * forecast at the time of submission gives the day.
  */
-function holdAtBank({ payout, steps, forecastOf, now }: HeldPayout): Hold {
+function holdAtBank({ payout, steps, connectorOf, now }: HeldPayout): Hold {
   const checked = steps.findLast((step) => step.startsWith('Payee'))
   if (checked === 'PayeeNotMatched' || checked === 'PayeeMatchedClosely') return { kind: 'payeeCheck', by: null }
-  const forecast = forecastOf(payout.connector, payout, payout.updatedAt)
+  const forecast = connectorOf(payout.connector)?.forecast(payout, payout.updatedAt)
   if (forecast?.possible !== true) return { kind: 'execution', by: null }
   if (forecast.submitsAt > now) return { kind: 'bankWindow', by: forecast.submitsAt }
   const endOfDay = after(new Date(`${forecast.arrivesOn ?? forecast.valueDate}T00:00:00Z`), dayMs)

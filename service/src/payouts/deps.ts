@@ -6,14 +6,7 @@ import type { Ledger } from '../ledger/index.ts'
 import type { EventOutbox } from '../events/index.ts'
 import type { FactQueue } from '../inbox/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
-import type {
-  ChooseConnector,
-  Connector,
-  Forecast,
-  ForecastPayment,
-  PayerData,
-  InstructionSummary,
-} from '../rails/index.ts'
+import type { ChooseConnector, Connector, PayerData } from '../rails/index.ts'
 import type { Beneficiaries } from '../parties/beneficiaries/index.ts'
 import type { Customers } from '../parties/customers/index.ts'
 import type { QuoteAcceptances } from '../fx/index.ts'
@@ -72,17 +65,10 @@ export type PayoutsDeps = {
     readonly mayHave: (iban: string) => boolean
     readonly among: (tx: Tx, ibans: readonly string[]) => Promise<readonly string[]>
   }
-  /** Forecasts how a connector would carry a payment at a time. Undefined: this process does not have the connector. */
-  readonly forecastOf: (connector: string, payment: ForecastPayment, at: Date) => Forecast | undefined
-  /** Absent: customer data are not sent to any bank. */
-  readonly payers?: {
-    /** Reports whether a connector sends customer data to its bank, and requires what the law asks for (`Connector`). */
-    readonly modeOf: (connector: string) => Connector['payerData']
-    /** Reads the customer data for a bank. Undefined: unknown. */
-    readonly read: (
-      keys: readonly { readonly partnerId: string; readonly customerId: string }[],
-    ) => Promise<readonly (PayerData | undefined)[]>
-  }
-  /** Returns how long a payout waits for its first attempt by a connector. */
-  readonly waitMsOf: (connector: string, payment: InstructionSummary) => number
+  /** Finds a connector by its id. Undefined: this process does not have it. */
+  readonly connectorOf: (id: string) => Connector | undefined
+  /** Reads the customer data for a bank. Undefined: unknown. */
+  readonly readPayers: (
+    keys: readonly { readonly partnerId: string; readonly customerId: string }[],
+  ) => Promise<readonly (PayerData | undefined)[]>
 }

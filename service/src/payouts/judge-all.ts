@@ -77,7 +77,7 @@ export function createJudgeAll(deps: PayoutsDeps): JudgeAll {
 }
 
 function judgedCall(
-  { forecastOf }: PayoutsDeps,
+  { connectorOf }: PayoutsDeps,
   call: PayoutCall,
   refusal: Refusal | undefined,
   payout: ControlledPayout | undefined,
@@ -88,7 +88,7 @@ function judgedCall(
   const { amount, currency } = call
   const { account: creditorAccount, bic: creditorBic } = creditor
   const instructed = { amount, currency, creditorAccount, creditorBic, ...instructionAddress(creditor) }
-  const forecast = forecastOf(connector, instructed, now)
+  const forecast = connectorOf(connector)?.forecast(instructed, now)
   const unreachable = forecast === undefined || forecast.possible ? undefined : forecast.details
   return { call, refusal, fee, isHeld: approval !== null, unreachable }
 }

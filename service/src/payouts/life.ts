@@ -13,7 +13,7 @@
  */
 import type { TimelineStep } from '@partner-payments/wire'
 import { Refusal } from '../kernel/api/index.ts'
-import { after, assert, type Currency, newId, nilId, partnerKey, present } from '../kernel/index.ts'
+import { after, assert, newId, nilId, partnerKey, present } from '../kernel/index.ts'
 import { balanceStateIn } from '../ledger/index.ts'
 import { type AppliedOutcome, applyInBatches } from '../lifecycle/index.ts'
 import { byShard, type Tx } from '../postgres/index.ts'
@@ -180,7 +180,7 @@ export function createPayoutLife(deps: PayoutLifeDeps): PayoutLife {
     },
     ...createSending(deps, advance),
     ...createReporting(deps, advance),
-    matched: createMatched(apply),
+    matched: createMatched(deps, apply),
     endByStatement: createEndByStatement(apply),
     stopRefunds: async (tx, partnerId, payoutIds) => {
       const triggers = payoutIds.map((payoutId): PayoutTrigger => {
@@ -365,24 +365,28 @@ const createReporting = (
   returned: async (reporting, failure) => {
     const { partnerId, report } = reporting
     // A closed balance accepts no money: a return goes to suspense, with a case.
-    if (report.money !== undefined && (await isClosedBalance(deps, partnerId, report.money.currency)))
-      return 'contradiction'
+    if (await isForClosedBalance(deps, deps.db, partnerId, report)) return 'contradiction'
     return advance({ ...reporting, kind: 'returned', failure })
   },
 })
 
-async function isClosedBalance(
-  { db, ledger }: PayoutLifeDeps,
+/** Reports whether the balance that a return credits is closed. */
+async function isForClosedBalance(
+  { ledger }: PayoutLifeDeps,
+  tx: Tx,
   partnerId: string,
-  currency: Currency,
+  { money }: BankReport,
 ): Promise<boolean> {
-  const accounts = await ledger.accountsOf(db, [{ partnerId, currency, debit: 'suspense', credit: 'balance' }])
+  if (money === undefined) return false
+  const { currency } = money
+  const accounts = await ledger.accountsOf(tx, [{ partnerId, currency, debit: 'suspense', credit: 'balance' }])
   return balanceStateIn(accounts, partnerId, currency) === 'Closed'
 }
 
 const createMatched =
-  (apply: ReturnType<typeof createAdvance>): PayoutLife['matched'] =>
+  (deps: PayoutLifeDeps, apply: ReturnType<typeof createAdvance>): PayoutLife['matched'] =>
   async (tx, { partnerId, payoutId: instructionId, report, returned }) => {
+    if (returned !== undefined && (await isForClosedBalance(deps, tx, partnerId, report))) return 'contradiction'
     const named = { partnerId, instructionId, report }
     const trigger: PayoutTrigger =
       returned === undefined ? { ...named, kind: 'settled' } : { ...named, kind: 'returned', failure: returned }

@@ -124,20 +124,20 @@ export function createLookUp(deps: PayoutsDeps, funds: FundsCheck) {
 
 /** Costs nothing unless a bank that may carry a call requires the data of payers. */
 async function readRequiredPayers(
-  { chooseConnector, payers }: PayoutsDeps,
+  { chooseConnector, connectorOf, readPayers }: PayoutsDeps,
   calls: readonly PayoutCall[],
   customerIdOf: (call: PayoutCall) => string | null,
 ): Promise<ReadonlyMap<string, PayerData>> {
   const isRequired = ({ caller: { partnerId }, currency }: PayoutCall) =>
     (['Sepa', 'Swift'] as const).some(
-      (rail) => payers?.modeOf(chooseConnector({ partnerId, currency, rail }) ?? '') === 'require',
+      (rail) => connectorOf(chooseConnector({ partnerId, currency, rail }) ?? '')?.payerData === 'require',
     )
   const keys = calls.filter(isRequired).flatMap((call) => {
     const customerId = customerIdOf(call)
     return customerId === null ? [] : [{ partnerId: call.caller.partnerId, customerId }]
   })
-  if (payers === undefined || keys.length === 0) return new Map()
-  const read = await payers.read(keys)
+  if (keys.length === 0) return new Map()
+  const read = await readPayers(keys)
   return new Map(
     keys.flatMap(({ partnerId, customerId }, index) => {
       const payer = read[index]

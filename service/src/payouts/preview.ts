@@ -94,7 +94,7 @@ export function createPreview(deps: PayoutsDeps) {
   const lookUp = createLookUp(deps, createFundsCheck(deps.ledger))
   const duplicatesOf = createFindDuplicates(deps)
   return async (call: PayoutCall, paidAt?: Date): Promise<Preview> => {
-    const { db, clock, chooseConnector, forecastOf } = deps
+    const { db, clock, chooseConnector, connectorOf } = deps
     const now = clock.now()
     const found = await lookUp(db, [call])
     const judged = toJudgedPayout(call, chooseConnector, found, executionDayAt(deps, now))
@@ -118,7 +118,7 @@ export function createPreview(deps: PayoutsDeps) {
     const { amount, currency } = call
     const { account: creditorAccount, bic: creditorBic } = creditor
     const instructed = { amount, currency, creditorAccount, creditorBic, ...instructionAddress(creditor) }
-    const forecast = forecastOf(connector, instructed, now)
+    const forecast = connectorOf(connector)?.forecast(instructed, now)
     const fit = fitsRead(found.balances.accounts, entryRequest(payout))
     const [repeated] = await duplicatesOf(db, call.caller.partnerId, [toDuplicateCandidate(valid)], paidAt ?? now)
     const duplicate = duplicateVerdict(call, present(repeated, 'no duplicate check for a preview'))
@@ -147,11 +147,11 @@ export function createPreview(deps: PayoutsDeps) {
  * requires what is missing.
  */
 async function payerDataText(
-  { payers }: PayoutsDeps,
+  { connectorOf, readPayers }: PayoutsDeps,
   { call, connector, customerId, creditor }: ControlledPayout,
 ): Promise<Verdict | undefined> {
-  if (customerId === null || payers?.modeOf(connector) !== 'send') return undefined
-  const [payer] = await payers.read([{ partnerId: call.caller.partnerId, customerId }])
+  if (customerId === null || connectorOf(connector)?.payerData !== 'send') return undefined
+  const [payer] = await readPayers([{ partnerId: call.caller.partnerId, customerId }])
   const missing = payer === undefined ? [] : payerFieldsMissing(payer, creditor, call)
   if (missing.length === 0) return { rule: 'payer', verdict: 'passed' }
   const detail = `The bank is told of the customer without ${missing.join(', ')}, and may ask for it.`

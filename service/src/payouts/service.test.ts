@@ -113,8 +113,8 @@ suite('verbs', async () => {
       chooseConnector: () => undefined,
       ownIbans: service.accounts.ownIbans,
       proofsMissing: service.wallets.ownership.findMissing,
-      forecastOf: () => undefined,
-      waitMsOf: () => 0,
+      connectorOf: () => undefined,
+      readPayers: async () => [],
       duplicateDays: 14,
       scheduledPayouts: async () => [],
     })

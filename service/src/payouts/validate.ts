@@ -321,9 +321,9 @@ export function toJudgedPayout(
 
 /** Asks the connector. If it refuses the payment, the present day counts. */
 export const executionDayAt =
-  ({ forecastOf }: Pick<PayoutsDeps, 'forecastOf'>, now: Date): ExecutionDay =>
+  ({ connectorOf }: Pick<PayoutsDeps, 'connectorOf'>, now: Date): ExecutionDay =>
   (connector, payment) => {
-    const forecast = forecastOf(connector, payment, now)
+    const forecast = connectorOf(connector)?.forecast(payment, now)
     return forecast?.possible === true ? forecast.valueDate : now.toISOString().slice(0, 'YYYY-MM-DD'.length)
   }
 

@@ -149,7 +149,7 @@ type Durability = {
 }
 
 /** Writes a log record without a table, because a commit without writes does not flush. */
-export const flushStatement = sql`/* postgres.flushedUpTo */ select pg_logical_emit_message(true, 'partner-payments', 'flush')`
+export const flushStatement = sql`/* postgres.flushStatement */ select pg_logical_emit_message(true, 'partner-payments', 'flush')`
 
 export function createDurability(deps: { readonly unflushed: Tx; readonly flush: () => Promise<unknown> }): Durability {
   let written: FlushMark = 0

@@ -225,11 +225,8 @@ export const submissionChecks: readonly Check[] = [
 
 // Checks of `find`, and of empty lists.
 
-/** During an upgrade the settlement worker looks for each instruction under two ids. */
-const keysPerInstruction = 2
-
 const many: Check = {
-  title: 'find answers twice as many keys as a call may have instructions, in order, and undefined for unknown ids',
+  title: 'find answers as many keys as a call may have instructions, in order, and undefined for unknown ids',
   needs: ['settle', 'refuse'],
   run: async (context) => {
     const [partnerId] = context.harness.partnerIds
@@ -237,7 +234,7 @@ const many: Check = {
     const behaviours = ['settle', 'refuse', 'settle', 'settle', 'refuse'] as const
     const instructions = behaviours.slice(0, instructionsPerCallMax).map((behaviour) => context.instruction(behaviour))
     const outcomes = await context.instruct(instructions)
-    const asked = Array.from({ length: instructionsPerCallMax * keysPerInstruction }, (_none, index) => {
+    const asked = Array.from({ length: instructionsPerCallMax }, (_none, index) => {
       // Backwards, so that the order of the keys differs from the order at the bank.
       const known = instructions.length - 1 - (index % (instructions.length + 1))
       const id = instructions[known]?.id ?? newId()

@@ -112,6 +112,38 @@ suite('files compressed with gzip and ZIP', () => {
     ])
   })
 
+  test('a partly processed file that no longer passes inspection is read once, and stays until the settings fit', async () => {
+    const { xml, posted } = await owner()
+    const [plain, zip] = [xml(12_34n, 'E1'), zipOf([{ name: 'b.xml', bytes: xml(1_00n, 'E2') }])]
+    const put = async () => {
+      await folders.put('a.xml', plain)
+      await folders.put('b.zip', zip)
+    }
+    await put()
+    await createIncomingBank(service, folders).work()
+    assert.deepEqual([await posted(), await folders.left()], [13_34n, []])
+    // As after a kill.
+    await service.db.run(sql`update rails.iso_messages set state = 'Taking', finished_at = null`)
+    await put()
+    let reads = 0
+    const other = createIncomingBank(service, folders, {
+      accounts: bank.deps.rules.accounts.map((each) => ({ ...each, iban: 'DE89370400440532013000' })),
+      wrapTransport: (transport) => ({
+        ...transport,
+        read: (...call) => {
+          reads += 1
+          return transport.read(...call)
+        },
+      }),
+    })
+    await other.work()
+    await other.work()
+    assert.deepEqual([reads, (await folders.left()).toSorted()], [2, ['a.xml', 'b.zip']])
+    assert.deepEqual(await readdir(join(folders.archive, 'incoming')), [])
+    await createIncomingBank(service, folders).work()
+    assert.deepEqual([await posted(), await folders.left()], [13_34n, []])
+  })
+
   test(
     'a ZIP file of a common program is read',
     { skip: hasZip() ? false : 'the program zip is not installed' },

@@ -118,7 +118,12 @@ async function takeContainer(
     }
     await lease.keep()
   }
-  if (!isWhole) return 'left'
+  if (!isWhole) {
+    // Its document needs other settings (`resume`).
+    watch.leaveForever(file)
+    await spool.drop(spooled)
+    return 'left'
+  }
   await later(file, async () => {
     await spool.keep(spooled, 'taken', deps.clock.now(), file.name)
     await deps.transport.finish(file.name, signal())
@@ -201,14 +206,16 @@ async function takeNew(context: TakeContext, taking: FileInProgress): Promise<Ta
 }
 
 async function resume(context: TakeContext, taking: FileInProgress, found: store.KnownMessage): Promise<TakeOutcome> {
-  const { deps, answers } = context
+  const { deps, spool, watch, answers } = context
   if (found.state === 'Aside') return finish(context, taking, found, 'aside')
   if (found.state === 'Taking') {
     const verdict = await inspectFile(taking.spooled, deps.rules, taking.lease.keep)
     if ('refused' in verdict) {
-      // The settings have changed since the first part was processed: the file stays until they fit again.
+      // The settings have changed since the first part was processed: the file stays until a process with other settings starts.
       const facts = { connector: deps.rules.id, file: taking.file.name, problem: verdict.refused.problem }
       deps.log.error(facts, 'partly processed bank file no longer passes inspection; it stays at the bank')
+      watch.leaveForever(taking.file)
+      await spool.drop(taking.spooled)
       return 'left'
     }
     await answers(taking, found, verdict.message)

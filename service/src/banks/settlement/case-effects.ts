@@ -131,7 +131,7 @@ function partnerCharge({
 const mismatchText = (hasLeft: boolean) =>
   hasLeft
     ? 'it is not in progress at this connector in this currency.'
-    : 'it is not sent or settled by this connector in this currency.'
+    : 'it is not sent or settled by this connector in this currency, or its balance is closed.'
 
 /** Matches the entry of the case with the payment, if a file-based bank reported it. */
 async function matchEntry(

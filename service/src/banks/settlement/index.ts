@@ -11,7 +11,7 @@ import { returnsDue } from '../../cases/index.ts'
 import type { Connector } from '../../rails/index.ts'
 import type { SettlementDeps, SettlementObserver } from './deps.ts'
 import { createSubmitter, sendDueRecalls, sendDueReturns, submitDuePayouts } from './instructions.ts'
-import { createNotificationStep, processBankNotifications, type RetryPauses } from './notifications.ts'
+import { createNotificationStep, processBankNotifications } from './notifications.ts'
 import type { OldestUnfinishedPayment } from '../../lifecycle/index.ts'
 
 export { type CandidatesDeps, createCandidateSources, createLedgerLookup } from './candidates.ts'
@@ -20,7 +20,6 @@ export { type CancelEntry, createCancelEntry, createUndoPayment, type UndoPaymen
 
 export {
   processBankNotifications,
-  type RetryPauses,
   sendDueRecalls,
   sendDueReturns,
   type SettlementDeps,

@@ -245,18 +245,14 @@ async function find(
   endsAt: number,
 ): Promise<ReadonlyMap<PayoutClaim, Acknowledgement>> {
   const { connector } = bank
-  // During an upgrade, a process of an earlier version submits under the id of the payout.
-  const asked = attempts.flatMap((attempt) =>
-    [...new Set([instructionIdOf(attempt), attempt.id])].map((id) => ({ attempt, id })),
-  )
-  const keys = asked.map(({ attempt: { partnerId }, id }) => ({ partnerId, id }))
+  const keys = attempts.map((attempt) => ({ partnerId: attempt.partnerId, id: instructionIdOf(attempt) }))
   const found = await callWatched(bank, endsAt, (options) => connector.find(keys, options))
   assert(
     found.length === keys.length,
     `connector ${connector.id} returned ${found.length} answers for ${keys.length} keys`,
   )
   return new Map(
-    asked.flatMap(({ attempt }, index) => {
+    attempts.flatMap((attempt, index) => {
       const acknowledgement = found[index]
       return acknowledgement === undefined ? [] : [[attempt, acknowledgement] as const]
     }),
@@ -347,8 +343,8 @@ function toInstruction(attempt: PayoutClaim): Instruction {
 
 // Sends recalls of payouts: claim due recalls, call the bank, record its answer.
 
-/** The recalls of a step are sent concurrently before their leases end. Each uses a connection to record its answer. */
-const recallsPerStepMax = 20
+/** Recalls and returns of a step are sent concurrently before their leases end. Each uses a connection to record its answer. */
+const callsPerStepMax = 20
 
 /**
  * Sends due recalls of a connector and returns their number. Makes one call for each, concurrently, so that a failing or
@@ -356,11 +352,15 @@ const recallsPerStepMax = 20
  */
 export async function sendDueRecalls(deps: SettlementDeps, connector: Connector): Promise<number> {
   if (connector.recall === undefined) return 0
-  const claims = await deps.recalls.claim(connector.id, recallsPerStepMax)
-  const sent = await Promise.allSettled(claims.map((claim) => sendRecall(deps, connector, claim)))
-  const failed = sent.find(({ status }) => status === 'rejected')
-  if (failed?.status === 'rejected') throw failed.reason
+  const claims = await deps.recalls.claim(connector.id, callsPerStepMax)
+  await settleAll(claims.map((claim) => sendRecall(deps, connector, claim)))
   return claims.length
+}
+
+/** Waits for all, then throws the first error. */
+async function settleAll(calls: readonly Promise<void>[]): Promise<void> {
+  const failed = (await Promise.allSettled(calls)).find(({ status }) => status === 'rejected')
+  if (failed?.status === 'rejected') throw failed.reason
 }
 
 async function sendRecall({ log, recalls }: SettlementDeps, connector: Connector, claim: RecallClaim): Promise<void> {
@@ -392,15 +392,10 @@ async function requestRecall(connector: Connector, claim: RecallClaim): Promise<
 
 // Returns the money of cases: claim due returns, ask the bank about earlier attempts, instruct, record the answer.
 
-const returnsPerStepMax = 50
-
-/** Sends due returns of a connector and returns their number. One call for each, so that a failing one does not affect others. */
+/** Sends due returns of a connector and returns their number. Makes one call for each, as for recalls. */
 export async function sendDueReturns(deps: SettlementDeps, connector: Connector): Promise<number> {
-  const claims = await deps.returns.claim(
-    connector.id,
-    Math.min(returnsPerStepMax, connector.limits.instructionsPerCallMax),
-  )
-  for (const claim of claims) await sendReturn(deps, connector, claim)
+  const claims = await deps.returns.claim(connector.id, callsPerStepMax)
+  await settleAll(claims.map((claim) => sendReturn(deps, connector, claim)))
   return claims.length
 }
 

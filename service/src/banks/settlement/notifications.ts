@@ -27,17 +27,14 @@ const retryPauseMs = 30_000
 const earlyPauseMs = 1000
 
 /** The `performance.now()` until which a failed notification is not retried, by payment or deposit. */
-export type RetryPauses = Map<string, number>
+type RetryPauses = Map<string, number>
 
 /** `early`: not processed yet; the bank repeats the notification. */
 type ProcessingResult = { readonly notification: BankNotification; readonly early?: true; readonly failure?: unknown }
 
 /** Processes unacknowledged notifications of every connector and returns the number of successes. */
-export async function processBankNotifications(
-  deps: SettlementDeps,
-  retryPauses: RetryPauses = new Map(),
-): Promise<number> {
-  const counts = await Promise.all(deps.connectors.map((connector) => processConnector(deps, connector, retryPauses)))
+export async function processBankNotifications(deps: SettlementDeps): Promise<number> {
+  const counts = await Promise.all(deps.connectors.map((connector) => processConnector(deps, connector, new Map())))
   return counts.reduce((sum, count) => sum + count, 0)
 }
 
@@ -111,6 +108,9 @@ async function readProcessable(
     throw error
   })
   if (unacknowledged.length > 0) deps.observe?.answered(connector.id)
+  // Another worker may have processed a paused notification: its pause would enlarge each read.
+  const subjectIds = new Set(unacknowledged.map(({ subjectId }) => subjectId))
+  for (const subjectId of retryPauses.keys()) if (!subjectIds.has(subjectId)) retryPauses.delete(subjectId)
   return unacknowledged.filter(({ subjectId }) => (retryPauses.get(subjectId) ?? 0) <= performance.now())
 }
 

@@ -10,10 +10,11 @@ import { dayMs, hourMs, type Log, minuteMs, newId, present } from '../../kernel/
 import { sql } from '../../postgres/index.ts'
 import { createSubmitter } from './instructions.ts'
 import { createNotificationStep } from './notifications.ts'
-import { createAgeWatch, processBankNotifications, type RetryPauses, submitDuePayouts } from './index.ts'
+import { createAgeWatch, processBankNotifications, submitDuePayouts } from './index.ts'
 import { checkSoundness } from '../../../../test/lifecycle/soundness.ts'
 import { depositLifecycle, mayExpire } from '../../deposits/lifecycle.ts'
 import { payoutAgeLimitsMs, payoutLifecycle } from '../../payouts/lifecycle.ts'
+import { instructionIdOf } from '../../payouts/rules.ts'
 import { withReportedDetails } from './deps.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
 import type { BankNotification, Connector } from '../../rails/index.ts'
@@ -128,12 +129,32 @@ suite('failures', async () => {
     const { id } = (await pay(service, partner, '10.00')).payout
     await submitDuePayouts(service.settlement)
     service.clock.advance(stepMsDefault)
-    const retryPauses: RetryPauses = new Map()
-    for (let step = 0; step < 3; step += 1) await processBankNotifications(service.settlement, retryPauses)
+    const step = createNotificationStep(service.settlement, service.bank)
+    for (let steps = 0; steps < 3; steps += 1) await step()
     assert.equal((await service.payouts.get(partner.partnerId, id)).status, 'Completed')
     await service.db.run(sql`
     delete from rails.sandbox_notifications
     where partner_id = ${partner.partnerId} and due_at = '2020-01-01T00:00:00Z'::timestamptz`)
+  })
+
+  test('a paused notification that another worker has processed does not enlarge the next reads', async () => {
+    const partner = await addPartner(service, 10_000n)
+    const { payout } = await pay(service, partner, '10.00')
+    const { partnerId } = partner
+    const early = { kind: 'payout.settled', partnerId, id: newId(), subjectId: instructionIdOf(payout) } as const
+    const asked: number[] = []
+    const step = createNotificationStep(service.settlement, {
+      ...service.bank,
+      notifications: async (notificationsMax: number) => {
+        asked.push(notificationsMax)
+        return asked.length === 1 ? [{ ...early, money: { currency: 'EUR', amount: 1000n } }] : []
+      },
+    })
+    for (let steps = 0; steps < 3; steps += 1) await step()
+    assert.deepEqual(asked, [200, 205, 200])
+    await submitDuePayouts(service.settlement)
+    service.clock.advance(stepMsDefault)
+    assert.equal((await processBankNotifications(service.settlement)) > 0, true)
   })
 
   test('a step reads fewer notifications after a slow one and more after a quick full one', async () => {

@@ -7,6 +7,7 @@ import { useModules } from '../../../../test/support/fixture.ts'
 import { type AllHandlers, type OperationCall, Refusal, Unreachable } from '../../kernel/api/index.ts'
 import { createLog, newId } from '../../kernel/index.ts'
 import { createDispatcher } from './gateway.ts'
+import { compileOperations } from './operation.ts'
 
 const service = await useModules()
 const { partnerId } = await addPartner(service)
@@ -35,8 +36,8 @@ function sender(id: Operation, handler: TestHandler) {
   } as unknown as AllHandlers
   const { access, clock } = service
   const log = createLog('silent')
-  const itemRate = { perSecond: 1, burst: 1 }
-  const dispatch = createDispatcher({ access, clock, handlers, log, sandbox: true, itemRate, windowSeconds: 300 })
+  const operationOf = compileOperations({ handlers, clock, sandbox: true, itemRate: { perSecond: 1, burst: 1 } })
+  const dispatch = createDispatcher({ access, clock, operationOf, log, windowSeconds: 300 })
   const nonce = newId().replaceAll('-', '')
   return async (fields: object = {}): Promise<number | undefined> => {
     const reply = await dispatch(id, {

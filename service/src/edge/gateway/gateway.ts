@@ -8,7 +8,6 @@ import { type Access, diagnoseSignature, isUnixSeconds, type SignatureDiagnosis 
 import {
   type AdmissionOptions,
   runAdmitted,
-  type AllHandlers,
   type Caller,
   type FileContent,
   type PublicSite,
@@ -19,7 +18,7 @@ import { type Clock, type Log, secondMs } from '../../kernel/index.ts'
 import { type AdmissionControl, createAdmissionControl, type Deadline, startDeadline } from './admission.ts'
 import { createIncoming, type Incoming, type IncomingLimits, requireUnencoded } from './incoming.ts'
 import { createForwarder, createInternalTokens, type Forwarder, type InternalTokens, targetOf } from './forward.ts'
-import { createRateLimiter, createRefusalBudget, type ItemRate } from './rate.ts'
+import { createRateLimiter, createRefusalBudget } from './rate.ts'
 import {
   createNonceCheck,
   createSignatureVerifier,
@@ -28,7 +27,7 @@ import {
   type SentSignature,
   type SignatureHeaders,
 } from './signature.ts'
-import { compileOperations, contentReply, type OperationRequest } from './operation.ts'
+import { contentReply, type OperationOf, type OperationRequest } from './operation.ts'
 import { forwardPublic, internalPublic, servePublic } from './public.ts'
 import { handleRoute, createServer, type Pipeline, type RawRequest, type Reply, type ServerOptions } from './server.ts'
 import { mountStaticPages, type Page } from './static-pages.ts'
@@ -48,9 +47,7 @@ export type GatewayOptions = {
   readonly log: Log
   readonly clock: Clock
   readonly sandbox: boolean
-  /** The rate limit for items in the requests of a partner. */
-  readonly itemRate: ItemRate['itemRate']
-  readonly handlers: AllHandlers
+  readonly operationOf: OperationOf
   readonly downloads?: Downloads
   readonly sites: readonly PublicSite[]
   readonly internalKey: Uint8Array
@@ -177,7 +174,7 @@ function forwarding(
   const authenticate = createAuthentication(options, admission, incoming)
   // The durable commit of a write happens in another process and is not visible here.
   const checkNonce = createNonceCheck({ ...options, asyncCommitOfWrites: false })
-  const operationOf = compileOperations(options)
+  const { operationOf } = options
   return {
     pages: forwardPublic(options, { admission, incoming }, forwarder),
     authenticateOnly: async (request) => {
@@ -216,7 +213,7 @@ function internal(
   admission: AdmissionControl,
   incoming: Incoming,
 ): Pipeline {
-  const operationOf = compileOperations(options)
+  const { operationOf } = options
   const verified = async <T>(
     request: RawRequest,
     asked: AdmissionOptions,
@@ -453,15 +450,12 @@ type Dispatch = (id: OperationId | undefined, request: AuthenticatedRequest) => 
 
 export function createDispatcher(options: {
   readonly access: Pick<Access, 'consumeNonce'>
-  readonly handlers: AllHandlers
+  readonly operationOf: OperationOf
   readonly clock: Clock
   readonly log: Log
-  readonly sandbox: boolean
-  readonly itemRate: ItemRate['itemRate']
   readonly windowSeconds: number
 }): Dispatch {
-  const { log } = options
-  const operationOf = compileOperations(options)
+  const { log, operationOf } = options
   const checkNonce = createNonceCheck({ ...options, asyncCommitOfWrites: true })
   const run: Dispatch = async (id, request) => {
     const { nonce, consume, durable } = checkNonce(request)

@@ -69,10 +69,12 @@ type CompiledOperation = {
   readonly run: (request: OperationRequest, nonce?: OpenNonce) => Promise<OperationReply>
 }
 
-type CompileOptions = { readonly handlers: AllHandlers; readonly sandbox: boolean } & ItemRate
+export type OperateOptions = { readonly handlers: AllHandlers; readonly sandbox: boolean } & ItemRate
+
+export type OperationOf = (id: OperationId) => CompiledOperation
 
 /** Compiles each operation at its first use. Compiling all of them would delay each start by a third of a second. */
-export function compileOperations(options: CompileOptions): (id: OperationId) => CompiledOperation {
+export function compileOperations(options: OperateOptions): OperationOf {
   const limitItems = createItemLimiter(options)
   const compiled = new Map<OperationId, CompiledOperation>()
   return (id) => {
@@ -84,7 +86,7 @@ export function compileOperations(options: CompileOptions): (id: OperationId) =>
 
 function compileOperation(
   id: OperationId,
-  { handlers, sandbox }: CompileOptions,
+  { handlers, sandbox }: OperateOptions,
   limitItems: ItemLimiter,
 ): CompiledOperation {
   const operation: Operation = operations[id]
@@ -370,9 +372,8 @@ export function contentReply(content: FileContent, headers: Headers): ContentRep
 
 const nothing = Buffer.alloc(0)
 
-export type OperateOptions = { readonly handlers: AllHandlers; readonly sandbox: boolean } & ItemRate
-
-export type InProcess = { readonly operate: Operate; readonly download: Download }
+/** `operationOf`: for the gateway, so that requests and calls share the rate of items. */
+export type InProcess = { readonly operate: Operate; readonly download: Download; readonly operationOf: OperationOf }
 
 export function createOperate(options: OperateOptions): InProcess {
   const operationOf = compileOperations(options)
@@ -391,5 +392,6 @@ export function createOperate(options: OperateOptions): InProcess {
       return (typeof body === 'string' && body !== '' ? readJson(Buffer.from(body)) : undefined) as never
     },
     download: run,
+    operationOf,
   }
 }

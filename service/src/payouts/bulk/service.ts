@@ -330,7 +330,7 @@ const fingerprint = (mode: store.BulkMode, items: readonly Item[]): string =>
 
 /** Rolls the transaction back. */
 class BulkRefused extends Error {
-  override readonly name = 'NotAll'
+  override readonly name = 'BulkRefused'
   readonly refusals: ReadonlyMap<PayoutCall, Refusal>
   constructor(refusals: ReadonlyMap<PayoutCall, Refusal>) {
     super('a payout of the bulk is refused')
@@ -340,7 +340,7 @@ class BulkRefused extends Error {
 
 /** Rolls the transaction back, so that it reads again. */
 class BulkOvertaken extends Error {
-  override readonly name = 'Overtaken'
+  override readonly name = 'BulkOvertaken'
 }
 
 /** Reports whether another transaction took a key or an amount that this one had read. */

@@ -3,6 +3,7 @@ import type { BodyOf } from '@partner-payments/wire'
 import { type Caller, notFound } from '../../kernel/api/index.ts'
 import { after, type Clock, dayMs, type Log, minuteMs, newId, nilId, present, secondMs } from '../../kernel/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
+import type { Connector } from '../../rails/index.ts'
 import { instructionIdOf, lockPayouts, payoutOfInstruction, type Payouts, retryDelayAfter } from '../index.ts'
 import {
   type AdvanceDeps,
@@ -78,8 +79,8 @@ export type RecallsDeps = AdvanceDeps & {
   readonly db: Database
   readonly log: Log
   readonly payouts: Pick<Payouts, 'get' | 'named'>
-  /** Reports whether the bank of a connector supports recalls. */
-  readonly canRecall: (connector: string) => boolean
+  /** Finds a connector by its id. Undefined: this process does not have it. */
+  readonly connectorOf: (id: string) => Pick<Connector, 'recall'> | undefined
 }
 
 /** Longer than a call to a bank. */
@@ -156,7 +157,7 @@ async function advanceOne(
 }
 
 /** Locks the payout, which serialises requests and a return of the money. */
-function createRequest({ db, clock, eventOutbox, payouts, transactions, canRecall }: RecallsDeps): Recalls['create'] {
+function createRequest({ db, clock, eventOutbox, payouts, transactions, connectorOf }: RecallsDeps): Recalls['create'] {
   return (caller, payoutId, { reason, text }, outerTx) =>
     inTransaction(db, outerTx, async (tx) => {
       const { partnerId, serviceAccountId: requestedBy, name: requestedName } = caller
@@ -165,7 +166,7 @@ function createRequest({ db, clock, eventOutbox, payouts, transactions, canRecal
       if (payout === undefined) throw notFound('payout')
       const before = await store.recallsOfPayout(tx, partnerId, payout.id)
       const now = clock.now()
-      const judged = { canRecall: canRecall(payout.connector), now }
+      const judged = { canRecall: connectorOf(payout.connector)?.recall !== undefined, now }
       const row: store.RecallRow = {
         ...toRecall,
         partnerId,

@@ -11,6 +11,7 @@ import {
   type ProblemCode,
   problems,
 } from '@partner-payments/wire'
+import { resources } from '../../../../../wire/src/operations/example.ts'
 import { type DocsAsset, docsAssets, type SearchEntry } from './assets.ts'
 import { renderMarkdown } from './markdown.ts'
 import { differingDefaults } from '../../../app/derived-settings.ts'
@@ -57,6 +58,12 @@ for (const [mode, list] of Object.entries({ sandbox: assets, production }))
       assert.doesNotMatch(page, /<script>|<style|style=|onload=/)
     }
   })
+
+test('the page finds or creates each resource that an example names', async () => {
+  const page: unknown = await import(new URL('browser/fill.js', import.meta.url).href)
+  const { createSources } = page as { readonly createSources: (page: object) => object }
+  assert.deepEqual(Object.keys(createSources({})).toSorted(), Object.keys(resources).toSorted())
+})
 
 test('302 from / and /docs/ to /docs', () => {
   for (const { status, headers } of [at('/'), at('/docs/')])

@@ -24,7 +24,7 @@ const payment = (iban, name) => `<?xml version="1.0" encoding="UTF-8"?>
 const germanIban = 'DE89370400440532013000'
 
 /** `call` sends a signed request and returns the JSON of its answer, or undefined if it is refused. */
-function createSources({ call, run, filled, resource }) {
+export function createSources({ call, run, filled, resource }) {
   const listed = new Map()
   const list = (path) => {
     if (!listed.has(path))
@@ -223,6 +223,9 @@ function createSources({ call, run, filled, resource }) {
       found('/v1/wallets', 'id', ({ currency }) => currency === 'USDC'),
       posted('/v1/wallets', 'id', async () => ({ customerId: await resource('customer'), currency: 'USDC' })),
     ],
+    ownershipProof: [made('createOwnershipProof', 'id')],
+    // Not of the wallet, whose key the page does not have: the answer is the documented 400.
+    ownershipSignature: [() => `0x${'ab'.repeat(65)}`],
     loggedRequest: [() => until(async () => (await first('/v1/requests?limit=1'))?.id)],
   }
 }
