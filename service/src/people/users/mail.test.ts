@@ -59,7 +59,7 @@ suite('new devices', async () => {
     select data::text as data from mail.messages
     where partner_id = ${partnerId} and to_address = ${email} and kind = 'new_device' order by id`)
 
-  test('a sign-in from a new device is mailed exactly once, and joining is not mailed', async () => {
+  test('a sign-in from a new device is mailed exactly once, and the first session of a new member is not mailed', async () => {
     const own = newClient()
     const { partnerId, email, signIn } = await addMember(own, await addPartner(service))
     assert.ok(await signIn(own))
