@@ -64,7 +64,7 @@ export function createAccess(deps: {
   readonly db: Database
   readonly clock: Clock
   readonly sealer: Sealer
-  /** Called in the transaction that names a partner. `before`: the replaced names. */
+  /** Called in the transaction that sets the names of a partner. `before`: the previous names. */
   readonly onNamed?: (tx: Tx, partnerId: string, before: readonly PartnerName[]) => Promise<void>
   readonly onExpiring?: OnExpiring
 }): Access {

@@ -32,7 +32,7 @@ export type PaymentLink = Omit<store.LinkRow, 'lineItems' | 'tokenHash' | 'token
   readonly paymentsOpen: number
 }
 
-/** Payment link for its page. */
+/** A payment link as its page shows it. */
 export type ShownLink = {
   readonly partnerId: string
   readonly amount: Minor | null
@@ -88,7 +88,7 @@ export type Links = {
   ) => Promise<{ readonly token: string } | { readonly closed: LinkClosedReason }>
 }
 
-/** Opens a session in the caller's transaction. Refuses what the account of the customer refuses. */
+/** Opens a session in the caller's transaction. Refuses if the account of the customer cannot receive the payment. */
 export type SessionOpener = (
   tx: Tx,
   opening: {
@@ -203,8 +203,8 @@ const createToLink = (deps: CheckoutDeps) => {
 }
 
 /**
- * Reads a request. Refuses (400) with all wrong fields in one response; an unsupported currency and items with a wrong
- * sum are 422.
+ * Parses a request. Refuses (400) with all invalid fields in one response; an unsupported currency and items with a
+ * wrong sum are 422.
  */
 function readLink(body: BodyOf<'createPaymentLink'>, sandbox: boolean) {
   const currency = readFiat(body.currency)

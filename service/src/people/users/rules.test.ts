@@ -149,10 +149,10 @@ const callers = {
 type CallerName = keyof typeof callers
 const callerNames = Object.keys(callers) as CallerName[]
 
-const mayGive = (by: Actor, act: Act, powers: readonly Power[]) => whyNot(by, act, powers) === undefined
-const whoMay = (act: Act, powers: readonly Power[], keysSetSingleSignOn = false) =>
+const mayGive = (by: Actor, act: Act, grants: readonly Power[]) => whyNot(by, act, grants) === undefined
+const whoMay = (act: Act, grants: readonly Power[], keysSetSingleSignOn = false) =>
   callerNames.filter((name) =>
-    mayGive({ kind: 'caller', caller: callers[name], now, keysSetSingleSignOn }, act, powers),
+    mayGive({ kind: 'caller', caller: callers[name], now, keysSetSingleSignOn }, act, grants),
   )
 
 const admins: readonly CallerName[] = ['Admin just signed in', 'Admin']
@@ -165,7 +165,7 @@ const within = { expiresAt: after(now, minuteMs), allowedAddresses: ['203.0.113.
 const webhooks: Power = { name: 'The access of the guest', permissions: ['users:write', 'webhooks:read'] }
 const ofUsers: readonly CallerName[] = ['key users:*', 'key users:write', 'key of an Operator, users:write']
 
-type Row = readonly [what: string, powers: readonly Power[], may: readonly CallerName[]]
+type Row = readonly [what: string, grants: readonly Power[], may: readonly CallerName[]]
 /** Roles that are given and taken: not more than the caller has. */
 const ofRoles: readonly Row[] = [
   ['Admin', [roleAsPower('Admin')], whole],
@@ -228,10 +228,10 @@ const table: Readonly<Record<Act, readonly Row[]>> = {
 
 suite('permissions in production', () => {
   for (const [act, rows] of Object.entries(table) as [Act, readonly Row[]][])
-    for (const [what, powers, may] of rows)
+    for (const [what, grants, may] of rows)
       test(`${act}: ${what}`, () =>
         assert.deepEqual(
-          whoMay(act, powers),
+          whoMay(act, grants),
           callerNames.filter((name) => may.includes(name)),
         ))
 })
