@@ -19,7 +19,7 @@ export type ApprovalSnapshot = {
   /** The number in major units of the currency. */
   readonly amount: string
   readonly currency: string
-  /** Digest of the payee (`payeeDigestOf`), because names in the log could not be erased. */
+  /** Digest of the payee (`payeeDigest`), because a name in the log could not be erased. */
   readonly payee: string
   /** The person who approves. */
   readonly approverId: string

@@ -54,7 +54,7 @@ suite('access', async () => {
       assert.ok(!row.stored.includes(secret))
   })
 
-  test('no private key is generated if the partner gives a public key', async () => {
+  test('no private key is generated if the partner supplies a public key', async () => {
     const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
     const publicKeyPem = publicKey.export({ type: 'spki', format: 'pem' }).toString()
     const issued = await account({ publicKeyPem })
@@ -272,7 +272,7 @@ suite('nonces', async () => {
       each.status === 'fulfilled' ? each.value : each.reason instanceof Refusal ? each.reason.code : 'failed',
     )
 
-  test('a nonce is consumed with the write or a refusal', async () => {
+  test('a nonce is consumed if the write succeeds and if it is refused', async () => {
     const { write } = writer()
     const [good, refused] = [newNonce(), newNonce()]
     const outcomes = await Promise.allSettled([write({ n: 1, nonce: good }), write({ n: -2, nonce: refused })])

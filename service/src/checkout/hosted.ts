@@ -28,7 +28,7 @@ export type PaymentPage = {
   /** Parts that count, oldest first. */
   readonly parts: readonly SessionPart[]
   readonly currency: Currency
-  /** Name of the partner for payers. */
+  /** Name of the partner that payers see. */
   readonly payee: string
   readonly description: string | null
   readonly lineItems: readonly LineItem[] | null

@@ -205,7 +205,7 @@ suite('parts', () => {
     assert.deepEqual(await stateOf(opened), { ...done, parts: ['2000 Credited', '1000 Reversed', '2990 Credited'] })
   })
 
-  test('a part of a paid session that the bank reverses leaves the balance and its receipt, and a surplus leaves suspense', async () => {
+  test('if the bank reverses a part of a paid session, its money leaves the balance and suspense, and the receipt is not found', async () => {
     const opened = await inParts()
     await sendAll(opened, '20.00', '30.00')
     assert.equal((await service.checkout.receipt(opened.token)).payment.parts.length, 2)

@@ -362,7 +362,7 @@ function refundedPart({ inParts, status, parts }: DepositWithParts, partId: stri
   throw refuseField({
     pointer: '/partId',
     code: 'invalid_value',
-    message: 'must be a received part that the bank has not taken back',
+    message: 'must be a received part that the bank has not reversed',
   })
 }
 

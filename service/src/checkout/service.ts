@@ -366,7 +366,7 @@ async function findOrCreateCustomer(
   return known ?? customers.create(partnerId, named, tx, caller)
 }
 
-/** Reads the filters. Undefined: the customer is unknown, and has no sessions. */
+/** Parses the filters. Undefined: the customer is unknown, and has no sessions. */
 async function readFilter(
   { db, customers }: CheckoutDeps,
   partnerId: string,

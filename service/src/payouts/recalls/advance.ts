@@ -1,5 +1,5 @@
 /**
- * The only writer of a recall's progress: the lifecycle engine with the table of recalls. A transition writes the
+ * The only code that advances a recall: the lifecycle engine with the transitions of recalls. A transition writes the
  * recall, a step in the timeline of the payout's transaction, and an event. Lock order: the payout, if the caller locks
  * it, then recalls, then transactions.
  */

@@ -240,7 +240,7 @@ function createSending(
   }
 }
 
-/** Limits a step, so that a stop does not wait long for it. */
+/** Limits the recalls of a step, so that a shutdown does not wait long for it. */
 const overduePerStepMax = 100
 const start: store.OverdueRecall = { answerDueAt: new Date(0), partnerId: nilId, id: nilId }
 

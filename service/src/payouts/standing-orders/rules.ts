@@ -59,7 +59,7 @@ export function toPayoutCall(order: OrderRow): PayoutCall {
   }
 }
 
-/** Result of a date. `order` is the order after it. */
+/** Result of a due date. `order`: the order after the date was processed. */
 export type DateResult = { readonly order: OrderRow; readonly execution: ExecutionRow }
 
 export function createdResult(order: OrderRow, payout: PayoutRow, now: Date): DateResult {

@@ -30,7 +30,7 @@ export type TeamPurpose =
   | { readonly kind: 'connect'; readonly signed: SignedInUser }
 
 export type TeamSingleSignOn = SingleSignOnSettings & {
-  /** Reports whether the provider of a partner signs people in. */
+  /** Reports whether single sign-on is active for a partner. */
   readonly isOn: (partnerId: string) => Promise<boolean>
   /** Returns when an account was connected. Null: it is not connected. Undefined: there is no provider. */
   readonly connectedSince: (signed: SignedInUser) => Promise<Date | null | undefined>
@@ -401,7 +401,7 @@ async function carryOut(
   await announceChange(deps, tx, partnerId)
 }
 
-/** Stores a checked change for a second Admin, with its record and mails. */
+/** Stores a validated change until a second Admin decides, with its audit record and mails. */
 async function propose(
   deps: MembersDeps,
   tx: Tx,
