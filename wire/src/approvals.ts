@@ -27,7 +27,7 @@ export type ApprovalSnapshot = {
   readonly nonce: string
 }
 
-/** Content of a snapshot of the waiting payouts of a bulk, which a person approves together. */
+/** Content of a snapshot of the payouts of a bulk that are pending approval, which a person approves together. */
 export type BulkApprovalSnapshot = {
   readonly version: 1
   readonly purpose: 'approveBulkPayout'

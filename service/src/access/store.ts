@@ -46,7 +46,7 @@ export async function insertPartner(tx: Tx, id: string, name: string, now: Date)
 const partnerNameTypes = { partnerId: 'uuid', id: 'uuid', role: 'text', nameSealed: 'bytea' } as const
 const newPartnerNames = insertBy<RowOf<typeof partnerNameTypes>>(partnerNameTypes, [])
 
-/** Replaces the names of a partner, except the one in its own row. */
+/** Replaces the names of a partner, except the name in the row of the partner itself. */
 export async function replacePartnerNames(
   tx: Tx,
   partnerId: string,

@@ -1,7 +1,7 @@
 /**
  * Payment links: created once and paid many times. Each payer who opens a link gets a session. The lock of the link
- * serialises openings: each counts the sessions that have ended and those that are open, so that a link never takes
- * more payments than it may.
+ * serialises openings: each counts the sessions that have ended and those that are open, so that a link never accepts
+ * more payments than it allows.
  */
 import { createHash } from 'node:crypto'
 import { type BodyOf, checkout as wire, ownJson, type QueryOf } from '@partner-payments/wire'
@@ -44,7 +44,7 @@ export type ShownLink = {
   readonly description: string | null
   readonly lineItems: readonly LineItem[] | null
   readonly branding: PageBranding | undefined
-  /** Undefined: the link takes payments. */
+  /** Undefined: the link accepts payments. */
   readonly closed: LinkClosedReason | undefined
 }
 

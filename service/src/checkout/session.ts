@@ -147,7 +147,10 @@ export function createToSession(deps: CheckoutDeps): ToSession {
   }
 }
 
-/** Returns the name from the bank, or the name that the payer of a link typed. A payer under review is not named. */
+/**
+ * Returns the name from the bank, or the name that the payer of a link typed. The name of a payer under review is not
+ * returned.
+ */
 function findPayerName(
   { payerName }: store.SessionRow,
   { status, debtor, parts }: DepositWithParts,

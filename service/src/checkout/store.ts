@@ -342,7 +342,7 @@ export type RefundRow = {
   readonly partnerId: string
   readonly id: string
   readonly sessionId: string
-  /** The refunded part. Null: the session takes one payment, or an accepted late payment is refunded. */
+  /** The refunded part. Null: the session is paid by one payment, or an accepted late payment is refunded. */
   readonly partId: string | null
   /** The refunded late payment. Null: the payment of the session is refunded. */
   readonly latePaymentId: string | null

@@ -83,9 +83,8 @@ type OperationDescription = {
 
 /**
  * How a request with an idempotency key takes effect once. Every operation except a GET accepts the header
- * `Idempotency-Key`. `body`: also in the field `idempotencyKey`. `header`: key, effect and answer commit together.
- * `kept`, the default of PUT, PATCH and DELETE: the key is stored first and the answer after the effect, which is
- * idempotent.
+ * `Idempotency-Key`; `body`: the field `idempotencyKey` too. `header`: key, effect and answer commit together. `kept`
+ * (default of PUT, PATCH and DELETE): the key is stored first, and the answer after the idempotent effect.
  */
 type MethodRules =
   | { readonly method: 'POST'; readonly idempotency: 'body' | 'header'; readonly makes: Makes }

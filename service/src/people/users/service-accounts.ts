@@ -115,7 +115,7 @@ async function notifyAdmins(deps: ServiceAccountsDeps, tx: Tx, caller: Caller, c
     )
 }
 
-/** Finds the person or key behind a caller. A key that the partner made stands for its maker. */
+/** Returns the issuer of what a caller issues: the issuer of the calling key, or the caller itself. */
 const callerIssuer = async ({ access }: ServiceAccountsDeps, tx: Tx, caller: Caller): Promise<Issuer> =>
   (await access.issuerOf(tx, caller.partnerId, caller.serviceAccountId)) ?? {
     id: caller.serviceAccountId,
