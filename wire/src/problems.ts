@@ -186,7 +186,8 @@ export const problems = {
   payout_not_cancellable: {
     status: 409,
     title: 'Payout cannot be cancelled',
-    detail: 'The payout is no longer `Pending`: a worker has begun to send it, or it has ended. Wait for its final status.',
+    detail:
+      'The payout is no longer `Pending`: a worker has begun to send it, or it has ended. Wait for its final status.',
   },
   payout_not_recallable: {
     status: 409,

@@ -242,7 +242,10 @@ async function readLatePayment(deps: CheckoutDeps, tx: Tx, { partnerId, sessionI
 function requireDebtor(found: CaseRow) {
   const report = readCaseReport(found)
   if (report.debtor !== undefined) return { report, debtor: report.debtor }
-  throw new Refusal('payer_account_unknown', 'The bank did not report the account that paid. Only the operator can decide about the money.')
+  throw new Refusal(
+    'payer_account_unknown',
+    'The bank did not report the account that paid. Only the operator can decide about the money.',
+  )
 }
 
 const refuseStopped = () =>

@@ -132,7 +132,7 @@ suite('new devices', async () => {
     assert.ok(html.includes('Acme &amp; Sons') && html.includes('Joan &lt;b&gt;Clarke') && !html.includes('<b>'), html)
   })
 
-  test("a mail shows the browser and the system of a user agent by known names, never its text", () => {
+  test('a mail shows the browser and the system of a user agent by known names, never its text', () => {
     const webkit = 'AppleWebKit/537.36 (KHTML, like Gecko)'
     for (const [userAgent, words] of [
       [firefox, 'Firefox on Windows'],

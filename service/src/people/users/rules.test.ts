@@ -249,7 +249,7 @@ test('if the setting allows it, only a key with every permission sets single sig
     assert.deepEqual(whoMay(act, everyRole, true), ['Admin just signed in'])
 })
 
-test("an invitation or a link is checked against the current permissions of its maker when it is used", () => {
+test('an invitation or a link is checked against the current permissions of its maker when it is used', () => {
   const maker = (held: readonly string[]): Actor => ({ kind: 'maker', permissions: held })
   for (const role of wire.roles) {
     assert.equal(mayGive(maker(permissions), 'acceptInvitation', [roleAsPower(role)]), true)
