@@ -69,7 +69,7 @@ for (const [title, body, pointers] of refused)
     assert.deepEqual(errors.map(({ pointer }) => pointer).toSorted(), pointers.toSorted())
   })
 
-test('without an address it can be saved and is listed as incomplete, and is paid once it has an address', async () => {
+test('a beneficiary without an address can be saved, is listed as incomplete, and can be paid once it has an address', async () => {
   const { address, ...bare } = british
   const made = await create({ ...bare, alias: crypto.randomUUID() })
   const id = textAt(made, 'id')
@@ -100,7 +100,7 @@ test('the requirements of a corridor are listed with their days and sources', as
   })
 })
 
-test('a payout to it completes, and payout, transaction and preview name the account', async () => {
+test('a payout to the account completes, and payout, transaction and preview show the account', async () => {
   const customer = await createCustomer(client)
   for (const [body, account] of [
     [british, 'GBDSC200000/05779911'],

@@ -40,7 +40,7 @@ test('200 with exact literals: both amounts, the rates, the margin and the fee',
   )
 })
 
-test('200 to exactly one and 422 with the reference to the others of many accepts of one quote on many connections', async () => {
+test('200 to exactly one and 422 with the reference to the others when many connections accept one quote', async () => {
   const [eur, usd] = await Promise.all([balanceOf(service.client), balanceOf(service.client, 'USD')])
   const id = textAt(await quoteOf(), 'id')
   const answers = await Promise.all(Array.from({ length: 10 }, () => accept(id)))

@@ -43,7 +43,7 @@ async function comeAs(login: string) {
 }
 const team = async () => listAt(success(await service.client.get('/v1/users')))
 
-test('a key with users:read and users:write cannot set a provider, and people whom it invents cannot join', async () => {
+test("a key with users:read and users:write cannot set a provider, and people of an attacker's provider cannot join", async () => {
   for (const [index, person] of ['mallory', 'mallet'].entries())
     provider.people.set(person, {
       ...{ email: `${person}@attacker.example`, email_verified: true, name: `Invented ${'AB'[index]}` },
@@ -70,7 +70,7 @@ test('the key cannot resend or revoke an invitation of an Admin, nor change an A
   assert.deepEqual(success(await service.client.get(path)), before)
 })
 
-test('with every permission the same requests succeed, so that only the permissions cause the refusals above', async () => {
+test('with every permission the same requests succeed, which proves that missing permissions caused the refusals above', async () => {
   const set = success(await send(service.client, 'PUT', signOnPath, own()))
   provider.allow([textAt(set, 'redirectUri')])
   success(await send(service.client, 'POST', `${signOnPath}/domain`))
@@ -87,7 +87,7 @@ test('with every permission the same requests succeed, so that only the permissi
   }
 })
 
-test('a key with an expiry and addresses cannot lift them, grant more, or rotate beyond them', async () => {
+test('a key with an expiry and allowed addresses cannot remove them, grant more, or rotate beyond them', async () => {
   const keys = () => {
     const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
     return {

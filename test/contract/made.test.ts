@@ -32,10 +32,10 @@ const isReplay = (answer: Answer) => answer.headers['idempotent-replayed'] === '
 
 const makers = subjects.filter(({ operation }) => typeof operation.makes === 'object')
 
-suite('creations', () => {
+suite('audit records of created resources', () => {
   const recorded = new Set<string>()
 
-  test('the operations that create something are listed', () => {
+  test('every operation that creates a resource declares the id of the resource', () => {
     assert.ok(makers.length >= 20)
     for (const { id, operation } of subjects) {
       if (operation.method !== 'POST' || !id.startsWith('create') || operation.idempotency === 'kept') continue
@@ -81,7 +81,7 @@ suite('creations', () => {
         }
       })
 
-  test('most of these operations were tested', () => {
+  test('all but at most three of these operations were tested', () => {
     assert.ok(recorded.size >= makers.length - 3, [...recorded].join())
   })
 
@@ -146,7 +146,7 @@ suite('filters', () => {
     }
   })
 
-  test('a wrong filter is refused at its field, and another partner finds nothing', async () => {
+  test('an invalid filter is refused with a pointer, and another partner gets no records', async () => {
     assertProblem(await client.get('/v1/audit?kind=Deed'), { status: 400, pointer: '/query/kind' })
     assertProblem(await client.get('/v1/audit?actorId=Ann'), { status: 400, pointer: '/query/actorId' })
     const foreign = await otherPartner(service)

@@ -29,7 +29,7 @@ const received = (hook: string, type: string) =>
     .map(({ body }) => (JSON.parse(body) as { readonly data: JsonObject }).data)
     .filter(({ eventType }) => eventType === type)
 
-test('a deposit that crosses the threshold sends one event to the subscription that names it, and one mail to the team', async () => {
+test('a deposit that crosses the threshold sends one event to the subscription that lists it, and one mail to the team', async () => {
   const email = `${randomUUID()}@example.com`
   const invitations = [{ email, fullName: 'Ada Lovelace', role: 'Admin' }]
   success(await client.post('/v1/users/invitations', { invitations }))

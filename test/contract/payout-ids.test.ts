@@ -20,7 +20,7 @@ const world = await createWorld(client, receiver.url, service)
 const path = (name: string) => `/v1/payouts/${encodeURIComponent(name)}`
 const paths = subjects.filter(({ operation }) => operation.path.startsWith('/v1/payouts/{'))
 
-test('the paths of a payout match the table', () => {
+test('the contract has exactly these paths of a payout', () => {
   assert.deepEqual(
     paths.map(({ name }) => name.replace('/v1/payouts/{id}', '')).toSorted(),
     [
@@ -88,7 +88,7 @@ for (const subject of subjects.filter(({ operation }) => operation.makesPayout))
     assert.equal(again.headers['payout-id'], payout.id)
   })
 
-test('a reference in the form of an id names its payout, unless another payout has the id', async () => {
+test('a reference in the form of an id identifies its payout, unless another payout has the id', async () => {
   const pay = async (reference: string) =>
     success(await client.post('/v1/payouts/fiat', payoutText(world.beneficiary, '1.00', { reference })))
   const free = randomUUID()
@@ -112,7 +112,7 @@ test('404 to a reference without a payout: unknown, of a deposit, or replaced by
     assertProblem(await client.get(path(name)), { status: 404, code: 'not_found' })
 })
 
-test('the payouts of a bulk are named by their references', async () => {
+test('the payouts of a bulk are found by their references', async () => {
   const bulk = await makeBulk(client, [payoutText(world.beneficiary, '1.00'), payoutText(world.beneficiary, '1.01')])
   const items = listAt(success(await client.get(`/v1/payouts/bulk/${bulk}/items`)))
   assert.equal(items.length, 2)

@@ -23,7 +23,7 @@ const mailTo = (address: string, subject: string) =>
 const tokenIn = (text: string) => present(/token=([\w-]+)/.exec(text)?.[1], 'the mail has a link')
 const statusOf = async (path: string) => (await fetch(new URL(path, service.baseUrl))).status
 
-test('an Admin is notified and does not cancel, then gets the link by SMTP, and each link needs a click', async () => {
+test('an Admin is notified of a recovery, gets its link by SMTP, and can cancel it, and each link needs a click', async () => {
   const address = await inviteTo(service, 'Admin', 'Joan Locked')
   await joinByToken(service.baseUrl, tokenIn(await mailTo(address, 'invites you')))
   const desk = { opsUrl: service.opsUrl, env: service.env, folder: service.dataDir }

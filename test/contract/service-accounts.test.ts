@@ -52,7 +52,7 @@ test('an account with a list of addresses can be used only from these, also behi
   await until('the list is gone', async () => (await client.get('/v1/accounts')).status === 200)
 })
 
-test('a revoked account and a rotated account end, and the new account signs', async () => {
+test('revoked and rotated accounts are refused, and the new account can sign', async () => {
   const { id, client } = await create()
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const rotation = { publicKeyPem: publicKey.export(spki).toString(), overlapHours: 0 }

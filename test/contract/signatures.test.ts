@@ -124,7 +124,7 @@ test('401 in the sandbox shows the canonical string with the secret masked, and 
   }
 })
 
-test('401 in the sandbox stops naming mistakes of a key that sends many', async () => {
+test('401 in the sandbox stops naming mistakes of a key that sends many wrong signatures', async () => {
   const own = await account()
   const [mutated] = mutatedCalls(own, service.baseUrl)
   assert.ok(mutated)

@@ -65,7 +65,7 @@ test('the oldest connections without a signature are closed beyond the limit, an
   for (let round = 0; round < 5; round += 1) success(await client.get('/v1/accounts'))
 })
 
-test('200 to a partner whose connections are kept, after all slow senders', async () => {
+test('200 to a partner whose connections stay open, after all slow senders are gone', async () => {
   await until('the slow senders are gone', () => senders.every(({ socket }) => socket.destroyed))
   success(await client.get('/v1/accounts'))
 })

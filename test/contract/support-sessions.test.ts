@@ -49,7 +49,7 @@ test('the link alone opens nothing; its code opens one session, marked on each p
   assert.equal((await enter(code)).status, 404, 'a replay')
 })
 
-test('a code of another partner, an expired code, a code of an ended impersonation and a foreign form open nothing', async () => {
+test('a code of another partner, an expired code, a code of an ended impersonation and a foreign form open no session', async () => {
   const { code } = await impersonated()
   const other = Buffer.concat([
     Buffer.from(newId().replaceAll('-', ''), 'hex'),
@@ -82,7 +82,7 @@ test('403 to each form of a support session, which cannot pay, approve, invite, 
   }
 })
 
-test('an Admin sees and ends the session, staff end their own, it expires, and each end is recorded with the name', async () => {
+test('an Admin can see and end the session, staff can end their own, it expires, and each end is recorded with the name', async () => {
   const admin = await joinByPassword(service, await inviteTo(service, 'Admin', 'Ada Admin'))
   const first = await opened()
   const own = String(admin.cookie)

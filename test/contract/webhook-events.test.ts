@@ -87,7 +87,7 @@ test('the list of event types states the field in which each type is delivered',
   for (const { emitted: isEmitted, subscribedIn } of types) assert.equal(isEmitted, subscribedIn === 'events')
 })
 
-test('a changed subscription gets events by its new names, and 400 to a change after which it would get no events', async () => {
+test('a changed subscription gets the events that it now lists, and 400 to a change after which it would get no events', async () => {
   const { id } = hooks.get('one named') ?? assert.fail()
   const path = `/v1/webhooks/${String(id)}`
   const changed = success(await client.patch(path, { events: [], extensionEvents: [extension] }))

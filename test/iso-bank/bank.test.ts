@@ -67,7 +67,7 @@ const spent = (bank: IsoBank) => {
 const count = (text: string | undefined, part: string) => (text ?? '').split(part).length - 1
 
 suite('a payment', () => {
-  test('shows its ultimate debtor in the book and the report', (context) => {
+  test('appears with its ultimate debtor in the records of the bank and in the report', (context) => {
     const { bank, pay, texts } = open(context)
     pay([{ id: '1', amount: 12_50n, payer: { name: 'Ada Lovelace', iban: creditorIban } }])
     const [payment] = bank().book().payments
@@ -92,7 +92,7 @@ suite('a payment', () => {
     assert.deepEqual(listed, ['EUR 1: 1', 'GBP 1: 0', 'USD 1: 0'])
   })
 
-  test('is treated by its amount as the sandbox bank does', (context) => {
+  test('has the same outcome by its amount as at the sandbox bank', (context) => {
     const { bank, pay } = open(context)
     pay(ofAmounts(...Array.from({ length: 11 }, (_none, index) => 4001_01n + BigInt(index))))
     assert.equal(

@@ -25,7 +25,7 @@ const skip =
 const schemas = official === undefined ? [ownSchemas] : [ownSchemas, official]
 
 for (const [title, arbitrary] of Object.entries(messages))
-  test(`${title}: every written message is valid by the official schema`, { skip }, async () => {
+  test(`${title}: every generated message is valid by the official schema`, { skip }, async () => {
     const written = fc.sample(arbitrary, { numRuns: 100, seed: 25 })
     assert.ok(written.length > 0)
     for (const [name, some] of Map.groupBy(written, (message) => message.name))
@@ -103,7 +103,7 @@ test('a statement with amounts of 18 digits is valid although its sums are longe
 })
 
 test(
-  'each file of a real bank is read, or refused with the line, and every file valid by its schema is read',
+  'each file of a real bank is parsed, or refused with the line, and every file valid by its schema is parsed',
   { skip },
   async (context) => {
     const folder = join(samples ?? '', 'iso20022', 'files')

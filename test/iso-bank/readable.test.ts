@@ -25,7 +25,7 @@ async function partsOf(bytes: Uint8Array): Promise<readonly ReportPart[]> {
 }
 
 for (const version of ['current', 'older'] as const)
-  test(`every message of the bank is read with the booked amounts: ${version} versions`, async (context) => {
+  test(`every message of the bank is parsed with the booked amounts: ${version} versions`, async (context) => {
     const folder = mkdtempSync(join(tmpdir(), 'iso-bank-'))
     const clock = createManualClock(new Date('2026-11-23T09:00:00Z'))
     const bank = startIsoBank({ folder, clock })

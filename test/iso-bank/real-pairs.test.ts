@@ -60,7 +60,7 @@ async function take(iban: string, files: readonly File[]) {
   }
 }
 
-test('real announcements and statements of one account count alike in either order', { skip }, async (t) => {
+test('real notifications and statements of one account give the same bookings in either order', { skip }, async (t) => {
   assert.ok(pairs.length > 0)
   for (const [iban, files] of pairs) {
     const isStatement = ({ kind }: File) => Number(kind === 'camt.053')

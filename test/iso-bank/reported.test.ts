@@ -315,7 +315,7 @@ for (const [statementNumbers, cases] of [
     for (const { details } of found) assert.match(details, /1 statement is missing between 1 .* and 3 /)
   })
 
-suite('only the unreadable entry waits', () => {
+suite('only the unreadable entry is held', () => {
   type Three = [BankEntry, BankEntry, BankEntry]
   const credits = (iban: string) =>
     [21_00n, 22_00n, 23_00n].map((minor) => entryOf(minor, { details: [creditTo(iban)] })) as Three
@@ -420,7 +420,7 @@ suite('only the unreadable entry waits', () => {
   })
 })
 
-suite('charges are the ones that make the sums match', () => {
+suite('charges are included if the sums then match', () => {
   const charge = (minor: bigint, isIncluded?: boolean) => ({
     amount: euro(minor),
     ...(isIncluded === undefined ? {} : { isIncluded }),

@@ -80,7 +80,7 @@ const at = {
 }
 export const BalanceQuery = closed(at)
 
-/** A customer's part of the partner's balance of a currency. */
+/** A customer's part of the partner's balance in a currency. */
 const CustomerBalance = closed({
   currency: described(Currency, 'Currency of the movements: ISO 4217 alpha-3, or a token code.'),
   posted: described(

@@ -19,7 +19,7 @@ export type ApprovalSnapshot = {
   /** The number in major units of the currency. */
   readonly amount: string
   readonly currency: string
-  /** Digest of the payee (`payeeDigestOf`), because names in the log could not be erased. */
+  /** Digest of the payee (`payeeDigest`), because a name in the log could not be erased. */
   readonly payee: string
   /** The person who approves. */
   readonly approverId: string
@@ -27,7 +27,7 @@ export type ApprovalSnapshot = {
   readonly nonce: string
 }
 
-/** Content of a snapshot of the waiting payouts of a bulk, which a person approves together. */
+/** Content of a snapshot of the payouts of a bulk that are pending approval, which a person approves together. */
 export type BulkApprovalSnapshot = {
   readonly version: 1
   readonly purpose: 'approveBulkPayout'

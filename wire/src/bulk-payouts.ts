@@ -1,4 +1,4 @@
-/** Many payouts in one request. All of it is an extension. */
+/** Many payouts in one request. All operations are extensions. */
 import { FiatPayoutCreate, PayoutReject, PayoutStatus } from './payouts.ts'
 import {
   Amount,

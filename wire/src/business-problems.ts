@@ -35,7 +35,7 @@ export const businessProblems = {
   },
   recall_deadline_passed: {
     status: 422,
-    title: 'Time for the recall has passed',
+    title: 'Recall deadline passed',
     detail: 'The last day to request a recall for this reason has passed. Ask the recipient to pay the money back.',
   },
   account_blocked: {
@@ -51,7 +51,7 @@ export const businessProblems = {
   },
   balance_limit_exceeded: {
     status: 422,
-    title: 'Largest balance exceeded',
+    title: 'Maximum balance exceeded',
     detail:
       'The customer would hold more than its verification allows. Send a smaller amount, or have the customer verified.',
   },
@@ -136,7 +136,7 @@ export const businessProblems = {
   report_format_not_supported: {
     status: 422,
     title: 'Report format not supported',
-    detail: 'The kind of report does not exist in this format. Use `csv` or `jsonl`, which all kinds have.',
+    detail: 'The kind of report is not available in this format. Use `csv` or `jsonl`, which all kinds support.',
   },
   standing_order_limit_reached: {
     status: 422,

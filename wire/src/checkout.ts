@@ -46,12 +46,12 @@ const statusMeanings: Readonly<Record<CheckoutStatus, string>> = {
 /** The payment methods that a session can have. */
 export const checkoutPaymentMethods = ['SepaCreditTransfer', 'SepaInstant', 'Swift'] as const
 
-/** Lasts from minutes to 30 days: an ordinary transfer takes until the next business day. */
+/** A session expires after five minutes to 30 days: an ordinary transfer arrives on the next business day. */
 export const checkoutExpiry = { secondsMin: 300, secondsMax: 2_592_000, secondsDefault: 3600 } as const
 
 const { secondsMin, secondsMax, secondsDefault } = checkoutExpiry
 
-/** Line items of a session at most. */
+/** Maximum number of line items of a session. */
 export const lineItemsMax = 100
 
 export const descriptionCharsMax = 255
@@ -397,10 +397,10 @@ export const CheckoutBranding = closed({
   ),
 })
 
-/** Open sessions of one link, and the open sessions of one link and client address. */
+/** Maximum number of open sessions of one link, and of one link and client address. */
 export const linkSessionsOpenMax = 500
 export const linkSessionsOfAddressMax = 10
-/** Bank transfers take until the next business day, and a weekend lies between. */
+/** Three days: a bank transfer arrives on the next business day, and a weekend may come first. */
 export const linkSessionSecondsDefault = 259_200
 const paymentsMaxMax = 1_000_000
 

@@ -1,12 +1,12 @@
 /**
- * Reads JSON that a stranger or another system wrote: limits its length, checks a schema, and copies only the fields of the schema.
- * A cast would trust the text: `{"length":6e7}` instead of a text makes `Buffer.from` fill 60 MB with zeros.
- * Texts with a NUL or an unpaired surrogate are refused, because PostgreSQL cannot store them.
+ * Parses JSON that a stranger or another system wrote: limits its length, checks a schema, and copies only the fields
+ * of the schema. A cast would trust the text: `{"length":6e7}` instead of a text makes `Buffer.from` fill 60 MB with
+ * zeros. Texts with a NUL or an unpaired surrogate are refused, because PostgreSQL cannot store them.
  */
 import type { Static, TSchema } from 'typebox'
 import { parseJsonExactly } from './decimal.ts'
 
-/** Reads foreign JSON. Undefined: the text is longer than `charsMax`, is not JSON, or does not match the schema. */
+/** Parses foreign JSON. Undefined: the text is longer than `charsMax`, is not JSON, or does not match the schema. */
 export function readForeign<S extends TSchema>(text: string, schema: S, charsMax: number): Static<S> | undefined {
   if (text.length > charsMax) return undefined
   let value: unknown

@@ -1,4 +1,7 @@
-/** Identity verifications: an identity provider compares the KYC of a customer with documents. All of it is an extension. */
+/**
+ * Identity verifications: an identity provider compares the KYC of a customer with documents. All operations are
+ * extensions.
+ */
 import {
   CalendarDate,
   CountryCode,

@@ -54,7 +54,7 @@ export function isInTree(
 
 export type Tree = {
   readonly root: Uint8Array
-  /** The path of each leaf, as `pathOf` finds it. */
+  /** The path of each leaf: the sibling hashes, lowest first. */
   readonly paths: readonly (readonly Uint8Array[])[]
 }
 

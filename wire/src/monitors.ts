@@ -1,4 +1,4 @@
-/** Monitors of balances. All of it is an extension. */
+/** Monitors of balances. All operations are extensions. */
 import {
   Amount,
   Currency,

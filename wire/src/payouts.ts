@@ -93,7 +93,7 @@ export const FxPayoutCreate = closed({
   onDuplicate,
 })
 
-/** The fields of a payout to try: those of create, the key optional. */
+/** The fields of a payout to preview: those of create, with an optional key. */
 export const FiatPayoutPreviewCreate = closed({
   ...FiatPayoutCreate.properties,
   idempotencyKey: described(
@@ -106,7 +106,7 @@ export const FiatPayoutPreviewCreate = closed({
   ),
 })
 
-/** The amount by which rules across all currencies judge a payout. */
+/** The amount of a payout for rules that sum all currencies. */
 const ReferenceAmount = closed({
   amount: described(
     Amount,
@@ -219,7 +219,7 @@ const RuleVerdict = closed({
     'Reason for which the rule would refuse the payout or let it wait, who acts next, and what helps. Absent if the request itself is wrong.',
   ),
 })
-/** Outcome of a payout that is not made, rule by rule. */
+/** Outcome of a payout by rule, without creating it. */
 export const FiatPayoutPreview = closed({
   accepted: described(
     Type.Boolean(),
@@ -252,12 +252,12 @@ export const FiatPayoutPreview = closed({
   rules: described(Type.Array(RuleVerdict), 'Every rule with its verdict, in the order in which a request is judged.'),
 })
 
-/** The fields of a payout by quote to try: those of create, the key optional. */
+/** The fields of a payout by quote to preview: those of create, with an optional key. */
 export const FxPayoutPreviewCreate = closed({
   ...FxPayoutCreate.properties,
   idempotencyKey: FiatPayoutPreviewCreate.properties.idempotencyKey,
 })
-/** Outcome of a payout by quote that is not made. Its fee and total leave the balance in the sold currency. */
+/** Outcome of a payout by quote, without creating it. Its fee and total leave the balance in the sold currency. */
 export const FxPayoutPreview = closed({
   ...FiatPayoutPreview.properties,
   fee: described(Amount, 'Fee of the payout in addition to the sold amount, in major units of `sellCurrency`.'),
@@ -415,7 +415,7 @@ export const limitScopes = ['partner', 'customer', 'beneficiary'] as const
 export const limitPeriods = ['payment', 'day', 'month'] as const
 export const limitCounts = ['Currency', 'AllCurrencies'] as const
 
-/** A limit of payouts, and what is used of it now. */
+/** A limit of payouts, and how much of it is used now. */
 export const PayoutLimit = closed({
   id: described(Uuid, 'Id of the limit.'),
   scope: described(

@@ -150,22 +150,22 @@ export const problems = {
   checkout_session_not_paid: {
     status: 409,
     title: 'Checkout session is not paid',
-    detail: 'Only a completed session is refunded, and only while you have its money. Read its status.',
+    detail: 'Only a completed session can be refunded, and only while you have its money. Read its status.',
   },
   late_payment_decided: {
     status: 409,
-    title: 'Late payment is decided',
+    title: 'Late payment already decided',
     detail:
       'The money was accepted or returned, or its time to choose is over and the operator decides. Read its status.',
   },
   refund_exceeds_payment: {
     status: 422,
     title: 'Refund exceeds the payment',
-    detail: 'The refunds of a session add up to its amount at most. Ask for no more than what is left.',
+    detail: 'The refunds of a session cannot exceed its amount. Request at most the remaining amount.',
   },
   payer_account_unknown: {
     status: 422,
-    title: 'Account of the payer is not known',
+    title: 'Payer account unknown',
     detail: 'The account that paid cannot be paid back by a refund. Send the money by a payout to a beneficiary.',
   },
   recovery_in_progress: {
@@ -180,13 +180,14 @@ export const problems = {
   },
   payout_not_awaiting_approval: {
     status: 409,
-    title: 'Payout does not wait for an approval',
+    title: 'Payout is not pending approval',
     detail: 'The payout was already approved, rejected or cancelled, or needed no approval. Read its status.',
   },
   payout_not_cancellable: {
     status: 409,
     title: 'Payout cannot be cancelled',
-    detail: 'The payout is no longer `Pending`: a worker has begun to send it, or it has ended. Wait for its end.',
+    detail:
+      'The payout is no longer `Pending`: a worker has begun to send it, or it has ended. Wait for its final status.',
   },
   payout_not_recallable: {
     status: 409,
@@ -196,7 +197,7 @@ export const problems = {
   },
   recall_exists: {
     status: 409,
-    title: 'Payout has a recall',
+    title: 'Payout already has a recall',
     detail: 'The payout has a recall that is open or accepted, or had one for this reason. Read its recalls.',
   },
   identity_verification_open: {
@@ -231,7 +232,7 @@ export const problems = {
   range_not_satisfiable: {
     status: 416,
     title: 'Range not satisfiable',
-    detail: 'The range begins after the end of the content. `Content-Range` has its length.',
+    detail: 'The range begins after the end of the content. `Content-Range` states its length.',
   },
   ...businessProblems,
   // 429, 431

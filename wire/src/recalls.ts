@@ -1,4 +1,4 @@
-/** Requests to take a settled payout back. All of it is an extension. */
+/** Requests to recall a settled payout. All operations are extensions. */
 import {
   Amount,
   CalendarDate,
@@ -13,7 +13,7 @@ import {
   singleLine,
 } from './shapes.ts'
 
-/** ISO 20022, ExternalCancellationReason1Code, as SEPA takes them from the payer. */
+/** ISO 20022, ExternalCancellationReason1Code, as SEPA accepts them from the payer. */
 export const recallReasons = ['DUPL', 'TECH', 'FRAD', 'CUST', 'AC03', 'AM09'] as const
 export const recallStatuses = ['Requested', 'Sent', 'Accepted', 'Refused', 'Expired'] as const
 

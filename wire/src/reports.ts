@@ -33,7 +33,7 @@ export const reportMediaTypes: Readonly<Record<ReportFormat, string>> = {
   'camt.053.001.02': 'application/xml',
 }
 
-/** The formats of each kind. The others are refused: they have no form for its content. */
+/** The formats of each kind. Other formats are refused, because they cannot express its content. */
 export const reportMatrix: Readonly<Record<ReportKind, readonly ReportFormat[]>> = {
   statement: ['csv', 'jsonl', 'pdf', 'camt.053', 'camt.053.001.02'],
   transactions: ['csv', 'jsonl'],

@@ -17,7 +17,7 @@ import {
   timeInput,
 } from './shapes.ts'
 
-/** Service accounts that are active at once. */
+/** Maximum number of active service accounts of a partner. */
 export const serviceAccountsMax = 100
 export const allowedAddressesMax = 50
 /** 90 days. */

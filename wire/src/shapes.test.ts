@@ -97,7 +97,7 @@ test('each schema type equals the typebox type, including hidden properties and 
   assert.deepEqual(written(Type.Object({})), written(Typebox.Object({})))
 })
 
-test('each record of the contract has keys of any text, the one kind that is built', () => {
+test('each record schema of the contract accepts any text as a key, the only kind that the builder supports', () => {
   const keys = new Set<string>()
   const seen = new Set<unknown>()
   const visit = (value: unknown): void => {
@@ -154,7 +154,7 @@ test('a value that does not match is refused as a whole', () => {
   for (const other of [null, [], [ada], 'ada', 5, true]) assert.equal(read(other), undefined)
 })
 
-test('text that is not JSON, or exceeds its limit, is refused before it is walked', () => {
+test('text that is not JSON, or exceeds its limit, is refused before its values are read', () => {
   for (const text of ['', '{', 'undefined', "{'name':'ada'}", '{"name":"ada","kind":"one"}x'])
     assert.equal(readForeign(text, Person, charsMax), undefined, text)
   const text = JSON.stringify(ada)
@@ -164,7 +164,7 @@ test('text that is not JSON, or exceeds its limit, is refused before it is walke
   assert.deepEqual(readForeign(deep, Person, deep.length), ada)
 })
 
-test('a schema with a keyword that the reader does not know is a fault of the code', () => {
+test('a schema with a keyword that the reader does not support throws', () => {
   assert.throws(() => selectForeign('x', Type.Unknown()), /unsupported form/)
 })
 

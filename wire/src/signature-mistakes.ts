@@ -1,5 +1,5 @@
 /**
- * The mistakes in a signed request that the sandbox names in `likelyMistake`, with the explanation that it answers. The
+ * The mistakes in a signed request that the sandbox names in `likelyMistake`, with the explanation that it returns. The
  * first sentence says what is wrong, the next one what to do.
  */
 export const signatureMistakes = {

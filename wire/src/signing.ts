@@ -106,7 +106,7 @@ export function readSigningKey(text: string): SigningKey {
   return { kind: 'v1a', key: seed }
 }
 
-/** Returns the text form of a signing key, for storage. `readSigningKey` parses it. */
+/** Returns the text form of a signing key, for storage. It can be parsed again. */
 export function signingKeyText({ kind, key }: SigningKey): string {
   return kind === 'v1'
     ? `whsec_${Buffer.from(key).toString('base64')}`

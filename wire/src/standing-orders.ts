@@ -1,4 +1,4 @@
-/** Payouts that repeat by a schedule. All of it is an extension. */
+/** Payouts that repeat by a schedule. All operations are extensions. */
 import { duplicateRules, PayoutNoteUpdate } from './payouts.ts'
 import {
   Amount,
@@ -26,7 +26,7 @@ export const orderDuplicateRules = [...duplicateRules, 'RefuseFirst'] as const
 export const orderStatuses = ['Active', 'Paused', 'Ended'] as const
 export const orderEndReasons = ['Completed', 'Cancelled', 'BeneficiaryDeleted'] as const
 export const executionStatuses = ['Made', 'Retrying', 'Failed', 'Skipped'] as const
-/** Dates that the answer of one order shows ahead. */
+/** Maximum number of upcoming dates in the response for one order. */
 export const datesAheadMax = 12
 export const orderDatesMax = 10_000
 

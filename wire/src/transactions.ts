@@ -90,7 +90,7 @@ export const timelineSteps = [
 
 export const timelineActors = ['Partner', 'Service', 'Bank', 'Time', 'Operator'] as const
 export type TimelineActor = (typeof timelineActors)[number]
-/** Reasons why a payment waits or would be refused, as far as partners may know them. */
+/** Reasons why a payment is on hold or would be refused, as far as partners may know them. */
 export const holdKinds = [
   'Approval',
   'OperatorCheck',

@@ -32,7 +32,7 @@ export type FieldState = (typeof fieldStates)[number]
 export const verificationStates = ['Complete', 'Incomplete', 'Invalid'] as const
 export type VerificationState = (typeof verificationStates)[number]
 
-/** Acts that the verification of a customer allows or refuses. */
+/** Actions that the verification of a customer allows or refuses. */
 export const capabilities = ['OpenAccount', 'Receive', 'Pay', 'Convert'] as const
 export type Capability = (typeof capabilities)[number]
 

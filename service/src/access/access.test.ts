@@ -54,7 +54,7 @@ suite('access', async () => {
       assert.ok(!row.stored.includes(secret))
   })
 
-  test('no private key is generated if the partner gives a public key', async () => {
+  test('no private key is generated if the partner supplies a public key', async () => {
     const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
     const publicKeyPem = publicKey.export({ type: 'spki', format: 'pem' }).toString()
     const issued = await account({ publicKeyPem })
@@ -62,13 +62,13 @@ suite('access', async () => {
     assert.ok((await service.access.credential(issued.apiKey))?.publicKey.equals(publicKey))
   })
 
-  test('an unknown key does not have a credential, whether its partner is known or not', async () => {
+  test('an unknown key has no credential, whether or not its partner exists', async () => {
     for (const key of [newApiKey(partnerId), newApiKey(newId()), '', 'pk_'])
       assert.equal(await service.access.credential(key), undefined)
     await assert.rejects(account({ partnerId: newId() }), notFound)
   })
 
-  test('a revoked key ends at once, or within two seconds in a process that caches it, and a second revocation is refused', async () => {
+  test('a revoked key is refused at once, or within two seconds in a process that caches it, and a second revocation is refused', async () => {
     const { apiKey, serviceAccountId } = await account()
     assert.ok(await service.access.credential(apiKey))
     const revoke = () => service.db.transaction((tx) => service.access.revoke(tx, partnerId, serviceAccountId))
@@ -117,7 +117,7 @@ suite('access', async () => {
     assert.ok(others.fresh, 'the nonces of another account are independent')
   })
 
-  test('a nonce is kept until it expires, and deleted afterwards', async () => {
+  test('a nonce is stored until it expires, and deleted afterwards', async () => {
     const nonce = newNonce()
     const expiresAt = new Date(service.clock.now().getTime() + minuteMs)
     const consume = async () =>
@@ -164,7 +164,7 @@ suite('access', async () => {
       '2020-01-01T00:00:00Z'::timestamptz
     from generate_series(1, ${count}::integer) n on conflict do nothing`)
 
-  test('ten minutes of nonces at the full rate of an account are swept in limited steps', async () => {
+  test('the sweep deletes ten minutes of nonces at the full rate of an account, in limited steps', async () => {
     const nonces = 60_000
     await fillNonces(partnerId, nonces)
     let swept = 0
@@ -272,7 +272,7 @@ suite('nonces', async () => {
       each.status === 'fulfilled' ? each.value : each.reason instanceof Refusal ? each.reason.code : 'failed',
     )
 
-  test('a nonce is consumed with the write or a refusal', async () => {
+  test('a nonce is consumed if the write succeeds and if it is refused', async () => {
     const { write } = writer()
     const [good, refused] = [newNonce(), newNonce()]
     const outcomes = await Promise.allSettled([write({ n: 1, nonce: good }), write({ n: -2, nonce: refused })])
@@ -281,7 +281,7 @@ suite('nonces', async () => {
     assert.deepEqual([await isStored(good), await isStored(refused)], [true, true])
   })
 
-  test('a replay is refused before the work: in the same batch, in a later batch, and alone in a batch', async () => {
+  test('a replay is refused before its call is carried out: in the same batch, in a later batch, and alone in a batch', async () => {
     const { received, write } = writer()
     const nonce = newNonce()
     const together = [10, 11, 12].map((n) => write({ n, nonce: n === 12 ? newNonce() : sameAs(nonce) }))
@@ -357,7 +357,7 @@ suite('nonces', async () => {
   })
 })
 
-suite('uses', async () => {
+suite('last use of credentials', async () => {
   const clock = createManualClock(new Date('2026-03-01T12:00:00.000Z'))
   const sealer = createSealer([randomBytes(32)])
 
@@ -367,7 +367,7 @@ suite('uses', async () => {
 
   type Written = { readonly lastUsedAt: Date | null; readonly version: string }
 
-  test('a use is written once a minute, even by several processes', async () => {
+  test('the last use is written at most once a minute, even by several processes', async () => {
     const [one, other] = [createAccess({ db, clock, sealer }), createAccess({ db, clock, sealer })]
     const { partnerId, apiKey } = await db.transaction(async (tx) => {
       const id = await one.createPartner(tx, 'Partner')

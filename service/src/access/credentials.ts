@@ -13,7 +13,7 @@ export type Credential = {
   readonly caller: Caller
   readonly apiSecret: string
   readonly publicKey: KeyObject
-  /** Reports whether a client with this address may use it. Undefined: every client may. */
+  /** Reports whether a client with this address may use the credential. Undefined: every client may. */
   readonly allows?: ((ip: string) => boolean) | undefined
 }
 
@@ -34,7 +34,7 @@ export type IssueRequest = {
   readonly impersonatedBy?: string
   /** Null or absent: no expiry. */
   readonly expiresAt?: Date | null
-  /** The maker. Absent: the operator. */
+  /** The person or key that creates the service account. Absent: the operator. */
   readonly issuer?: store.Issuer | null
   /** Addresses and networks of allowed clients. Absent or empty: any address. */
   readonly allowedAddresses?: readonly string[]
@@ -119,7 +119,10 @@ export function createCredentialCache(deps: {
   }
 }
 
-/** Creates a reader of rows. Concurrent reads of different keys share a statement, and those of the same key share a read. */
+/**
+ * Creates the function that reads the row of a key. Concurrent reads of different keys share a statement, and those of
+ * the same key share a read.
+ */
 function createRowReader({ db }: { readonly db: Tx }) {
   const find = createBatcher({
     db: withoutTransaction(db),
@@ -183,7 +186,9 @@ const addressFamily = (address: string): Family | undefined =>
 
 type Network = { readonly address: string; readonly bits: number; readonly family: Family }
 
-/** Reads `203.0.113.7`, `203.0.113.0/24` or `2001:db8::/32`. Undefined: the text has another form. */
+/**
+ * Parses `203.0.113.7`, `203.0.113.0/24` or `2001:db8::/32`. Undefined: the text is neither an address nor a network.
+ */
 export function readNetwork(text: string): Network | undefined {
   const [address = '', prefix, ...rest] = text.split('/')
   const family = addressFamily(address)

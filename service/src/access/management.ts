@@ -12,7 +12,7 @@ export type ListedPartner = store.ListedPartnerRow & {
   readonly serviceAccounts: number
   readonly lastUsedAt: Date | null
 }
-/** Called when the expiry of a service account is set or changed. Joins the transaction. */
+/** Called when the expiry of a service account is set or changed, in the same transaction. */
 export type OnExpiring = (
   tx: Tx,
   account: { readonly partnerId: string; readonly serviceAccountId: string; readonly expiresAt: Date },
@@ -25,7 +25,7 @@ type Rotation = {
   readonly id: string
   readonly oldExpiresAt: Date
   readonly publicKeyPem?: string
-  /** The maker of the new key. Absent: the operator. */
+  /** The person or key that rotates the service account. Absent: the operator. */
   readonly issuer?: Issuer | undefined
 }
 
@@ -52,7 +52,7 @@ export type AccessManagement = {
   readonly findServiceAccount: (tx: Tx, partnerId: string, id: string) => Promise<ListedCredential | undefined>
   /** Reads a service account. Refuses: not_found. */
   readonly serviceAccount: (tx: Tx, partnerId: string, id: string) => Promise<ListedCredential>
-  /** Reads the maker of a service account. Undefined: the operator, or no account has the id. */
+  /** Reads who created a service account. Undefined: the operator, or no account has the id. */
   readonly issuerOf: typeof issuerOf
   /** Counts the partner's service accounts that can sign requests, without impersonation sessions. */
   readonly activeServiceAccounts: (tx: Tx, partnerId: string) => Promise<number>
@@ -60,7 +60,7 @@ export type AccessManagement = {
   readonly lockServiceAccount: (tx: Tx, partnerId: string, id: string) => Promise<ListedCredential>
   /** Writes name, permissions, addresses and expiry of a locked service account. */
   readonly changeServiceAccount: typeof store.changeCredential
-  /** Lists the ids of service accounts that a person or a key of the partner made. */
+  /** Lists the ids of service accounts that a person or a key of the partner created. */
   readonly issuedBy: typeof store.issuedBy
   /** Sets the expiry of a service account. Refuses: not_found (no such account, or already revoked). */
   readonly expireServiceAccount: (tx: Tx, partnerId: string, id: string, at: Date) => Promise<void>
@@ -68,7 +68,7 @@ export type AccessManagement = {
   readonly expirePartner: (tx: Tx, partnerId: string, at: Date) => Promise<number>
   /** Closes the credentials of a partner before its move to another database. Its requests get 401 after `credentialTtlMs`. */
   readonly closeCredentials: (tx: Tx, partnerId: string) => Promise<void>
-  /** Reports whether the partner is closed for a move. People of its team are refused too. */
+  /** Reports whether the partner is closed for a move to another database. The members of its team are refused too. */
   readonly isClosed: (tx: Tx, partnerId: string) => Promise<boolean>
   /** Reopens the credentials after a move or a failed move. */
   readonly openCredentials: (tx: Tx, partnerId: string) => Promise<void>

@@ -1,6 +1,6 @@
 /**
- * Pure: the forms of API keys, tokens of public links, nonces and timestamps. Key and token contain the partner's id, so that
- * they lead to its shard without a global index.
+ * Pure: the formats of API keys, tokens of public links, nonces and timestamps. A key or token contains the partner's
+ * id, so that the service finds the shard without a global index.
  */
 import { randomBytes } from '../kernel/index.ts'
 import { createPublicKey } from 'node:crypto'
@@ -59,7 +59,7 @@ export const isUnixSeconds = (text: string): boolean => /^\d{1,12}$/.test(text)
 
 const start = '-----BEGIN PUBLIC KEY-----'
 const bitsMin = 2048
-/** A limit, because the time of a verification grows with the key. */
+/** Keys are limited in size, because a verification takes longer with a larger key. */
 const bitsMax = 4096
 const exponentMax = 65_537n
 

@@ -40,8 +40,8 @@ export type Access = NonceRegister &
     /** Uses the given public key, or generates an RSA 2048 key pair. Refuses: not_found (the partner). */
     readonly createServiceAccount: (tx: Tx, request: Omit<IssueRequest, 'impersonatedBy'>) => Promise<IssuedCredential>
     /**
-     * Issues a credential that is valid for `minutes` (1 to 60) and names the staff member. It has every permission, but the
-     * gateway blocks its writes. Refuses: not_found (the partner).
+     * Issues a credential that is valid for `minutes` (1 to 60) and contains the name of the staff member. It has every
+     * permission, but the gateway blocks its writes. Refuses: not_found (the partner).
      */
     readonly impersonate: (tx: Tx, partnerId: string, staff: string, minutes: number) => Promise<IssuedCredential>
     /** Revokes a service account. Refuses: not_found (no such account, or already revoked). */
@@ -64,7 +64,7 @@ export function createAccess(deps: {
   readonly db: Database
   readonly clock: Clock
   readonly sealer: Sealer
-  /** Called in the transaction that names a partner. `before`: the replaced names. */
+  /** Called in the transaction that sets the names of a partner. `before`: the previous names. */
   readonly onNamed?: (tx: Tx, partnerId: string, before: readonly PartnerName[]) => Promise<void>
   readonly onExpiring?: OnExpiring
 }): Access {

@@ -1,6 +1,6 @@
 /**
- * Diagnoses the signature of a request with a known key. Only the sandbox answers with the result. Costs one RSA operation and
- * at most `candidatesMax` hashes.
+ * Diagnoses the signature of a request with a known key. Only the sandbox returns the result. Costs one RSA operation
+ * and at most `candidatesMax` hashes.
  */
 import { constants, createHash, hash as hashOf, type KeyObject, publicDecrypt } from 'node:crypto'
 import { canonicalQuery, sha256Hex, type SignatureMistake } from '@partner-payments/wire'
@@ -199,7 +199,10 @@ const isHex = (text: string, bytes: number) => text.length === 2 * bytes && /^[0
 
 type DecodedSignature = { readonly bytes: Buffer; readonly mistakes: readonly SignatureMistake[] }
 
-/** Decodes a signature. `length`: of the RSA key in bytes. Undefined: no encoding yields a signature of this length. */
+/**
+ * Decodes a signature. `length`: the size of the RSA key in bytes. Undefined: no encoding yields a signature of this
+ * length.
+ */
 function decode(text: string, length: number): DecodedSignature | undefined {
   const hexDigits = text.replace(/^0x/i, '').replaceAll(/[\s:-]/g, '')
   if (isHex(hexDigits, length)) return { bytes: Buffer.from(hexDigits, 'hex'), mistakes: ['signature_hex'] }

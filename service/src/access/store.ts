@@ -28,7 +28,7 @@ export type ServiceAccountRow = {
   readonly impersonatedBy: string | null
   readonly expiresAt: Date | null
 }
-/** The maker of a service account: a person of the partner or another service account. */
+/** The creator of a service account: a member of the partner's team or another service account. */
 export type Issuer = { readonly id: string; readonly name: string }
 type NewServiceAccount = Omit<ServiceAccountRow, 'permissions' | 'allowedAddresses'> & {
   /** Null: the operator. */
@@ -46,7 +46,7 @@ export async function insertPartner(tx: Tx, id: string, name: string, now: Date)
 const partnerNameTypes = { partnerId: 'uuid', id: 'uuid', role: 'text', nameSealed: 'bytea' } as const
 const newPartnerNames = insertBy<RowOf<typeof partnerNameTypes>>(partnerNameTypes, [])
 
-/** Replaces the names of a partner, except the one in its own row. */
+/** Replaces the names of a partner, except the name in the row of the partner itself. */
 export async function replacePartnerNames(
   tx: Tx,
   partnerId: string,
@@ -130,7 +130,7 @@ export function serviceAccountById(tx: Tx, partnerId: string, id: string): Promi
     where partner_id = ${partnerId} and id = ${id} and revoked_at is null`)
 }
 
-/** Reads the maker of a service account. Undefined: the operator, or no account has the id. */
+/** Reads who created a service account. Undefined: the operator, or no account has the id. */
 export function issuerOf(tx: Tx, partnerId: string, id: string): Promise<Issuer | undefined> {
   return tx.row<Issuer>(sql`/* access.issuerOf */
     select issued_by as id, issued_by_name as name from access.service_accounts
@@ -315,7 +315,7 @@ export type CredentialRow = Pick<
   readonly serviceAccountId: string
   readonly permissions: readonly string[]
   readonly allowedAddresses: readonly string[]
-  /** The maker. Null: the operator. */
+  /** The person or key that created the service account. Null: the operator. */
   readonly issuedBy: string | null
   readonly issuedByName: string | null
   readonly replaces: string | null
@@ -383,7 +383,7 @@ export function credentialsPage(
     order by id desc limit ${limit + 1}`)
 }
 
-/** Locks a credential, so that a concurrent change waits and reads this one. */
+/** Locks a credential, so that a concurrent change waits for this one and then reads its result. */
 export function lockCredential(tx: Tx, partnerId: string, id: string): Promise<CredentialRow | undefined> {
   return tx.row<CredentialRow>(sql`/* access.lockCredential */
     select ${credential} from access.service_accounts where partner_id = ${partnerId} and id = ${id} for no key update`)
@@ -402,7 +402,7 @@ export async function countActive(tx: Tx, partnerId: string, now: Date): Promise
   return row?.count ?? 0
 }
 
-/** Lists the ids of a maker's service accounts, including ended ones. A partner has only a few. */
+/** Lists the ids of the service accounts of an issuer, including expired and revoked ones. A partner has only a few. */
 export async function issuedBy(tx: Tx, partnerId: string, issuerId: string): Promise<readonly string[]> {
   const rows = await tx.rows<{ readonly id: string }>(sql`/* access.issuedBy */
     select id from access.service_accounts where partner_id = ${partnerId} and issued_by = ${issuerId}`)

@@ -42,7 +42,7 @@ test('a given field is set, null clears it, an absent field is unchanged, and no
   assert.equal((await service.checkout.payment(other.token)).branding, undefined)
 })
 
-test('two concurrent changes of different fields are both kept', async () => {
+test('two concurrent changes of different fields both take effect', async () => {
   const { partnerId } = await addPartner(service)
   await Promise.all([
     service.checkout.setBranding(partnerId, { name: 'Both' }),
@@ -53,7 +53,7 @@ test('two concurrent changes of different fields are both kept', async () => {
   assert.deepEqual([name, colour, logoType], ['Both', '#123456', 'image/svg+xml'])
 })
 
-test('a colour without contrast and a logo with code are refused with their fields, and change nothing', async () => {
+test('a colour with too little contrast and a logo that contains code are refused with a pointer, and nothing changes', async () => {
   const { partnerId } = await addPartner(service)
   const set = (given: Parameters<typeof service.checkout.setBranding>[1]) => async () =>
     service.checkout.setBranding(partnerId, { name: 'Never', ...given })
@@ -72,7 +72,7 @@ test('a colour without contrast and a logo with code are refused with their fiel
   assert.equal((await service.checkout.branding(partnerId)).name, null)
 })
 
-test('line items add up to the amount, to the cent, and are kept with their amounts', async () => {
+test('line items must add up to the amount exactly, and are stored with their amounts', async () => {
   const items = (...amounts: readonly string[]) =>
     amounts.map((amount, at) => ({ name: `Item ${at}`, quantity: at + 1, amount: rawNumber(amount) }))
   const { partner, session, token } = await open({ description: 'Order 42', lineItems: items('49.80', '0.1') })
@@ -142,7 +142,7 @@ const rowOf = async (partnerId: string) => {
   return { drawn: row?.drawn && Buffer.from(row.drawn), from: row?.from }
 }
 
-test('a logo is drawn once, when it is set, and documents embed the same bytes', async () => {
+test('a logo is rendered once, when it is set, and documents embed the same bytes', async () => {
   const { partner } = await open()
   const { partnerId } = partner
   const logo = png(1000, 500, { alpha: true })
@@ -165,7 +165,7 @@ test('a logo is drawn once, when it is set, and documents embed the same bytes',
   )
 })
 
-test('a logo of an earlier version is drawn once for its first documents, and stored', async () => {
+test('a logo that an earlier version stored is rendered once, for its first documents, and the result is stored', async () => {
   const { partner } = await open()
   const { partnerId } = partner
   const [first, second] = [png(2000, 2000, { alpha: true }), png(30, 10)]

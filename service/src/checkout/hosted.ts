@@ -14,7 +14,7 @@ import { readBranding, readPageBrandings, type PageBranding } from './store.ts'
 import * as store from './store.ts'
 import { lateOfSessions } from './store-late.ts'
 
-/** Payment for the pages. */
+/** A payment as the pages show it. */
 export type PaymentPage = {
   readonly key: store.SessionKey
   readonly depositId: string
@@ -28,7 +28,7 @@ export type PaymentPage = {
   /** Parts that count, oldest first. */
   readonly parts: readonly SessionPart[]
   readonly currency: Currency
-  /** Name of the partner for payers. */
+  /** Name of the partner that payers see. */
   readonly payee: string
   readonly description: string | null
   readonly lineItems: readonly LineItem[] | null
@@ -46,7 +46,7 @@ export type PaymentPage = {
   readonly proposedCountry: string
   /** Countries of banks with a page. Empty: the payer uses the bank's own app. */
   readonly bankCountries: readonly string[]
-  /** The payer may still decide: the payment has not ended or expired, and the account accepts money. */
+  /** True while the payer can pay: the payment has not ended or expired, and the account accepts money. */
   readonly mayPay: boolean
   /** Unmatched money, oldest first. */
   readonly late: readonly PayerLatePayment[]
@@ -54,14 +54,14 @@ export type PaymentPage = {
   readonly visit: Pick<store.VisitRow, 'payerName' | 'decision' | 'bankCountry'> | undefined
 }
 
-/** Unmatched money for the payer's page. The operator's decisions are not shown. */
+/** Unmatched money as the payer's page shows it. The operator's decisions are not shown. */
 export type PayerLatePayment = {
   readonly amount: Minor
   readonly currency: Currency
   readonly state: 'waiting' | 'accepted' | 'returned'
 }
 
-/** Refund for the payer's page. */
+/** A refund as the payer's page shows it. */
 export type PayerRefund = {
   readonly amount: Minor
   readonly state: PayerRefundState
@@ -86,7 +86,10 @@ export type PaymentPages = {
   readonly receipt: (token: string) => Promise<PaymentReceipt>
   /** Reads the logo of the partner. Refuses: not_found. */
   readonly logo: (token: string) => Promise<Logo>
-  /** Records that the payer goes to the bank; only the first time counts. False: the session has ended. Refuses: not_found. */
+  /**
+   * Records that the payer continues at the bank; only the first call counts. False: the session has ended. Refuses:
+   * not_found.
+   */
   readonly begin: (token: string, ip: string, bankCountry: string | undefined) => Promise<boolean>
   /** Signs the payer in at the sandbox bank under any name. Refuses: not_found. */
   readonly signIn: (token: string, name: string) => Promise<void>
@@ -160,7 +163,7 @@ export async function readLogo(tx: Tx, partnerId: string): Promise<Logo> {
   return { bytes: Buffer.from(bytes), type }
 }
 
-/** More would be a mistake or an attack. */
+/** A session with more refunds is a mistake or an attack. */
 const payerRefundsMax = 100
 
 async function payerRefunds(deps: CheckoutDeps, partnerId: string, sessionId: string): Promise<readonly PayerRefund[]> {

@@ -50,7 +50,7 @@ suite('late payments', async () => {
   const { open, inParts, send, sendAll, settle, stateOf, read, lateOf, accept, giveBack, lateMoney, eventsOf } =
     createLateMoney(service)
 
-  test('money that arrives after the session ended is offered, accepted once, and becomes a payment of the order', async () => {
+  test('money that arrives after the session ended is offered to the partner, accepted once, and becomes a payment of the order', async () => {
     const opened = await lateMoney()
     const late = await lateOf(opened)
     assert.deepEqual(
@@ -120,7 +120,7 @@ suite('late payments', async () => {
     await assert.rejects(giveBack(other, found), hasCode('late_payment_decided'))
   })
 
-  test('another amount, a second payment, a surplus and the part of an ended session are offered', async () => {
+  test('a different amount, a second payment, a surplus and a part of an ended session are offered to the partner', async () => {
     const short = await open()
     await send(short, '49.89')
     await settle()
@@ -151,7 +151,7 @@ suite('late payments', async () => {
     assert.deepEqual([balance, suspense, waits], [2000n, 0n, 0n])
   })
 
-  test('another currency can only be returned', async () => {
+  test('money in another currency can only be returned', async () => {
     const opened = await open()
     await send(opened, '49.90', 'Grace Hopper', 'USD')
     await settle()
@@ -160,7 +160,7 @@ suite('late payments', async () => {
     assert.equal((await giveBack(opened, late)).status, 'Returning')
   })
 
-  test('another partner, or another session, cannot find it', async () => {
+  test('a late payment is not found by another partner or under another session', async () => {
     const opened = await lateMoney()
     const late = await lateOf(opened)
     const stranger = await addPartner(service)
@@ -207,7 +207,7 @@ suite('refunds of accepted late payments', async () => {
   const statusesOf = async ({ partner, session }: OpenedSession) =>
     (await checkout.listRefunds(partner.partnerId, session.id, {})).data.map(({ payout }) => payout.status)
 
-  test('the money goes back to the account that paid, and counts separately from the payment of the session', async () => {
+  test('a refund goes back to the account that paid, and counts separately from refunds of the payment of the session', async () => {
     const opened = await open()
     const { partner, session } = opened
     const { partnerId } = partner

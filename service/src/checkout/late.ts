@@ -1,7 +1,7 @@
 /**
- * Late payments: money that names a session and does not fit it. It is in suspense with a case, which the operator may
- * decide like any other. For some days the partner may choose instead: accept the money as a separate payment, or
- * return it to the account that paid. The lock of the case serialises choices and decisions.
+ * Late payments: money that refers to a session but does not match it. It is in suspense with a case, which the
+ * operator may decide like any other. For some days the partner may choose instead: accept the money as a separate
+ * payment, or return it to the account that paid. The lock of the case serialises choices and decisions.
  */
 import type { LatePaymentReason, LatePaymentStatus } from '@partner-payments/wire'
 import { type CaseRow, readCaseReport } from '../cases/index.ts'
@@ -29,7 +29,10 @@ export type LatePayments = {
    * request_in_progress.
    */
   readonly returnLate: ChooseLatePayment
-  /** Tells the partner how the return of its late payment has ended. Ignores cases of other money. */
+  /**
+   * Sends the partner an event with the outcome of the return of a late payment. Ignores cases that are not late
+   * payments.
+   */
   readonly returnEnded: (
     tx: Tx,
     key: { readonly partnerId: string; readonly id: string },
@@ -239,7 +242,10 @@ async function readLatePayment(deps: CheckoutDeps, tx: Tx, { partnerId, sessionI
 function requireDebtor(found: CaseRow) {
   const report = readCaseReport(found)
   if (report.debtor !== undefined) return { report, debtor: report.debtor }
-  throw new Refusal('payer_account_unknown', 'The bank named no account with the money. The operator decides about it.')
+  throw new Refusal(
+    'payer_account_unknown',
+    'The bank did not report the account that paid. Only the operator can decide about the money.',
+  )
 }
 
 const refuseStopped = () =>
@@ -260,8 +266,8 @@ async function requireReceiving(
 }
 
 /**
- * Takes the money out of suspense and books it as a credit of the customer. Screening and the check of the payer apply
- * as to any credit: the new deposit may wait with its money in suspense.
+ * Moves the money out of suspense and books it as a credit of the customer. Screening and the check of the payer apply
+ * as to any credit, so the new deposit may be held with its money in suspense.
  */
 async function acceptMoney(
   deps: CheckoutDeps,

@@ -113,7 +113,7 @@ suite('payment links', async () => {
     assert.deepEqual([await openBy(made), await countsOf(made)], [{ closed: 'full' }, [1, 0]])
   })
 
-  test('one IP address may have few open sessions, and another address is not affected', async () => {
+  test('an IP address has a limit of open sessions, which does not affect other addresses', async () => {
     const made = await make()
     for (let count = 0; count < wire.linkSessionsOfAddressMax; count += 1) await opened(made, { ip: '203.0.113.9' })
     assert.deepEqual(await openBy(made, { ip: '203.0.113.9' }), { closed: 'busy' })
@@ -137,7 +137,7 @@ suite('payment links', async () => {
     await opened(made)
   })
 
-  test('an open amount has limits, and refuses line items', async () => {
+  test('a link with an open amount has limits, and refuses line items', async () => {
     const bounds = { amount: null, amountMin: rawNumber('5.00'), amountMax: rawNumber('50.00') }
     const made = await make(bounds)
     const shown = await checkout.link(made.token)
@@ -153,7 +153,7 @@ suite('payment links', async () => {
     await assert.rejects(make({ customerId: newId() }), hasCode('not_found'))
   })
 
-  test('another partner or a wrong token does not find a link, and the list can be filtered', async () => {
+  test('a link is not found by another partner or by a wrong token, and the list can be filtered', async () => {
     const made = await make()
     const stranger = await addPartner(service)
     await assert.rejects(checkout.getLink(stranger.partnerId, made.link.id), hasCode('not_found'))

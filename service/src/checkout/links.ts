@@ -1,7 +1,7 @@
 /**
  * Payment links: created once and paid many times. Each payer who opens a link gets a session. The lock of the link
- * serialises openings: each counts the sessions that have ended and those that are open, so that a link never takes
- * more payments than it may.
+ * serialises openings: each counts the sessions that have ended and those that are open, so that a link never accepts
+ * more payments than it allows.
  */
 import { createHash } from 'node:crypto'
 import { type BodyOf, checkout as wire, ownJson, type QueryOf } from '@partner-payments/wire'
@@ -32,7 +32,7 @@ export type PaymentLink = Omit<store.LinkRow, 'lineItems' | 'tokenHash' | 'token
   readonly paymentsOpen: number
 }
 
-/** Payment link for its page. */
+/** A payment link as its page shows it. */
 export type ShownLink = {
   readonly partnerId: string
   readonly amount: Minor | null
@@ -44,7 +44,7 @@ export type ShownLink = {
   readonly description: string | null
   readonly lineItems: readonly LineItem[] | null
   readonly branding: PageBranding | undefined
-  /** Undefined: the link takes payments. */
+  /** Undefined: the link accepts payments. */
   readonly closed: LinkClosedReason | undefined
 }
 
@@ -88,7 +88,7 @@ export type Links = {
   ) => Promise<{ readonly token: string } | { readonly closed: LinkClosedReason }>
 }
 
-/** Opens a session in the caller's transaction. Refuses what the account of the customer refuses. */
+/** Opens a session in the caller's transaction. Refuses if the account of the customer cannot receive the payment. */
 export type SessionOpener = (
   tx: Tx,
   opening: {
@@ -203,8 +203,8 @@ const createToLink = (deps: CheckoutDeps) => {
 }
 
 /**
- * Reads a request. Refuses (400) with all wrong fields in one response; an unsupported currency and items with a wrong
- * sum are 422.
+ * Parses a request. Refuses (400) with all invalid fields in one response; an unsupported currency and items with a
+ * wrong sum are 422.
  */
 function readLink(body: BodyOf<'createPaymentLink'>, sandbox: boolean) {
   const currency = readFiat(body.currency)

@@ -51,7 +51,7 @@ suite('lists of sessions', async () => {
   await checkout.simulate(partnerId, at(6).session.id, { outcome: 'failed' }, ip)
   await settle()
 
-  test('the filters find their sessions, newest first, and combine', async () => {
+  test('each filter returns its sessions, newest first, and filters can be combined', async () => {
     assert.deepEqual(await found({}, all), [7, 6, 5, 4, 3, 2, 1, 0])
     assert.deepEqual(await found({ status: 'Open' }, all), [7, 1, 0])
     assert.deepEqual(await found({ status: 'Processing' }, all), [2])
@@ -68,7 +68,7 @@ suite('lists of sessions', async () => {
     assert.deepEqual((await checkout.list(other.partnerId, { hasLatePayments: 'true' })).data, [])
   })
 
-  test('pages of each filter follow one another', async () => {
+  test('the pages of each filter together contain each session exactly once, in order', async () => {
     for (const query of [
       {},
       { status: 'Open' },
@@ -100,7 +100,7 @@ suite('lists of sessions', async () => {
   })
 })
 
-suite('plans of lists of sessions', async () => {
+suite('query plans of session lists', async () => {
   const rows = 20_000
   const partnerId = newId()
   const database = await createTestDatabase()

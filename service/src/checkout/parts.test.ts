@@ -29,7 +29,7 @@ suite('parts', () => {
     await settle()
   }
 
-  test('parts are held apart from the balance, and the part that completes the sum releases all', async () => {
+  test('parts are held apart from the balance, and the part that completes the sum releases all parts', async () => {
     const opened = await inParts()
     assert.deepEqual(toSession(opened.session).parts, [])
     await sendAll(opened, '20.00')
@@ -58,7 +58,7 @@ suite('parts', () => {
     assert.deepEqual(await casesOf(opened.partner.partnerId), [])
   })
 
-  test('one payment of the full amount is one part; without the setting another amount fails', async () => {
+  test('one payment of the full amount is one part, and a session without partial payments fails on a different amount', async () => {
     const transferred = await inParts()
     await sendAll(transferred, '49.90')
     const atBank = await inParts()
@@ -205,7 +205,7 @@ suite('parts', () => {
     assert.deepEqual(await stateOf(opened), { ...done, parts: ['2000 Credited', '1000 Reversed', '2990 Credited'] })
   })
 
-  test('a part of a paid session that the bank reverses leaves the balance and its receipt, and a surplus leaves suspense', async () => {
+  test('if the bank reverses a part of a paid session, its money leaves the balance and suspense, and the receipt is not found', async () => {
     const opened = await inParts()
     await sendAll(opened, '20.00', '30.00')
     assert.equal((await service.checkout.receipt(opened.token)).payment.parts.length, 2)
@@ -302,7 +302,7 @@ suite('parts', () => {
   })
 
   for (const outcome of ['received', 'refused'] as const)
-    test(`a part without data of its payer waits, and is ${outcome === 'received' ? 'credited' : 'sent back'} when they are ${outcome}`, async () => {
+    test(`a part with missing payer data is held, and is ${outcome === 'received' ? 'credited' : 'sent back'} when the data are ${outcome}`, async () => {
       const { payers } = service.deposits
       const rule = { region: 'inside', currency: 'EUR', above: 0n } as const
       await service.db.transaction((tx) => payers.setRule(tx, { ...rule, measure: 'ask', answerDays: 3 }))
@@ -329,7 +329,7 @@ suite('parts', () => {
       assert.deepEqual(returns, [{ amount: 2000n, creditorName: 'N/A' }])
     })
 
-  test('a part that a rule accepts does not release a part that waits for data', async () => {
+  test('a part that a rule accepts does not release a part with missing payer data', async () => {
     const { payers } = service.deposits
     const rule = { region: 'inside', currency: 'EUR', above: 10_00n } as const
     await service.db.transaction((tx) => payers.setRule(tx, { ...rule, measure: 'ask', answerDays: 3 }))
@@ -387,7 +387,7 @@ suite('parts', () => {
     await service.db.transaction((tx) => payers.removeRule(tx, rule))
   })
 
-  test('an answer cannot apply to parts of two payers, and each part is judged by its own amount', async () => {
+  test('an answer cannot apply to parts of two payers, and the rule applies to the amount of each part alone', async () => {
     const { payers } = service.deposits
     const rule = { region: 'outside', currency: 'EUR', above: 0n } as const
     await service.db.transaction((tx) => payers.setRule(tx, { ...rule, measure: 'ask', answerDays: 3 }))
@@ -486,7 +486,7 @@ suite('parts in the ledger', async () => {
   const undo = ({ partner: { partnerId }, session: { reference } }: OpenedSession, partId?: string) =>
     service.db.transaction((tx) => service.deposits.undoCredit(tx, { partnerId, reference, partId }))
 
-  test('a part matched by mistake leaves the session, and its money waits in suspense with a case', async () => {
+  test('a part matched by mistake is removed from the session, and its money is in suspense with a case', async () => {
     const opened = await inParts()
     await assert.rejects(undo(opened), /No part has arrived/)
     await sendAll(opened, '20.00', '10.00')
@@ -509,7 +509,7 @@ suite('parts in the ledger', async () => {
     assert.deepEqual(await stateOf(opened), completed)
   })
 
-  test('a part of a completed session is taken from the balance by a transaction, unless the balance lacks it or a refund is open', async () => {
+  test('removing a part of a completed session debits the balance by a transaction, unless the balance is too low or a refund is open', async () => {
     const opened = await inParts()
     await sendAll(opened, '20.00', '29.90')
     const { partnerId, caller } = opened.partner
@@ -541,7 +541,7 @@ suite('parts in the ledger', async () => {
     assert.deepEqual([state.balance, state.suspense], [0n, 4990n])
   })
 
-  test('safeguarding counts waiting parts as money of customers, even after one was removed', async () => {
+  test('safeguarding counts held parts as money of customers, even after one was removed', async () => {
     const bank = await createSafeguarded()
     try {
       const { inParts: openInParts, stateOf: moneyOf } = createSessionsInParts(() => bank)

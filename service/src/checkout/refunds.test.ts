@@ -275,7 +275,7 @@ suite('refunds', () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('a refund to a listed party keeps its money when the payment is reversed, and the other refunds are cancelled', async () => {
+  test('a refund to a listed party stays Pending when the payment is reversed, and the other refunds are cancelled', async () => {
     const opened = await paid()
     const { partnerId } = opened.partner
     const [listed, free] = [await refund(opened, '9.90'), await refund(opened, '5.00')]
@@ -475,7 +475,7 @@ suite('races', () => {
     )
   })
 
-  test('new sessions for one unknown email at the same time have one customer', async () => {
+  test('concurrent new sessions for one unknown email share one customer', async () => {
     const partner = await addPartner(service)
     const answers = await Promise.all(
       Array.from({ length: 10 }, () =>

@@ -119,7 +119,7 @@ type RefundRequest = {
   readonly session: SessionRow
   /** The deposit of the session, or of the accepted late payment. */
   readonly deposit: DepositWithParts
-  /** Undefined: the deposit takes one payment. */
+  /** Undefined: the deposit is paid by one payment. */
   readonly part: Part | undefined
   readonly latePaymentId: string | null
   readonly body: BodyOf<'createCheckoutRefund'>
@@ -308,7 +308,7 @@ export type PayerRefundState = 'underWay' | 'sent' | 'failed'
 
 /**
  * Undefined: the payer does not see the refund, because the partner has not approved it, or has rejected it. A refund
- * that waits for screening or monitoring is under way, as for the partner.
+ * that is held for screening or monitoring is under way, as for the partner.
  */
 const payerStates: Readonly<Record<PayoutStatus, PayerRefundState | undefined>> = {
   PendingApproval: undefined,
@@ -346,7 +346,7 @@ function readCreditor(debtor: string | null, isErased: boolean): Creditor {
 }
 
 /**
- * Finds the part to refund: the named part, or the only one. Undefined: the session takes one payment. Refuses:
+ * Finds the part to refund: the named part, or the only one. Undefined: the session is paid by one payment. Refuses:
  * checkout_session_not_paid, validation_failed.
  */
 function refundedPart({ inParts, status, parts }: DepositWithParts, partId: string | null): Part | undefined {
@@ -362,7 +362,7 @@ function refundedPart({ inParts, status, parts }: DepositWithParts, partId: stri
   throw refuseField({
     pointer: '/partId',
     code: 'invalid_value',
-    message: 'must be a received part that the bank has not taken back',
+    message: 'must be a received part that the bank has not reversed',
   })
 }
 

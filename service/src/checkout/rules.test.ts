@@ -59,7 +59,7 @@ test('a wrong field is refused with its pointer', () => {
   assert.equal(refusal({ currency: 'EURC' }).code, 'currency_not_supported')
 })
 
-test('a return URL is https without credentials; the sandbox also takes http to localhost', () => {
+test('a return URL must be https without credentials; the sandbox also accepts http to localhost', () => {
   for (const returnUrl of [
     'javascript:alert(1)',
     'data:text/html,x',

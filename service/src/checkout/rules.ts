@@ -44,14 +44,14 @@ export type SessionRequest = {
   readonly lineItems: readonly LineItem[] | null
 }
 
-/** Expiry of a session: a time after its creation, or a moment. */
+/** Expiry of a session: a duration after its creation, or a point in time. */
 type SessionExpiry = { readonly afterMs: number } | { readonly at: Date }
 
 export type LineItem = { readonly name: string; readonly quantity: number; readonly amount: Minor }
 
 /**
- * Reads a request. Refuses (400) with all wrong fields in one response; an unsupported currency and items with a wrong
- * sum are 422.
+ * Parses a request. Refuses (400) with all invalid fields in one response; an unsupported currency and items with a
+ * wrong sum are 422.
  */
 export function readSession(body: SessionCreate, sandbox: boolean): SessionRequest {
   const currency = readFiat(body.currency)
@@ -76,7 +76,7 @@ export function readSession(body: SessionCreate, sandbox: boolean): SessionReque
   }
 }
 
-/** Reads a fiat currency. Refuses: currency_not_supported. */
+/** Parses a fiat currency. Refuses: currency_not_supported. */
 export function readFiat(text: string): Currency {
   const currency = readCurrency(text)
   if (isFiat(currency)) return currency
@@ -97,8 +97,8 @@ const expiryErrors = ({ expiresAt, expiresInSeconds }: SessionCreate): readonly 
     : []
 
 /**
- * Computes how long a session lasts from now, in milliseconds. Checked when it is opened, so that a replay is not
- * refused later. Refuses: validation_failed.
+ * Computes how long a session lasts from now, in milliseconds. Checked only when the session is opened, so that a later
+ * replay is not refused. Refuses: validation_failed.
  */
 export function msUntil(expires: SessionExpiry, now: Date): number {
   if ('afterMs' in expires) return expires.afterMs
@@ -109,7 +109,7 @@ export function msUntil(expires: SessionExpiry, now: Date): number {
   throw refuseField({ pointer: '/expiresAt', code: 'out_of_range', message })
 }
 
-/** Reads line items. Refuses: validation_failed, line_items_mismatch. */
+/** Parses line items and checks their sum. Refuses: validation_failed, line_items_mismatch. */
 export function readLineItems(given: SessionCreate['lineItems'], amount: Minor, currency: Currency) {
   if (given === null || given === undefined) return null
   const items = given.map((item, at): LineItem => ({

@@ -227,7 +227,7 @@ suite('sessions', async () => {
     assert.equal(await statusOf(submitted), 'Processing')
   })
 
-  test('a key with another body is refused, and a refused request does not use its key', async () => {
+  test('an idempotency key with another body is refused, and a refused request does not consume its key', async () => {
     const partner = await addPartner(service)
     const body = bodyFor(partner)
     await assert.rejects(
@@ -358,7 +358,7 @@ suite('sessions of stopped partners', async () => {
     await assert.rejects(service.checkout.create(caller, bodyFor(partner)), hasCode('not_found'))
   })
 
-  test('an account that takes money gets a session, whether it is blocked for outgoing payments or unblocked again', async () => {
+  test('an account that accepts money gets a session, whether it is blocked for outgoing payments or unblocked again', async () => {
     const partner = await addPartner(service)
     const account = ofCustomer(partner)
     const opened = await open({}, partner)

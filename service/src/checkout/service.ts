@@ -201,7 +201,7 @@ type SessionOpening = {
   readonly requestFingerprint: string
   readonly idempotencyKey: string
   readonly customer: Customer
-  /** Field of the customer in a refusal. */
+  /** Pointer to the field of the request that a refusal about the customer names. */
   readonly pointer: string
   readonly inParts: boolean
   readonly paymentCountry: string | null
@@ -280,7 +280,7 @@ async function openWithToken(
 }
 
 /**
- * Finds the customer's account for payers of this currency, or issues one. Refuses: account_blocked,
+ * Finds the customer's account that receives payments in this currency, or issues one. Refuses: account_blocked,
  * customer_not_verified, currency_not_supported, iban_issuer_not_configured, iban_pool_exhausted.
  */
 async function requirePayeeAccount(
@@ -366,7 +366,7 @@ async function findOrCreateCustomer(
   return known ?? customers.create(partnerId, named, tx, caller)
 }
 
-/** Reads the filters. Undefined: the customer is unknown, and has no sessions. */
+/** Parses the filters. Undefined: the customer is unknown, and has no sessions. */
 async function readFilter(
   { db, customers }: CheckoutDeps,
   partnerId: string,
@@ -429,7 +429,7 @@ type SimulateDeps = {
   ) => Promise<{ row: SessionRow; deposit: DepositWithParts; beside: SessionExtras }>
 }
 
-/** The remaining steps by status: an outcome continues what has begun. */
+/** The steps of each outcome. Steps that the session has already passed have no further effect. */
 const stepsByOutcome: Readonly<Record<Exclude<CheckoutOutcome, 'expired'>, readonly BankStep[]>> = {
   completed: ['initiate', 'submit', 'accept', 'settle'],
   failed: ['initiate', 'submit', 'fail'],
@@ -487,7 +487,7 @@ async function lastAccepted({ deposits }: CheckoutDeps, tx: Tx, session: Session
 
 const finalStatuses: ReadonlySet<CheckoutStatus> = new Set(['Completed', 'Failed', 'Expired'])
 
-/** Checks that the money has a credit id. Refuses: validation_failed. */
+/** Checks that a credit paid the session, and returns the id of the credit. Refuses: validation_failed. */
 function requireCreditId({ creditId }: Pick<DepositWithParts | Part, 'creditId'>): string {
   if (creditId !== null) return creditId
   throw refuseField({
@@ -508,7 +508,7 @@ function requireOutcomeOrStep({ outcome, step }: BodyOf<'simulateCheckoutSession
     })
 }
 
-/** Reads the money of a simulation. Refuses: validation_failed, currency_not_supported. */
+/** Parses the amount and the currency of a simulation. Refuses: validation_failed, currency_not_supported. */
 function readSimulatedMoney({ amount, currency: code }: BodyOf<'simulateCheckoutSession'>, session: Session) {
   const currency = code === undefined ? session.currency : readCurrency(code)
   if (!isFiat(currency)) throw new Refusal('currency_not_supported', `The sandbox bank holds no ${currency}.`)

@@ -45,7 +45,10 @@ export type Session = {
   readonly description: string | null
   readonly lineItems: readonly LineItem[] | null
   readonly websiteReference: string | null
-  /** Name from the bank; before that, as the payer of a link typed it, or the customer's name. Null: unknown or erased. */
+  /**
+   * Name from the bank. Until the bank reports one: the name that the payer of a link typed, or the customer's name.
+   * Null: unknown or erased.
+   */
   readonly payerName: string | null
   readonly payerEmail: string | null
   readonly linkId: string | null
@@ -101,7 +104,7 @@ export function depositMoney(deposit: DepositWithParts): Pick<Session, 'paidAmou
 
 const endedStatuses: ReadonlySet<Deposit['status']> = new Set(['Completed', 'Failed', 'Expired'])
 
-/** Data of other tables that a session shows. */
+/** Data of a session from other tables. */
 export type SessionExtras = {
   readonly refundedAmount: Minor
   readonly latePayments: readonly LatePayment[]
@@ -144,7 +147,10 @@ export function createToSession(deps: CheckoutDeps): ToSession {
   }
 }
 
-/** Returns the name from the bank, or the name that the payer of a link typed. A payer under review is not named. */
+/**
+ * Returns the name from the bank, or the name that the payer of a link typed. The name of a payer under review is not
+ * returned.
+ */
 function findPayerName(
   { payerName }: store.SessionRow,
   { status, debtor, parts }: DepositWithParts,

@@ -9,7 +9,7 @@ import type { SessionKey } from './store.ts'
 
 export type LateChoice = 'Accept' | 'Return'
 
-/** `id`: that of the case. */
+/** `id`: the id of the case. */
 export type LateRow = {
   readonly partnerId: string
   readonly id: string

@@ -54,7 +54,7 @@ export function linkByToken(tx: Tx, partnerId: string, hash: Uint8Array): Promis
     select ${columns} from checkout.links where partner_id = ${partnerId} and token_hash = ${hash}`)
 }
 
-/** Serialises the openings of a link, so that they count each other. */
+/** Locks a link, so that sessions are opened one after the other and each opening counts the earlier ones. */
 export function lockLink(tx: Tx, partnerId: string, id: string): Promise<LinkRow | undefined> {
   return tx.row<LinkRow>(sql`/* checkout.lockLink */
     select ${columns} from checkout.links where partner_id = ${partnerId} and id = ${id} for update`)

@@ -108,7 +108,7 @@ export function sumSessions(
 
 /**
  * Selects a page of sessions. Each single filter has an index in the order of the list, so a page costs the same at any
- * number of rows. A status is read from the table of deposits, once for each status of a deposit.
+ * number of rows. A filter by status joins the table of deposits, with one query for each status of a deposit.
  */
 function pageOf(partnerId: string, filter: SessionFilter, afterId: string | null, rowsMax: number): Sql {
   const { customerId, creditorReference, linkId, statuses, hasLate, createdFrom, createdTo } = filter
@@ -259,7 +259,9 @@ export type Branding = {
 }
 export const noBranding: Branding = { name: null, colour: null, colourDark: null, logo: null, logoType: null }
 
-/** Logo for documents, null if it cannot be drawn, and the digest of the logo from which it was drawn. */
+/**
+ * Rendered logo for documents (null if it cannot be rendered), and the digest of the logo from which it was rendered.
+ */
 export type DrawnLogo = { readonly drawn: Uint8Array | null; readonly from: Uint8Array }
 
 /** An absent field stays unchanged. */
@@ -275,7 +277,7 @@ export function readBranding(tx: Tx, partnerId: string): Promise<Branding | unde
     select name, colour, colour_dark, logo, logo_type from checkout.branding where partner_id = ${partnerId}`)
 }
 
-/** Reads the brand for documents. `logo`: the stored logo, if it is not drawn yet. */
+/** Reads the brand for documents. `logo`: the stored logo, if it is not rendered yet. */
 export function readDocumentBrand(
   tx: Tx,
   partnerId: string,
@@ -286,7 +288,7 @@ export function readDocumentBrand(
     from checkout.branding where partner_id = ${partnerId}`)
 }
 
-/** Stores the drawn logo, unless another logo was set in the meantime. */
+/** Stores the rendered logo, unless another logo was set in the meantime. */
 export async function storeDrawnLogo(tx: Tx, partnerId: string, { drawn, from }: DrawnLogo): Promise<void> {
   await tx.run(sql`/* checkout.storeDrawnLogo */
     update checkout.branding set drawn_logo = ${drawn}, drawn_from = ${from}
@@ -296,7 +298,7 @@ export async function storeDrawnLogo(tx: Tx, partnerId: string, { drawn, from }:
 /** Branding of a page, without the bytes of the logo. */
 export type PageBranding = Pick<Branding, 'name' | 'colour' | 'colourDark'> & {
   readonly partnerId: string
-  /** Changes with the branding. */
+  /** Time of the last change of the branding. */
   readonly updatedAt: Date
   readonly hasLogo: boolean
 }
@@ -335,12 +337,12 @@ export async function mergeBranding(
 
 // SQL of refunds. Amount and status of a refund are those of its payout.
 
-/** `id`: that of the payout. */
+/** `id`: the id of the payout. */
 export type RefundRow = {
   readonly partnerId: string
   readonly id: string
   readonly sessionId: string
-  /** The refunded part. Null: the session takes one payment, or an accepted late payment is refunded. */
+  /** The refunded part. Null: the session is paid by one payment, or an accepted late payment is refunded. */
   readonly partId: string | null
   /** The refunded late payment. Null: the payment of the session is refunded. */
   readonly latePaymentId: string | null
@@ -356,13 +358,13 @@ export async function insertRefund(tx: Tx, row: RefundRow): Promise<void> {
     values (${row.partnerId}, ${row.id}, ${row.sessionId}, ${row.partId}, ${row.latePaymentId}, ${row.reason}, ${row.createdAt})`)
 }
 
-/** Reads refunds by id, in no order. */
+/** Reads refunds by id, in no particular order. */
 export function refundsByIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly RefundRow[]> {
   return tx.rows<RefundRow>(sql`/* checkout.refundsByIds */
     select ${refundColumns} from checkout.refunds where partner_id = ${partnerId} and id = any(${ids}::uuid[])`)
 }
 
-/** Reads all refunds of these sessions, in no order. */
+/** Reads all refunds of these sessions, in no particular order. */
 export function refundsOfSessions(
   tx: Tx,
   partnerId: string,

@@ -1,4 +1,4 @@
-/** The operations of the group `payouts` with many payouts. */
+/** The operations on bulk payouts, in the group `payouts`. */
 import * as bulk from '../bulk-payouts.ts'
 import { amount, pain001, resource, unique } from './example.ts'
 import type { Operation } from './operation.ts'

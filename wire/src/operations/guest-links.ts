@@ -1,4 +1,4 @@
-/** The operations of guest links, in the group `users`: who may manage the team lets guests in. */
+/** The operations on guest links, in the group `users`: a person who may manage the team may also invite guests. */
 import * as guests from '../guest-links.ts'
 import { email, resource } from './example.ts'
 import type { Operation } from './operation.ts'

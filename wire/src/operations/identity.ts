@@ -1,4 +1,4 @@
-/** The operations of the group `customers` with identity verifications. */
+/** The operations on identity verifications, in the group `customers`. */
 import * as identity from '../identity.ts'
 import { resource } from './example.ts'
 import type { Operation } from './operation.ts'

@@ -1,4 +1,4 @@
-/** The operations of the group `accounts` with monitors of balances. */
+/** The operations on monitors of balances, in the group `accounts`. */
 import * as monitors from '../monitors.ts'
 import { resource } from './example.ts'
 import type { Operation } from './operation.ts'

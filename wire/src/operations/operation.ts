@@ -82,9 +82,9 @@ type OperationDescription = {
 }
 
 /**
- * The way in which a request with an idempotency key takes effect once. Every operation except a GET accepts the header `Idempotency-Key`.
- * `body`: also in the field `idempotencyKey`. `header`: key, effect and answer commit together. `kept`, the default of PUT,
- * PATCH and DELETE: the key is stored first, and the answer after the effect, which a second run would not repeat.
+ * How a request with an idempotency key takes effect once. Every operation except a GET accepts the header
+ * `Idempotency-Key`; `body`: the field `idempotencyKey` too. `header`: key, effect and answer commit together. `kept`
+ * (default of PUT, PATCH and DELETE): the key is stored first, and the answer after the idempotent effect.
  */
 type MethodRules =
   | { readonly method: 'POST'; readonly idempotency: 'body' | 'header'; readonly makes: Makes }
@@ -135,7 +135,7 @@ export function createdIds({ makes }: Pick<Operation, 'makes'>, answer: unknown)
   return things.map((thing) => String(thing[makes.id]))
 }
 
-/** Reports whether the operation uses up its key. A preview accepts the key of a payment but leaves it free. */
+/** Reports whether the operation consumes its key. A preview accepts the key of a payment without consuming it. */
 export const usesKey = (operation: Operation): boolean => operation.method !== 'GET' && isWrite(operation)
 
 /** Reports whether the answer is stored after the effect, not in the same transaction. */

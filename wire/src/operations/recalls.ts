@@ -1,4 +1,4 @@
-/** The operations of the group `payouts` with recalls. */
+/** The operations on recalls, in the group `payouts`. */
 import * as recalls from '../recalls.ts'
 import { resource } from './example.ts'
 import type { Operation } from './operation.ts'

@@ -1,4 +1,4 @@
-/** Request log. */
+/** The operations on the request log. */
 import * as requests from '../requests.ts'
 import { resource } from './example.ts'
 import type { Operation } from './operation.ts'

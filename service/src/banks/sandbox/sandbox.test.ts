@@ -72,7 +72,7 @@ suite('outcomes', async () => {
     assert.equal(await find(newId()), undefined)
   })
 
-  test('an unreachable bank stores nothing, and the third attempt arrives', async () => {
+  test('an unreachable bank stores nothing from two attempts, and accepts the third', async () => {
     const submitted = instruction({ amount: 400_106n })
     for (const _attempt of [1, 2]) assert.equal(await instruct(submitted), 'unknown')
     assert.equal(await find(submitted.id), undefined)
@@ -100,7 +100,7 @@ suite('outcomes', async () => {
   })
 })
 
-suite('waiting', async () => {
+suite('delayed payouts', async () => {
   const service = await useModules()
 
   test('a payout of 4001.15 remains Pending for a minute, can be cancelled meanwhile, and is sent afterwards', async () => {

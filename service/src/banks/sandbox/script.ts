@@ -10,7 +10,7 @@ import type { BankStep, IncomingDebtor, Money, SimulatedPayer, InstructionSummar
 type FailureReason = { readonly errorKey: ErrorKey; readonly details: string; readonly reasonCode: string }
 
 export type Behaviour =
-  /** `waitMs`: the payout waits this long for its first attempt. */
+  /** `waitMs`: the delay before the first attempt of the payout. */
   | { readonly kind: 'settle'; readonly waitMs?: number }
   /** Accepted; no notification follows. */
   | { readonly kind: 'stay-sent' }
@@ -175,7 +175,7 @@ export function planInstruction(behaviour: Behaviour, money: Money): readonly Pl
 /** `of`: the subject of the notification. */
 type PlannedRecallNotification = PlannedNotification & { readonly of: 'recall' | 'payment' }
 
-/** Plans the answer to a recall and the return of the money; empty for a silent bank. */
+/** Plans the answer to a recall and the return of the money; empty if the bank does not answer. */
 export function planRecall(instructionId: string, money: Money): readonly PlannedRecallNotification[] {
   const behaviour = recallBehaviour(money)
   if (behaviour.kind === 'silent') return []

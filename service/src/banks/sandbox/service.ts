@@ -44,7 +44,7 @@ type PlannedSubject = {
   readonly planned: readonly PlannedNotification[]
 }
 
-/** While one call commits, others can write. */
+/** Several calls run at once, so that one writes while another commits. */
 const limits = { instructionsPerCallMax: 256, callsMax: 4, callTimeoutMs: callTimeoutMsMax } as const
 /** Limits the attempt counts of the `unreachable` behaviour. A restart clears them. */
 const countedInstructionsMax = 10_000
@@ -146,7 +146,10 @@ type Acknowledgements = readonly (readonly [key: string, acknowledgement: Acknow
 
 /** Records instructions and schedules the notifications of those that are new, in one transaction. */
 function createReceive({ db, clock }: SandboxBankDeps, schedule: Schedule) {
-  /** Receives instructions. An instruction may occur several times: each is counted, and the first decides. */
+  /**
+   * Receives instructions. An instruction may occur several times: each occurrence is counted, and the first one
+   * determines the outcome.
+   */
   const receiveAll = async (tx: Tx, instructions: readonly Instruction[]): Promise<Acknowledgements> => {
     const now = clock.now()
     const received = [...Map.groupBy(instructions, keyOf).values()].flatMap(([instruction, ...repeated]) => {

@@ -11,7 +11,7 @@ export type IdentityRequest = {
   readonly reference: string
   readonly kinds: readonly IdentityKind[]
   readonly customerType: 'Individual' | 'Business' | 'SoleTrader'
-  /** Only the KYC fields of the kinds. */
+  /** Only the KYC fields that the requested kinds verify. */
   readonly subject: Readonly<Record<string, string>>
   /** The URL to which the provider's page returns the customer. Null: none. */
   readonly returnUrl: string | null

@@ -1,5 +1,5 @@
 /**
- * The only writer of a recall's progress: the lifecycle engine with the table of recalls. A transition writes the
+ * The only code that advances a recall: the lifecycle engine with the transitions of recalls. A transition writes the
  * recall, a step in the timeline of the payout's transaction, and an event. Lock order: the payout, if the caller locks
  * it, then recalls, then transactions.
  */
@@ -22,7 +22,7 @@ export type RecallTrigger =
   | ({ readonly kind: 'declined'; readonly leaseId: string } & BankAnswer)
   | ({ readonly kind: 'accepted' | 'refused' } & BankAnswer)
   | { readonly kind: 'overdue' }
-  /** The transaction with this reference has credited the money. */
+  /** The recalled money was credited by the transaction with this reference. */
   | { readonly kind: 'returned'; readonly amount: Minor; readonly reference: string }
 
 export type AdvanceRecalls = (
@@ -85,7 +85,7 @@ async function write(
 
 const answers = { Accepted: 'recall.accepted', Refused: 'recall.refused', Expired: 'recall.expired' } as const
 
-/** Returns the notification of an answer. Money that comes back after the answer is not another answer. */
+/** Returns the notification of the bank's answer. Money that is returned after an answer does not notify again. */
 function answerNotification({ move, row }: { readonly move: RecallMove; readonly row: store.RecallRow }) {
   const { partnerId, id: subject, payoutId, status } = row
   if (status === move.row.status || !(status in answers)) return []
@@ -93,7 +93,10 @@ function answerNotification({ move, row }: { readonly move: RecallMove; readonly
   return [{ partnerId, type, subject, occasion: `${subject} ${status}`, facts: { payoutId } }]
 }
 
-/** Returns the recall after a transition. An implied transition is that of the request, whatever the trigger reports. */
+/**
+ * Returns the recall after a transition. An implied transition records that the bank received the request, whatever the
+ * trigger reports.
+ */
 function changedRecall({ row, trigger, transition, implied }: RecallMove, now: Date): store.RecallRow {
   const moved = { ...row, status: transition.to, dueAt: null, leaseId: null, updatedAt: now }
   const kind = implied ? 'taken' : trigger.kind

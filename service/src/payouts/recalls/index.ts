@@ -1,6 +1,5 @@
 /**
- * Recalls: a partner asks for a completed payout back from its recipient, through the bank that paid it.
- *
+ * Recalls: a partner requests the return of a completed payout from its recipient, through the bank that paid it.
  * Tables: payouts.recalls. Invariants: a payout has at most one open recall, and at most one for each reason. Returned
  * money ends the recall, even if the bank has refused it.
  */

@@ -173,7 +173,7 @@ test('an agreement after the expiry still books the money, and the recall shows 
   assert.equal(await postedOf(), before + 4001_14n)
 })
 
-test('the other bank may keep a fee, which has a case without money', async () => {
+test("the recipient's bank may deduct a fee, which opens a case without money", async () => {
   const payout = await settled('4001.13')
   const before = await postedOf()
   await request(payout.id)
@@ -367,7 +367,7 @@ test('an answer to an unknown recall changes nothing, and an answer by payment i
   assert.deepEqual(await statusesOf(payout.id), ['Accepted'])
 })
 
-test('a return without a recall works as before', async () => {
+test('a return without a recall creates no recall, and the payout is Returned', async () => {
   const payout = await settled('4001.05')
   await notified(2)
   assert.equal((await service.payouts.get(partner.partnerId, payout.id)).status, 'Returned')

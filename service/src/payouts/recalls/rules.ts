@@ -18,7 +18,7 @@ const requestPeriods: Readonly<Record<RecallReason, { readonly days: number } | 
   AM09: { months: 13 },
 }
 const answerDays = 15
-/** The days of TARGET follow the time of Frankfurt. */
+/** TARGET business days follow the time in Frankfurt. */
 const timeZone = 'Europe/Berlin'
 
 /** Returns the last day for a request. In a month without the day of the execution: the last day of the month. */
@@ -28,7 +28,9 @@ function requestDueOn(reason: RecallReason, executedAt: Date): Temporal.PlainDat
   return 'days' in period ? businessDaysAfter(executedOn, period.days) : executedOn.add({ months: period.months })
 }
 
-/** Returns the last day for the answer to a request that the bank received at a time, and the end of that day. */
+/**
+ * Returns the last day on which the bank can answer a request that it received at `sentAt`, and the end of that day.
+ */
 export function answerDeadline(sentAt: Date): { readonly on: string; readonly at: Date } {
   const day = businessDaysAfter(dayOf(sentAt), answerDays)
   const end = day.add({ days: 1 }).toZonedDateTime({ timeZone })

@@ -19,7 +19,9 @@ import { answersDue } from './store.ts'
 
 export type RecallClaim = store.RecallRow & { readonly leaseId: string }
 
-/** `recallId`: of the recall, or of a request from another party. `instructionId`: of the recalled payment. */
+/**
+ * `recallId`: the id of the recall, or of a request by another party. `instructionId`: the id of the recalled payment.
+ */
 type RecallAnswer = {
   readonly partnerId: string
   readonly recallId: string
@@ -40,8 +42,8 @@ export const operatorRequester = (partnerId: string): Requester => ({
 
 export type Recalls = {
   /**
-   * Requests the recall of a completed payout. `customerId`: of the payout. Refuses: not_found, recall_not_supported,
-   * payout_not_recallable, recall_exists, recall_deadline_passed.
+   * Requests the recall of a completed payout. `customerId`: the customer of the payout. Refuses: not_found,
+   * recall_not_supported, payout_not_recallable, recall_exists, recall_deadline_passed.
    */
   readonly create: (
     caller: Requester,
@@ -65,13 +67,13 @@ export type Recalls = {
   readonly answered: (answer: RecallAnswer) => Promise<boolean>
   /** Expires recalls whose answer is overdue. Returns their number. */
   readonly expireStep: () => Promise<number>
-  /** Reads recalls by id, in no order. */
+  /** Reads recalls by id, in no particular order. */
   readonly byIds: typeof store.recallsByIds
-  /** Returns when the oldest waiting recall began to wait for its bank. */
+  /** Returns when the oldest recall that its bank has not received was requested. */
   readonly oldestUnsent: (connector: string) => Promise<Date | null>
-  /** Lists recalls that wait for a person, at most `rowsMax` of each kind, the longest wait first. */
+  /** Lists recalls that need attention from staff, at most `rowsMax` of each kind, the longest wait first. */
   readonly waiting: (rowsMax: number) => Promise<readonly store.WaitingRecall[]>
-  /** Lists the recalls of these payouts that wait for a person. */
+  /** Lists the recalls of these payouts that need attention from staff. */
   readonly waitingOf: (partnerId: string, payoutIds: readonly string[]) => Promise<readonly store.WaitingRecall[]>
 }
 
@@ -118,7 +120,9 @@ export function createRecalls(deps: RecallsDeps): Recalls {
 
 /** The worker submits a recall to its connector within seconds. */
 const unsentMsMin = 10 * minuteMs
-/** A bank that has not answered for this long will not answer: the people who asked it have told the partner. */
+/**
+ * Expired recalls are listed for this long. After that the bank will not answer, and staff have informed the partner.
+ */
 const expiredShownMs = 30 * dayMs
 
 function createWaiting({ db, clock }: Pick<RecallsDeps, 'db' | 'clock'>): Pick<Recalls, 'waiting' | 'waitingOf'> {
@@ -140,7 +144,7 @@ function createWaiting({ db, clock }: Pick<RecallsDeps, 'db' | 'clock'>): Pick<R
   }
 }
 
-/** Moves one recall per transaction: recalls are few, and each locks the transaction of its payout. */
+/** Advances one recall per database transaction: recalls are few, and each locks the transaction of its payout. */
 async function advanceOne(
   db: Database,
   advance: AdvanceRecalls,
@@ -237,7 +241,7 @@ function createSending(
   }
 }
 
-/** Limits a step, so that a stop does not wait long for it. */
+/** Limits the recalls of a step, so that a shutdown does not wait long for it. */
 const overduePerStepMax = 100
 const start: store.OverdueRecall = { answerDueAt: new Date(0), partnerId: nilId, id: nilId }
 

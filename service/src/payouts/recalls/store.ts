@@ -70,7 +70,7 @@ export function recallsOfPayout(tx: Tx, partnerId: string, payoutId: string): Pr
     select ${columns} from payouts.recalls where partner_id = ${partnerId} and payout_id = ${payoutId} order by id desc`)
 }
 
-/** Reads recalls by id, in no order. */
+/** Reads recalls by id, in no particular order. */
 export async function recallsByIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly RecallRow[]> {
   if (ids.length === 0) return []
   return tx.rows<RecallRow>(sql`/* recalls.recallsByIds */
@@ -126,7 +126,7 @@ export function updateRecall(tx: Tx, row: RecallRow, fromStatus: RecallStatus): 
   )
 }
 
-/** Lists recalls of all partners that a connector's bank does not have yet, oldest first. Takes no lock. */
+/** Lists recalls of all partners that a connector's bank has not received yet, oldest first. Takes no lock. */
 export function dueRecalls(tx: Tx, connector: string, now: Date, rowsMax: number): Promise<readonly RecallKey[]> {
   return tx.rows<RecallKey>(
     dueWork('finds recalls that wait for their bank, without a lock', (whose) =>
@@ -181,7 +181,7 @@ export function overdueRecalls(
   )
 }
 
-/** Returns when the oldest waiting recall began to wait for its bank, including earlier attempts. */
+/** Returns when the oldest recall that its bank has not received was requested, also if it was attempted since. */
 export async function oldestUnsentRecall(tx: Tx, connector: string): Promise<Date | null> {
   const row = await tx.row<{ readonly since: Date | null }>(
     acrossPartners(
@@ -196,21 +196,24 @@ export async function oldestUnsentRecall(tx: Tx, connector: string): Promise<Dat
 export type WaitingRecall = {
   readonly partnerId: string
   readonly payoutId: string
-  /** `unsent`: it waits for a letter or for its connector. `overdue`: the bank has not answered within the time of the scheme. */
+  /**
+   * `unsent`: it must be sent by letter, or its connector has not sent it. `overdue`: the bank has not answered within
+   * the time of the scheme.
+   */
   readonly why: 'unsent' | 'overdue'
   readonly connector: string
   readonly since: Date
 }
 
 type RecallWaitTimes = {
-  /** A younger recall may be on its way. */
+  /** A recall that was requested later may still be sent by the worker. */
   readonly askedBefore: Date
   readonly now: Date
   /** Older recalls without an answer are no longer shown. */
   readonly expiredAfter: Date
 }
 
-/** Lists recalls of all partners that their banks do not have, the longest wait first. */
+/** Lists recalls of all partners that their banks have not received, the longest wait first. */
 export function unsentRecalls(
   tx: Tx,
   { askedBefore }: RecallWaitTimes,
@@ -258,7 +261,7 @@ export function expiredRecalls(
   )
 }
 
-/** Lists the recalls of some payouts that wait for a person. */
+/** Lists the recalls of some payouts that need attention from staff. */
 export function waitingRecallsOf(
   tx: Tx,
   partnerId: string,
@@ -274,7 +277,7 @@ export function waitingRecallsOf(
         or status = 'Expired' and expired_at > ${expiredAfter})`)
 }
 
-/** Finds the due time of the next recall that a connector's bank does not have yet. */
+/** Finds the due time of the next recall that a connector's bank has not received yet. */
 export const recallsDue = (connector: string, after: Date): Sql =>
   dueWork(
     'reads when the next recall of a connector is due',

@@ -89,7 +89,7 @@ suite('orders', () => {
     )
   })
 
-  test('payouts have the note of their order, and do not repeat each other', async () => {
+  test('payouts have the note of their order, and are not duplicates of each other', async () => {
     const order = await create({ count: 2 }, { reference: 'Rent', note: 'Ask Joan first.', onDuplicate: 'Refuse' })
     for (let days = 0; days < 2; days += 1) {
       service.clock.advance(days === 0 ? 6 * hourMs : dayMs)
@@ -102,7 +102,7 @@ suite('orders', () => {
     assert.deepEqual(notes, ['Ask Joan first.', 'Ask Joan first.'])
   })
 
-  test('a date that may repeat a payout outside the order fails, and the order continues', async () => {
+  test('a date whose payout may duplicate a payout outside the order fails, and the order continues', async () => {
     const refusing = await create({ count: 2 }, { reference: 'INV-1', onDuplicate: 'Refuse' })
     const allowing = await create(once('2026-01-08'), { reference: 'INV-2' })
     await pay(service, partner, '10.00', { reference: 'inv 1' })
@@ -155,7 +155,7 @@ suite('orders', () => {
     assert.deepEqual(await scheduledFor('INV-9'), ['passed', []])
   })
 
-  test('another payee with the account is found, but not another amount, currency or partner', async () => {
+  test('an order to another payee with the same account is found, but not one with another amount, currency or partner', async () => {
     const other = await addPartner(service, 100_00n)
     await create(once('2026-01-20'), { ...payment(), beneficiaryId: other.beneficiary.id, reference: 'INV-7' }, other)
     await create(once('2026-01-20'), { ...payment(), amount: rawNumber('11.01'), reference: 'INV-7' })
@@ -385,7 +385,7 @@ suite('orders', () => {
     await second.close()
   })
 
-  test('one step creates the payouts of many partners, and refused payouts take nothing from the others', async () => {
+  test('one step creates the payouts of many partners, and refused payouts do not affect the others', async () => {
     const partners = await Promise.all(Array.from({ length: 40 }, () => addPartner(service, 5_00n)))
     // Every tenth asks for more than its float, and one has lost its beneficiary.
     const amountOf = (at: number) => rawNumber(at % 10 === 0 ? '6.00' : '5.00')

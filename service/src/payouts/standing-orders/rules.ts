@@ -12,7 +12,7 @@ import {
 } from './schedule.ts'
 import type { EndReason, ExecutionRow, OrderRow } from './store.ts'
 
-/** Latest delay of a payout after an outage: the beneficiary may have been paid in another way since. */
+/** Maximum delay of a payout after an outage: the beneficiary may have been paid in another way since. */
 const lateDaysMax = 3
 const retryMs = 15 * minuteMs
 
@@ -27,7 +27,10 @@ export const schedulePosition = ({ nextIndex: index, nextNumber: number }: Order
 const nextOccurrence = (order: OrderRow): Occurrence =>
   present(occurrenceFrom(scheduleOf(order), schedulePosition(order)), `no next date for standing order ${order.id}`)
 
-/** Decides about a due date. `try`: create the payout. `skip`: it is too late. `giveUp`: the order was tried until midnight. */
+/**
+ * Decides what to do on a due date. `try`: create the payout. `skip`: it is too late. `giveUp`: the order was tried
+ * until midnight.
+ */
 export function orderTask(order: OrderRow, now: Date): 'try' | 'skip' | 'giveUp' {
   if (order.retryUntil !== null) return now < order.retryUntil ? 'try' : 'giveUp'
   return now > after(nextOccurrence(order).executesAt, lateDaysMax * dayMs) ? 'skip' : 'try'
@@ -56,7 +59,7 @@ export function toPayoutCall(order: OrderRow): PayoutCall {
   }
 }
 
-/** Result of a date. `order` is the order after it. */
+/** Result of a due date. `order`: the order after the date was processed. */
 export type DateResult = { readonly order: OrderRow; readonly execution: ExecutionRow }
 
 export function createdResult(order: OrderRow, payout: PayoutRow, now: Date): DateResult {
@@ -73,7 +76,10 @@ export const skippedResult = (order: OrderRow, now: Date): DateResult => ({
   execution: { ...toExecution(order, now), status: 'Skipped' },
 })
 
-/** Returns the result of a refused attempt. Retries only missing funds on the same day; a daily limit is not reset before midnight. */
+/**
+ * Returns the result of a refused attempt. Only insufficient funds are retried, on the same day: a daily limit is not
+ * reset before midnight.
+ */
 export function refusedResult(order: OrderRow, refusal: Refusal, now: Date): DateResult {
   const { code, errors } = refusal
   const attempts = order.attempts + 1
@@ -89,7 +95,7 @@ export function refusedResult(order: OrderRow, refusal: Refusal, now: Date): Dat
   return { order: retrying, execution: { ...execution, status: 'Retrying' } }
 }
 
-/** Returns the result when the order is no longer tried. `tried`: the execution after the last attempt. */
+/** Returns the result of a date that is no longer retried. `tried`: the execution after the last attempt. */
 export const givenUpResult = (order: OrderRow, tried: ExecutionRow, now: Date): DateResult => ({
   order: moveToNextDate(order, now),
   execution: { ...tried, status: 'Failed', updatedAt: now },
@@ -120,7 +126,7 @@ export function activateOrder(order: OrderRow, next: Occurrence | undefined, now
   return { ...order, ...settledDate, status: 'Active', nextIndex, nextNumber, dueAt, updatedAt: now }
 }
 
-/** Date without further attempts. */
+/** Fields of an order whose date is not being retried. */
 const settledDate = { retryUntil: null, attempts: 0 } as const
 
 const moveToNextDate = (order: OrderRow, now: Date): OrderRow =>

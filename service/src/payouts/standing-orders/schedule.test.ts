@@ -33,13 +33,13 @@ test('if a month lacks the day, its last day is used, and the next month has the
   assert.deepEqual(datesOf({ ...monthly, startsOn: '2026-02-28' }, 2), ['2026-02-28', '2026-03-31'])
 })
 
-test('the first date of a month is the first such day from the start', () => {
+test('the first date of a monthly schedule is the first such day on or after the start', () => {
   const monthly = { frequency: 'Monthly', dayOfMonth: 4 } as const
   assert.deepEqual(datesOf(monthly, 2), ['2026-02-04', '2026-03-04'])
   assert.deepEqual(datesOf({ ...monthly, dayOfMonth: 5 }, 2), ['2026-01-05', '2026-02-05'])
 })
 
-test('29 February is the 28th in years without it', () => {
+test('a yearly date on 29 February becomes 28 February in other years', () => {
   assert.deepEqual(datesOf({ frequency: 'Yearly', startsOn: '2028-02-29' }), [
     '2028-02-29',
     '2029-02-28',

@@ -34,7 +34,7 @@ export const nextPosition = ({ index, number }: SchedulePosition): SchedulePosit
 
 const secondOfDayDefault = 6 * 3600
 const yearsAheadMax = 5
-/** No calendar of a currency is closed for this long. */
+/** No calendar of a currency has this many closed days in a row. */
 const closedDaysMax = 10
 
 /** Finds the first date at or after a position. Undefined: the schedule has none. */
@@ -121,7 +121,7 @@ function secondsOf(time: string): number {
   return hours * 3600 + minutes * 60 + seconds
 }
 
-/** Reads the schedule of an order. Refuses: validation_failed, with a pointer to each wrong field. */
+/** Parses the schedule of an order. Refuses: validation_failed, with a pointer to each wrong field. */
 export function readSchedule(
   input: BodyOf<'createStandingOrder'>['schedule'],
   currency: Currency,

@@ -287,7 +287,7 @@ function createChanges({ db, clock, eventOutbox, ordersMax, beneficiaries }: Sta
 
 /**
  * Checks whether one more order may be active. Serialises the requests of a partner until their commit. A worker only
- * ends orders, so that it needs no lock. Refuses: standing_order_limit_reached.
+ * ends orders, so it needs no lock. Refuses: standing_order_limit_reached.
  */
 async function requireFreeOrder(tx: Tx, partnerId: string, max: number, pointer: string): Promise<void> {
   await store.lockActivation(tx, partnerId)
@@ -313,7 +313,7 @@ function requireOpen(order: store.OrderRow): store.OrderRow {
  * a month.
  */
 const ordersPerStepMax = 128
-/** The look-up does not read all orders of a large group. */
+/** A search for due groups stops after this many rows, so that it does not read all orders of a large group. */
 const rowsPerLookMax = 200
 /** An order that fails for an unknown reason is postponed by this time, so that it does not delay the others. */
 const postponeMs = minuteMs
@@ -370,7 +370,10 @@ async function readDue(
   return (await Promise.all(byShard(db, groups).map((part) => store.dueOrders(db, part, ordersMax)))).flat()
 }
 
-/** Returns false if another worker has the order, or it has changed since it was read. */
+/**
+ * Creates the function that processes a due order. It returns false if another worker has locked the order, or the
+ * order has changed since it was read.
+ */
 function createExecute(deps: StandingOrdersDeps): (order: store.OrderRow) => Promise<boolean> {
   const { db, clock } = deps
   const { read, work } = deps.payouts.acceptance()

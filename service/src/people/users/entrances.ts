@@ -1,4 +1,4 @@
-/** How people join by an invitation, and sign in by a passkey or a password. */
+/** Joins people by an invitation, and signs them in with a passkey or a password. */
 import { permissions, roleAllows } from '@partner-payments/wire'
 import { notFound, readLink } from '../../kernel/api/index.ts'
 import type { Tx } from '../../postgres/index.ts'
@@ -32,7 +32,7 @@ export type Entrances = Pick<SupportAccess, 'openSupport' | 'endSupport' | 'isSu
    * (`required`).
    */
   readonly join: (token: string, given: FactorInput, client: Client) => Promise<SignInResult>
-  /** Signs in with a passkey. Undefined: its answer is refused. Throws SignOnFailed (`required`). */
+  /** Signs in with a passkey. Undefined: the response of the passkey is refused. Throws SignOnFailed (`required`). */
   readonly signInByPasskey: (partnerId: string, credential: string, client: Client) => Promise<SignInResult | undefined>
   /** Signs in with a password. Undefined: address, password or code is wrong, or too many attempts failed. Throws SignOnFailed (`required`). */
   readonly signInByPassword: (
@@ -58,20 +58,26 @@ export async function pendingInvitation(deps: MembersDeps, token: string) {
   return { partnerId, row }
 }
 
-/** Checks that the person or key that gave an invitation may still give its role. Refuses: not_found, so that the link does not reveal the reason. */
+/**
+ * Checks that the last sender of an invitation may still assign its role. Refuses: not_found, so that the link does not
+ * reveal the reason.
+ */
 async function permitJoin({ support }: MembersDeps, tx: Tx, partnerId: string, row: store.InvitationRow) {
   const maker = await findMaker(support, tx, partnerId, row.givenById)
   const by = { kind: 'maker', permissions: maker?.permissions ?? permissions } as const
-  const powers = [roleAsPower(row.role)]
-  if (whyNot(by, 'acceptInvitation', powers) !== undefined) throw notFound('pending invitation')
-  return permit(by, 'acceptInvitation', powers)
+  const grants = [roleAsPower(row.role)]
+  if (whyNot(by, 'acceptInvitation', grants) !== undefined) throw notFound('pending invitation')
+  return permit(by, 'acceptInvitation', grants)
 }
 
-/** Reports whether a person must stay out: the partner is being moved, or staff confirmed a sanctions match. The page does not say why. */
+/**
+ * Reports whether a person must not sign in: the partner is being moved, or staff confirmed a sanctions match. The page
+ * does not say why.
+ */
 const isBarred = async ({ isClosed, screening }: MembersDeps, tx: Tx, partnerId: string, id: string) =>
   (await isClosed(tx, partnerId)) || screening.isConfirmed(tx, personKey(partnerId, id))
 
-/** Turns an invitation into a member, once, and records it. Refuses: not_found. */
+/** Creates the member of an invitation, once, and records it. Refuses: not_found. */
 export async function acceptInvitation(
   deps: MembersDeps,
   tx: Tx,
@@ -119,7 +125,10 @@ export async function openSession(
   return token
 }
 
-/** Refuses a person who must sign in by the provider. Admins are exempt, because the provider may be down or misconfigured. */
+/**
+ * Refuses a person who must sign in with the provider. Admins are exempt, because the provider may be down or
+ * misconfigured.
+ */
 export async function refuseWithoutProvider(tx: Tx, partnerId: string, { role }: Pick<store.MemberRow, 'role'>) {
   if (role === 'Admin') return
   const provider = await singleSignOnOf(tx, partnerId)

@@ -1,6 +1,7 @@
 /**
- * Pure: who may give or take a role, a key or a guest's access. Every operation that does so calls `permit`, and the statements that write them
- * take its result. Only this file makes a `Permit`, and test/tidy/giving.test.ts refuses a statement without one.
+ * Pure: decides who may grant or revoke a role, a key or a guest's access. Every operation that does so calls `permit`,
+ * and its SQL functions take the result. Only this file creates a `Permit`, and test/tidy/giving.test.ts refuses a
+ * statement without one.
  */
 import { permissions, roleAllows, type users as wire } from '@partner-payments/wire'
 import { isWithinNetworks } from '../../access/index.ts'
@@ -60,9 +61,9 @@ export const acts = {
 } as const satisfies Readonly<Record<string, Rule>>
 export type Act = keyof typeof acts
 
-/** A role, a key or a guest's access that is given or taken. */
+/** A role, a key or a guest's access that is granted or revoked. */
 export type Power = {
-  /** The subject of a refusal's text: `The role Admin`. */
+  /** The subject of the text of a refusal, such as `The role Admin`. */
   readonly name: string
   readonly permissions: readonly string[]
   /** Absent: not a key, or a key for any address and without expiry. */
@@ -75,7 +76,7 @@ declare const judged: unique symbol
 /** The proof that `permit` allowed an act. */
 export type Permit = { readonly act: Act; readonly [judged]: true }
 
-/** Makes an actor of a caller at this moment. */
+/** Returns the actor for a caller at the current time. */
 export const callerActor = (
   { clock, keysSetSingleSignOn = false }: { readonly clock: Clock; readonly keysSetSingleSignOn?: boolean },
   caller: Caller,
@@ -88,33 +89,35 @@ export const roleAsPower = (role: wire.Role): Power => ({
   permissions: permissions.filter((each) => roleAllows(role, each)),
 })
 
-/** The powers of a provider of single sign-on, which decides who signs in with any role, even without a claim for roles. */
+/**
+ * The grants of a provider of single sign-on. It decides who signs in, with any role, even without a claim for roles.
+ */
 export const everyRole: readonly Power[] = [roleAsPower('Admin')]
 
 /**
- * Judges an act by the actor and by the powers that it gives or takes. A change is judged by the power before and the power after it, so
- * that no caller takes more than it could give. Refuses: permission_denied.
+ * Checks that an actor may make the grants of an act, or revoke them. A change is checked for the grant before it and
+ * the grant after it, so that no caller revokes more than it could grant. Refuses: permission_denied.
  */
-export function permit(by: Actor, act: Act, powers: readonly Power[]): Permit {
-  const why = whyNot(by, act, powers)
+export function permit(by: Actor, act: Act, grants: readonly Power[]): Permit {
+  const why = whyNot(by, act, grants)
   if (why !== undefined) throw new Refusal('permission_denied', why)
   return { act } as Permit
 }
 
-/** Returns the reason of a refusal. Undefined: the act is allowed. */
-export function whyNot(by: Actor, act: Act, powers: readonly Power[]): string | undefined {
+/** Returns the reason for a refusal. Undefined: the act is allowed. */
+export function whyNot(by: Actor, act: Act, grants: readonly Power[]): string | undefined {
   const rule: Rule = acts[act]
   if (rule.by !== by.kind) return 'You may not do this.'
   if (by.kind === 'operator') return undefined
   if (by.kind === 'provider') {
     const mapped = by.roles.map((role) => roleAsPower(role).name)
-    const unmapped = powers.find(({ name }) => !mapped.includes(name))
+    const unmapped = grants.find(({ name }) => !mapped.includes(name))
     return unmapped && `${unmapped.name} is not mapped at your provider.`
   }
-  if (by.kind === 'maker') return whyNotManager(by) ?? whyAbove(by, powers)
+  if (by.kind === 'maker') return whyNotManager(by) ?? whyAbove(by, grants)
   const { caller } = by
   if (caller.impersonatedBy !== undefined) return 'An impersonation session cannot change anything.'
-  return whyNotManager(caller) ?? whyNotAdmin(by, rule) ?? whyAbove(caller, powers)
+  return whyNotManager(caller) ?? whyNotAdmin(by, rule) ?? whyAbove(caller, grants)
 }
 
 const whyNotManager = (held: { readonly permissions: readonly string[] }): string | undefined =>
@@ -134,18 +137,21 @@ function whyNotAdmin(
 
 function whyAbove(
   { permissions: held, bounds }: { readonly permissions: readonly string[]; readonly bounds?: KeyBounds },
-  powers: readonly Power[],
+  grants: readonly Power[],
 ): string | undefined {
-  for (const power of powers) {
-    const missing = power.permissions.find((each) => !held.includes(each))
-    if (missing !== undefined) return `${power.name} has the permission ${missing}, which you do not have.`
-    const why = bounds && power.isKey && whyUnbound(bounds, power)
+  for (const grant of grants) {
+    const missing = grant.permissions.find((each) => !held.includes(each))
+    if (missing !== undefined) return `${grant.name} has the permission ${missing}, which you do not have.`
+    const why = bounds && grant.isKey && whyUnbound(bounds, grant)
     if (why !== undefined) return why
   }
   return undefined
 }
 
-/** Explains why a key exceeds its maker's bounds: a stolen key must not make a key that lives longer or works from more addresses. */
+/**
+ * Explains why a key exceeds its maker's bounds: a stolen key must not create a key that lasts longer or works from
+ * more addresses.
+ */
 function whyUnbound(own: KeyBounds, { name, bounds }: Power): string | undefined {
   const { expiresAt = null, allowedAddresses = [] } = bounds ?? {}
   if (own.expiresAt !== null && (expiresAt === null || expiresAt > own.expiresAt))

@@ -91,7 +91,7 @@ test('the row contains neither the mailed token nor the session token', async ()
       assert.ok(!rows[0]?.row.includes(form))
 })
 
-test('link and session end at the expiry, 24 hours by default and at most seven days', async () => {
+test('a link and its session end at the expiry, 24 hours by default and at most seven days', async () => {
   const { caller } = await addMaker()
   const { guestLinks, clock } = service
   const [unopened, opened, long] = [
@@ -159,7 +159,7 @@ test('a guest loses access when the service account that made the link is revoke
   assert.equal(await statusOf(caller, id), 'Ended')
 })
 
-test('a caller cannot give more permissions than it has, and a bad address or name is refused with its field', async () => {
+test('a caller cannot grant more permissions than it has, and an invalid address or name is refused with a pointer', async () => {
   const { caller } = await addMaker()
   const { guestLinks } = service
   const given = { email: 'joan@example.com', fullName: 'Joan Clarke', access: 'manage' } as const
@@ -229,7 +229,7 @@ const refusal = async (work: Promise<unknown>) => {
 const namesOf = async (person: SignedInUser, page = 'transactions') =>
   (await service.savedViews.list(person, page)).map(({ name }) => name)
 
-test('only its maker sees a view, or the whole team if it is shared', async () => {
+test('a view is visible only to its maker, or to the whole team if it is shared', async () => {
   const [{ caller }, other] = [await addPartner(service), await addPartner(service)]
   const [ada, bob, stranger] = [
     await addPerson(caller, 'Operator'),
@@ -278,7 +278,7 @@ test('the maker and Admins can change a shared view, and only the maker can chan
   )
 })
 
-test('a bad or taken name, a missing filter and a fifty-first view are refused', async () => {
+test('an invalid or taken name, a missing filter and a fifty-first view are refused', async () => {
   const { caller } = await addPartner(service)
   const ada = await addPerson(caller, 'Operator')
   const { savedViews } = service

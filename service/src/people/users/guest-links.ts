@@ -87,7 +87,7 @@ const makerPermissions = (access: wire.GuestAccess): readonly Permission[] => [
   ...guestPermissions[access],
 ]
 
-const guestPowers = (access: wire.GuestAccess): readonly Power[] => [
+const guestGrants = (access: wire.GuestAccess): readonly Power[] => [
   { name: 'The access of the guest', permissions: makerPermissions(access) },
 ]
 
@@ -95,7 +95,7 @@ const guestPowers = (access: wire.GuestAccess): readonly Power[] => [
 const mayLetIn = (maker: Maker | undefined, access: wire.GuestAccess): boolean =>
   maker !== undefined &&
   !maker.isOver &&
-  whyNot({ kind: 'maker', permissions: maker.permissions }, 'letGuestIn', guestPowers(access)) === undefined
+  whyNot({ kind: 'maker', permissions: maker.permissions }, 'letGuestIn', guestGrants(access)) === undefined
 
 function linkStatus(row: store.GuestLinkRow, maker: Maker | undefined, now: Date): GuestLink['status'] {
   if (row.revokedAt !== null) return 'Revoked'
@@ -104,7 +104,7 @@ function linkStatus(row: store.GuestLinkRow, maker: Maker | undefined, now: Date
   return row.openedAt === null ? 'Pending' : 'Open'
 }
 
-/** Records a step of a link, with the guest and the maker. */
+/** Records an action on a link in the audit log, with the guest and the maker. */
 function record(
   { audit }: GuestLinksDeps,
   tx: Tx,
@@ -120,7 +120,7 @@ function record(
 type Actor = { readonly id: string; readonly name: string; readonly ip: string }
 const callerActor = ({ serviceAccountId: id, name }: Caller, ip: string): Actor => ({ id, name, ip })
 
-/** Returns the name of the guest in the audit log, with the maker's. */
+/** Returns the name of the guest for the audit log, with the name of the maker. */
 const guestName = ({ fullName, madeByName }: store.GuestLinkRow): string => `${fullName} (guest of ${madeByName})`
 
 export function createGuestLinks(deps: GuestLinksDeps): GuestLinks {
@@ -150,7 +150,7 @@ export function createGuestLinks(deps: GuestLinksDeps): GuestLinks {
     revoke: async (caller, id, ip) => {
       const row = await store.linkById(db, caller.partnerId, id)
       if (row === undefined) throw notFound('guest link')
-      permit(await currentCallerActor(deps, db, caller), 'revokeGuestLink', guestPowers(row.access))
+      permit(await currentCallerActor(deps, db, caller), 'revokeGuestLink', guestGrants(row.access))
       return end(caller, id, ip)
     },
     leave: ({ caller, link }, ip) => end(caller, link.id, ip),
@@ -165,7 +165,7 @@ const createLink =
     refuseFields([...emailErrors('/email', email), ...nameErrors('/fullName', fullName)])
     const { partnerId, serviceAccountId: madeById, name: madeByName } = caller
     return inTransaction(db, outer, async (tx) => {
-      const permitted = permit(await currentCallerActor(deps, tx, caller), 'createGuestLink', guestPowers(access))
+      const permitted = permit(await currentCallerActor(deps, tx, caller), 'createGuestLink', guestGrants(access))
       const now = clock.now()
       const token = newLinkToken(partnerId)
       const expiresAt = after(now, (expiresInHours ?? wire.guestLinkHoursDefault) * hourMs)

@@ -59,7 +59,7 @@ suite('new devices', async () => {
     select data::text as data from mail.messages
     where partner_id = ${partnerId} and to_address = ${email} and kind = 'new_device' order by id`)
 
-  test('a sign-in from a new device is mailed exactly once, and joining is not mailed', async () => {
+  test('a sign-in from a new device is mailed exactly once, and the first session of a new member is not mailed', async () => {
     const own = newClient()
     const { partnerId, email, signIn } = await addMember(own, await addPartner(service))
     assert.ok(await signIn(own))
@@ -132,7 +132,7 @@ suite('new devices', async () => {
     assert.ok(html.includes('Acme &amp; Sons') && html.includes('Joan &lt;b&gt;Clarke') && !html.includes('<b>'), html)
   })
 
-  test("a user agent is described in the service's own words", () => {
+  test('a mail shows the browser and the system of a user agent by known names, never its text', () => {
     const webkit = 'AppleWebKit/537.36 (KHTML, like Gecko)'
     for (const [userAgent, words] of [
       [firefox, 'Firefox on Windows'],

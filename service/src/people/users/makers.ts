@@ -1,4 +1,4 @@
-/** The people and keys that made invitations and guest links, with the permissions that they have when these are used. */
+/** The people and keys that created invitations and guest links, with their permissions at the time of use. */
 import { permissions, roleAllows } from '@partner-payments/wire'
 import type { Access } from '../../access/index.ts'
 import { type Caller, Refusal } from '../../kernel/api/index.ts'
@@ -8,7 +8,10 @@ import type { Screening } from '../../screening/index.ts'
 import { personKey } from './rules.ts'
 import { memberRole } from './store.ts'
 
-/** `isOver`: the key has expired. What an expired key made stays valid; a revoked key may have been stolen. */
+/**
+ * `isOver`: the key has expired. Whatever an expired key created stays valid. A revoked key has no permissions, because
+ * it may have been stolen.
+ */
 export type Maker = { readonly permissions: readonly string[]; readonly isOver: boolean }
 
 const withoutPermissions: Maker = { permissions: [], isOver: false }

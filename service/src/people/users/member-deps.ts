@@ -23,7 +23,7 @@ export type SignedInUser = {
   readonly support?: SupportSession
 }
 
-/** Reads the TXT records of a name. Rejects with a `code` of DNS if there are none. */
+/** Reads the TXT records of a name. Rejects with an error that has a DNS `code` if there are none. */
 export type ResolveTxt = (partnerId: string, name: string) => Promise<readonly string[]>
 
 export type MembersDeps = {

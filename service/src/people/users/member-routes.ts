@@ -100,8 +100,8 @@ export function createMembers(deps: MembersDeps): Members {
       await db.transaction(async (tx) => {
         const { member, admins } = await store.lockWithAdmins(tx, partnerId, id)
         if (member === undefined) throw notFound('user')
-        const powers = [roleAsPower(role), roleAsPower(member.role)]
-        const permitted = permit(await currentCallerActor(deps, tx, caller), 'updateUser', powers)
+        const grants = [roleAsPower(role), roleAsPower(member.role)]
+        const permitted = permit(await currentCallerActor(deps, tx, caller), 'updateUser', grants)
         if (role !== member.role) refuseLastAdmin(member.role, admins)
         const change = { member, from: member.role, to: role, ...authorship(caller, ip) }
         await changeRole(deps, tx, permitted, { partnerId, ...change })
@@ -113,8 +113,8 @@ export function createMembers(deps: MembersDeps): Members {
         const { partnerId } = caller
         const { member, admins } = await store.lockWithAdmins(tx, partnerId, id)
         if (member === undefined) throw notFound('user')
-        const powers = [roleAsPower(member.role)]
-        const permitted = permit(await currentCallerActor(deps, tx, caller), 'removeUser', powers)
+        const grants = [roleAsPower(member.role)]
+        const permitted = permit(await currentCallerActor(deps, tx, caller), 'removeUser', grants)
         refuseLastAdmin(member.role, admins)
         const change = { member, from: member.role, to: null, ...authorship(caller, ip) }
         await changeRole(deps, tx, permitted, { partnerId, ...change })

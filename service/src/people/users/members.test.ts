@@ -133,7 +133,7 @@ suite('members', async () => {
       }
   })
 
-  test('nobody can invite to, give or take a role above their own', async () => {
+  test('a member cannot invite to, assign or revoke a role above their own', async () => {
     const { caller } = await addPartner(service)
     const admin = await addMember(caller, 'Admin')
     const operator = await addMember(caller, 'Operator')
@@ -230,7 +230,7 @@ suite('members', async () => {
     assert.equal((await members.listUsers(partnerId, { role: 'Admin' })).data.length, 1)
   })
 
-  test('while the partner is moved to another database, its people cannot act, sign in or join', async () => {
+  test('while the partner is moved to another database, its members cannot act or sign in, and invited people cannot join', async () => {
     const { partnerId, caller } = await addPartner(service)
     const { members, access, db, clock } = service
     await db.transaction((tx) => access.createServiceAccount(tx, { partnerId, name: 'Test account', permissions }))
@@ -313,7 +313,7 @@ suite('second factors', async () => {
     assert.deepEqual([passkeys, passwordSince === null, recoveryCodesLeft], [[], false, 9])
   })
 
-  test('the page of a new factor ends after ten minutes', async () => {
+  test('the page that adds a factor expires after ten minutes', async () => {
     const { factors, clock } = service
     const { signed } = await addMember()
     const { nonce, totpSecret } = await factors.enrolment(signed)
@@ -323,7 +323,7 @@ suite('second factors', async () => {
     await assert.rejects(factors.add(signed, nonce, given, client), refuses('/nonce'))
   })
 
-  test('the last passkey of a person without a password is kept, even if two are removed at the same time', async () => {
+  test('the last passkey of a person without a password cannot be removed, even if two are removed at the same time', async () => {
     const { factors, db, clock } = service
     const { partnerId, signed } = await addMember()
     const memberId = signed.user.id

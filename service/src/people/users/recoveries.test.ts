@@ -96,7 +96,7 @@ test('an Admin resets a colleague: factors and sessions end, and the link sets n
   for (const action of ['resetSignIn', 'recoverSignIn']) assert.ok(done.includes(action), action)
 })
 
-test('a reset is refused for the own account, another role, another partner, and an Admin who was reset meanwhile', async () => {
+test("a reset is refused for the Admin's own account, to other roles and partners, and to an Admin who was reset meanwhile", async () => {
   const partner = await addPartner(service)
   const { recoveries } = service.members
   const [joan, grace] = [await addMember(partner), await addMember(partner)]
@@ -114,7 +114,7 @@ test('a reset is refused for the own account, another role, another partner, and
   assert.deepEqual(await statuses(partner), ['Open'])
 })
 
-test('a second reset ends the first link, and a link ends after a day or with its member', async () => {
+test('a second reset revokes the first link, and a link expires after a day or when its member is removed', async () => {
   const partner = await addPartner(service)
   const { members, clock } = service
   const [joan, alan] = [await addMember(partner), await addMember(partner, 'Developer')]
@@ -211,7 +211,7 @@ test('an Admin cancels with the link in the mail, even in the last second and af
   assert.ok(await joan.signIn(), 'nothing changed for the person')
 })
 
-test('staff, a change of role or a removal cancels a recovery, but other members and strangers cannot', async () => {
+test('a recovery is cancelled by staff, a change of role or a removal, but not by other members or strangers', async () => {
   const partner = await addPartner(service)
   const { members, clock } = service
   const [joan, grace, ruth] = [await addMember(partner), await addMember(partner), await addMember(partner)]

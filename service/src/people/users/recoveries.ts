@@ -39,8 +39,9 @@ export type Recovery = Pick<store.RecoveryRow, 'id' | 'status' | 'reason' | 'due
 
 export type Recoveries = RecoveryLinks & {
   /**
-   * Lets an Admin end all sessions of a colleague and every way to sign in, and mails a link to set a new one. Refuses: not_found, permission_denied
-   * (not an Admin, or recovered since), validation_failed (/id: the own account, or one that signs in by the provider only).
+   * Lets an Admin end all sessions of a colleague and every way to sign in, and mails a link to set a new one. Refuses:
+   * not_found, permission_denied (not an Admin, or recovered since), validation_failed (/id: the caller's own account,
+   * or one that signs in by the provider only).
    */
   readonly reset: (signed: SignedInUser, memberId: string, client: Client) => Promise<void>
   /**

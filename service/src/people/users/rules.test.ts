@@ -52,7 +52,7 @@ test('a redirect must be an absolute https URL; the sandbox also accepts http to
   for (const url of bad) assert.notEqual(refusedRedirect(url, true), undefined, JSON.stringify(url))
 })
 
-test('one refusal names every bad field of every entry', () => {
+test('one refusal lists every invalid field of every entry', () => {
   const entries = [
     { email: 'ada@example.com', fullName: 'Ada', role: 'Admin' },
     { email: 'a"b@example.com', fullName: 'Eve\r\nBcc: x@y.example', role: 'Admin' },
@@ -149,10 +149,10 @@ const callers = {
 type CallerName = keyof typeof callers
 const callerNames = Object.keys(callers) as CallerName[]
 
-const mayGive = (by: Actor, act: Act, powers: readonly Power[]) => whyNot(by, act, powers) === undefined
-const whoMay = (act: Act, powers: readonly Power[], keysSetSingleSignOn = false) =>
+const mayGive = (by: Actor, act: Act, grants: readonly Power[]) => whyNot(by, act, grants) === undefined
+const whoMay = (act: Act, grants: readonly Power[], keysSetSingleSignOn = false) =>
   callerNames.filter((name) =>
-    mayGive({ kind: 'caller', caller: callers[name], now, keysSetSingleSignOn }, act, powers),
+    mayGive({ kind: 'caller', caller: callers[name], now, keysSetSingleSignOn }, act, grants),
   )
 
 const admins: readonly CallerName[] = ['Admin just signed in', 'Admin']
@@ -165,7 +165,7 @@ const within = { expiresAt: after(now, minuteMs), allowedAddresses: ['203.0.113.
 const webhooks: Power = { name: 'The access of the guest', permissions: ['users:write', 'webhooks:read'] }
 const ofUsers: readonly CallerName[] = ['key users:*', 'key users:write', 'key of an Operator, users:write']
 
-type Row = readonly [what: string, powers: readonly Power[], may: readonly CallerName[]]
+type Row = readonly [what: string, grants: readonly Power[], may: readonly CallerName[]]
 /** Roles that are given and taken: not more than the caller has. */
 const ofRoles: readonly Row[] = [
   ['Admin', [roleAsPower('Admin')], whole],
@@ -228,15 +228,15 @@ const table: Readonly<Record<Act, readonly Row[]>> = {
 
 suite('permissions in production', () => {
   for (const [act, rows] of Object.entries(table) as [Act, readonly Row[]][])
-    for (const [what, powers, may] of rows)
+    for (const [what, grants, may] of rows)
       test(`${act}: ${what}`, () =>
         assert.deepEqual(
-          whoMay(act, powers),
+          whoMay(act, grants),
           callerNames.filter((name) => may.includes(name)),
         ))
 })
 
-test('`permit` judges every operation that manages the team', () => {
+test('`permit` checks every operation that manages the team', () => {
   const managing = Object.entries(operations).filter(([, { permission }]) => permission === 'users:write')
   assert.ok(managing.length > 10)
   for (const [id] of managing) assert.ok(id in acts, `${id} has no row in giving.ts`)
@@ -249,7 +249,7 @@ test('if the setting allows it, only a key with every permission sets single sig
     assert.deepEqual(whoMay(act, everyRole, true), ['Admin just signed in'])
 })
 
-test("the maker of an invitation or a link is judged by the maker's permissions when it is used", () => {
+test('an invitation or a link is checked against the current permissions of its maker when it is used', () => {
   const maker = (held: readonly string[]): Actor => ({ kind: 'maker', permissions: held })
   for (const role of wire.roles) {
     assert.equal(mayGive(maker(permissions), 'acceptInvitation', [roleAsPower(role)]), true)
@@ -260,7 +260,7 @@ test("the maker of an invitation or a link is judged by the maker's permissions 
   assert.equal(mayGive(maker(['webhooks:read']), 'letGuestIn', [webhooks]), false)
 })
 
-test('the provider gives only mapped roles, and the operator may only open invitations and recover Admins', () => {
+test('the provider assigns only mapped roles, and the operator may only open invitations and recover Admins', () => {
   const provider: Actor = { kind: 'provider', roles: ['Operator'] }
   assert.equal(mayGive(provider, 'giveRoleByProvider', [roleAsPower('Operator')]), true)
   assert.equal(mayGive(provider, 'giveRoleByProvider', [roleAsPower('Admin')]), false)

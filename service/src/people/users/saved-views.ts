@@ -29,14 +29,16 @@ export type SavedViews = {
 }
 
 const viewsPerPersonMax = 50
-/** Maximum number of own views and of shared views in a list. */
+/** Maximum number of the person's own views in a list, and of shared views. */
 const shownMax = 50
 const nameCharsMax = 60
 const queryCharsMax = 1000
 
 type Deps = { readonly db: Database; readonly clock: Clock; readonly audit: Pick<Audit, 'append'> }
 
-/** Reports whether a person may change a view: its maker may, and a shared view also anyone who manages the team. */
+/**
+ * Reports whether a person may change a view: its maker may, and anyone who manages the team may change a shared view.
+ */
 const mayChange = ({ caller }: SignedInUser, { memberId, isShared }: SavedViewRow): boolean =>
   memberId === caller.serviceAccountId || (isShared && caller.permissions.includes('users:write'))
 

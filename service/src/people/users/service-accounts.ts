@@ -90,8 +90,8 @@ export function createServiceAccounts(deps: ServiceAccountsDeps): ServiceAccount
         const account = await access.serviceAccount(tx, caller.partnerId, id)
         const { name } = account
         // A key may always revoke itself.
-        const powers = caller.serviceAccountId === id ? [] : [keyPower(account)]
-        permit(await currentCallerActor(deps, tx, caller), 'revokeServiceAccount', powers)
+        const grants = caller.serviceAccountId === id ? [] : [keyGrant(account)]
+        permit(await currentCallerActor(deps, tx, caller), 'revokeServiceAccount', grants)
         await access.revoke(tx, caller.partnerId, id)
         await notifyAdmins(deps, tx, caller, { name, id, change: 'revoked' })
       }),
@@ -115,7 +115,7 @@ async function notifyAdmins(deps: ServiceAccountsDeps, tx: Tx, caller: Caller, c
     )
 }
 
-/** Finds the person or key behind a caller. A key that the partner made stands for its maker. */
+/** Returns the issuer of what a caller issues: the issuer of the calling key, or the caller itself. */
 const callerIssuer = async ({ access }: ServiceAccountsDeps, tx: Tx, caller: Caller): Promise<Issuer> =>
   (await access.issuerOf(tx, caller.partnerId, caller.serviceAccountId)) ?? {
     id: caller.serviceAccountId,
@@ -154,8 +154,8 @@ const createAccount =
     refuseFields([...keyErrors(publicKeyPem), ...addressErrors(allowedAddresses), ...endErrors(expiresAt, clock.now())])
     return inTransaction(db, outer, async (tx) => {
       const { partnerId } = caller
-      const power = keyPower({ name, permissions, allowedAddresses, expiresAt })
-      permit(await currentCallerActor(deps, tx, caller), 'createServiceAccount', [power])
+      const grant = keyGrant({ name, permissions, allowedAddresses, expiresAt })
+      permit(await currentCallerActor(deps, tx, caller), 'createServiceAccount', [grant])
       await refuseTooMany(deps, tx, partnerId)
       const issuer = await callerIssuer(deps, tx, caller)
       const request = { partnerId, name, publicKeyPem, permissions, allowedAddresses, expiresAt, issuer }
@@ -179,7 +179,7 @@ const updateAccount =
         allowedAddresses: body.allowedAddresses ?? before.allowedAddresses,
         expiresAt: expiresAt === undefined ? before.expiresAt : expiresAt,
       }
-      permit(await currentCallerActor(deps, tx, caller), 'updateServiceAccount', [before, changed].map(keyPower))
+      permit(await currentCallerActor(deps, tx, caller), 'updateServiceAccount', [before, changed].map(keyGrant))
       await access.changeServiceAccount(tx, changed)
       await notifyAdmins(deps, tx, caller, { name: changed.name, id, change: 'changed' })
       return changed
@@ -194,7 +194,7 @@ const rotateAccount =
     return inTransaction(db, outer, async (tx) => {
       const { partnerId } = caller
       const before = await access.lockServiceAccount(tx, partnerId, id)
-      permit(await currentCallerActor(deps, tx, caller), 'rotateServiceAccount', [keyPower(before)])
+      permit(await currentCallerActor(deps, tx, caller), 'rotateServiceAccount', [keyGrant(before)])
       await refuseTooMany(deps, tx, partnerId)
       const oldExpiresAt = after(clock.now(), (overlapHours ?? overlapHoursDefault) * hourMs)
       // A key that rotates itself keeps its issuer.
@@ -205,7 +205,7 @@ const rotateAccount =
     })
   }
 
-const keyPower = ({
+const keyGrant = ({
   name,
   permissions,
   ...bounds

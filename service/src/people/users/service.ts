@@ -57,9 +57,11 @@ export type Users = {
   /** Reads an invitation. Refuses: not_found. */
   readonly getInvitation: (partnerId: string, id: string) => Promise<Invitation>
   /**
-   * Issues a new token and revokes the previous one, whose mail is not sent if it is still queued. An expired invitation
-   * becomes Pending again. From now on the caller counts as the giver of the role, because `redirectUrl` may lead to the caller's own page.
-   * Refuses: validation_failed (redirect), not_found, permission_denied (a role above the caller's), invitation_not_pending, resend_limit_reached, resend_too_soon, rate_limited (daily limit of mails).
+   * Issues a new token and revokes the previous one, whose mail is not sent if it is still queued. An expired
+   * invitation becomes Pending again. From now on the caller counts as the sender who assigns the role, because
+   * `redirectUrl` may lead to the caller's own page. Refuses: validation_failed (redirect), not_found,
+   * permission_denied (a role above the caller's), invitation_not_pending, resend_limit_reached, resend_too_soon,
+   * rate_limited (daily limit of mails).
    */
   readonly resendInvitation: (
     caller: Caller,
@@ -144,10 +146,10 @@ function createInvitations(deps: UsersDeps): Users['createInvitations'] {
   return async (caller, body, outerTx) => {
     refuseBadEntries(body.invitations, sandbox)
     const { partnerId } = caller
-    const powers = body.invitations.map(({ role }) => roleAsPower(role))
+    const grants = body.invitations.map(({ role }) => roleAsPower(role))
     const expiryDays = body.expiryInDays ?? wire.invitationExpiryDaysDefault
     return inTransaction(db, outerTx, async (tx) => {
-      const permitted = permit(await currentCallerActor(deps, tx, caller), 'createInvitations', powers)
+      const permitted = permit(await currentCallerActor(deps, tx, caller), 'createInvitations', grants)
       const now = clock.now()
       const drafts = body.invitations.map((entry) => newInvitation(caller, entry, expiryDays, now))
       // Sorted by address, so that two requests with the same addresses cannot deadlock.

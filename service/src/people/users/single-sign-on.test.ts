@@ -277,7 +277,7 @@ test('a removed person cannot return with the provider, even with another addres
   assert.equal((await signIn(partner, person)).user.id, again.id)
 })
 
-test('an answer for one partner is not valid for another, whose provider is not even asked', async () => {
+test("a provider's answer for one partner is refused for another, without a request to the other's provider", async () => {
   const [mine, theirs] = [await partnerWith(), await partnerWith()]
   const person = personOf(mine)
   const { token } = await invite(mine, person.email, 'Operator')
@@ -455,7 +455,7 @@ test('a role raised by the provider is recorded and mailed to the person and eve
   assert.equal((await mailed()).length, 3, 'to both Admins and to the person')
 })
 
-test('an invitation works only while its giver may give the role, and a resend makes the sender the giver', async () => {
+test('an invitation works only while its sender may assign the role, and a resend makes the caller its sender', async () => {
   const partner = await partnerWith()
   const { access, users, db, members } = service
   const { partnerId } = partner

@@ -30,15 +30,16 @@ export type TeamPurpose =
   | { readonly kind: 'connect'; readonly signed: SignedInUser }
 
 export type TeamSingleSignOn = SingleSignOnSettings & {
-  /** Reports whether the provider of a partner signs people in. */
+  /** Reports whether single sign-on is active for a partner. */
   readonly isOn: (partnerId: string) => Promise<boolean>
   /** Returns when an account was connected. Null: it is not connected. Undefined: there is no provider. */
   readonly connectedSince: (signed: SignedInUser) => Promise<Date | null | undefined>
   /** Starts a sign-in at the provider. Throws SignOnFailed (`off`, `unreachable`). Refuses: not_found (the invitation). */
   readonly begin: (purpose: TeamPurpose) => Promise<{ readonly url: string; readonly attempt: string }>
   /**
-   * Completes what the person began. `signed`: the person who is signed in in the browser. `token`: the token of the new session. `next`: the
-   * page that the person wanted. Throws SignOnFailed. Refuses: not_found (the invitation).
+   * Completes the attempt that `begin` started. `signed`: the person who is signed in in this browser. `token`: the
+   * token of the new session. `next`: the page that the person requested. Throws SignOnFailed. Refuses: not_found (the
+   * invitation).
    */
   readonly finish: (
     partnerId: string,
@@ -121,7 +122,7 @@ async function signIn(deps: MembersDeps, tx: Tx, proof: ProviderProof): Promise<
   return openSession(deps, tx, partnerId, member, { ...client, factor: 'sso' })
 }
 
-/** Permits the provider to give a mapped role. */
+/** Permits the provider to assign a mapped role. */
 const permitProvider = ({ roles }: TeamProvider, role: wire.Role) => {
   const mapped = roleOrder.filter((each) => (roles[each]?.length ?? 0) > 0)
   return permit({ kind: 'provider', roles: mapped }, 'giveRoleByProvider', [roleAsPower(role)])
@@ -141,7 +142,10 @@ function changeByProvider(
   return changeRole(deps, tx, permitProvider(provider, to), change)
 }
 
-/** Accepts an invitation. Its link proves the address, and the provider must name the same address: other provider accounts cannot use the link. */
+/**
+ * Accepts an invitation. Its link proves the address, and the provider must report the same address: other provider
+ * accounts cannot use the link.
+ */
 async function join(deps: MembersDeps, tx: Tx, token: string, proof: ProviderProof) {
   const { partnerId, provider, proved, client } = proof
   const { row } = await pendingInvitation(deps, token)
@@ -157,8 +161,8 @@ async function join(deps: MembersDeps, tx: Tx, token: string, proof: ProviderPro
 }
 
 /**
- * Adds a person to whom the provider gives a role. The address must be verified and in the proved domain; it must not belong to a present
- * or former member, nor have an invitation. Stores an accepted invitation with the member.
+ * Adds a person to whom the provider assigns a role. The address must be verified and in the proved domain; it must not
+ * belong to a present or former member, nor have an invitation. Stores an accepted invitation with the member.
  */
 async function addMember(
   deps: MembersDeps,
@@ -238,7 +242,7 @@ async function connect(
 /** Precedence of roles: a person whose claim maps to several roles gets the first one. */
 const roleOrder: readonly wire.Role[] = ['Admin', 'Operator', 'Developer']
 
-/** Reads the role that the provider gives. Undefined: it does not give roles. Throws SignOnFailed (`role`). */
+/** Reads the role that the provider assigns. Undefined: it does not assign roles. Throws SignOnFailed (`role`). */
 function providerRole({ roleClaim, roles }: TeamProvider, proved: ProviderClaims): wire.Role | undefined {
   if (roleClaim === null) return undefined
   const role = roleOrder.find((each) => roles[each]?.some((value) => proved.roles.includes(value)))
@@ -254,7 +258,7 @@ type SingleSignOnView = Omit<providers.SingleSignOnRow, 'clientSecretSealed' | '
   readonly roles: providers.RoleValues | null
 }
 
-/** A change that waits for a second Admin, as the page shows it. */
+/** A change that is pending approval by a second Admin, as the page shows it. */
 type WaitingSingleSignOn = Omit<providers.ChangeRow, 'settings' | 'clientSecretSealed'> &
   Pick<SingleSignOnView, 'issuer' | 'clientId' | 'emailDomain' | 'roleClaim' | 'roles' | 'required'> & {
     readonly hasNewSecret: boolean
@@ -264,11 +268,11 @@ type SingleSignOnSettings = {
   /** Reads the settings. Refuses: not_found. */
   readonly settings: (partnerId: string) => Promise<SingleSignOnView>
   /**
-   * Sets the provider. If payouts need a second person, a person's change waits until a second Admin confirms it. Refuses:
-   * permission_denied, validation_failed (pointers), last_admin.
+   * Sets the provider. If payouts need a second person, a change by a person is pending until a second Admin confirms
+   * it. Refuses: permission_denied, validation_failed (pointers), last_admin.
    */
   readonly set: (caller: Caller, body: Body, ip?: string) => Promise<SingleSignOnView>
-  /** Reads the change that waits. Undefined: there is none. */
+  /** Reads the pending change. Undefined: there is none. */
   readonly waiting: (partnerId: string) => Promise<WaitingSingleSignOn | undefined>
   /**
    * Carries out the change of another Admin. Both must be Admins at this moment. Refuses: permission_denied, not_found (decided, replaced or
@@ -287,10 +291,12 @@ type SingleSignOnSettings = {
 }
 
 type Body = BodyOf<'setSingleSignOn'>
-/** A request that may wait for a second Admin. Its DNS record, which contains the token, can be added meanwhile. */
+/**
+ * A request that may need approval by a second Admin. Its DNS record, which contains the token, can be added meanwhile.
+ */
 type ProviderRequest = Body & { readonly domainToken: string }
 
-/** Maximum wait of a change for a second Admin; the same as for changes by staff. */
+/** Time after which a pending change expires; the same as for changes by staff. */
 const changeMs = 72 * hourMs
 
 function createSingleSignOnSettings(deps: MembersDeps): SingleSignOnSettings {
@@ -395,7 +401,7 @@ async function carryOut(
   await announceChange(deps, tx, partnerId)
 }
 
-/** Stores a checked change for a second Admin, with its record and mails. */
+/** Stores a validated change until a second Admin decides, with its audit record and mails. */
 async function propose(
   deps: MembersDeps,
   tx: Tx,

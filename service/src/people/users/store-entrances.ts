@@ -60,7 +60,7 @@ export async function removeSingleSignOn(tx: Tx, _permitted: Permit, partnerId: 
     delete from users.single_sign_on where partner_id = ${partnerId}`)
 }
 
-/** A change that waits for a second Admin. */
+/** A change that is pending approval by a second Admin. */
 export type ChangeRow = {
   readonly id: string
   /** JSON of the request, without the secret. */
@@ -75,7 +75,7 @@ export type ChangeRow = {
 const changeColumns = sql`id, settings::text as settings, client_secret_sealed, proposed_by, proposed_by_name, proposed_at,
   expires_at`
 
-/** Reads the change that waits, unless it has expired. */
+/** Reads the pending change, unless it has expired. */
 export function openChange(tx: Tx, partnerId: string, now: Date): Promise<ChangeRow | undefined> {
   return tx.row<ChangeRow>(sql`/* users.openChange */
     select ${changeColumns} from users.single_sign_on_changes where partner_id = ${partnerId} and expires_at > ${now}`)
@@ -108,7 +108,10 @@ export async function lockAdmins(tx: Tx, partnerId: string): Promise<readonly st
   return rows.map(({ id }) => id)
 }
 
-/** Reports that an address belongs or belonged to a member (`unknown`), or has a pending invitation. */
+/**
+ * Reports why the provider cannot add an address: it has a pending invitation (`invited`), or belongs or belonged to a
+ * member (`unknown`).
+ */
 export async function knownAs(
   tx: Tx,
   partnerId: string,

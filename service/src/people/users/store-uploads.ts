@@ -1,4 +1,4 @@
-/** All SQL of uploads. Each statement names the person, so that a person cannot read another person's file. */
+/** All SQL of uploads. Each statement filters by the person, so that a person cannot read another person's file. */
 import { dueWork, type Sql, sql, type Tx, unprepared } from '../../postgres/index.ts'
 
 type Owner = { readonly partnerId: string; readonly memberId: string }

@@ -16,7 +16,7 @@ export type InvitationRow = {
   readonly redirectUrl: string | null
   readonly invitedById: string
   readonly invitedByName: string
-  /** The person or key that gives the role: the last one that sent or resent the invitation. */
+  /** The person or key that assigns the role: the last one that sent or resent the invitation. */
   readonly givenById: string
   readonly tokenHash: Uint8Array
   readonly expiryDays: number

@@ -1,6 +1,6 @@
 /**
- * How the operator's staff open a partner's console: with the code of an impersonation, to read only. A separate file, because it may end a
- * key without the permission check of the other entrances (test/tidy/giving-rules.ts).
+ * Lets the operator's staff open a partner's console read-only, with the code of an impersonation. A separate file,
+ * because it may revoke a key without the permission check of the other entrances (test/tidy/giving-rules.ts).
  */
 import type { ServiceAct } from '../../audit/index.ts'
 import { notFound, Refusal } from '../../kernel/api/index.ts'
@@ -53,7 +53,10 @@ export function createSupportEntrance(deps: MembersDeps): SupportAccess {
   }
 }
 
-/** Makes a caller whose writes the service refuses. It is not a member, so its id has no sessions, factors or approvals. */
+/**
+ * Builds a caller whose writes the service refuses. It is not a member, so its id has no sessions, factors or
+ * approvals.
+ */
 function toSignedInUser(support: SupportSession, partner: string): SignedInUser {
   const { partnerId, id, staff, permissions, createdAt, expiresAt } = support
   const name = supportName(support)

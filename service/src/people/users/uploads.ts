@@ -46,7 +46,9 @@ export type Uploads = {
 
 type Owner = Pick<SignedInUser, 'caller'>
 
-/** A file prepared on Friday can be sent on Thursday. No longer, because it contains names and accounts. */
+/**
+ * A file prepared on Friday can be sent on Thursday. It is not stored longer, because it contains names and accounts.
+ */
 const keptMs = 7 * dayMs
 const perPersonMax = 20
 /** Longer than it takes to create the payees of a file. */
