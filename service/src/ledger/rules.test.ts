@@ -149,7 +149,7 @@ test('a rerun has no position and always decides under the lock', async () => {
   assert.equal(locks.length, 1)
 })
 
-test('a batch in progress at the read counts until it has ended', async () => {
+test('a batch in progress at the time of the read counts until it ends', async () => {
   const { funds } = lockRefuses()
   const first = place()
   assert.deepEqual(await checkOne(funds, 100n, 60n, first), [true])
