@@ -137,7 +137,7 @@ export function createFx(deps: FxDeps): Fx {
 
 const refuseNoRates = (base: Currency) =>
   refuseField(
-    { pointer: '/query/base', code: 'invalid_value', message: `${base} has no rate in this service` },
+    { pointer: '/query/base', code: 'invalid_value', message: `${base} has no exchange rate` },
     'currency_not_supported',
   )
 
@@ -293,7 +293,7 @@ function toQuoteRow({ terms }: FxDeps, call: QuoteCall, sheet: StoredSheet, now:
 function refuseNoRate({ quotes }: StoredSheet, { sellCurrency }: CurrencyPair): Refusal {
   const pointer = findMidRate(quotes, sellCurrency, 'EUR') === undefined ? '/sellCurrency' : '/buyCurrency'
   return refuseField(
-    { pointer, code: 'invalid_value', message: 'has no rate in this service' },
+    { pointer, code: 'invalid_value', message: 'has no exchange rate' },
     'currency_not_supported',
   )
 }

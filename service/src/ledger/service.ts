@@ -94,7 +94,7 @@ function createStates(opening: LedgerDeps): BalanceStates {
       const before = row.state ?? 'Active'
       if (before === state) return before
       if (before === 'Closed')
-        throw new Refusal('account_blocked', `The ${currency} balance is closed, which is final.`)
+        throw new Refusal('account_blocked', `The ${currency} balance is closed and cannot be reopened.`)
       if (state === 'Closed' && (row.posted !== 0n || row.reserved !== 0n))
         throw new Refusal('account_blocked', `The ${currency} balance is not empty. Empty it before you close it.`)
       await states.setState(tx, key, state)

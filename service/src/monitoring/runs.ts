@@ -32,7 +32,7 @@ export async function requestBacktest(
   tx: Tx,
   { ruleId, version, from, until, staff }: BacktestRequest,
 ): Promise<store.BacktestRunRow> {
-  if (isEmptyName(staff)) throw new Refusal('validation_failed', 'State who runs it.')
+  if (isEmptyName(staff)) throw new Refusal('validation_failed', 'State who runs the backtest.')
   const days = readDays(from, until)
   const count = Math.round((days.before.getTime() - days.from.getTime()) / dayMs)
   if (count > daysMax)

@@ -169,7 +169,7 @@ async function recordFailure(deps: ReportWorkDeps, claimed: store.ReportRow, err
   const { db, clock, log } = deps
   const { partnerId, id, attempts } = claimed
   if (error instanceof ReportImpossible) return failReport(deps, claimed, error.message)
-  log.error({ err: error, partnerId, reportId: id, attempts }, 'report not written')
+  log.error({ err: error, partnerId, reportId: id, attempts }, 'attempt to write a report failed')
   if (attempts >= attemptsMax) return failReport(deps, claimed, writeFailedText)
   await store.markQueued(db, claimed, after(clock.now(), retryMs * 2 ** (attempts - 1)))
   // The parts of this attempt are useless, because the next attempt writes its own.
