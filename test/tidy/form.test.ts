@@ -40,7 +40,7 @@ suite('form', () => {
 suite('each rule of form reports its violation', () => {
   const path = 'service/src/payouts/service.ts'
 
-  test('a limit as a number', () => {
+  test('a limit written as a number', () => {
     const at = (text: string, of = 'service/src/pages/console/x.ts') => checkFormLimits([{ path: of, text }]).length
     assert.deepEqual([at('maxlength="140"'), at('charsMax: 70'), at('maxlength="36"')], [1, 1, 0])
     assert.equal(at('maxlength="140"', path), 0)

@@ -118,16 +118,16 @@ suite('each import rule reports its violation', () => {
       assert.equal(layersOf(path, text).length, 1, path)
     assert.deepEqual(layersOf('service/src/app/modules.ts', "import { x } from '../chains/evm/index.ts'"), none)
   })
-  test('an undeclared module, by a type', () =>
+  test('an undeclared module, imported for a type', () =>
     assert.deepEqual(layersOf(first, "\nimport type { X } from '../deposits/index.ts'"), [
       `${first}:2 payouts (modules) imports deposits (modules)`,
     ]))
-  test('the settings of another folder, by app only', () => {
+  test('only app imports the settings of another folder', () => {
     const text = "import { xSettings } from '../mail/settings.ts'"
     assert.deepEqual(layersOf('service/src/app/config.ts', text), none)
     assert.equal(layersOf('service/src/operator/a.ts', text).length, 1)
   })
-  test('another folder past its index.ts, in every form of import', () => {
+  test('another folder without its index.ts, in every form of import', () => {
     for (const text of [
       "import {\n  type A,\n  b,\n} from '../../kernel/ids.ts'",
       "export * from '../../kernel/ids.ts'",
@@ -154,7 +154,7 @@ suite('each import rule reports its violation', () => {
   })
   test('a folder without a layer', () =>
     assert.equal(checkPlaces(files({ 'service/src/utils/index.ts': '' }), layers).length, 1))
-  test('the gateway and a module', () =>
+  test('a module in the gateway', () =>
     assert.equal(
       checkModulesUnseen(files({ 'service/src/edge/gateway/a.ts': "import { x } from '../../people/users/index.ts'" }))
         .length,
@@ -165,7 +165,7 @@ suite('each import rule reports its violation', () => {
       checkModulesUnseen(files({ 'service/src/app/config.ts': `import { x } from '../monitoring/${file}.ts'` })).length
     assert.deepEqual([faults('settings'), faults('index')], [0, 1])
   })
-  test('a cycle, by types', () =>
+  test('a cycle of type imports', () =>
     assert.deepEqual(
       checkCycles(
         files({
@@ -176,7 +176,7 @@ suite('each import rule reports its violation', () => {
       ),
       ['wire/src/a.ts:1 import cycle: wire/src/a.ts -> wire/src/b.ts -> wire/src/c.ts -> wire/src/a.ts'],
     ))
-  test('a cycle of folders, by files without a cycle', () =>
+  test('a cycle of folders whose files have no cycle', () =>
     assert.deepEqual(
       checkTops(
         files({

@@ -122,7 +122,7 @@ suite('the rules of statements report violations', () => {
       assert.equal(named(statement), 1, statement)
   })
 
-  test('partner, by fragments', () => {
+  test('partner, in SQL fragments', () => {
     const count = (text: string) => checkPartner([scan({ path: store, text })], schemas, shared).length
     const find = (hole: string) =>
       `const find = () => sql\`select 1 from payouts.payouts where \${${hole}} and id = 1\``
@@ -144,7 +144,7 @@ suite('the rules of statements report violations', () => {
       assert.ok(count(text) > 0, text)
   })
 
-  test('partner, by the marker of scans', () => {
+  test('partner, with the marker of scans', () => {
     const marked = (reason: string, statement: string) => [
       scan({ path: store, text: `const find = () => acrossPartners('${reason}', sql\`${statement}\`)` }),
     ]

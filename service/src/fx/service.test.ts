@@ -104,7 +104,7 @@ suite('quotes', () => {
     )
   })
 
-  test('the rates of a base match its quotes', async () => {
+  test('the rates of a base currency match its quotes', async () => {
     const partner = await addTrader(service)
     const { base, rates } = await service.fx.rates('USD')
     assert.equal(base, 'USD')

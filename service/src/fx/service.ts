@@ -48,7 +48,10 @@ export type CurrencyRate = {
 export type QuoteView = {
   readonly row: store.QuoteRow
   readonly status: QuoteStatus
-  /** Refusal of a conversion with an open quote now: the customer would exceed its largest balance. */
+  /**
+   * Refusal that a conversion of an open quote would get now: the customer is not verified, or would exceed its maximum
+   * balance.
+   */
   readonly refusal?: Refusal | undefined
 }
 

@@ -233,7 +233,7 @@ suite('kinds of accounts', async () => {
     }
   })
 
-  test('a name is a kind, or a settlement account of a connector', () => {
+  test('an account name is a kind, or names the settlement account of a connector', () => {
     for (const name of ['balance', 'suspense', 'transfers', 'parts', 'fees', 'fx', 'settlement.sandbox'])
       assert.ok(isAccountName(name), name)
     for (const name of ['', 'settlement', 'settlement.', 'Balance', 'toString']) assert.ok(!isAccountName(name), name)

@@ -143,7 +143,7 @@ test('a balance that does not exist covers nothing', async () => {
   assert.equal(locks.length, 1)
 })
 
-test('a rerun has no position and always decides under the lock', async () => {
+test('a rerun of a batch has no position and always decides under the lock', async () => {
   const { funds, locks } = lockRefuses()
   await funds.check(tx, [request(1n)], read(funds.markRead(), 100n), undefined)
   assert.equal(locks.length, 1)

@@ -35,7 +35,9 @@ export type Ledger = MoneyGate &
   Segregation &
   BalanceStates & {
     readonly balances: (tx: Tx, partnerId: string) => Promise<readonly Balance[]>
-    /** Marks a balance as controlled or not, and creates it if it is missing. Locks the mark until the transaction ends. */
+    /**
+     * Marks a balance as controlled or not, and creates it if it is missing. Locks its row until the transaction ends.
+     */
     readonly setControlled: (tx: Tx, partnerId: string, currency: Currency, controlled: boolean) => Promise<void>
     /** Sums the `fx` accounts of all partners: positive for bought money, negative for owed money. */
     readonly positions: (tx: Tx) => Promise<readonly store.PositionRow[]>
@@ -81,7 +83,9 @@ type BalanceStates = {
    * the same state changes nothing. Refuses: account_blocked (it is closed; or it has money and would be closed).
    */
   readonly setState: (tx: Tx, partnerId: string, currency: Currency, state: AccountState) => Promise<AccountState>
-  /** Counts a change of a customer's state: payments that were judged before cannot commit after this transaction. */
+  /**
+   * Counts a change of a customer's state: payments that were checked before it cannot commit after this transaction.
+   */
   readonly countBlock: (tx: Tx, partnerId: string) => Promise<void>
 }
 

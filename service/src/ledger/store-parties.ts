@@ -1,5 +1,5 @@
 /**
- * SQL of the checkpoints of parties: what moved on a partner's balances for each customer and for the partner itself.
+ * SQL of the checkpoints of parties: the sums of each customer, and of the partner itself, on the partner's balances.
  */
 import { type Currency, type Minor, nilId } from '../kernel/index.ts'
 import { columnValues, insertBy, ofOnePartner, sql, type Tx, unprepared } from '../postgres/index.ts'

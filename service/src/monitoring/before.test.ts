@@ -145,7 +145,7 @@ test('the bank never gets all of several simultaneous payouts that together exce
   }
 })
 
-test('a process that dies before or after the alert sends nothing and opens one alert', async () => {
+test('if the process dies before or after the alert, nothing is sent and one alert is open', async () => {
   const partner = await addPartner(service, 1_000_00n)
   const { partnerId } = partner
   const id = await on(partner, { count: 2 })

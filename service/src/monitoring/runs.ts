@@ -63,7 +63,7 @@ export async function requestBacktest(
   return row
 }
 
-/** Stops a run: another worker has its lease, or it has read too many transactions. */
+/** Error that stops a run: another worker has its lease, or it has read too many transactions. */
 class RunStopped extends Error {
   override readonly name = 'RunEnds'
   readonly why: 'lost' | 'too_many'

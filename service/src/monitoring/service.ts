@@ -520,11 +520,13 @@ const evidenceJson = ({ sum, ...evidence }: HitEvidence, currency: Currency) => 
   currency,
 })
 
-/** Formats `partner ID`, `customer ID`, or `payee ID`, the oldest beneficiary with the account. */
+/**
+ * Formats the subject: `partner ID`, `customer ID`, or `payee ID`, which is the oldest beneficiary with the account.
+ */
 const subjectText = (partnerId: string, subjectId: string, kind: string): string =>
   `${subjectId === partnerId ? 'partner' : kind === 'many_customers' ? 'payee' : 'customer'} ${subjectId}`
 
-/** Makes the case of an alert, with the same id. It has ids and references, without names. */
+/** Builds the case of an alert, with the same id. It contains ids and references, but no names. */
 function alertCase(
   { id: ruleId, version, name, settings }: ActiveRule,
   { partnerId, id, subjectId }: store.AlertRow,

@@ -122,7 +122,7 @@ async function forEachLogged(
 
 /**
  * Claims the next report of the partner that waits longest. A report waits until every transaction that may write into
- * its period has ended: an id is made after its transaction has begun (ledger/README.md).
+ * its period has ended: an id is created after its transaction has begun (ledger/README.md).
  */
 async function claimNext({ db, clock, clockDifferenceMsMax }: ReportWorkDeps): Promise<store.ReportRow | undefined> {
   const certainUntil = after(await oldestTransactionStart(db), -clockDifferenceMsMax)

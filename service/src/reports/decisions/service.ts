@@ -14,7 +14,7 @@ export type DecisionFigures = {
   readonly at: Date
   /** `YYYY-MM` in UTC, latest first. The latest month is not over. */
   readonly months: readonly string[]
-  /** Cases and hits that wait now. */
+  /** Cases and hits that now await a decision. */
   readonly open: readonly {
     readonly kind: CountedKind
     readonly ages: Readonly<Record<AgeBand, number>>

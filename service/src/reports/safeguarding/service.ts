@@ -291,7 +291,10 @@ type DayContent = Omit<SafeguardingContent, 'version' | 'previous' | 'computedAt
 /** Partners whose positions are read at the same time. */
 const partnersAtOnce = 8
 const entriesPerKindMax = 1_000
-/** Looks until a report between two transactions of a connector is on both sides. */
+/**
+ * Attempts to compare the accounts with the ledger. A bank report may commit between two transactions of a connector,
+ * so that only one side has it.
+ */
 const looksMax = 3
 /** How long the service may read a statement that it began before the end of the day. */
 const readingMsMax = 3_600_000
