@@ -385,7 +385,7 @@ type Batch<Call, Row> = {
   readonly keyed: (row: Row) => WithKey & IdempotentRow
   /** Pointer to the key in the request. */
   readonly pointer: string
-  /** Answers the first call of each free key, and every call without a key. */
+  /** Answers the first call of each unused key, and every call without a key. */
   readonly work: (firstCalls: readonly Call[]) => Promise<ReadonlyMap<Call, CallOutcome<Row>>>
 }
 

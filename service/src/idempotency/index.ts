@@ -43,8 +43,8 @@ type HeaderOperationId =
 export type Idempotency = {
   /**
    * Creates the handler of an operation. `work` gets the transaction of the key, or undefined if the request has no
-   * key. If `work` throws, the key stays free. The handler refuses: idempotency_key_reused, request_in_progress, and
-   * what `work` refuses.
+   * key. If `work` throws, the key remains unused. The handler refuses: idempotency_key_reused, request_in_progress,
+   * and what `work` refuses.
    */
   readonly handler: <K extends HeaderOperationId>(
     operation: K,
@@ -73,7 +73,7 @@ export type CreatedResource = {
 
 type CreationResult<K extends OperationId> = {
   readonly body: ResponseOf<K>
-  /** Names the resource in the refusal of another request with the same key. */
+  /** Identifies the resource in the refusal of another request with the same key. */
   readonly created: string
   /** Customer whose data the answer contains. Erasing the customer erases the answer. */
   readonly customerId?: string | null

@@ -41,7 +41,7 @@ export type Entries = {
   readonly partiesOf: (tx: Tx, accounts: AccountSnapshots, parties: readonly PartyKey[]) => Promise<AccountSnapshots>
   /**
    * Locks the accounts of entries, and answers for each entry, in order, whether it fits as a whole. An entry that does
-   * not fit takes nothing from later ones. The same transaction must pass those that fit to `enterMany`.
+   * not fit leaves the funds to later ones. The same transaction must pass those that fit to `enterMany`.
    */
   readonly fittingUnderLock: (
     tx: Tx,

@@ -47,7 +47,7 @@ export type FundsCheck = {
     position: BatchPosition | undefined,
   ) => boolean
   /**
-   * Answers for each request whether it fits. A request that does not fit takes nothing from later requests. A batch
+   * Answers for each request whether it fits. A request that does not fit leaves the funds to later requests. A batch
    * without a position (a rerun) always locks.
    */
   readonly check: (
@@ -126,7 +126,7 @@ export function fitsRead(accounts: AccountSnapshots, request: EntryRequest): Fun
   return short === undefined || findShortage(short.account, short.partyId, availableIn(short.key))
 }
 
-/** Reports whether an entry takes the money of its party only. Undefined: the balance does not exist yet. */
+/** Reports whether the balance that an entry debits is segregated. Undefined: the balance does not exist yet. */
 export function isSegregated(accounts: AccountSnapshots, { transfers: [transfer] }: EntryRequest): boolean | undefined {
   const account = transfer && accounts.get(accountMapKey(debitAccount(transfer)))
   return account && account.segregated === true

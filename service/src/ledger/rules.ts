@@ -44,7 +44,7 @@ export type EntryRequest = {
 /** Change of an account row by one side of a transfer. */
 export type BalanceChange = { readonly posted: Minor; readonly reserved: Minor }
 
-/** More than a payout, its fees and a conversion need. Bounds the ids that an entry takes. */
+/** More than a payout, its fees and a conversion need. Limits the ids that an entry uses. */
 export const entryTransfersMax = 100
 
 /** Creates an entry of one transfer: it reserves money if the permit is `waits`, and moves it at once otherwise. */

@@ -38,7 +38,7 @@ export type Segregation = {
    * changes.
    */
   readonly segregate: (tx: Tx, partnerId: string, currency: Currency) => Promise<readonly ShortParty[]>
-  /** Pools a balance again. The accounts of its parties stay, unused, until `clearParties`. */
+  /** Pools a balance again. The accounts of its parties remain, unused, until `clearParties` deletes them. */
   readonly pool: (tx: Tx, partnerId: string, currency: Currency) => Promise<void>
   /** Deletes the accounts of parties of a pooled balance. */
   readonly clearParties: (tx: Tx, partnerId: string, currency: Currency) => Promise<void>

@@ -12,7 +12,7 @@ import { type Movement, patterns } from '../transactions/index.ts'
 
 /** A year, because some patterns are rare. */
 const daysMax = 366
-/** Limits a run to some twenty minutes, and keeps the ids of its subjects small enough for memory. */
+/** Limits a run to about twenty minutes, and the memory for the ids of its subjects. */
 const transactionsMax = 1_000_000n
 const attemptsMax = 3
 /** Much longer than a page takes, so that only a dead worker loses its lease. */

@@ -82,7 +82,9 @@ function endOfCell(text: string, from: number, separator: string): number {
   return at
 }
 
-/** Trims a cell, and removes the formula `="0123"` that keeps zeros and the apostrophe of `csvCell`. */
+/**
+ * Trims a cell, and removes the formula `="0123"` that preserves leading zeros, and the apostrophe that `csvCell` adds.
+ */
 function cleanCell(cell: string): string {
   const text = cell.trim()
   const [, kept] = /^="([^"]*)"$/.exec(text) ?? []

@@ -242,7 +242,7 @@ export const steps = (view: ConsoleView, items: readonly Step[]): Html =>
     )}
   </ol>`
 
-/** Renders the answer of the API in a collapsed section. */
+/** Renders the API response in a collapsed section. */
 export const rawJson = ({ t }: ConsoleView, value: unknown): Html =>
   html`<details class="raw">
     <summary>${t.rawJson}</summary>

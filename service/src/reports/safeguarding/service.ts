@@ -91,7 +91,7 @@ export type Safeguarding = {
   readonly step: () => Promise<number>
 }
 
-/** Days that the job computes later, for example after a stop. */
+/** Number of past days that the job still computes, for example after the service was stopped. */
 const daysBackMax = 31
 
 export function createSafeguarding(deps: SafeguardingDeps): Safeguarding {
@@ -296,7 +296,10 @@ const entriesPerKindMax = 1_000
  * so that only one side has it.
  */
 const looksMax = 3
-/** How long the service may read a statement that it began before the end of the day. */
+/**
+ * Maximum time that reading a statement takes. A statement that was created more than this before the cut was read
+ * before the cut.
+ */
 const readingMsMax = 3_600_000
 
 type ChangedRow = SafeguardingContent['changedRows'][number] & { readonly currency: Currency }
