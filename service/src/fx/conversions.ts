@@ -301,7 +301,7 @@ function toTransaction({ call, quote }: AcceptedConversion): NewTransaction {
   }
 }
 
-// Gates of customers: a conversion needs a verified customer, and must not exceed the largest balance of its state.
+// Limits of customers: a conversion needs a verified customer, and must not exceed the maximum balance of its state.
 
 type BoughtAmount = Pick<QuoteRow, 'partnerId' | 'customerId' | 'buyCurrency' | 'buyAmount'>
 /** Customers of quotes, by `partnerKey`. Those with a maximum balance are locked. */

@@ -146,7 +146,7 @@ export function createIdempotency(deps: {
       await store.keepAnswer(db, key, { takenAt, answerSealed, customerId })
       return answer
     } catch (error) {
-      // If the database cannot be reached, a later request takes the key as abandoned.
+      // If the database cannot be reached, a later request reserves the abandoned key.
       await store.freeKey(db, key, takenAt).catch(() => undefined)
       throw error
     }

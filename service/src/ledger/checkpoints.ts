@@ -113,7 +113,7 @@ async function continueParties(
   partnerId: string,
   { position, partyPosition }: store.CheckpointProgress,
 ): Promise<number> {
-  // A process of the previous version has rebuilt the checkpoints of accounts: those of parties begin again, too.
+  // A process of the previous version has rebuilt the checkpoints of accounts, so those of parties also start over.
   const mustRestart = partyPosition !== null && partyPosition > position
   if (mustRestart) parties.deletePartyCheckpoints(tx, partnerId)
   const start = mustRestart ? nilId : (partyPosition ?? nilId)

@@ -74,8 +74,8 @@ export function createLedger(opening: LedgerDeps): Ledger {
   }
 }
 
-// Changes the states of balances. A payment is judged by rows that were read without a lock. `blocks` counts each
-// change. A payment that was judged by an earlier count violates a constraint: its batch runs again with the new state.
+// Changes the states of balances. A payment is checked against rows that were read without a lock. `blocks` counts each
+// change. A payment that was checked at an earlier count violates a constraint: its batch runs again with the new state.
 
 type BalanceStates = {
   /**

@@ -181,7 +181,7 @@ export function changeParties(tx: Tx, changes: readonly PartyChange[]): void {
 }
 
 export async function readParties(tx: Tx, keys: readonly PartyAccountKey[]): Promise<readonly PartyChange[]> {
-  // Without a key no partner is named, and a sharded database would ask all shards.
+  // Without a key the statement selects no partner, and a sharded database would query all shards.
   if (keys.length === 0) return []
   const column = columnValues(keys)
   return tx.rows(sql`/* ledger.readParties */

@@ -336,8 +336,9 @@ async function backtest(
   return { ...row, examples }
 }
 
-// Rules that are evaluated before a payout goes to the bank. The worker asks after the payout was accepted: of two payouts
-// that only together exceed a sum, the later one is evaluated with the earlier one. Without such rules, no SQL runs.
+// Rules that are evaluated before a payout goes to the bank. The worker evaluates them after the payout was
+// accepted: if two payouts exceed a sum only together, the later one is evaluated with the earlier one. Without such
+// rules, no SQL runs.
 
 /** A payout that a worker is about to begin. `isHeld`: it has waited for a decision. */
 type BeginningPayout = {

@@ -234,6 +234,6 @@ export function decisionsCsv({ open, decided, times, lists, rules, findings }: D
       ...['finding', month, kind, '', disposition, '', count, '', '', ''],
     ]),
   ]
-  // Byte order mark: spreadsheets take the file as UTF-8.
+  // Byte order mark, so that spreadsheets read the file as UTF-8.
   return `\uFEFF${[head, ...rows].map((row) => row.map((cell) => csvCell(String(cell))).join(',')).join('\r\n')}\r\n`
 }

@@ -261,7 +261,7 @@ function newCase(content: SafeguardingContent, digest: string) {
   } as const
 }
 
-// Reads what a day consists of. The ledger at the end of the day is read first, in short statements: sums before a moment that
+// Reads the data of a day. The ledger at the end of the day is read first, in short statements: sums before a moment that
 // has passed no longer change. Banks and cases are read in one snapshot.
 
 type ComputeDeps = {
