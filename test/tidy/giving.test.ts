@@ -47,7 +47,8 @@ suite('the rules of grants report violations', () => {
       assert.equal(count(write(sql)), 0, sql)
   })
 
-  test('a permit made by a type assertion', () => assert.equal(count(file("const all = { act: 'updateUser' } as Permit")), 1))
+  test('a permit made by a type assertion', () =>
+    assert.equal(count(file("const all = { act: 'updateUser' } as Permit")), 1))
 
   test('a key or a staff account that another file creates', () => {
     const calls = (text: string, path: string) => checkGivingCalls([file(text, path)]).length

@@ -10,8 +10,7 @@ const path = 'service/src/payouts/service.ts'
 const one = (text: string, at = path) => [scan({ path: at, text })]
 
 suite('purity', () => {
-  test('the rules read enough files', () =>
-    assert.ok(sources.length >= 60, `only ${sources.length} files were seen`))
+  test('the rules read enough files', () => assert.ok(sources.length >= 60, `only ${sources.length} files were seen`))
   test('time comes from the clock', () => assert.deepEqual(checkTime(sources), none))
   test('ids and randomness come only from kernel/ids.ts', () => assert.deepEqual(checkChance(sources), none))
   test('only one file reads the environment', () => assert.deepEqual(checkEnvironment(sources), none))

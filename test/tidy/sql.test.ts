@@ -41,7 +41,8 @@ suite('sql', () => {
   test('a folder declares columns of its own tables', () => assert.deepEqual(checkDeclaredTables(sources), none))
   test('a statement selects one partner, or says why it reads the rows of all partners', () =>
     assert.deepEqual(checkPartner(sources, schemas, shared), none))
-  test('every statement can run on a sharded database', () => assert.deepEqual(checkSharded(sources, schemas, shared), none))
+  test('every statement can run on a sharded database', () =>
+    assert.deepEqual(checkSharded(sources, schemas, shared), none))
   test('a write returns columns, not values that depend on settings', () =>
     assert.deepEqual(checkReturning(sources), none))
   test('the rule finds the scans over all partners', () => assert.ok(readPartnerScans(sources).length >= 10))

@@ -295,10 +295,7 @@ function toQuoteRow({ terms }: FxDeps, call: QuoteCall, sheet: StoredSheet, now:
 
 function refuseNoRate({ quotes }: StoredSheet, { sellCurrency }: CurrencyPair): Refusal {
   const pointer = findMidRate(quotes, sellCurrency, 'EUR') === undefined ? '/sellCurrency' : '/buyCurrency'
-  return refuseField(
-    { pointer, code: 'invalid_value', message: 'has no exchange rate' },
-    'currency_not_supported',
-  )
+  return refuseField({ pointer, code: 'invalid_value', message: 'has no exchange rate' }, 'currency_not_supported')
 }
 
 function refuseOutOfRange({ given, sellCurrency, buyCurrency }: QuoteCall, price: 'too_small' | 'too_large'): Refusal {

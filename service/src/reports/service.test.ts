@@ -312,7 +312,7 @@ suite('reports', () => {
     await assert.rejects(service.reports.createSchedule(partnerId, zone), refused('validation_failed', '/timeZone'))
   })
 
-  test('400 for a schedule that mails somebody outside the team, and a revoked invitation ends the mails', async () => {
+  test('400 for a schedule that mails a person outside the team, and a revoked invitation ends the mails', async () => {
     const { partnerId, caller } = await addPartner(service)
     const monthly: ScheduleInput = { kind: 'fees', format: 'csv', frequency: 'monthly', emails: ['ada@example.com'] }
     await assert.rejects(service.reports.createSchedule(partnerId, monthly), refused('validation_failed'))
