@@ -19,7 +19,7 @@ const extensions = eventNames.filter((name) => !documented.includes(name))
 const [named, extension] = ['partner.customer.deposit.completed', 'payout.recall.updated']
 
 type Kind = { readonly given: JsonObject; readonly gets: readonly string[]; readonly warnings?: readonly RegExp[] }
-const inEvents = /^payout\.recall\.updated in events .* no deliveries\. Name it in extensionEvents$/
+const inEvents = /^payout\.recall\.updated in events .* no deliveries\. List it in extensionEvents$/
 const kinds: Readonly<Record<string, Kind>> = {
   'nothing named': { given: {}, gets: documented },
   'all events': { given: { events: ['*'] }, gets: documented },
@@ -43,7 +43,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   'a documented event among extensions': {
     given: { events: [], extensionEvents: [named] },
     gets: [],
-    warnings: [/^partner\.customer\.deposit\.completed in extensionEvents .* Name it in events$/],
+    warnings: [/^partner\.customer\.deposit\.completed in extensionEvents .* List it in events$/],
   },
 }
 

@@ -188,7 +188,7 @@ async function inStatus(status: string, inParts = false): Promise<Subject> {
   return subject
 }
 
-test('opening does exactly what its row says', async () => {
+test('creating a deposit has exactly the effects of its row in the table', async () => {
   const { payment } = await requested()
   const row = present(depositLifecycle.transitions['open'], 'open')
   assert.deepEqual(await observe(service, payment), follow(beforeBeginning(0n), row, payment, ''))
@@ -197,7 +197,7 @@ test('opening does exactly what its row says', async () => {
 for (const status of statuses.filter((each) => each !== 'PartiallyPaid'))
   for (const trigger of triggers.filter((each) => !ofParts(each))) {
     const rows = transitionsOn(depositLifecycle, status, trigger)
-    test(`${status}, ${trigger}: ${rows.length > 0 ? 'exactly what the table says' : 'nothing changes'}`, async () => {
+    test(`${status}, ${trigger}: ${rows.length > 0 ? 'has exactly the effects in the table' : 'changes nothing'}`, async () => {
       const subject = await inStatus(status)
       const { payment } = subject
       const expected = rows.reduce(
@@ -229,7 +229,7 @@ for (const status of [...awaitingParts, 'Screening'] as const)
     // While a name is under review, a part waits for the same decision, whatever it would do otherwise.
     const told = status === 'Screening' && trigger !== 'part-cleared' ? 'part-held' : trigger
     const rows = transitionsOn(depositLifecycle, status, told)
-    test(`in parts, ${status}, ${trigger}: ${rows.length > 0 ? 'exactly what the table says' : 'nothing changes'}`, async () => {
+    test(`in parts, ${status}, ${trigger}: ${rows.length > 0 ? 'has exactly the effects in the table' : 'changes nothing'}`, async () => {
       const subject = await inStatus(status, true)
       const { payment } = subject
       const earlier = await observe(service, payment)
@@ -257,7 +257,7 @@ test('notifications of one deposit in one batch are applied one after the other'
   assert.deepEqual(await observe(service, payment), expected)
 })
 
-test('a transition is not written from a status other than the judged one', async () => {
+test('a transition is not written if the status is not the one that was checked', async () => {
   const { payment, id } = await inStatus('Accepted')
   const earlier = await observe(service, payment)
   const change = {

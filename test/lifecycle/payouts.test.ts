@@ -169,7 +169,7 @@ async function inStatus(status: string, ofCustomer = true): Promise<Subject> {
   return subject
 }
 
-test('acceptance does exactly what its row says', async () => {
+test('accepting a payout has exactly the effects of its row in the table', async () => {
   for (const ofCustomer of [true, false])
     for (const name of ['accept', 'hold']) {
       const { payment } = await requested(ofCustomer, name === 'hold')
@@ -183,7 +183,7 @@ for (const status of statuses)
   for (const trigger of triggers) {
     const rows = transitionsOn(payoutLifecycle, status, trigger)
     if (rows.length > 0)
-      test(`${status}, ${trigger}: exactly what the table says`, async () => {
+      test(`${status}, ${trigger}: has exactly the effects in the table`, async () => {
         for (const ofCustomer of [true, false]) {
           const subject = await inStatus(status, ofCustomer)
           await prepare(subject, trigger)
@@ -200,7 +200,7 @@ for (const status of statuses)
         }
       })
     else
-      test(`${status}, ${trigger}: nothing changes`, async () => {
+      test(`${status}, ${trigger}: changes nothing`, async () => {
         const subject = await inStatus(status)
         await prepare(subject, trigger)
         const earlier = await observe(service, subject.payment)
@@ -219,7 +219,7 @@ for (const status of statuses)
   }
 
 for (const trigger of triggers.filter(isOfWorker))
-  test(`${trigger}: nothing changes once another worker has the lease`, async () => {
+  test(`${trigger}: changes nothing once another worker has the lease`, async () => {
     for (const status of statuses) {
       const subject = await inStatus(status)
       const lost = { ...(await leased(subject)), leaseId: newId() }
@@ -244,7 +244,7 @@ test('notifications of one payout in one batch are applied one after the other',
   assert.deepEqual(await observe(service, payment), expected)
 })
 
-test('between an implied transition and its own, a payout has no failure', async () => {
+test('a payout has no failure before the transition that sets it, even if another transition is implied first', async () => {
   const subject = await inStatus('Processing')
   const { id, payment } = subject
   const { partnerId } = payment
@@ -267,7 +267,7 @@ test('between an implied transition and its own, a payout has no failure', async
   await observed.close()
 })
 
-test('an attempt keeps the lease, an unreachable bank makes the payout due again, and other transitions end both', async () => {
+test('an attempt keeps the lease, an unreachable bank makes the payout due again, and other transitions leave neither', async () => {
   for (const { trigger, keepsLease, isDue } of [
     { trigger: 'attempt', keepsLease: true, isDue: true },
     { trigger: 'unreachable', keepsLease: false, isDue: true },
@@ -282,7 +282,7 @@ test('an attempt keeps the lease, an unreachable bank makes the payout due again
   }
 })
 
-test('a transition is not written from a status other than the judged one', async () => {
+test('a transition is not written if the status is not the one that was checked', async () => {
   const { payment, id } = await inStatus('Sent')
   const { partnerId } = payment
   const earlier = await observe(service, payment)

@@ -88,7 +88,7 @@ function expected(status: Status, trigger: Trigger): { readonly status: Status; 
 
 for (const status of statuses)
   for (const trigger of Object.keys(provoke) as Trigger[])
-    test(`${trigger} in ${status} does what the table says`, async () => {
+    test(`${trigger} in ${status} has the effects in the table`, async () => {
       const subject = await requested()
       for (const step of pathTo[status]) await provoke[step](subject)
       const earlier = await read(subject)

@@ -196,7 +196,7 @@ test('the log contains no secret, key, signature, KYC value, IBAN, address or to
   }
   const output = service.output()
   assert.ok(linesOf(output).length > 60, 'the log has lines')
-  for (const word of ['"refused"', '"webhook attempted"', 'Sam Staff', 'the database cannot be reached'])
+  for (const word of ['"refused"', '"webhook delivery attempted"', 'Sam Staff', 'the database cannot be reached'])
     assert.ok(output.includes(word), `the log has ${word}`)
   for (const [what, value] of secrets) {
     const at = output.indexOf(value)

@@ -21,7 +21,7 @@ const tables = readTables(migrations).map(({ name }) => name)
 const none: readonly Finding[] = []
 
 suite('form', () => {
-  test('enough files are read to judge', () => {
+  test('the rules read enough files', () => {
     assert.ok(sources.length >= 70, `only ${sources.length} files were seen`)
     const functions = sources.flatMap(readFunctions)
     assert.ok(functions.length >= 300, `only ${functions.length} functions were seen`)
@@ -29,18 +29,18 @@ suite('form', () => {
   })
   test(`files have ${fileLinesMax} lines at most`, () =>
     assert.deepEqual(checkFileLength([...sources, ...migrations]), none))
-  test(`functions, without those inside them, have ${functionLinesMax} lines at most`, () =>
+  test(`functions, without their nested functions, have ${functionLinesMax} lines at most`, () =>
     assert.deepEqual(checkFunctionLength(sources), none))
-  test('a module has its files, an operation group its module, a public interface its header', () =>
+  test('each module has its files, each operation group a module, and each public interface a header', () =>
     assert.deepEqual(checkModules(sources, tags, tables, isAssembled()), none))
   test('forms take their limits from the contract', () => assert.deepEqual(checkFormLimits(sources), none))
   test('no test is skipped or runs exclusively', () => assert.deepEqual(checkTests(sources), none))
 })
 
-suite('each rule of form finds its violation', () => {
+suite('each rule of form reports its violation', () => {
   const path = 'service/src/payouts/service.ts'
 
-  test('a limit as a number', () => {
+  test('a limit written as a number', () => {
     const at = (text: string, of = 'service/src/pages/console/x.ts') => checkFormLimits([{ path: of, text }]).length
     assert.deepEqual([at('maxlength="140"'), at('charsMax: 70'), at('maxlength="36"')], [1, 1, 0])
     assert.equal(at('maxlength="140"', path), 0)
@@ -67,7 +67,7 @@ suite('each rule of form finds its violation', () => {
     }
   })
 
-  test('braces in strings, templates and regular expressions are no braces', () => {
+  test('braces in strings, templates and regular expressions are not counted', () => {
     const text = `function f() {\nconst a = '}'\nconst b = /[}]}/\nconst c = \`}\${{ d: '}' }}}\`\n// }\n${lines(100)}}`
     assert.equal(checkFunctionLength([source(text)]).length, 1)
   })
@@ -79,7 +79,7 @@ suite('each rule of form finds its violation', () => {
     assert.equal(checkFunctionLength([source(`function createX() {\n${verb.repeat(51)}}`)]).length, 1)
   })
 
-  test('a suite of tests is a list', () => {
+  test('a suite of tests may be longer than a function', () => {
     const suites = `suite('a', () => {\n${lines(120)}})`
     assert.deepEqual(checkFunctionLength([source(suites, 'test/a.test.ts')]), none)
     assert.equal(checkFunctionLength([source(suites.replace('suite', 'test'), 'test/a.test.ts')]).length, 1)

@@ -7,12 +7,12 @@ import { type Finding, readSources, scan } from './source.ts'
 const sources = readSources()
 const none: readonly Finding[] = []
 
-suite('giving', () => {
+suite('grants', () => {
   test('the statements that write each table are read', () =>
     assert.deepEqual([...readTables(sources).keys()].toSorted(), givingTables.toSorted()))
-  test('a statement that gives or removes a role uses the answer of the judgement', () =>
+  test('a statement that grants or removes a role requires a permit', () =>
     assert.deepEqual(checkRoleWrites(sources), none))
-  test('keys and accounts of staff are given only by judged verbs and commands of the operator', () =>
+  test('only verbs that check a permit and commands of the operator create keys and staff accounts', () =>
     assert.deepEqual(checkGivingCalls(sources), none))
   test('each table is written only by its own folder', () => {
     for (const [table, paths] of readTables(sources))
@@ -20,13 +20,13 @@ suite('giving', () => {
   })
 })
 
-suite('the rules of giving find violations', () => {
+suite('the rules of grants report violations', () => {
   const file = (text: string, path = 'service/src/people/users/store.ts') => scan({ path, text })
   const write = (sql: string, parameters = 'tx: Tx') =>
     file(`export async function f(${parameters}) {\n  await tx.run(sql\`/* users.f */ ${sql}\`)\n}`)
   const count = (...texts: readonly ReturnType<typeof file>[]) => checkRoleWrites(texts).length
 
-  test('a statement without the answer', () => {
+  test('a statement without a permit', () => {
     for (const sql of [
       'insert into users.members (role) values (${role})',
       'update users.members set role = ${role} where id = ${id}',
@@ -47,9 +47,10 @@ suite('the rules of giving find violations', () => {
       assert.equal(count(write(sql)), 0, sql)
   })
 
-  test('an invented answer', () => assert.equal(count(file("const all = { act: 'updateUser' } as Permit")), 1))
+  test('a permit made by a type assertion', () =>
+    assert.equal(count(file("const all = { act: 'updateUser' } as Permit")), 1))
 
-  test('a key or an account of staff that another file gives', () => {
+  test('a key or a staff account that another file creates', () => {
     const calls = (text: string, path: string) => checkGivingCalls([file(text, path)]).length
     const make = 'export const f = (tx: Tx) => access.createServiceAccount(tx, {})'
     assert.equal(calls(make, 'service/src/webhooks/api/service.ts'), 1)

@@ -23,7 +23,7 @@ const files = (texts: Readonly<Record<string, string>>): readonly Source[] =>
   Object.entries(texts).map(([path, text]) => scan({ path, text }))
 
 suite('imports', () => {
-  test('enough files are read to judge', () => {
+  test('the rules read enough files', () => {
     const count = sources.filter((source) => /^(?:wire|service)\/src\//.test(source.path)).length
     assert.ok(count >= 40, `only ${count} source files were seen`)
     const importCount = sources.reduce((sum, source) => sum + source.imports.length, 0)
@@ -45,15 +45,15 @@ suite('imports', () => {
     ])
   })
 
-  test('every place has a layer', () => assert.deepEqual(checkPlaces(sources, layers), none))
-  test('a file imports only lower layers and declared places, and only through the public interface', () =>
+  test('every folder has a layer', () => assert.deepEqual(checkPlaces(sources, layers), none))
+  test('a file imports only lower layers and declared folders, and only through the public interface', () =>
     assert.deepEqual(checkLayers(sources, layers), none))
   test('every declared import within a layer exists', () => assert.deepEqual(unusedEdges(sources, layers), none))
   test('the gateway and main import no module', () => assert.deepEqual(checkModulesUnseen(sources), none))
   test('imports have no cycles', () => assert.deepEqual(checkCycles(sources), none))
   test('the folders of service/src have no cycles', () => assert.deepEqual(checkTops(sources), none))
-  test('a package is used where it belongs', () => assert.deepEqual(checkPackages(sources), none))
-  test('a file makes network calls only if it declares the target, and calls chosen hosts only within a budget', () =>
+  test('a package is imported only where it is allowed', () => assert.deepEqual(checkPackages(sources), none))
+  test('a file makes network calls only if it declares the target, and calls chosen hosts only within limits', () =>
     assert.deepEqual(checkReach(sources), none))
   test('every listed package is installed', async () => {
     const manifests = await Promise.all(
@@ -70,7 +70,7 @@ suite('imports', () => {
   })
 })
 
-suite('each import rule finds its violation', () => {
+suite('each import rule reports its violation', () => {
   const first = 'service/src/payouts/service.ts'
   const layersOf = (path: string, text: string) => checkLayers(files({ [path]: text }), layers)
 
@@ -118,16 +118,16 @@ suite('each import rule finds its violation', () => {
       assert.equal(layersOf(path, text).length, 1, path)
     assert.deepEqual(layersOf('service/src/app/modules.ts', "import { x } from '../chains/evm/index.ts'"), none)
   })
-  test('an undeclared module, by a type', () =>
+  test('an undeclared module, imported for a type', () =>
     assert.deepEqual(layersOf(first, "\nimport type { X } from '../deposits/index.ts'"), [
       `${first}:2 payouts (modules) imports deposits (modules)`,
     ]))
-  test('the settings of another folder, by app only', () => {
+  test('only app imports the settings of another folder', () => {
     const text = "import { xSettings } from '../mail/settings.ts'"
     assert.deepEqual(layersOf('service/src/app/config.ts', text), none)
     assert.equal(layersOf('service/src/operator/a.ts', text).length, 1)
   })
-  test('another folder past its index.ts, in every form of import', () => {
+  test('another folder without its index.ts, in every form of import', () => {
     for (const text of [
       "import {\n  type A,\n  b,\n} from '../../kernel/ids.ts'",
       "export * from '../../kernel/ids.ts'",
@@ -152,9 +152,9 @@ suite('each import rule finds its violation', () => {
     assert.equal(layersOf('wire/src/a.ts', "import { x } from '../../service/src/kernel/index.ts'").length, 1)
     assert.equal(layersOf('service/src/kernel/a.ts', "import { x } from '../../../test/support/postgres.ts'").length, 1)
   })
-  test('a place without a layer', () =>
+  test('a folder without a layer', () =>
     assert.equal(checkPlaces(files({ 'service/src/utils/index.ts': '' }), layers).length, 1))
-  test('the gateway and a module', () =>
+  test('a module in the gateway', () =>
     assert.equal(
       checkModulesUnseen(files({ 'service/src/edge/gateway/a.ts': "import { x } from '../../people/users/index.ts'" }))
         .length,
@@ -165,7 +165,7 @@ suite('each import rule finds its violation', () => {
       checkModulesUnseen(files({ 'service/src/app/config.ts': `import { x } from '../monitoring/${file}.ts'` })).length
     assert.deepEqual([faults('settings'), faults('index')], [0, 1])
   })
-  test('a cycle, by types', () =>
+  test('a cycle of type imports', () =>
     assert.deepEqual(
       checkCycles(
         files({
@@ -176,7 +176,7 @@ suite('each import rule finds its violation', () => {
       ),
       ['wire/src/a.ts:1 import cycle: wire/src/a.ts -> wire/src/b.ts -> wire/src/c.ts -> wire/src/a.ts'],
     ))
-  test('a cycle of folders, by files without a cycle', () =>
+  test('a cycle of folders whose files have no cycle', () =>
     assert.deepEqual(
       checkTops(
         files({

@@ -8,14 +8,14 @@ const sources = readSources()
 const none: readonly Finding[] = []
 
 suite('lifecycles', () => {
-  test('an insert and an update are read for each table', () =>
+  test('the rule finds an insert and an update of each table', () =>
     assert.equal(countStatusWrites(sources), 2 * Object.keys(lifecycleTables).length))
-  test('only the engine writes a status, from the judged status', () =>
+  test('only the engine writes a status, and only if the status is still the checked one', () =>
     assert.deepEqual(checkStatusWrites(sources), none))
-  test('every table of transitions is known to the rule', () => assert.deepEqual(checkLifecycleTables(sources), none))
+  test('the rule covers every table of transitions', () => assert.deepEqual(checkLifecycleTables(sources), none))
 })
 
-suite('the rules of lifecycles find violations', () => {
+suite('the rules of lifecycles report violations', () => {
   const path = 'service/src/payouts/store.ts'
   const update = (set: string, where = 'payout.status = given.from_status') =>
     `export function f(tx: Tx) {\n  tx.later(sql\`/* payouts.f */ update payouts.payouts as payout set ${set} from (x) as given where ${where}\`)\n}`
@@ -24,7 +24,7 @@ suite('the rules of lifecycles find violations', () => {
   const engine = "import { createEngine } from '../lifecycle/index.ts'\n"
   const count = (...texts: readonly ReturnType<typeof file>[]) => checkStatusWrites(texts).length
 
-  test('a statement that writes a status names the previous status', () => {
+  test('a statement that writes a status compares the previous status', () => {
     assert.equal(count(file(update('status = given.status'))), 0)
     assert.equal(count(file(update('status = ${status}', 'payout.status = ${fromStatus}'))), 0)
     assert.equal(count(file(update('lease_id = null, error_key = payout.status', 'true'))), 0)
@@ -42,7 +42,7 @@ suite('the rules of lifecycles find violations', () => {
     assert.equal(count(file(`export const f = () => sql\`${within}\``)), 1)
   })
 
-  test('only a file that makes an engine calls it', () => {
+  test('only a file that creates an engine calls it', () => {
     const written = file(update('status = given.status'))
     const call = 'export const g = (tx: Tx) => store.f(tx)'
     assert.equal(count(written, advance(engine + call)), 0)
@@ -60,7 +60,7 @@ suite('the rules of lifecycles find violations', () => {
     assert.equal(count(file(`${insert('f')}\n${insert('g')}`)), 1)
   })
 
-  test('a table of transitions that the rule does not know', () => {
+  test('a table of transitions that the rule does not cover', () => {
     const make = (module: string) => file('export const x = createLifecycle({})', `service/src/${module}/lifecycle.ts`)
     const known = Object.keys(lifecycleTables).map(make)
     assert.deepEqual(checkLifecycleTables(known), none)

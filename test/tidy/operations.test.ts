@@ -9,7 +9,7 @@ import { checkDescriptions, checkOperationTexts, checkProblemTexts, describedPar
 const none: readonly Finding[] = []
 
 suite('API texts', () => {
-  test('the tables are complete enough to check', () => {
+  test('the rules read enough operations, problems and descriptions', () => {
     assert.ok(Object.keys(operations).length >= 40)
     assert.ok(Object.keys(problems).length >= 40)
     assert.ok(describedParts(document).length >= 600)
@@ -22,7 +22,7 @@ suite('API texts', () => {
     assert.deepEqual(checkDescriptions(document), none))
 })
 
-suite('each rule for API texts finds a violation', () => {
+suite('each rule for API texts reports a violation', () => {
   const description = 'Returns an invitation.'
   const title = 'Cursor expired'
   const detail = 'The cursor is too old. Start again.'

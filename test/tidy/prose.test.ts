@@ -24,15 +24,15 @@ const untestedChoices = 6
 const none: readonly Finding[] = []
 
 suite('prose', () => {
-  test('enough pages are read to judge', () => {
+  test('the rules read enough pages', () => {
     assert.ok(pages.length >= 18, `only ${pages.length} pages were seen`)
     assert.ok(texts.length >= 90, `only ${texts.length} files were seen`)
     assert.ok(countLinks(pages) >= 20, `only ${countLinks(pages)} links were seen`)
     assert.ok(choices.length >= 200, `only ${choices.length} choices were seen`)
   })
-  test('nothing is left unfinished, silenced or tied to a machine', () =>
+  test('no text has a to-do, a silenced check or a path of one machine', () =>
     assert.deepEqual(checkWords(texts.filter(({ path }) => path !== 'package-lock.json')), none))
-  test('no page has its reader write a key that other users can read', () =>
+  test('no page tells its reader to write a key to a file that other users can read', () =>
     assert.deepEqual(checkKeyFiles(pages), none))
   test('no link is dead', () => assert.deepEqual(checkLinks(pages), none))
   test('every source file that a page names exists', () => {
@@ -45,7 +45,7 @@ suite('prose', () => {
     assert.ok(countLinks(files) >= 5, `only ${countLinks(files)} links were seen`)
     assert.deepEqual(checkLinks([...files, ...pages]), none)
   })
-  test('every decision has its own number, with which its title begins', () => {
+  test('every decision has a unique number, and its title begins with it', () => {
     const records = pages.filter(({ path }) => /^docs\/decisions\/\d{4}-/.test(path))
     const numbers = records.map(({ path }) => path.slice('docs/decisions/'.length).slice(0, 4))
     assert.ok(records.length > 90)
@@ -55,12 +55,12 @@ suite('prose', () => {
       [],
     )
   })
-  test('every choice names its test', () => assert.deepEqual(groups.flatMap(checkChoices), none))
+  test('every choice links its test', () => assert.deepEqual(groups.flatMap(checkChoices), none))
   test('the number of choices without a test only decreases', () =>
     assert.equal(choices.filter((choice) => choice.test === '-').length, untestedChoices))
 })
 
-suite('each rule of prose finds its violation', () => {
+suite('each rule of prose reports its violation', () => {
   const page = (text: string, path = 'docs/a.md') => [{ path, text }]
 
   test('files with keys', () => {

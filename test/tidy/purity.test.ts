@@ -10,18 +10,17 @@ const path = 'service/src/payouts/service.ts'
 const one = (text: string, at = path) => [scan({ path: at, text })]
 
 suite('purity', () => {
-  test('enough files are read to judge', () =>
-    assert.ok(sources.length >= 60, `only ${sources.length} files were seen`))
+  test('the rules read enough files', () => assert.ok(sources.length >= 60, `only ${sources.length} files were seen`))
   test('time comes from the clock', () => assert.deepEqual(checkTime(sources), none))
   test('ids and randomness come only from kernel/ids.ts', () => assert.deepEqual(checkChance(sources), none))
   test('only one file reads the environment', () => assert.deepEqual(checkEnvironment(sources), none))
-  test('JSON is read by a schema, or was written by the service itself', () => {
+  test('JSON is parsed by a schema, unless the service itself has written it', () => {
     assert.deepEqual(checkParsing(sources), none)
     assert.deepEqual(idleJsonReaders(sources), [])
   })
 })
 
-suite('each purity rule finds its violation', () => {
+suite('each purity rule reports its violation', () => {
   test('time', () => {
     for (const text of [
       'new Date()',
@@ -47,7 +46,7 @@ suite('each purity rule finds its violation', () => {
     assert.equal(checkTime(one('new Date()', 'service/src/kernel/loop.ts')).length, 1)
   })
 
-  test('chance', () => {
+  test('randomness', () => {
     for (const text of [
       'Math.random()',
       'crypto.randomUUID()',

@@ -29,7 +29,7 @@ suite('lists of refusals', () => {
   })
 })
 
-suite('the rules of refusals find violations', () => {
+suite('the rules of refusals report violations', () => {
   const own = 'service/src/fx/service.ts'
   const read = (texts: Readonly<Record<string, string>>) =>
     readLists(

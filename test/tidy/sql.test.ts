@@ -28,7 +28,7 @@ const places = new Set([...readLayers().layerOf.keys()].map((name) => schemaOf({
 const none: readonly Finding[] = []
 
 suite('sql', () => {
-  test('enough statements, migrations and tables are read', () => {
+  test('the rules read enough statements, migrations and tables', () => {
     const statements = sources
       .filter((source) => !isTest(source) && source.path.startsWith('service/src/'))
       .flatMap(({ templates }) => templates.filter(({ tag }) => tag === 'sql'))
@@ -36,20 +36,21 @@ suite('sql', () => {
     assert.ok(migrations.length >= 2, `only ${migrations.length} migrations were seen`)
     assert.ok(tables.length >= 7, `only ${tables.length} tables were seen`)
   })
-  test('a folder names its own tables, a module in its store files', () =>
+  test('a folder uses only its own tables, and a module only in its store files', () =>
     assert.deepEqual(checkOwnership(sources, schemas), none))
   test('a folder declares columns of its own tables', () => assert.deepEqual(checkDeclaredTables(sources), none))
-  test('a statement names its partner, or says why it reads the rows of all partners', () =>
+  test('a statement selects one partner, or says why it reads the rows of all partners', () =>
     assert.deepEqual(checkPartner(sources, schemas, shared), none))
-  test('a sharded database runs every statement', () => assert.deepEqual(checkSharded(sources, schemas, shared), none))
+  test('every statement can run on a sharded database', () =>
+    assert.deepEqual(checkSharded(sources, schemas, shared), none))
   test('a write returns columns, not values that depend on settings', () =>
     assert.deepEqual(checkReturning(sources), none))
-  test('scans over all partners are found', () => assert.ok(readPartnerScans(sources).length >= 10))
+  test('the rule finds the scans over all partners', () => assert.ok(readPartnerScans(sources).length >= 10))
   test('a statement begins with the name of its function', () => assert.deepEqual(checkStatementNames(sources), none))
-  test('statements name existing tables', () => assert.deepEqual(checkTablesExist(sources, tables), none))
-  test('the database computes no time, id or advisory lock', () =>
+  test('statements use existing tables', () => assert.deepEqual(checkTablesExist(sources, tables), none))
+  test('no statement reads the time, creates an id or takes an advisory lock in the database', () =>
     assert.deepEqual(checkWords(sources, migrations), none))
-  test('Citus runs every migration', () => assert.deepEqual(checkCitusMigrations(migrations), none))
+  test('every migration can run on Citus', () => assert.deepEqual(checkCitusMigrations(migrations), none))
   test('migrations are numbered, explained, and keyed by partner', () =>
     assert.deepEqual(checkMigrations(migrations, places), none))
 })
@@ -57,7 +58,7 @@ suite('sql', () => {
 const store = 'service/src/payouts/store.ts'
 const one = (statement: string, path = store) => [scan({ path, text: `function f() { return sql\`${statement}\` }` })]
 
-suite('the rules of statements find violations', () => {
+suite('the rules of statements report violations', () => {
   const owned = (statement: string, path?: string) => checkOwnership(one(statement, path), schemas).length
   const named = (statement: string) => checkPartner(one(statement), schemas, shared).length
 
@@ -122,7 +123,7 @@ suite('the rules of statements find violations', () => {
       assert.equal(named(statement), 1, statement)
   })
 
-  test('partner, by fragments', () => {
+  test('partner, in SQL fragments', () => {
     const count = (text: string) => checkPartner([scan({ path: store, text })], schemas, shared).length
     const find = (hole: string) =>
       `const find = () => sql\`select 1 from payouts.payouts where \${${hole}} and id = 1\``
@@ -144,7 +145,7 @@ suite('the rules of statements find violations', () => {
       assert.ok(count(text) > 0, text)
   })
 
-  test('partner, by the marker of scans', () => {
+  test('partner, with the marker of scans', () => {
     const marked = (reason: string, statement: string) => [
       scan({ path: store, text: `const find = () => acrossPartners('${reason}', sql\`${statement}\`)` }),
     ]
@@ -220,7 +221,7 @@ suite('the rules of statements find violations', () => {
   })
 })
 
-suite('the rules of migrations find violations', () => {
+suite('the rules of migrations report violations', () => {
   test('migrations', () => {
     const judge = (body: string, after = "select public.shard('payouts.a');") =>
       checkMigrations(

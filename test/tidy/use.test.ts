@@ -14,7 +14,7 @@ suite('use', () => {
   test('every problem code is raised', () => assert.deepEqual(checkProblemCodes(sources, Object.keys(problems)), none))
 })
 
-suite('each rule of use finds its violation', () => {
+suite('each rule of use reports its violation', () => {
   const files = (texts: Readonly<Record<string, string>>): readonly Source[] =>
     Object.entries(texts).map(([path, text]) => scan({ path, text }))
   const own = 'service/src/ledger/a.ts'

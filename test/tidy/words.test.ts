@@ -10,8 +10,8 @@ const sources = files.filter(({ path }) => path.endsWith('.ts'))
 const none: readonly Finding[] = []
 
 suite('words', () => {
-  test('enough files are read to judge', () => assert.ok(files.length >= 400, `only ${files.length} files were read`))
-  test('enough doc comments are read', () =>
+  test('the rules read enough files', () => assert.ok(files.length >= 400, `only ${files.length} files were read`))
+  test('the rules read enough doc comments', () =>
     assert.ok(sources.reduce((sum, source) => sum + readDocComments(source).length, 0) >= 5000))
   test('no doc comment begins as a fragment', () => assert.deepEqual(checkDocComments(sources), none))
   test('no type is named by a participle, a question or a position alone', () =>
@@ -20,10 +20,10 @@ suite('words', () => {
     const document: unknown = JSON.parse(readFileSync('wire/openapi.json', 'utf8'))
     assert.deepEqual(checkDescriptions(document), [])
   })
-  test('no word is used for which the field has a better one', () => assert.deepEqual(checkVocabulary(files), none))
+  test('no word is used if the field has a better one', () => assert.deepEqual(checkVocabulary(files), none))
 })
 
-suite('the rule of words finds its violation', () => {
+suite('the rule of words reports its violation', () => {
   const count = (text: string, path = 'service/src/a.ts') => checkVocabulary([{ path, text }]).length
   const left = (word: string) => word.replace('_', '')
 
@@ -36,7 +36,7 @@ suite('the rule of words finds its violation', () => {
   test('not in the changelog', () => assert.equal(count(left('a la_ne'), 'CHANGELOG.md'), 0))
 })
 
-suite('the rule of doc comments finds its violation', () => {
+suite('the rule of doc comments reports its violation', () => {
   const count = (text: string, path = 'service/src/ledger/a.ts') => checkDocComments([{ path, text }]).length
 
   test('in sentences without a subject', () => {
@@ -58,7 +58,7 @@ suite('the rule of doc comments finds its violation', () => {
     assert.equal(checkDescriptions({ schema: { a: { description: 'What is owed.' } } }).length, 1)
     assert.equal(checkDescriptions({ schema: { description: { description: 'Sum that is owed.' } } }).length, 0)
   })
-  test('and lets verbs and nouns pass', () => {
+  test('but not in verbs and nouns', () => {
     for (const text of [
       'Reads a file.',
       'Offer of a bank.',
@@ -69,14 +69,14 @@ suite('the rule of doc comments finds its violation', () => {
   })
 })
 
-suite('the rule of type names finds its violation', () => {
+suite('the rule of type names reports its violation', () => {
   const count = (text: string, path = 'service/src/ledger/a.ts') => checkTypeNames([{ path, text }]).length
 
   test('in participles, questions and positions', () => {
     for (const name of ['Found', 'Asked', 'Unpacked', 'Sent', 'What', 'Beside', 'Making'])
       assert.equal(count(`export type ${name} = string`) + count(`type ${name}<T> = T`), 2, name)
   })
-  test('and lets nouns pass', () => {
+  test('but not in nouns', () => {
     for (const name of ['Feed', 'Booking', 'PendingRow', 'Screening', 'AdvanceOutcome', 'Readiness'])
       assert.equal(count(`export type ${name} = string`), 0, name)
   })

@@ -6,14 +6,14 @@ import { quoteRefusal } from './rules.ts'
 import * as store from './store.ts'
 
 export type QuoteKey = store.QuoteKey
-/** A locked quote that may be accepted. `acceptedAt`: when it was judged. */
+/** A locked quote that may be accepted. `acceptedAt`: the time at which its status was checked. */
 export type OpenQuote = store.QuoteRow & { readonly acceptedAt: Date }
 
 export type QuoteAcceptances = {
   /**
    * Locks quotes until the end of the transaction. Returns each quote, in order, or why it cannot be accepted:
-   * not_found, fx_quote_accepted, fx_quote_expired. Their status is judged after all are locked. The caller must not
-   * have locked accounts before, and must pass accepted quotes to `markAccepted`.
+   * not_found, fx_quote_accepted, fx_quote_expired. Checks their status once all are locked. The caller must not hold
+   * locks on accounts, and must pass accepted quotes to `markAccepted`.
    */
   readonly lockOpen: (tx: Tx, keys: readonly QuoteKey[]) => Promise<readonly (OpenQuote | Refusal)[]>
   /** Reads a quote without a lock, and why it cannot be accepted now. Refuses: not_found. */

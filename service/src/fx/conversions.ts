@@ -1,6 +1,6 @@
 /**
- * Converts: accepts quotes and exchanges at once. Concurrent conversions share a transaction: lock the quotes, check
- * the funds, write, answer.
+ * Converts: accepts quotes and exchanges the amounts at once. Concurrent conversions share a transaction, which locks
+ * the quotes, checks the funds, writes and answers.
  */
 import type { BodyOf } from '@partner-payments/wire'
 import { createNonceBatcher } from '../access/index.ts'
@@ -169,11 +169,11 @@ function createBatchWork(deps: FxDeps) {
   return { read, work }
 }
 
-/** Creates the transfers of a conversion, of a customer's or the partner's own money. */
+/** Creates the transfers of a conversion of a customer's money or of the partner's own. */
 const conversionTransfers = (quote: OpenQuote): EntryRequest['transfers'] =>
   exchangeTransfers(quote, { kind: 'direct', creditOfBuy: 'balance', partyId: quote.customerId ?? quote.partnerId })
 
-/** Lists all accounts that a conversion may touch: only its quote says which. */
+/** Lists all accounts that a conversion may change, because its currencies are known only once the quote is read. */
 const possibleMovements = (partnerId: string) =>
   (Object.keys(currencies) as Currency[]).flatMap((currency) => [
     { partnerId, currency, debit: 'balance', credit: 'fx' } as const,
@@ -182,7 +182,7 @@ const possibleMovements = (partnerId: string) =>
 
 /**
  * Refuses a conversion if one of the balances or the customer's account is blocked: account_blocked. The balances were
- * read before the customers, because they count the customers' changes of state.
+ * read before the customers, because each balance counts the customers' changes of state.
  */
 function blockedBetween(accounts: AccountSnapshots, buyers: Buyers, quote: OpenQuote): Refusal | undefined {
   const { partnerId, customerId, sellCurrency, buyCurrency } = quote
@@ -195,7 +195,10 @@ function blockedBetween(accounts: AccountSnapshots, buyers: Buyers, quote: OpenQ
   return isBlocked ? refuseBlocked() : undefined
 }
 
-/** Locks quotes. A quote goes to its first call. Refuses each call separately: not_found, fx_quote_expired, fx_quote_accepted. */
+/**
+ * Locks quotes, each for the first call that accepts it. Refuses each call separately: not_found, fx_quote_expired,
+ * fx_quote_accepted.
+ */
 async function lockQuotes(
   { lockOpen }: QuoteAcceptances,
   tx: Tx,
@@ -233,7 +236,10 @@ const quoteKeyOf = ({ partnerId, quoteId: id }: ConversionCall): store.QuoteKey 
 const keyOf = ({ partnerId, idempotencyKey }: Pick<store.Conversion, 'partnerId' | 'idempotencyKey'>) =>
   partnerKey(partnerId, idempotencyKey)
 
-/** Sends the writes with the commit. A key or reference that another transaction took since the read is a unique violation. */
+/**
+ * Sends the writes with the commit. A key or reference that another transaction has inserted since the read causes a
+ * unique violation.
+ */
 async function write(
   { clock, transactions, ledger }: FxDeps,
   { markAccepted }: QuoteAcceptances,
@@ -295,10 +301,10 @@ function toTransaction({ call, quote }: AcceptedConversion): NewTransaction {
   }
 }
 
-// Gates of customers: a conversion needs a verified customer, and must not exceed the largest balance of its state.
+// Limits of customers: a conversion needs a verified customer, and must not exceed the maximum balance of its state.
 
 type BoughtAmount = Pick<QuoteRow, 'partnerId' | 'customerId' | 'buyCurrency' | 'buyAmount'>
-/** Customers of quotes, by `partnerKey`. Customers with a largest balance are locked. */
+/** Customers of quotes, by `partnerKey`. Those with a maximum balance are locked. */
 type Buyers = ReadonlyMap<string, Payer>
 
 export function createLargestBalances({ db, customers }: Pick<FxDeps, 'db' | 'customers'>) {
@@ -325,8 +331,8 @@ export function createLargestBalances({ db, customers }: Pick<FxDeps, 'db' | 'cu
       return buyers
     },
     /**
-     * Judges the accepted quotes of a batch. A customer's total changes with the commit: a second quote of a customer
-     * with a largest balance waits for the next batch.
+     * Checks the accepted quotes of a batch. A customer's total changes with the commit, so a second quote of a
+     * customer with a maximum balance waits for the next batch.
      */
     judge: async (
       tx: Tx,
@@ -379,7 +385,7 @@ type Batch<Call, Row> = {
   readonly keyed: (row: Row) => WithKey & IdempotentRow
   /** Pointer to the key in the request. */
   readonly pointer: string
-  /** Answers the first call of each free key, and every call without a key. */
+  /** Answers the first call of each unused key, and every call without a key. */
   readonly work: (firstCalls: readonly Call[]) => Promise<ReadonlyMap<Call, CallOutcome<Row>>>
 }
 

@@ -1,5 +1,5 @@
 /**
- * Exchange: quotes with a rate that holds for a time, and conversions between the balances of a partner.
+ * Currency exchange: quotes whose rate is valid for a limited time, and conversions between the balances of a partner.
  *
  * Tables: fx.quotes, fx.conversions. Invariants: a quote is accepted at most once, before it expires, by one
  * transaction; its amounts never change. A conversion is one ledger entry over the accounts `fx`.

@@ -60,7 +60,7 @@ suite('rounding', () => {
     )
   })
 
-  test('a given bought amount costs the smallest sold amount that buys it', () => {
+  test('the sell amount of a requested buy amount is the smallest that buys it', () => {
     fc.assert(
       fc.property(pair, amount, rate, terms, (currencyPair, buyAmount, mid, agreed) => {
         const price = computePrice(currencyPair, { buyAmount }, mid, agreed)
@@ -78,7 +78,7 @@ suite('rounding', () => {
     )
   })
 
-  test('exchanging there and back never gains, for any terms', () => {
+  test('an exchange and its reverse never make a profit, for any terms', () => {
     fc.assert(
       fc.property(pair, amount, rate, rate, terms, (there, sellAmount, one, two, agreed) => {
         const quotes = { USD: one, GBP: two, USDC: one, EURC: parseStoredRate('1.0001') }

@@ -10,7 +10,7 @@ export type QuoteStatus = (typeof fx.quoteStatuses)[number]
 
 export const quoteLifeMs: Readonly<Record<QuoteKind, number>> = { firm: 45 * secondMs, held: 30 * minuteMs }
 
-/** Sources publish five or six digits. */
+/** Digits of a rate after the decimal point. Sources publish five or six digits. */
 const rateDigits = 8
 
 /** Charges of the operator: a margin in the rate, and a fee in the sold currency. 10,000 basis points are 100 %. */

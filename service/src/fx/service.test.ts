@@ -14,7 +14,7 @@ const other = await service.anotherProcess()
 await service.rates.setByHand({ pair: { base: 'EUR', quote: 'USD', rate: { digits: 125n, scale: 2 } } })
 
 suite('quotes', () => {
-  test('a quote names both amounts, the mid rate, the rate, the margin and the fee', async () => {
+  test('a quote states both amounts, the mid rate, the rate, the margin and the fee', async () => {
     const partner = await addTrader(service)
     const traded = withTerms(service, { FX_FEE: new Map([['EUR', { fixed: 50n, basisPoints: 10 }]]) })
     const { row, status } = await quote(traded, partner)
@@ -62,7 +62,7 @@ suite('quotes', () => {
     )
   })
 
-  test('bad requests are refused with a pointer', async () => {
+  test('invalid requests are refused with a pointer to the field', async () => {
     const { caller } = await addTrader(service)
     const cases: readonly (readonly [Parameters<typeof quoteBody>[0], string])[] = [
       [{ buy: 'EUR' }, '/buyCurrency'],
@@ -104,7 +104,7 @@ suite('quotes', () => {
     )
   })
 
-  test('the rates of a base match its quotes', async () => {
+  test('the rates of a base currency match its quotes', async () => {
     const partner = await addTrader(service)
     const { base, rates } = await service.fx.rates('USD')
     assert.equal(base, 'USD')
@@ -224,7 +224,7 @@ suite('conversions', () => {
 })
 
 suite('races', () => {
-  test('of many concurrent conversions with one quote in two processes one converts', async () => {
+  test('of many concurrent conversions of one quote in two processes, exactly one succeeds', async () => {
     for (let round = 0; round < 10; round += 1) {
       const partner = await addTrader(service)
       const { row } = await quote(service, partner)
@@ -244,7 +244,7 @@ suite('races', () => {
     }
   })
 
-  test('of many equal requests in two processes one converts, and all get its answer', async () => {
+  test('of many identical requests in two processes, one converts and all get its answer', async () => {
     const partner = await addTrader(service)
     const { row } = await quote(service, partner)
     const answers = await Promise.all(
@@ -279,7 +279,7 @@ suite('races', () => {
     }
   })
 
-  test('a quote that expires while its conversion waits for the lock has expired', async () => {
+  test('a conversion is refused if its quote expires while it waits for the lock', async () => {
     const partner = await addTrader(service)
     const { row } = await quote(service, partner)
     let converting: Promise<unknown> | undefined
@@ -305,8 +305,8 @@ suite('races', () => {
   }
 })
 
-suite('rates that cannot be quoted', () => {
-  test('quotes are refused with an old sheet until there is a newer sheet', async () => {
+suite('outdated rates', () => {
+  test('quotes are refused while the newest rate sheet is too old', async () => {
     const partner = await addTrader(service)
     await service.rates.refreshStep()
     service.clock.advance(71_000)
@@ -316,7 +316,7 @@ suite('rates that cannot be quoted', () => {
     await quote(service, partner)
   })
 
-  test('a conversion of a quote that holds needs no newer rates', async () => {
+  test('a valid quote is converted even if the rates have become too old', async () => {
     const partner = await addTrader(service)
     await service.rates.refreshStep()
     const { row } = await quote(service, partner, { kind: 'held' })

@@ -48,7 +48,10 @@ export type CurrencyRate = {
 export type QuoteView = {
   readonly row: store.QuoteRow
   readonly status: QuoteStatus
-  /** Refusal of a conversion with an open quote now: the customer would exceed its largest balance. */
+  /**
+   * Refusal that a conversion of an open quote would get now: the customer is not verified, or would exceed its maximum
+   * balance.
+   */
   readonly refusal?: Refusal | undefined
 }
 
@@ -137,7 +140,7 @@ export function createFx(deps: FxDeps): Fx {
 
 const refuseNoRates = (base: Currency) =>
   refuseField(
-    { pointer: '/query/base', code: 'invalid_value', message: `${base} has no rate in this service` },
+    { pointer: '/query/base', code: 'invalid_value', message: `${base} has no exchange rate` },
     'currency_not_supported',
   )
 
@@ -292,10 +295,7 @@ function toQuoteRow({ terms }: FxDeps, call: QuoteCall, sheet: StoredSheet, now:
 
 function refuseNoRate({ quotes }: StoredSheet, { sellCurrency }: CurrencyPair): Refusal {
   const pointer = findMidRate(quotes, sellCurrency, 'EUR') === undefined ? '/sellCurrency' : '/buyCurrency'
-  return refuseField(
-    { pointer, code: 'invalid_value', message: 'has no rate in this service' },
-    'currency_not_supported',
-  )
+  return refuseField({ pointer, code: 'invalid_value', message: 'has no exchange rate' }, 'currency_not_supported')
 }
 
 function refuseOutOfRange({ given, sellCurrency, buyCurrency }: QuoteCall, price: 'too_small' | 'too_large'): Refusal {

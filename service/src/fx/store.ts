@@ -85,7 +85,7 @@ export function quotesByIdempotencyKeys(tx: Tx, keys: readonly IdempotencyKey[])
 
 export type QuoteKey = { readonly partnerId: string; readonly id: string }
 
-/** Customer of a quote and what the quote buys. Neither changes. */
+/** Customer of a quote and the currency that it buys. Neither changes. */
 export type BuyerRow = { readonly partnerId: string; readonly id: string; readonly currency: Currency }
 
 export function readBuyers(tx: Tx, keys: readonly QuoteKey[]): Promise<readonly BuyerRow[]> {

@@ -1,11 +1,10 @@
 /**
  * Idempotency of every write by its key. An operation that creates something stores its answer in the same transaction,
- * so that both exist or neither. Every other operation (`keepsAnswer`) takes the key first and stores the answer after
- * the effect. If its process ends in between, a repeated request takes the key again.
+ * so that both exist or neither. Every other operation (`keepsAnswer`) reserves the key first and stores the answer
+ * after the effect. If its process dies in between, a repeated request reserves the key again.
  *
- * Table: idempotency.keys. Invariants: a key of a partner and an operation has one answer, for ever. Answers are
- * sealed, because they contain signing secrets and personal data. Payouts and deposits keep their keys on their own
- * rows.
+ * Table: idempotency.keys. Invariants: a key of a partner and an operation has one answer, forever. Answers are sealed,
+ * because they contain signing secrets and personal data. Payouts and deposits keep their keys on their own rows.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { createHash } from 'node:crypto'
@@ -44,8 +43,8 @@ type HeaderOperationId =
 export type Idempotency = {
   /**
    * Creates the handler of an operation. `work` gets the transaction of the key, or undefined if the request has no
-   * key. If `work` throws, the key stays free. The handler refuses: idempotency_key_reused, request_in_progress, and
-   * what `work` refuses.
+   * key. If `work` throws, the key remains unused. The handler refuses: idempotency_key_reused, request_in_progress,
+   * and what `work` refuses.
    */
   readonly handler: <K extends HeaderOperationId>(
     operation: K,
@@ -54,9 +53,8 @@ export type Idempotency = {
   /** Wraps the handlers of operations that store their answers after the effect. */
   readonly keepAnswers: (handlers: AllHandlers) => AllHandlers
   /**
-   * Erases the answers that contain data of a customer. Versions before 0.1.0 stored answers without a customer:
-   * `created` names the resources of those. The keys stay taken: a repeated request is refused
-   * (idempotency_key_reused).
+   * Erases the answers that contain data of a customer. Versions before 0.1.0 stored answers without a customer: `made`
+   * lists the resources of those. The keys stay in use: a repeated request is refused (idempotency_key_reused).
    */
   readonly eraseAnswers: (
     tx: Tx,
@@ -66,7 +64,7 @@ export type Idempotency = {
   ) => Promise<void>
 }
 
-/** Resource that a request created. `createdAt` is in the transaction of the key. */
+/** Resource that a request created. `createdAt`: a time within the transaction of the key. */
 export type CreatedResource = {
   readonly operation: HeaderOperationId
   readonly createdAt: Date
@@ -75,7 +73,7 @@ export type CreatedResource = {
 
 type CreationResult<K extends OperationId> = {
   readonly body: ResponseOf<K>
-  /** Names the resource in the refusal of another request with the same key. */
+  /** Identifies the resource in the refusal of another request with the same key. */
   readonly created: string
   /** Customer whose data the answer contains. Erasing the customer erases the answer. */
   readonly customerId?: string | null
@@ -132,7 +130,7 @@ export function createIdempotency(deps: {
     return kept
   }
 
-  /** Runs a request that has taken its key, and stores its answer. Frees the key if the request fails. */
+  /** Runs a request that has reserved its key, and stores its answer. Releases the key if the request fails. */
   const runTaken = async (
     work: AnyHandler,
     call: AnyCall,
@@ -148,7 +146,7 @@ export function createIdempotency(deps: {
       await store.keepAnswer(db, key, { takenAt, answerSealed, customerId })
       return answer
     } catch (error) {
-      // If the database cannot be reached, a later request takes the key as abandoned.
+      // If the database cannot be reached, a later request reserves the abandoned key.
       await store.freeKey(db, key, takenAt).catch(() => undefined)
       throw error
     }

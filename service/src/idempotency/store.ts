@@ -3,7 +3,7 @@ import { type SealedColumn, sql, type Tx } from '../postgres/index.ts'
 
 export type IdempotencyKey = { readonly partnerId: string; readonly operation: string; readonly idempotencyKey: string }
 
-/** Returns false if the key is taken. Waits for a concurrent transaction that claims it. */
+/** Returns false if the key is in use. Waits for a concurrent transaction that claims it. */
 export async function claimKey(
   tx: Tx,
   { partnerId, operation, idempotencyKey }: IdempotencyKey,
@@ -16,8 +16,8 @@ export async function claimKey(
 }
 
 /**
- * Takes a key whose answer is stored after the effect. Returns false if another request has it. A claim from before
- * `abandonedBefore` belongs to a process that ended without an answer.
+ * Reserves a key whose answer is stored after the effect. Returns false if another request has reserved it. A
+ * reservation from before `abandonedBefore` belongs to a process that ended without an answer.
  */
 export async function takeKey(
   tx: Tx,
@@ -32,7 +32,7 @@ export async function takeKey(
   return taken === 1
 }
 
-/** Stores the answer of a key that was taken at `takenAt`, unless an erasure has freed the key since. */
+/** Stores the answer of a key that was reserved at `takenAt`, unless an erasure has released the key since. */
 export async function keepAnswer(
   tx: Tx,
   { partnerId, operation, idempotencyKey }: IdempotencyKey,
@@ -44,7 +44,7 @@ export async function keepAnswer(
       and answer_sealed is null and created_at = ${kept.takenAt}`)
 }
 
-/** Frees a key whose request was refused or failed. */
+/** Releases a key whose request was refused or failed. */
 export async function freeKey(
   tx: Tx,
   { partnerId, operation, idempotencyKey }: IdempotencyKey,
@@ -56,7 +56,10 @@ export async function freeKey(
       and answer_sealed is null and created_at = ${takenAt}`)
 }
 
-/** Frees the keys of running requests: their answers may contain what an erasure removes. A repeated request runs again. */
+/**
+ * Releases the keys of running requests, because their answers may contain data that an erasure removes. A repeated
+ * request runs again.
+ */
 export async function freeRunningKeys(tx: Tx, partnerId: string, except: string): Promise<void> {
   await tx.run(sql`/* idempotency.freeRunningKeys */
     delete from idempotency.keys
@@ -116,7 +119,10 @@ export async function replaceAnswer(
     where partner_id = ${partnerId} and operation = ${operation} and idempotency_key = ${idempotencyKey}`)
 }
 
-/** Lists answers of an operation whose requests began in a period and name no customer. `idempotencyKey` is the cursor. */
+/**
+ * Lists answers of an operation whose requests began in a period and whose rows have no customer. `idempotencyKey` is
+ * the cursor.
+ */
 export function answersBetween(
   tx: Tx,
   { partnerId, operation, idempotencyKey }: IdempotencyKey,

@@ -1,18 +1,24 @@
-/** Properties of each kind of account. The constraint `accounts_never_negative` repeats the first column. */
+/** Properties of each kind of account. The constraint `accounts_never_negative` repeats `mayFallBelowZero`. */
 import type { Currency } from '../kernel/index.ts'
 import type { accounts } from '@partner-payments/wire'
 
 export type AccountKind = {
   /** True: the posted sum may fall below zero. False: it never falls below the reserved part. */
   readonly mayFallBelowZero: boolean
-  /** Owner of the money in the account: the partner and its customers, us at a bank, or the operator (income and positions). */
+  /**
+   * `customers`: money of the partner and its customers. `bank`: our money at a bank. `own`: income and positions of
+   * the operator.
+   */
   readonly holds: 'customers' | 'bank' | 'own'
 }
 
-/** A name is a kind, or `settlement.` and the id of a connector: a partner has one settlement account for each bank. */
+/**
+ * An account name is a kind, or `settlement.` and the id of a connector: a partner has one settlement account for each
+ * bank.
+ */
 export const accountKinds = {
   balance: { mayFallBelowZero: false, holds: 'customers' },
-  /** Counterpart of our money at a bank: below zero by the amount at the bank. */
+  /** Counterpart of our money at a bank: negative by the amount that is at the bank. */
   settlement: { mayFallBelowZero: true, holds: 'bank' },
   /** Money that has arrived and is not assigned yet. */
   suspense: { mayFallBelowZero: true, holds: 'customers' },

@@ -18,14 +18,17 @@ export type CheckpointsDeps = {
 export type CheckpointLimits = { readonly transfersPerStretch: number; readonly clockDifferenceMsMax: number }
 
 const limitsDefault: CheckpointLimits = {
-  /** Transfers that a past balance reads at most, in about a millisecond. */
+  /** Maximum number of transfers that a past balance reads, in about a millisecond. */
   transfersPerStretch: 1000,
   /** Largest clock difference between the processes, which create the ids, and the database. NTP keeps it within a second. */
   clockDifferenceMsMax: 30 * secondMs,
 }
-/** Locks the rows of a partner's checkpoints for about 0.3 s. */
+/** Stretches that one transaction covers. It locks the rows of the partner's checkpoints for about 0.3 s. */
 const stretchesPerVisitMax = 100
-/** Other partners follow in the next steps. Partners with new checkpoints are visited in every step. */
+/**
+ * Partners that one step visits. The others follow in the next steps. Every step also visits the partners that had new
+ * checkpoints.
+ */
 const partnersPerStepMax = 200
 
 export function createCheckpoints(deps: CheckpointsDeps) {
@@ -41,7 +44,7 @@ export function createCheckpoints(deps: CheckpointsDeps) {
     return made
   }
   return {
-    /** Reports whether every partner was visited since the last transfer that is known to be new. */
+    /** Reports whether a round over all partners has ended and no partner had new checkpoints. */
     isBetweenRounds: (): boolean => waiting.length === 0 && busy.size === 0,
     /** Returns how many partners have more work now. If one fails, throws after the others are done. */
     checkpointStep: async (): Promise<number> => {
@@ -62,7 +65,10 @@ export function createCheckpoints(deps: CheckpointsDeps) {
   }
 }
 
-/** Continues the checkpoints of a partner. Returns the number of covered stretches: 0 also if another process is at work. */
+/**
+ * Continues the checkpoints of a partner. Returns the number of covered stretches, or 0 if another process is working
+ * on the partner.
+ */
 async function continueCheckpoints(
   { db }: CheckpointsDeps,
   { transfersPerStretch }: CheckpointLimits,
@@ -107,7 +113,7 @@ async function continueParties(
   partnerId: string,
   { position, partyPosition }: store.CheckpointProgress,
 ): Promise<number> {
-  // A process of the previous version has rebuilt the checkpoints of accounts: those of parties begin again, too.
+  // A process of the previous version has rebuilt the checkpoints of accounts, so those of parties also start over.
   const mustRestart = partyPosition !== null && partyPosition > position
   if (mustRestart) parties.deletePartyCheckpoints(tx, partnerId)
   const start = mustRestart ? nilId : (partyPosition ?? nilId)
@@ -118,7 +124,7 @@ async function continueParties(
   return stretches.length
 }
 
-/** Locks the checkpoints of a partner for this transaction. Undefined: another process has them. */
+/** Locks the checkpoints of a partner for this transaction. Undefined: another process has locked them. */
 async function claimCheckpoints(tx: Tx, partnerId: string): Promise<store.CheckpointProgress | undefined> {
   const found = await store.claimProgress(tx, partnerId)
   if (found !== undefined) return found

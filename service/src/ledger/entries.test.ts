@@ -65,7 +65,7 @@ suite('entries', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('a conversion moves two currencies at once, and a direct transfer of an entry does not end with its reserves', async () => {
+  test('a conversion moves two currencies at once, and posting an entry does not affect its direct transfers', async () => {
     const { partnerId } = await addPartner(service, 1000n)
     await enter(conversion(partnerId, 'EUR', 'USD', 300n))
     assert.deepEqual(await stored(partnerId), [
@@ -107,7 +107,7 @@ suite('entries', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('an entry is judged by its net change: its credits cover its debits', async () => {
+  test('an entry is checked by its net change: its credits cover its debits', async () => {
     const { partnerId } = await addPartner(service, 10n)
     const refund = entryOfParts(partnerId, [
       { kind: 'direct', debit: 'balance', credit: 'fees', currency: 'EUR', amount: 15n },
@@ -118,7 +118,7 @@ suite('entries', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('under the lock an entry that would overdraw takes nothing from later entries, in any of its currencies', async () => {
+  test('an entry refused under the lock leaves the funds to later entries, in each of its currencies', async () => {
     const { partnerId } = await addPartner(service, 100n)
     const { db, ledger } = service
     const entries = [
@@ -167,7 +167,7 @@ suite('entries', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('racing opposite conversions, payouts and their ends never deadlock, even when they create the accounts', async () => {
+  test('concurrent opposite conversions, payouts, posts and releases never deadlock, even when they create the accounts', async () => {
     let runs = 0
     let calls = 0
     /** A transaction that PostgreSQL rolls back as a deadlock victim runs again, so that it runs more often than it is called. */
@@ -233,7 +233,7 @@ suite('kinds of accounts', async () => {
     }
   })
 
-  test('a name is a kind, or a settlement account of a connector', () => {
+  test('an account name is a kind, or names the settlement account of a connector', () => {
     for (const name of ['balance', 'suspense', 'transfers', 'parts', 'fees', 'fx', 'settlement.sandbox'])
       assert.ok(isAccountName(name), name)
     for (const name of ['', 'settlement', 'settlement.', 'Balance', 'toString']) assert.ok(!isAccountName(name), name)

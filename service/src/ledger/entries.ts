@@ -1,4 +1,6 @@
-/** Writes entries and their ends: a batch of any size takes one lock, one update and one insert. */
+/**
+ * Writes entries, and posts or releases their reserves: a batch of any size needs one lock, one update and one insert.
+ */
 import { assert, type Minor, newId, partnerKey, present } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import {
@@ -39,7 +41,7 @@ export type Entries = {
   readonly partiesOf: (tx: Tx, accounts: AccountSnapshots, parties: readonly PartyKey[]) => Promise<AccountSnapshots>
   /**
    * Locks the accounts of entries, and answers for each entry, in order, whether it fits as a whole. An entry that does
-   * not fit takes nothing from later ones. The same transaction must pass those that fit to `enterMany`.
+   * not fit leaves the funds to later ones. The same transaction must pass those that fit to `enterMany`.
    */
   readonly fittingUnderLock: (
     tx: Tx,
@@ -55,9 +57,9 @@ export type Entries = {
   /** Checks the funds under the lock, then writes the entry like `enterMany`. Refuses: insufficient_funds. */
   readonly enter: (tx: Tx, entry: Entry) => Promise<void>
   /**
-   * Ends entries, and writes others like `enterMany`, under one lock of the accounts. A second end of an entry is a
-   * unique violation. With `judged`, the entries depend on its states, like those of `enterMany`. Writes with the
-   * commit.
+   * Posts or releases the reserves of entries, and writes others like `enterMany`, under one lock of the accounts.
+   * Doing so twice for an entry is a unique violation. With `judged`, the commit fails if the states in it have
+   * changed, like that of `enterMany`. Writes with the commit.
    */
   readonly settleMany: (
     tx: Tx,
@@ -201,12 +203,12 @@ const findAccountIds = <T extends Movement>(transfers: readonly T[], accounts: A
     return [{ ...transfer, debitAccountId, creditAccountId }]
   })
 
-/** The `blocks` by which the entries of a balance were judged, by the id of the balance. */
+/** Value of `blocks` when the entries of a balance were checked, by the id of the balance. */
 type JudgedBlocks = ReadonlyMap<string, number>
 
 /**
- * Collects the judged blocks of the balances; other accounts have no state. A balance that did not exist when it was
- * judged had no blocks.
+ * Collects the values of `blocks` at the check of the balances; other accounts have no state. A balance that did not
+ * exist at the check had no blocks.
  */
 function collectJudged(
   entries: readonly Entry[],
@@ -228,7 +230,7 @@ function collectJudged(
 
 /**
  * Sums one change per account for any number of transfers. A transfer between two parties adds up to zero on their
- * balance, which is locked all the same, because its mode is compared.
+ * balance, which is locked nevertheless, because its mode is compared.
  */
 function sumAccountChanges(
   transfers: readonly store.NewTransfer[],
@@ -322,7 +324,7 @@ const accountsIn = (changes: NetChanges): readonly AccountKey[] => [...changes.v
 
 /**
  * Creates the missing accounts of the entries before the lock. Creates none for an entry that takes from a missing
- * account that no entry of the batch fills, because a refusal writes nothing: the answer is that account.
+ * account that no entry of the batch fills, because a refusal writes nothing. Returns the shortage of that account.
  */
 async function createMissing(
   tx: Tx,
@@ -381,7 +383,7 @@ function sumChangesBy(
   return changes
 }
 
-/** Takes the changes of an entry from the balances if all of them fit. */
+/** Applies the changes of an entry to the balances if all of them fit. */
 function takeChanges(balances: Map<string, BalanceChange>, changes: NetChanges): FundsResult {
   const balanceOf = (key: string) => balances.get(key) ?? zero
   for (const [key, { account, partyId, change }] of changes) {

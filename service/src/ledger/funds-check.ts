@@ -31,15 +31,15 @@ type CheckedBatch = { readonly totals: RequestedTotals; next: CheckedBatch | und
 /** Moment before a batch reads its balances. */
 export type ReadMark = { readonly underWay: readonly CheckedBatch[]; readonly lastChecked: CheckedBatch }
 
-/** Balances that a batch has read, and the mark that was taken before. */
+/** Balances that a batch has read, and the mark that was set before the read. */
 export type BalancesRead = { readonly accounts: AccountSnapshots; readonly mark: ReadMark }
 
 export type FundsCheck = {
   /** Marks the moment. Must be called before the statement that reads the balances is sent. */
   readonly markRead: () => ReadMark
   /**
-   * Reports whether the whole batch fits without a lock. Registers its amounts, which every later check then counts: a
-   * caller asks once for each batch. False for a batch without a position.
+   * Reports whether the whole batch fits without a lock. Registers its amounts, which every later check then counts, so
+   * a caller calls this once for each batch. False for a batch without a position.
    */
   readonly isAmple: (
     requests: readonly EntryRequest[],
@@ -47,7 +47,7 @@ export type FundsCheck = {
     position: BatchPosition | undefined,
   ) => boolean
   /**
-   * Answers for each request whether it fits. A request that does not fit takes nothing from later requests. A batch
+   * Answers for each request whether it fits. A request that does not fit leaves the funds to later requests. A batch
    * without a position (a rerun) always locks.
    */
   readonly check: (
@@ -101,7 +101,9 @@ function sumRequests(requests: readonly EntryRequest[], accounts: AccountSnapsho
 
 type LimitedSum = { readonly key: string; readonly account: AccountKey; readonly partyId?: string }
 
-/** Lists the sums that a transfer takes from and that never fall below zero: first the party's part, which is smaller. */
+/**
+ * Lists the sums that a transfer debits and that must not fall below zero: first the party's part, which is smaller.
+ */
 function limitedSums(transfer: EntryRequest['transfers'][number], accounts: AccountSnapshots): readonly LimitedSum[] {
   if (accountKind(transfer.debit).mayFallBelowZero) return []
   const account = debitAccount(transfer)
@@ -124,7 +126,7 @@ export function fitsRead(accounts: AccountSnapshots, request: EntryRequest): Fun
   return short === undefined || findShortage(short.account, short.partyId, availableIn(short.key))
 }
 
-/** Reports whether an entry takes the money of its party only. Undefined: the balance does not exist yet. */
+/** Reports whether the balance that an entry debits is segregated. Undefined: the balance does not exist yet. */
 export function isSegregated(accounts: AccountSnapshots, { transfers: [transfer] }: EntryRequest): boolean | undefined {
   const account = transfer && accounts.get(accountMapKey(debitAccount(transfer)))
   return account && account.segregated === true

@@ -134,7 +134,7 @@ suite('funds', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('under the lock a request that would overdraw takes nothing from later requests', async () => {
+  test('a request refused under the lock leaves the funds to later requests', async () => {
     const { partnerId } = await addPartner(service, 100n)
     const transfers = [60n, 60n, 40n, 1n].map((amount) => transferOf(partnerId, amount))
     const fits = await service.db.transaction(async (tx) =>
@@ -144,7 +144,7 @@ suite('funds', async () => {
     assert.deepEqual(fits, [true, short, true, { ...short, available: 0n }])
   })
 
-  test('while the balance is ample no batch locks it first, and no batch runs twice', async () => {
+  test('while the balance is ample, no batch checks it under the lock and none runs twice', async () => {
     const { partnerId } = await addPartner(service, 12_000n)
     const [db = assert.fail('a database')] = databases
     const { reserve, counts } = createProcess(db)
@@ -153,7 +153,7 @@ suite('funds', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('two processes admit the same money without a lock: one reserves it, and the other refuses it', async () => {
+  test('if two processes admit the same money without a lock, one reserves it and the other refuses', async () => {
     const { partnerId } = await addPartner(service, 100n)
     const bothAdmitted = Promise.withResolvers<void>()
     let admitted = 0
@@ -251,7 +251,7 @@ suite('segregation', async () => {
     assert.deepEqual(await modeOf(partner.partnerId), { currency: 'EUR', segregated: false, own: undefined })
   })
 
-  test('reserving, posting, releasing and returning change the part of the party', async () => {
+  test("reserving, posting, releasing and returning change the party's part of the balance", async () => {
     const partner = await addPartner(service, 50_00n)
     const { partnerId, customer } = partner
     await segregate(partnerId)
@@ -376,7 +376,7 @@ suite('segregation', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('a transfer between parties that was judged before the balance was segregated is not written', async () => {
+  test('a transfer between parties is not written if the balance was segregated after its check', async () => {
     const { partnerId, customer } = await addPartner(service, 10_00n)
     const out = {
       ...movement(partnerId, partnerId, 4_00n),
@@ -397,7 +397,7 @@ suite('segregation', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('parties below zero prevent the change, and are listed with their missing amount', async () => {
+  test('a balance with parties below zero cannot be segregated, and they are listed with the missing amount', async () => {
     const partner = await addPartner(service, 100_00n)
     const { partnerId, customer } = partner
     await takeUnchecked(partnerId, customer.id, 7_00n)

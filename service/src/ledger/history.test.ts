@@ -365,7 +365,7 @@ test('several processes continue the checkpoints of one partner without a confli
   await checkLedger(service.db, partnerId)
 })
 
-test('stretches beyond one visit are left to the next step, which follows at once', async () => {
+test('stretches beyond the limit of one step are covered by the next step, which follows at once', async () => {
   const partnerId = await addFunded()
   await enterAll(partnerId, many(110), 100)
   const step = stepOf(partnerId, 1)

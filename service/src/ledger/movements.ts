@@ -15,9 +15,9 @@ export type AccountStanding = {
   readonly posted: Minor
   readonly reserved: Minor
   readonly isClosed: boolean
-  /** Reports whether its partner has transfers after the position and before the end. */
+  /** True if its partner has transfers after the position and before the end. */
   readonly hasMoved: boolean
-  /** Reports whether its partner has no transfer after the position. */
+  /** True if its partner has no transfer after the position. */
   readonly isQuiet: boolean
 }
 

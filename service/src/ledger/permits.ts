@@ -1,6 +1,6 @@
 /**
- * The gate of held money: screening holds a customer or a partner, and no verb may move its money. The permit of an
- * entry says why it may change a balance. Only `clear` creates a permit for a request.
+ * Prevents movements of held money: while screening holds a customer or a partner, no verb may move its money. The
+ * permit of an entry says why it may change a balance. Only `clear` creates a permit for a request.
  */
 import { Refusal } from '../kernel/api/index.ts'
 import { assert, partnerKey } from '../kernel/index.ts'
@@ -20,8 +20,8 @@ export type MoneyGate = {
 }
 
 /**
- * Refuses money of a blocked or closed account. Held money gets the same words: a partner must not learn of a sanctions
- * match.
+ * Refuses a movement of money of a blocked or closed account. Held money gets the same text, because a partner must not
+ * learn of a sanctions match.
  */
 export const refuseBlocked = (): Refusal =>
   new Refusal('account_blocked', 'An account of this payment is blocked or closed.')

@@ -143,13 +143,13 @@ test('a balance that does not exist covers nothing', async () => {
   assert.equal(locks.length, 1)
 })
 
-test('a rerun has no position and always decides under the lock', async () => {
+test('a rerun of a batch has no position and always decides under the lock', async () => {
   const { funds, locks } = lockRefuses()
   await funds.check(tx, [request(1n)], read(funds.markRead(), 100n), undefined)
   assert.equal(locks.length, 1)
 })
 
-test('a batch in progress at the read counts until it has ended', async () => {
+test('a batch in progress at the time of the read counts until it ends', async () => {
   const { funds } = lockRefuses()
   const first = place()
   assert.deepEqual(await checkOne(funds, 100n, 60n, first), [true])

@@ -24,7 +24,7 @@ export type EntryTransfer = Transfer & { readonly kind: Extract<TransferKind, 'd
 type ClearedParties = { readonly parties: ReadonlySet<string> }
 /**
  * `bank`: a bank has moved the money, or screening has passed its credit. `decision`: staff decided about this money.
- * `waits`: the entry only reserves, and the worker asks again before it instructs the bank.
+ * `waits`: the entry only reserves, and the worker checks again before it instructs the bank.
  */
 export type Permit = 'bank' | 'decision' | 'waits' | ClearedParties
 
@@ -36,7 +36,7 @@ export type Entry = {
   readonly transfers: readonly EntryTransfer[]
 }
 
-/** Request that checks the funds of an entry. */
+/** Request to check the funds of an entry. */
 export type EntryRequest = {
   readonly transfers: readonly Omit<EntryTransfer, 'reference'>[]
 }
@@ -44,10 +44,10 @@ export type EntryRequest = {
 /** Change of an account row by one side of a transfer. */
 export type BalanceChange = { readonly posted: Minor; readonly reserved: Minor }
 
-/** More than a payout, its fees and a conversion need. Bounds the ids that an entry takes. */
+/** More than a payout, its fees and a conversion need. Limits the ids that an entry uses. */
 export const entryTransfersMax = 100
 
-/** Creates an entry of one transfer: it reserves if it waits, and moves money at once otherwise. */
+/** Creates an entry of one transfer: it reserves money if the permit is `waits`, and moves it at once otherwise. */
 export const singleEntry = (permit: Permit, transfer: Transfer, id = newId()): Entry => ({
   id,
   permit,
@@ -200,7 +200,7 @@ export const creditAccount = ({ partnerId, currency, credit }: Omit<Movement, 'd
 export const isMovementRead = (accounts: AccountSnapshots, movement: Movement): boolean =>
   accounts.has(accountMapKey(debitAccount(movement))) && accounts.has(accountMapKey(creditAccount(movement)))
 
-/** Removes duplicates: the transfers of a batch name the same few accounts. */
+/** Removes duplicates: the transfers of a batch use the same few accounts. */
 export const distinctAccounts = (accounts: readonly AccountKey[]): readonly AccountKey[] => [
   ...new Map(accounts.map((account) => [accountMapKey(account), account])).values(),
 ]

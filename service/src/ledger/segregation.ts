@@ -1,6 +1,6 @@
 /**
  * Changes balances between pooled and segregated. In a segregated balance each party has an account of its own, which
- * does not fall below zero. Payments that were judged by the other mode run again (`accounts_judged_by_state`).
+ * does not fall below zero. Payments that were checked in the other mode run again (`accounts_judged_by_state`).
  */
 import { assert, type Currency, type Minor, present } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
@@ -34,10 +34,11 @@ export type Segregation = {
   /**
    * Segregates a balance, and opens the accounts of all its parties with their sums; creates a missing balance. Locks
    * the balance after copying the checkpoints, and reads only the later transfers under the lock. Returns the parties
-   * that are short: then the caller must roll back. The lock of the partner's checkpoints serialises such changes.
+   * that are short; if there are any, the caller must roll back. The lock of the partner's checkpoints serialises such
+   * changes.
    */
   readonly segregate: (tx: Tx, partnerId: string, currency: Currency) => Promise<readonly ShortParty[]>
-  /** Pools a balance again. The accounts of its parties stay, unused, until `clearParties`. */
+  /** Pools a balance again. The accounts of its parties remain, unused, until `clearParties` deletes them. */
   readonly pool: (tx: Tx, partnerId: string, currency: Currency) => Promise<void>
   /** Deletes the accounts of parties of a pooled balance. */
   readonly clearParties: (tx: Tx, partnerId: string, currency: Currency) => Promise<void>

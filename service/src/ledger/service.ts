@@ -35,7 +35,9 @@ export type Ledger = MoneyGate &
   Segregation &
   BalanceStates & {
     readonly balances: (tx: Tx, partnerId: string) => Promise<readonly Balance[]>
-    /** Marks a balance as controlled or not, and creates it if it is missing. Locks the mark until the transaction ends. */
+    /**
+     * Marks a balance as controlled or not, and creates it if it is missing. Locks its row until the transaction ends.
+     */
     readonly setControlled: (tx: Tx, partnerId: string, currency: Currency, controlled: boolean) => Promise<void>
     /** Sums the `fx` accounts of all partners: positive for bought money, negative for owed money. */
     readonly positions: (tx: Tx) => Promise<readonly store.PositionRow[]>
@@ -72,8 +74,8 @@ export function createLedger(opening: LedgerDeps): Ledger {
   }
 }
 
-// Changes the states of balances. A payment is judged by rows that were read without a lock. `blocks` counts each
-// change. A payment that was judged by an earlier count violates a constraint: its batch runs again with the new state.
+// Changes the states of balances. A payment is checked against rows that were read without a lock. `blocks` counts each
+// change. A payment that was checked at an earlier count violates a constraint: its batch runs again with the new state.
 
 type BalanceStates = {
   /**
@@ -81,7 +83,9 @@ type BalanceStates = {
    * the same state changes nothing. Refuses: account_blocked (it is closed; or it has money and would be closed).
    */
   readonly setState: (tx: Tx, partnerId: string, currency: Currency, state: AccountState) => Promise<AccountState>
-  /** Counts a change of a customer's state: payments that were judged before cannot commit after this transaction. */
+  /**
+   * Counts a change of a customer's state: payments that were checked before it cannot commit after this transaction.
+   */
   readonly countBlock: (tx: Tx, partnerId: string) => Promise<void>
 }
 
@@ -94,7 +98,7 @@ function createStates(opening: LedgerDeps): BalanceStates {
       const before = row.state ?? 'Active'
       if (before === state) return before
       if (before === 'Closed')
-        throw new Refusal('account_blocked', `The ${currency} balance is closed, which is final.`)
+        throw new Refusal('account_blocked', `The ${currency} balance is closed and cannot be reopened.`)
       if (state === 'Closed' && (row.posted !== 0n || row.reserved !== 0n))
         throw new Refusal('account_blocked', `The ${currency} balance is not empty. Empty it before you close it.`)
       await states.setState(tx, key, state)

@@ -402,7 +402,7 @@ export function sumsByAccount(
 
 // SQL that reads account movements after a position, for many accounts at a time.
 
-/** Account, and the transfer up to which its transfers are known. */
+/** Account, and the transfer id up to which its transfers were read. */
 export type AccountPosition = { readonly partnerId: string; readonly accountId: string; readonly position: string }
 
 export type StandingRow = Pick<AccountRow, 'posted' | 'reserved'> & {
@@ -413,7 +413,10 @@ export type StandingRow = Pick<AccountRow, 'posted' | 'reserved'> & {
   readonly isQuiet: boolean
 }
 
-/** Reads all standings in one snapshot. Each position is one look-up in the primary key, for any number of transfers after it. */
+/**
+ * Reads the sums and states of all accounts in one snapshot. Each position is one look-up in the primary key, for any
+ * number of transfers after it.
+ */
 export function readStandings(
   tx: Tx,
   positions: readonly AccountPosition[],

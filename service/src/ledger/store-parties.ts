@@ -1,5 +1,5 @@
 /**
- * SQL of the checkpoints of parties: what moved on a partner's balances for each customer and for the partner itself.
+ * SQL of the checkpoints of parties: the sums of each customer, and of the partner itself, on the partner's balances.
  */
 import { type Currency, type Minor, nilId } from '../kernel/index.ts'
 import { columnValues, insertBy, ofOnePartner, sql, type Tx, unprepared } from '../postgres/index.ts'
@@ -181,7 +181,7 @@ export function changeParties(tx: Tx, changes: readonly PartyChange[]): void {
 }
 
 export async function readParties(tx: Tx, keys: readonly PartyAccountKey[]): Promise<readonly PartyChange[]> {
-  // Without a key no partner is named, and a sharded database would ask all shards.
+  // Without a key the statement selects no partner, and a sharded database would query all shards.
   if (keys.length === 0) return []
   const column = columnValues(keys)
   return tx.rows(sql`/* ledger.readParties */

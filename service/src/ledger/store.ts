@@ -78,8 +78,8 @@ export function transfersById(tx: Tx, keys: readonly TransferKey[]): Promise<rea
 }
 
 /**
- * Reads the transfers of entries with several. Their ids follow that of the entry, so that each entry is one range of
- * the key.
+ * Reads the transfers of entries that have several. Their ids follow that of the entry, so that each entry is one range
+ * of the key.
  */
 export function transfersOfEntries(
   tx: Tx,
@@ -121,7 +121,7 @@ export function lockAccountsByKey(
     order by id for update`)
 }
 
-/** Null means false, 0, Active, 0 and false. */
+/** Columns whose null means, in this order: false, 0, Active, 0 and false. */
 type AccountMarks = {
   readonly controlled: boolean | null
   readonly controlsChanged: number | null
@@ -160,7 +160,7 @@ export function lockBeforeChange(
 export type AccountChange = BalanceChange & {
   readonly partnerId: string
   readonly id: string
-  /** The `blocks` by which the change was judged. Null: states do not matter. */
+  /** Value of `blocks` when the change was checked. Null: states do not matter. */
   readonly judgedAt: number | null
   /** True: the accounts of parties change with the balance. */
   readonly segregated: boolean
@@ -168,7 +168,7 @@ export type AccountChange = BalanceChange & {
 
 /**
  * Changes each account once. The join with `unnest` finds the rows: PostgreSQL would sort an `any(array)` again for
- * each row. A change that was judged before the last change of state, or before the balance was segregated or pooled,
+ * each row. A change that was checked before the last change of state, or before the balance was segregated or pooled,
  * violates `accounts_judged_by_state`, so that the batch runs again.
  */
 export function changeAccounts(tx: Tx, changes: readonly AccountChange[]): void {

@@ -90,7 +90,7 @@ const soleAlert = async (partner: TestPartner) => {
   return alert
 }
 
-test('a payout that matches a rule waits for release by two people, and looks to the partner like screening', async () => {
+test('a payout that matches a rule is held until two people release it, and the partner sees it like one in screening', async () => {
   const partner = await addPartner(service, 1_000_00n)
   await on(partner, { sum: '100.00' })
   await pay(service, partner, '60.00')
@@ -129,7 +129,7 @@ test('a payout that two people refuse fails like a payout to a listed name, and 
   assert.deepEqual([posted, reserved], [1_000_00n, 0n])
 })
 
-test('of simultaneous payouts that together exceed a sum, the bank never gets all', async () => {
+test('the bank never gets all of several simultaneous payouts that together exceed the sum of a rule', async () => {
   for (let round = 0; round < 8; round += 1) {
     const partner = await addPartner(service, 1_000_00n)
     await on(partner, { sum: '100.00' })
@@ -145,7 +145,7 @@ test('of simultaneous payouts that together exceed a sum, the bank never gets al
   }
 })
 
-test('a process that dies before or after the alert sends nothing and opens one alert', async () => {
+test('if the process dies before or after the alert, nothing is sent and one alert is open', async () => {
   const partner = await addPartner(service, 1_000_00n)
   const { partnerId } = partner
   const id = await on(partner, { count: 2 })
@@ -167,7 +167,7 @@ test('a process that dies before or after the alert sends nothing and opens one 
   assert.equal((await soleAlert(partner)).transactions, 2n)
 })
 
-test('turning a rule off releases no waiting payouts; turning one on holds them', async () => {
+test('turning a rule off does not release its held payouts', async () => {
   const partner = await addPartner(service, 1_000_00n)
   await pay(service, partner, '100.00')
   const id = await on(partner, { sum: '100.00' })
@@ -201,7 +201,7 @@ test('a payout joins no alert with a proposal: two people release only the payou
   assert.deepEqual(await statuses(partner), ['Sent', 'Pending'])
 })
 
-test('the partner can cancel a waiting payout, and a decision about another partner changes nothing', async () => {
+test('the partner can cancel a held payout, and a decision about one partner does not release payouts of another', async () => {
   const [partner, stranger] = [await addPartner(service, 1_000_00n), await addPartner(service, 1_000_00n)]
   await on(partner, { sum: '100.00', partners: [partner.partnerId, stranger.partnerId] })
   const { payout } = await pay(service, partner, '100.00')
@@ -254,7 +254,7 @@ test('a page of payouts costs a fixed number of SQL statements, and one alert ho
   assert.ok(made.length < 60, `${made.length} statements for ${pages} pages`)
 })
 
-test('a new rule does not hold sent payouts: two people cannot refuse them, and the refusal of other payouts says so', async () => {
+test('a new rule does not hold sent payouts, and a refusal of the alert reports how many it cannot stop', async () => {
   const partner = await addPartner(service, 1_000_00n)
   const { partnerId } = partner
   await pay(service, partner, '100.00')

@@ -38,7 +38,7 @@ export type HitEvidence = {
 /** A match. `subjectId`: the customer, the partner itself, or the oldest beneficiary with an account that many customers pay. */
 export type RuleHit = { readonly movement: Movement; readonly evidence: HitEvidence; readonly subjectId: string }
 
-/** A movement in the measure of a rule. */
+/** A movement with its amount in the rule's currency. */
 type MeasuredMovement = Omit<Movement, 'direction'> & { readonly direction: Direction; readonly isConversion: boolean }
 type EvaluationContext = { readonly tx: Tx; readonly partnerId: string; readonly measure: Measure }
 
@@ -94,7 +94,7 @@ export async function evaluateRule(
   return [...Map.groupBy(hits, ({ movement }) => movement.transactionId).values()].flatMap(([first]) => first ?? [])
 }
 
-/** Reads the rates of all currencies, as a measure and as evidence. */
+/** Reads the rates of all currencies: those that convert amounts, and those to store as evidence. */
 async function measureAllCurrencies(
   rates: MonitoringDeps['rates'],
   tx: Tx,
@@ -202,7 +202,7 @@ const idRange = ({ id, customerId }: MeasuredMovement, ms: number) => ({
 })
 /** Parts of a session may arrive until it ends, and then wait for the bank or a screening: twice the longest session is enough. */
 const sessionMsMax = 2 * checkout.checkoutExpiry.secondsMax * secondMs
-/** The clock is read for the id and, a moment later, for the row. */
+/** The process reads the clock for the id, and again a moment later for the row. */
 const clockDifferenceMs = 60_000
 
 const toEvidence = ({ count, sum, references }: Omit<patterns.MovementWindow, 'id'>): HitEvidence => ({
@@ -320,7 +320,7 @@ async function findCircles(
   return rows.map(({ id, sum, references }) => [id, { count: references.length, sum, references }])
 }
 
-/** The rules with a window that does not count movements. */
+/** The rules that count accounts, customers or failures in a window instead of movements. */
 type CountRule = RuleOfKind<'many_payers' | 'many_customers' | 'failures'>
 
 async function findManyPayers(

@@ -88,7 +88,7 @@ suite('rules and alerts', async () => {
     assert.equal(alert?.subjectId, partner.customer.id)
   })
 
-  test('nobody can turn on, turn off or replace a version that a colleague wrote after it was read', async () => {
+  test('a rule cannot be turned on, turned off or replaced by a person who has not read its latest version', async () => {
     const { partnerId } = await addPartner(service)
     const rule = (count: number) =>
       readRule(JSON.stringify({ ...common, partners: [partnerId], kind: 'many_payers', hours: 1, payers: count }))
@@ -432,7 +432,7 @@ suite('runs', async () => {
     assert.deepEqual(await numbersOf(id), ['4 1 1 Ada'])
   })
 
-  test('a run that fails three times ends', async () => {
+  test('a run that fails three times is not retried', async () => {
     const { id } = await setRule()
     const now = service.clock.now()
     await store.insertRun(service.db, {

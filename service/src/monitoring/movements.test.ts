@@ -129,7 +129,7 @@ test('a conversion is outgoing in the currency sold and incoming in the currency
   assert.deepEqual(found, [1, 1, 0, 0, 0])
 })
 
-test('a sum over all currencies counts each payment once, at rates that are kept with the alert', async () => {
+test('a sum over all currencies counts each payment once, at rates that are stored with the alert', async () => {
   const trader = await addTrader(service, ['EUR', 'USD'])
   const rule = await on(trader, outward({ sum: '180.00', counts: 'AllCurrencies' }))
   const one = await on(trader, outward({ sum: '180.00' }))

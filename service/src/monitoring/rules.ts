@@ -220,7 +220,9 @@ function readInteger(given: JsonFields, field: string, least: number, most: numb
 const readPercent = (given: JsonFields): number =>
   given['percent'] === undefined ? percentDefault : readInteger(given, 'percent', 50, 99)
 
-/** Reads an amount as text with the digits of its currency: `"10000.00"`. `least`: the default. */
+/**
+ * Reads an amount as text with the digits of its currency: `"10000.00"`. `least`: the default if the field is absent.
+ */
 function readAmountField(given: JsonFields, field: string, currency: Currency, least?: Minor): Minor {
   const value = given[field]
   if (value === undefined && least !== undefined) return least

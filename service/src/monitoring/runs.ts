@@ -12,7 +12,7 @@ import { type Movement, patterns } from '../transactions/index.ts'
 
 /** A year, because some patterns are rare. */
 const daysMax = 366
-/** Limits a run to some twenty minutes, and keeps the ids of its subjects small enough for memory. */
+/** Limits a run to about twenty minutes, and the memory for the ids of its subjects. */
 const transactionsMax = 1_000_000n
 const attemptsMax = 3
 /** Much longer than a page takes, so that only a dead worker loses its lease. */
@@ -32,7 +32,7 @@ export async function requestBacktest(
   tx: Tx,
   { ruleId, version, from, until, staff }: BacktestRequest,
 ): Promise<store.BacktestRunRow> {
-  if (isEmptyName(staff)) throw new Refusal('validation_failed', 'State who runs it.')
+  if (isEmptyName(staff)) throw new Refusal('validation_failed', 'State who runs the backtest.')
   const days = readDays(from, until)
   const count = Math.round((days.before.getTime() - days.from.getTime()) / dayMs)
   if (count > daysMax)
@@ -63,7 +63,7 @@ export async function requestBacktest(
   return row
 }
 
-/** Stops a run: another worker has its lease, or it has read too many transactions. */
+/** Error that stops a run: another worker has its lease, or it has read too many transactions. */
 class RunStopped extends Error {
   override readonly name = 'RunEnds'
   readonly why: 'lost' | 'too_many'

@@ -336,8 +336,9 @@ async function backtest(
   return { ...row, examples }
 }
 
-// Rules that are evaluated before a payout goes to the bank. The worker asks after the payout was accepted: of two payouts
-// that only together exceed a sum, the later one is evaluated with the earlier one. Without such rules, no SQL runs.
+// Rules that are evaluated before a payout goes to the bank. The worker evaluates them after the payout was
+// accepted: if two payouts exceed a sum only together, the later one is evaluated with the earlier one. Without such
+// rules, no SQL runs.
 
 /** A payout that a worker is about to begin. `isHeld`: it has waited for a decision. */
 type BeginningPayout = {
@@ -520,11 +521,13 @@ const evidenceJson = ({ sum, ...evidence }: HitEvidence, currency: Currency) => 
   currency,
 })
 
-/** Formats `partner ID`, `customer ID`, or `payee ID`, the oldest beneficiary with the account. */
+/**
+ * Formats the subject: `partner ID`, `customer ID`, or `payee ID`, which is the oldest beneficiary with the account.
+ */
 const subjectText = (partnerId: string, subjectId: string, kind: string): string =>
   `${subjectId === partnerId ? 'partner' : kind === 'many_customers' ? 'payee' : 'customer'} ${subjectId}`
 
-/** Makes the case of an alert, with the same id. It has ids and references, without names. */
+/** Builds the case of an alert, with the same id. It contains ids and references, but no names. */
 function alertCase(
   { id: ruleId, version, name, settings }: ActiveRule,
   { partnerId, id, subjectId }: store.AlertRow,

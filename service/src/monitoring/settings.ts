@@ -30,7 +30,7 @@ function readCodes(value: string | undefined): FiuCodes {
   return { ...codesDefault, ...Object.fromEntries(pairs) }
 }
 
-/** Reads the parts of a text between semicolons; null without a text. */
+/** Splits the value of a setting at semicolons. Null: the setting is absent. */
 const readParts =
   (names: readonly string[]) =>
   (value: string | undefined): readonly string[] | null => {

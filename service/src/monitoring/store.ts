@@ -243,7 +243,7 @@ export function rulesOfAlerts(
     select id, rule_id from monitoring.alerts where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[])`)
 }
 
-/** Makes the query of the transactions of an alert, and whether it holds each. */
+/** Builds the query that selects the transactions of an alert, and whether the alert holds each of them. */
 export const alertHits = (partnerId: string, alertId: string): Sql => sql`/* monitoring.alertHits */
   select transaction_id, holds from monitoring.hits where partner_id = ${partnerId} and alert_id = ${alertId}`
 

@@ -92,7 +92,7 @@ suite('rows', async () => {
     )
   })
 
-  test('each format has the same lines, and the same request gives the same bytes after more data and on another service', async () => {
+  test('each format has the same lines, and a repeated request gives the same bytes, even after more data and on another service', async () => {
     const { partnerId } = await filled()
     const to = now(service)
     const request = { kind: 'statement', currency: 'EUR', from: dayBefore(to), to } as const
@@ -158,7 +158,7 @@ suite('rows', async () => {
     return { partnerId, own, second: second.row.reference, deposit: deposit.reference, debtor, request }
   }
 
-  test('the lines of a statement name the other side, its account, the end-to-end id and the own reference', async () => {
+  test("statement lines show the counterparty, its account, the end-to-end id and the partner's own reference", async () => {
     const { partnerId, own, second, request } = await filledWithPayments()
     const csv = rowsOf((await written(service, partnerId, { ...request, format: 'csv' })).text)
     const names = ['endToEndId', 'userReference', 'counterpartyName', 'counterpartyAccount'] as const
@@ -184,7 +184,7 @@ suite('rows', async () => {
     assert.ok(text.includes('<RltdPties><Dbtr><Pty><Nm>Ada &lt;Lovelace&gt;</Nm></Pty></Dbtr><DbtrAcct><Id><IBAN>NL91'))
   })
 
-  test('a PDF has the same names: its texts are compressed glyphs, and each name changes the bytes', async () => {
+  test('a PDF contains the same names and ids: a change of any of them changes its bytes', async () => {
     const { partnerId, deposit, debtor, request } = await filledWithPayments()
     const pdf = await written(service, partnerId, { ...request, format: 'pdf' })
     const hashes = new Set([pdf.report.sha256])
@@ -201,7 +201,7 @@ suite('rows', async () => {
     assert.equal(hashes.size, 5)
   })
 
-  test('a text that a spreadsheet would run is defused, and numbers are unchanged', async () => {
+  test('a text that a spreadsheet would run as a formula is escaped, and numbers are unchanged', async () => {
     const { partnerId } = await addPartner(service)
     const references = ['=1+1', '+1', '-1', '@SUM(A1)', ' =1', '"=1"', '＝1', 'a,b', 'say "x"', 'plain=1']
     await book(
@@ -321,7 +321,7 @@ suite('rows', async () => {
     assert.equal(rowsOf(csv.text)[0]?.['status'], 'Pending')
   })
 
-  test('a reconciliation names each difference', async () => {
+  test('a reconciliation lists each difference', async () => {
     const { partnerId } = await filled()
     await book(service, partnerId, [{ amount: 123n, to: 'suspense' }])
     const to = now(service)
@@ -348,7 +348,7 @@ suite('rows', async () => {
     assert.ok(rows.some(({ record, name }) => record === 'check' && name === 'all accounts add up to zero'))
   })
 
-  test('a reconciliation names the payments that are at banks, also those sent before the period', async () => {
+  test('a reconciliation lists the payments that are at banks, also those sent before the period', async () => {
     const partner = await addPartner(service, 1_000_000n)
     const { partnerId } = partner
     const { payout } = await pay(service, partner, '4001.07')

@@ -1,4 +1,4 @@
-/** The file of a report in parts of one length, so that reading can start at any part. */
+/** Stores the file of a report in parts of one length, so that a download can start at any part. */
 import { createHash } from 'node:crypto'
 import { compress, decompress } from '../kernel/index.ts'
 import type { Database } from '../postgres/index.ts'
@@ -10,7 +10,7 @@ import * as store from './store.ts'
  * statement shrink to a fifth.
  */
 const chunkBytes = 512 * 1024
-/** Parts that may wait for the database. Then the writer waits. */
+/** Parts that may wait for the database before the writer waits. */
 const writesUnderWayMax = 4
 
 /** The lease was lost: the report was deleted, or another worker writes it. */
@@ -19,7 +19,7 @@ export class LeaseLost extends Error {
 }
 
 export type FileWriter = {
-  /** Writes content. Resolves when more may follow. Throws LeaseLost. */
+  /** Writes content. Resolves when the caller may write more. Throws LeaseLost. */
   readonly write: (content: string | Uint8Array) => Promise<void>
   readonly end: () => Promise<{ readonly bytes: number; readonly sha256: string }>
 }

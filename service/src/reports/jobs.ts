@@ -122,7 +122,7 @@ async function forEachLogged(
 
 /**
  * Claims the next report of the partner that waits longest. A report waits until every transaction that may write into
- * its period has ended: an id is made after its transaction has begun (ledger/README.md).
+ * its period has ended: an id is created after its transaction has begun (ledger/README.md).
  */
 async function claimNext({ db, clock, clockDifferenceMsMax }: ReportWorkDeps): Promise<store.ReportRow | undefined> {
   const certainUntil = after(await oldestTransactionStart(db), -clockDifferenceMsMax)
@@ -169,7 +169,7 @@ async function recordFailure(deps: ReportWorkDeps, claimed: store.ReportRow, err
   const { db, clock, log } = deps
   const { partnerId, id, attempts } = claimed
   if (error instanceof ReportImpossible) return failReport(deps, claimed, error.message)
-  log.error({ err: error, partnerId, reportId: id, attempts }, 'report not written')
+  log.error({ err: error, partnerId, reportId: id, attempts }, 'attempt to write a report failed')
   if (attempts >= attemptsMax) return failReport(deps, claimed, writeFailedText)
   await store.markQueued(db, claimed, after(clock.now(), retryMs * 2 ** (attempts - 1)))
   // The parts of this attempt are useless, because the next attempt writes its own.

@@ -39,7 +39,7 @@ test('the periods of a schedule follow each other without a gap', () => {
     }
 })
 
-test('a token names its partner, and a changed token is not accepted for another partner', () => {
+test('a token contains its partner, and a changed token is invalid', () => {
   const partnerId = newId()
   const token = newLinkToken(partnerId)
   assert.equal(readLink(token), partnerId)
@@ -47,7 +47,7 @@ test('a token names its partner, and a changed token is not accepted for another
   for (const text of ['', token.slice(1), `${token}=`, ` ${token}`]) assert.equal(readLink(text), undefined)
 })
 
-test('a file is named by its contents', () => {
+test('a file name states kind, currency, period and format', () => {
   const period = { from: at('2026-01-01T00:00:00Z'), to: at('2026-02-01T00:00:00Z') }
   const name = (format: 'csv' | 'camt.053', currency: 'EUR' | null) =>
     fileNameOf({ kind: 'statement', format, currency }, period)

@@ -42,7 +42,7 @@ type SpecInput = {
 export function readSpec({ kind, format, currency: code, customerId }: SpecInput): ReportSpec {
   const formats = reportMatrix[kind]
   if (!formats.includes(format))
-    throw new Refusal('report_format_not_supported', `A ${kind} report exists as ${formats.join(', ')}.`, {
+    throw new Refusal('report_format_not_supported', `A ${kind} report is available as ${formats.join(', ')}.`, {
       errors: [{ pointer: '/format', code: 'invalid_value', message: `must be one of ${formats.join(', ')}` }],
     })
   const token = code !== undefined && isCurrency(code) && !isFiat(code)
@@ -54,7 +54,7 @@ export function readSpec({ kind, format, currency: code, customerId }: SpecInput
   const errors: FieldError[] = []
   const oneCurrency = kind === 'statement' && (format === 'pdf' || isBankStatement)
   if (oneCurrency && code === undefined)
-    errors.push({ pointer: '/currency', code: 'required', message: `is required for a statement as ${format}` })
+    errors.push({ pointer: '/currency', code: 'required', message: `is required for a ${format} statement` })
   if (kind === 'reconciliation' && customerId !== undefined)
     errors.push({ pointer: '/customerId', code: 'invalid_value', message: 'must be absent for a reconciliation' })
   refuseFields(errors)

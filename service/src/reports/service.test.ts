@@ -40,7 +40,7 @@ suite('reports', () => {
     return rows.map(({ partnerId }) => partnerId)
   }
 
-  test('a request for a report that does not exist in this form is refused', async () => {
+  test('a report is refused if its kind is not available in the requested format', async () => {
     const { partnerId } = await addPartner(service)
     const { reports } = service
     now(service)
@@ -312,7 +312,7 @@ suite('reports', () => {
     await assert.rejects(service.reports.createSchedule(partnerId, zone), refused('validation_failed', '/timeZone'))
   })
 
-  test('400 to a schedule that mails a stranger, and a member whose invitation is revoked gets no more mails', async () => {
+  test('400 for a schedule that mails a person outside the team, and a revoked invitation ends the mails', async () => {
     const { partnerId, caller } = await addPartner(service)
     const monthly: ScheduleInput = { kind: 'fees', format: 'csv', frequency: 'monthly', emails: ['ada@example.com'] }
     await assert.rejects(service.reports.createSchedule(partnerId, monthly), refused('validation_failed'))
@@ -400,7 +400,7 @@ suite('files', () => {
     assert.deepEqual(await service.db.rows(sql`select from reports.chunks where partner_id = ${partnerId}`), [])
   })
 
-  test('a worker that lost its lease adds nothing: the file is from the attempt that ended', async () => {
+  test('a worker that lost its lease adds nothing: the file is from the attempt that completed', async () => {
     const { partnerId } = await addPartner(service)
     const request = await long(partnerId)
     const first = await written(service, partnerId, request)

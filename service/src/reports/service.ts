@@ -63,7 +63,7 @@ export type ReportsDeps = {
   readonly keptDays: number
 }
 
-/** Seconds after which a partner should ask again for a report that is not ready. */
+/** Seconds after which a partner should request a report again that is not ready. */
 const retrySeconds = 2
 
 export function createReports(deps: ReportsDeps): Reports {

@@ -103,7 +103,7 @@ export async function takeTurn(tx: Tx, partnerId: string, now: Date): Promise<vo
     update reports.turns set served_at = greatest(served_at, ${now}::timestamptz) where partner_id = ${partnerId}`)
 }
 
-/** Claims a report. The claim counts the attempt, also if it ends its process. */
+/** Claims a report. The claim counts the attempt, so that an attempt that ends its process also counts. */
 export function claimReport(
   tx: Tx,
   partnerId: string,

@@ -191,7 +191,7 @@ test('an incomplete answer is a failure, whatever its status', async () => {
   assert.equal(attempt.responseBody, 'ten bytes.')
 })
 
-test('of a gigabyte, 64 KiB are read, and 8 KiB are kept as text', async () => {
+test('of a gigabyte response, 64 KiB are read, and 8 KiB are stored as text', async () => {
   const total = 2 ** 30
   let written = 0
   const { attempt, delivery } = await deliverOne((response) => {

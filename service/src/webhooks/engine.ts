@@ -1,4 +1,4 @@
-/** The delivery engine as one value: what partners manage, and what the workers run. */
+/** Combines the delivery engine: the operations of partners, and the functions that the workers run. */
 import type { EventOutbox } from '../events/index.ts'
 import type { Cursors } from '../kernel/api/index.ts'
 import type { Clock, Sealer } from '../kernel/index.ts'

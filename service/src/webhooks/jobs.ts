@@ -87,7 +87,7 @@ function createSender(options: DeliveryJobsOptions, wake: () => void): Sender {
     const { subscriptionId, eventId } = attempt
     if (outcome === 'stale')
       log.warn({ eventId, subscriptionId }, 'stale result discarded: the delivery changed, or the lease was lost')
-    else log.debug({ eventId, subscriptionId, outcome, status: result.status }, 'webhook attempted')
+    else log.debug({ eventId, subscriptionId, outcome, status: result.status }, 'webhook delivery attempted')
   }
 
   const end = async (attempt: Attempt, result: AttemptResult | undefined) => {

@@ -73,7 +73,9 @@ export const retryDelaysMsDefault: readonly number[] = [
  * written before a clock was set back.
  */
 export const clockDifferenceMsMax = hourMs
-/** The clock difference between machines by which an event can seem older than a subscription that it follows. */
+/**
+ * Clock difference between machines that can make an event seem older than a subscription that was created before it.
+ */
 export const subscriptionMarginMs = 5 * minuteMs
 /** Largest share added to a pause, so that deliveries that failed together are not retried together. */
 export const jitterMax = 0.2

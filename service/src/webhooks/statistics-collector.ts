@@ -17,7 +17,10 @@ const partnersPerPage = 100
 const pausePerWork = 99
 const everyMsDefault = 5 * secondMs
 const stepMsMax = 50
-/** The interval of rounds without a commit, as a multiple of that of steps: a minute by default. */
+/**
+ * Interval after a complete round that no commit interrupts, as a multiple of the interval between steps: a minute by
+ * default.
+ */
 const stepsPerRest = 12
 
 export function statisticsJob({

@@ -1,6 +1,7 @@
 /**
- * Compares the rows of a partner with each other: tables must agree about money. It uses no code of the modules: it
- * finds changes made in SQL, and faults that the code writes everywhere. docs/operations.md explains findings.
+ * Compares the rows of a partner with each other: tables must agree about money. It uses no code of the modules, so it
+ * also finds changes made in SQL, and errors that the code writes to all tables alike. docs/operations.md explains
+ * findings.
  *
  * Tables: none of its own. It reads those of the ledger, of payments, of cases, of events and of the audit log, and
  * writes nothing. Invariants: each comparison is one statement of one partner, so that it has one snapshot, and

@@ -138,7 +138,10 @@ export function checkpointsMissing(tx: Tx, partnerId: string, rowsMax: number): 
     order by 2 limit ${rowsMax}`)
 }
 
-/** Checks the same for parties. A transfer belongs to the next position after it. */
+/**
+ * Checks that each party checkpoint is the sum of the transfers up to it. A transfer belongs to the next checkpoint
+ * position.
+ */
 export function partyCheckpoints(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.partyCheckpoints */
     with step as (
@@ -198,7 +201,7 @@ export function partyAccounts(tx: Tx, partnerId: string, rowsMax: number): Promi
     order by key limit ${rowsMax}`)
 }
 
-/** Sums what a partner's references have moved and reserved on its accounts of one name. */
+/** Sums the posted and reserved amounts of each reference on a partner's accounts of one name. */
 const movedSums = (partnerId: string, name: 'balance' | 'suspense' | 'parts'): Sql => sql`
   select leg.reference, account.currency, sum(leg.posted) as posted, sum(leg.reserved) as reserved
   from (${transferLegs(partnerId)}) as leg
@@ -266,7 +269,7 @@ export function checkRecords(tx: Tx, partnerId: string, rowsMax: number): Promis
 }
 
 /**
- * Checks that a payout and its transaction agree, with the two numbers of a domestic account apart, and that a
+ * Checks that a payout and its transaction agree, the creditor account by each of its two numbers, and that a
  * transaction that has reserved money belongs to a payout.
  */
 export function checkPayouts(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
@@ -419,7 +422,10 @@ const eventsOf = (partnerId: string): Sql => sql`
     reference text, "transactionType" text, "originatingTransactionReference" text)
   where partner_id = ${partnerId}`
 
-/** Checks that an ended transaction has one event. Events older than the oldest stored event are gone. */
+/**
+ * Checks that a transaction that is no longer pending has one event. Transactions older than the oldest stored event
+ * are not checked.
+ */
 export function statusEvents(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   return tx.rows(sql`/* integrity.statusEvents */
     select 'events.events' as table, told.reference as key, 'type, reference, data' as column, told.facts as expected,
@@ -463,7 +469,7 @@ export type Finding = {
   readonly table: string
   readonly key: string
   readonly column: string
-  /** Value that follows from the rows of other tables. */
+  /** Value computed from the rows of other tables. */
   readonly expected: string
   readonly found: string
 }

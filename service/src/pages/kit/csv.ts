@@ -1,9 +1,9 @@
-/** Files of spreadsheets: CSV (RFC 4180) as Excel and other programs write it in several languages, read and written. Pure. */
+/** Reads and writes CSV files (RFC 4180) as Excel and other spreadsheets write them in several languages. Pure. */
 import { csvCell } from '../../kernel/index.ts'
 
-/** Cells of a line that are read, including columns that the import ignores. */
+/** Maximum number of cells in a line, including columns that the import ignores. */
 const cellsMax = 100
-/** Lines that are read before the event loop continues. */
+/** Lines that are read before the event loop handles other requests. */
 const linesAtOnce = 500
 
 /** The kind of a file that is not text: a workbook of Excel or LibreOffice, or another binary file. */
@@ -82,7 +82,9 @@ function endOfCell(text: string, from: number, separator: string): number {
   return at
 }
 
-/** Trims a cell, and removes the formula `="0123"` that keeps zeros and the apostrophe of `csvCell`. */
+/**
+ * Trims a cell, and removes the formula `="0123"` that preserves leading zeros, and the apostrophe that `csvCell` adds.
+ */
 function cleanCell(cell: string): string {
   const text = cell.trim()
   const [, kept] = /^="([^"]*)"$/.exec(text) ?? []
@@ -98,7 +100,7 @@ function detectSeparator(head: string): string {
   return separators[counts.indexOf(Math.max(...counts))] ?? ';'
 }
 
-/** The columns of a file, each with further names that a header may use. */
+/** The columns of a file, each with alternative names that a header may use. */
 export type FileColumns<Name extends string> = Readonly<Record<Name, readonly string[]>>
 
 export type FileRow<Name extends string> = { readonly line: number; readonly cells: Readonly<Record<Name, string>> }
@@ -125,7 +127,10 @@ const columnKey = (name: string): string =>
     .replaceAll('ß', 'ss')
     .replaceAll(/[^\p{L}\p{N}]/gu, '')
 
-/** Reads a file whose first line names the columns. Semicolons, tabs or commas separate cells. Empty lines are passed over. */
+/**
+ * Reads a file whose first line contains the names of the columns. Semicolons, tabs or commas separate cells. Empty
+ * lines are skipped.
+ */
 export async function readTable<Name extends string>(
   text: string,
   columns: FileColumns<Name>,

@@ -66,7 +66,7 @@ test('fills in every kind of control, and escapes the input', () => {
   assert.ok(text.includes(`value="${two}"`), 'the key of the form that was sent, so that it has no second effect')
 })
 
-test('takes the form of the intended row, and no form of another object', () => {
+test('finds the form of the row that was sent, and not the form of another row', () => {
   const row = (id = '') =>
     html`<form method="post" action="payees/close"><input type="hidden" name="id" value="${id}" /></form>`
   const page = `<main>${row(one).html}${row(two).html}</main>`
@@ -96,7 +96,7 @@ test('moves the form of a dialog out of it, without the button that closes it', 
   assert.ok(!text.includes('<dialog') && !text.includes('popovertargetaction'))
 })
 
-test('a file comes with its name, and its bytes for the script', () => {
+test('a file input carries the name and the bytes of its file, for the script', () => {
   const form = html`<form method="post" action="new"><input type="file" name="file" required /></form>`
   const files = [{ name: 'file', fileName: 'pay.csv', type: 'text/csv', base64: 'YQ==' }]
   const text = filled(form, { ...sent([]), files } as never)

@@ -4,7 +4,7 @@
  */
 import { html, type Html } from '../html.ts'
 
-/** The fields of a form in their order. A name may come several times. */
+/** The fields of a form, in order. A name may occur several times. */
 export type FormFields = readonly (readonly [name: string, value: string])[]
 
 export type KeptFile = {
@@ -130,8 +130,8 @@ function fillForm(text: string, { fields, files }: SentForm): string {
 const mainTag = new RegExp(`<main\\b${inTag}>`)
 
 /**
- * Returns the page with its form as it was sent, below a sentence. A form in a dialog moves out of it, because the page cannot open a dialog
- * without a script. `query` is added to the target of the form.
+ * Returns the page with its form filled in as it was sent, below the message `said`. A form in a dialog moves out of
+ * it, because the page cannot open a dialog without a script. `query` is added to the target of the form.
  */
 export function pageWithForm(
   page: string,

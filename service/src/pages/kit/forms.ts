@@ -213,7 +213,7 @@ export const emptyForm: FormState = { values: {}, problems: {} }
 /** A form as it was typed. A second submission with the same key has no second effect. */
 export type Draft = FormState & { readonly idempotencyKey: string }
 
-/** Declares a field of a form. Its name gives the id, the value and the refusal. */
+/** Declares a field of a form. Its name selects the id, the value and the refusal. */
 export type Input = {
   readonly name: string
   readonly label: string
@@ -224,9 +224,9 @@ export type Input = {
   /** The label of an optional field says so, unless it is `unmarked`. */
   readonly optional?: boolean | 'unmarked'
   readonly charsMax?: number | undefined
-  /** The keyboard of a phone. */
+  /** Kind of keyboard that a phone shows. */
   readonly keys?: 'decimal' | 'numeric' | 'url'
-  /** Absent: the browser offers nothing that was typed before. */
+  /** Absent: the browser does not autofill the field. */
   readonly autocomplete?: 'name' | 'username' | 'email' | 'one-time-code' | 'new-password' | 'current-password'
   /** Makes the field a select. */
   readonly options?: Options
@@ -234,7 +234,7 @@ export type Input = {
   readonly any?: string | undefined
   /** Makes the field a group of radio buttons. */
   readonly choices?: readonly ChoiceOption[]
-  /** Stands in the field until something is typed. */
+  /** Initial value of the field. */
   readonly value?: string | undefined
   readonly more?: Html
 }
@@ -276,7 +276,7 @@ type FormPage = Partial<Draft> & {
   readonly before?: Html | undefined
   /** Path below the root of the pages. */
   readonly action: string
-  /** Values that the form carries and does not show. */
+  /** Values of hidden fields, which are sent with the form. */
   readonly hidden?: Readonly<Record<string, string>>
   readonly fields: Html | readonly (Input | Html)[]
   readonly submit: string

@@ -34,11 +34,13 @@ export type ConsoleView = {
     readonly roleName: RoleName | Html
     readonly partnerName: string
   }
-  /** The session in which the operator's staff reads as the partner. A band on every page shows it. */
+  /**
+   * The support session in which the operator's staff views the console as the partner. A band on every page says so.
+   */
   readonly support?: { readonly staff: string; readonly reason: string; readonly expiresAt: Date }
   /** Entries of the navigation. A page without a person has none. */
   readonly places?: readonly Place[]
-  /** Name of the place that the page belongs to. */
+  /** `name` of the entry that the page belongs to. */
   readonly current?: string
   /** The saved views of the list that the page shows. */
   readonly saved?: {
@@ -58,13 +60,13 @@ export type Place = {
   readonly text: string
   /** Path of an icon of 20 by 20 units, drawn with strokes. */
   readonly icon: string
-  /** Heading of the group that the place belongs to. Absent: it stands before the groups. */
+  /** Heading of the group that the entry belongs to. Absent: the entry precedes the groups. */
   readonly group?: string
-  /** True if guests have the place. */
+  /** True if guests see the entry. */
   readonly isForGuests?: boolean
-  /** True if the place belongs to the person: staff who read as the partner do not see it. */
+  /** True if the entry is personal: staff who view the console as the partner do not see it. */
   readonly isPersonal?: boolean
-  /** Number of entries that the person has not read. Absent: none. */
+  /** Number of items that the person has not read. Absent: none. */
   readonly count?: number
 }
 
@@ -129,7 +131,7 @@ export function errorSummary({ t }: ConsoleView, problems: Problems = {}): Html 
   </div>`
 }
 
-/** Writes the title of the tab, which names the sandbox. */
+/** Returns the title of the tab, which begins with the sandbox label in a sandbox. */
 function tabTitle({ t, sandbox, person, brand }: ConsoleView, page: ConsolePage): string {
   const first = hasErrors(page) ? `${t.errorPrefix}: ${page.title}` : page.title
   const whole = [first, person?.partnerName, brand.name].filter((part) => part !== undefined).join(' · ')
@@ -155,7 +157,7 @@ function brandLine({ root, brand: { name, logo } }: ConsoleView): Html | undefin
 const logoImage = (root: string, logo: string): Html =>
   html`<img class="logo" src="${root}assets/${logo}" alt="" height="28" />`
 
-/** Returns the path of the first place of a person. */
+/** Returns the path of the first navigation entry of a person. */
 export const homePath = ({ places = [] }: ConsoleView): string =>
   places.some(({ name }) => name === 'home') ? 'home' : (places.at(-1)?.name ?? 'home')
 

@@ -23,14 +23,14 @@ type KeptForm = {
 }
 
 type Site = {
-  /** The first part of the paths. */
+  /** First segment of the paths. */
   readonly root: 'console' | 'desk'
   readonly routes: readonly PublicRoute[]
   readonly forms: KeptForms
   /** The token of the session. Undefined: the browser has none. */
   readonly tokenOf: (request: PublicRequest) => string | undefined
   readonly viewOf: (request: PublicRequest) => ConsoleView
-  /** Answers a person who is signed in. Others are sent to the sign-in first. */
+  /** Answers a person who is signed in. Redirects others to the sign-in first. */
   readonly asPerson: (
     request: PublicRequest,
     answer: (view: ConsoleView) => PublicAnswer | Promise<PublicAnswer>,
@@ -69,7 +69,7 @@ export function withKeptForms(site: Site): readonly PublicRoute[] {
   ]
 }
 
-/** Lets the browser tell this site the page of a form, so that the form is shown there again. */
+/** Lets the browser send the page of a form to this site as the `Referer`, so that the form is shown there again. */
 const withReferrer = (answer: PublicAnswer): PublicAnswer =>
   answer.headers['content-type']?.startsWith('text/html') === true
     ? { ...answer, headers: { ...answer.headers, 'referrer-policy': 'same-origin' } }
@@ -243,7 +243,7 @@ const htmlBody = ({ status, headers, body }: PublicAnswer): string | undefined =
 const pathPattern = (path: string): RegExp => new RegExp(`^${path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`)
 
 type Pages = {
-  /** Reports whether a path below the root is a page of a person. */
+  /** Reports whether a path below the root is a page of the site. */
   readonly isPage: (path: string | undefined) => boolean
   /** Reads the HTML of a page for the person of a request. Undefined: the page does not exist. */
   readonly read: (path: string, request: PublicRequest) => Promise<string | undefined>

@@ -97,7 +97,7 @@ type ListPage = {
   /** Path below the root of the pages. */
   readonly path: string
   readonly lead: string
-  /** Says what the last form did. */
+  /** Message about the form that was just sent. */
   readonly done?: string | false | undefined
   /** Further links beside the heading. */
   readonly links?: Html

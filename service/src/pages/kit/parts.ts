@@ -36,7 +36,7 @@ export const copyButton = ({ t }: ConsoleView, text: string, what: string): Html
     <span>${t.copy}</span><span class="away"> ${what}</span>
   </button>`
 
-/** A time, as a date or as the text of an operation's answer. */
+/** A time: a date, or the text of an API response. */
 type Time = Date | string
 
 /** Renders a time in the zone of the reader, with UTC in its title. `seconds`: for a deadline within minutes. */
@@ -59,14 +59,14 @@ export function time(
     : html`<time datetime="${at.toISOString()}" title="${utc}">${show(zone, form !== 'date')}</time>`
 }
 
-/** Writes a time in the zone of the reader, for a sentence. */
+/** Formats a time in the zone of the reader, for use in a sentence. */
 export const timeText = ({ language, locale = language, zone }: ConsoleView, at: Time): string => {
   const form = { dateStyle: 'medium', timeStyle: 'short', timeZone: zone ?? 'UTC' } as const
   const text = new Intl.DateTimeFormat(locale, form).format(new Date(at))
   return zone === undefined ? `${text} UTC` : text
 }
 
-/** Writes a calendar day, `YYYY-MM-DD`, in the language of the reader. */
+/** Formats a calendar day, `YYYY-MM-DD`, in the language of the reader. */
 export const dayText = ({ language, locale = language }: ConsoleView, day: string): string =>
   new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(`${day}T00:00:00Z`))
 
@@ -81,7 +81,7 @@ export function formatGrouped(language: string, amount: string): string {
   )
 }
 
-/** An amount, as a text or as the number of an operation's answer. */
+/** An amount: a text, or a number of an API response. */
 type Amount = string | Decimal
 
 const groupedAmount = ({ language }: ConsoleView, amount: Amount): string =>
@@ -98,7 +98,7 @@ const groupChars = 4
 
 const shortChars = 16
 
-/** Writes an IBAN in groups of four, a domestic account as its country does, and a wallet address unchanged. */
+/** Formats an IBAN in groups of four, a domestic account as its country does, and a wallet address unchanged. */
 export function formatAccount(account: string): string {
   const domestic = readDomestic(account)
   if (domestic !== undefined) return accountText(domestic)
@@ -113,7 +113,7 @@ type AccountFields = {
   readonly walletAddress?: string
 }
 
-/** Writes the account of a payee or of a party. */
+/** Formats the account of a payee or of a party. */
 export const accountText = ({ iban, sortCode, routingNumber, accountNumber, walletAddress }: AccountFields): string =>
   iban ??
   walletAddress ??
@@ -123,7 +123,7 @@ export const accountText = ({ iban, sortCode, routingNumber, accountNumber, wall
 export const freeText = (text: string | undefined): Html | string =>
   text === undefined || text === '' ? '' : html`<span class="free">${text}</span>`
 
-/** Names a payment by the partner's own reference, else by the reference of the service. */
+/** Returns the partner's own reference of a payment, or else the reference of the service. */
 export const referenceText = ({
   userReference,
   reference,
@@ -242,7 +242,7 @@ export const steps = (view: ConsoleView, items: readonly Step[]): Html =>
     )}
   </ol>`
 
-/** Renders the answer of the API in a collapsed section. */
+/** Renders the API response in a collapsed section. */
 export const rawJson = ({ t }: ConsoleView, value: unknown): Html =>
   html`<details class="raw">
     <summary>${t.rawJson}</summary>

@@ -41,7 +41,7 @@ export function page(
   return compressAnswer({ status, headers: { ...all, etag }, cookies, body: parts }, encoding, 'quick')
 }
 
-/** Reports whether the script of an open page polls, and not a person. */
+/** Reports whether the request is a poll by the script of an open page, and not by a person. */
 export const isPollingRequest = ({ headers }: PublicRequest): boolean => headers['x-live'] !== undefined
 
 /** Redirects to a page after a form, so that a reload does not send the form again. */
@@ -126,7 +126,7 @@ export function readQuery({ query }: PublicRequest, names: readonly string[]): V
   )
 }
 
-/** Reads from the query which form was sent before. Undefined: none of the known ones. */
+/** Reads from the query which form was just sent. Undefined: none of `known`. */
 export const readDone = <const Done extends string>(
   { query }: PublicRequest,
   known: readonly Done[],
@@ -139,7 +139,7 @@ export const readDone = <const Done extends string>(
 export const readValues = (given: Form, names: readonly string[]): Values =>
   Object.fromEntries(names.flatMap((name) => (given(name).trim() === '' ? [] : [[name, given(name).trim()] as const])))
 
-/** Writes a query (RFC 3986). A blank is `%20`, because the API reads `+` as a plus. */
+/** Formats a query string (RFC 3986). A space is `%20`, because the API reads `+` as a plus. */
 export const queryText = (values: Readonly<Record<string, string | undefined>>): string =>
   Object.entries(values)
     .flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`]))
@@ -160,12 +160,12 @@ export function dayStart(day: string, daysAfter: 0 | 1 = 0): string {
 
 const decimalPattern = /^(0|[1-9]\d{0,11})(?:[.,](\d{1,2}))?$/
 
-/** An amount with different separators for groups and decimals, which has one reading. */
+/** Matches an amount with different separators for groups and decimals, which is unambiguous. */
 const twoSeparators = /^[1-9]\d{0,2}(?:(?:\.\d{3}){1,3},\d{1,2}|(?:,\d{3}){1,3}\.\d{1,2})$/
 
 /**
- * Reads an amount with at most one separator, so that `1,250` is never taken for 1.25, or as an invoice has it: `1.250,00`, `1,250.00`.
- * Undefined: it has another form.
+ * Reads an amount with at most one separator, so that `1,250` is never read as 1.25, or with two separators as on
+ * invoices: `1.250,00`, `1,250.00`. Undefined: the text has another format.
  */
 export function readAmount(text: string): string | undefined {
   const typed = text.trim()
@@ -183,8 +183,9 @@ const currencySigns: Readonly<Record<string, string>> = { '€': 'EUR', '£': 'G
 export type TypedAmounts = { readonly amounts: readonly string[]; readonly currency?: string }
 
 /**
- * Reads an amount as people write it: `7500`, `7.500,00`, `7,500.00 EUR`, `€ 7 500`. Of two kinds of separators the last one begins the
- * decimals. Three digits behind the only one may be thousands or decimals: both are read.
+ * Reads an amount as people write it: `7500`, `7.500,00`, `7,500.00 EUR`, `€ 7 500`. If there are two kinds of
+ * separators, the last one begins the decimals. Three digits after a single separator may be thousands or decimals:
+ * returns both readings.
  */
 export function readTypedAmounts(text: string): TypedAmounts {
   const [, before = '', number = '', behind = ''] =
@@ -215,8 +216,8 @@ const withoutLeadingZeros = (digits: string): string => digits.replace(/^0+(?=\d
 const exactPattern = /^(0|[1-9]\d{0,11})(?:[.,](\d{1,18}))?$/
 
 /**
- * Reads an amount of any currency with all decimals that were typed. `ambiguous`: three decimals may be thousands, as in `1,250`.
- * Undefined: it has another form.
+ * Reads an amount of any currency with all decimals that were typed. `ambiguous`: three decimals may be thousands, as
+ * in `1,250`. Undefined: the text has another format.
  */
 export function readExactAmount(text: string): string | undefined {
   const [, whole, decimals] = exactPattern.exec(text.trim()) ?? []
@@ -225,7 +226,7 @@ export function readExactAmount(text: string): string | undefined {
   return decimals.length === 3 ? 'ambiguous' : `${whole}.${decimals}`
 }
 
-/** Replaces the days of the filters by times. */
+/** Replaces the days in the filters by the times at which they begin or end. */
 export const withTimes = ({ createdFrom, createdTo, updatedSince, ...rest }: Values): Partial<Values> => ({
   ...rest,
   createdFrom: createdFrom && dayStart(createdFrom),

@@ -22,7 +22,7 @@ export type ReportHead = {
   readonly currency: Currency | null
 }
 
-/** The payment of a line. A fee does not name the operator. */
+/** The payment of a line. A fee has no name: that of the operator is left out. */
 export type LinePayment = Readonly<Record<'endToEndId' | 'userReference' | 'name' | 'account', string | null>>
 
 /** A line of an account: of the balance for statements, of `fees` for fees. */

@@ -51,7 +51,7 @@ type OpenCase = {
   readonly count: bigint
   readonly booked: Minor
 }
-/** Payments that were sent and had not ended by the end of the period. */
+/** Payments that were sent and not yet completed or failed at the end of the period. */
 type InFlight = { readonly count: number; readonly amount: Minor; readonly since: Date }
 /**
  * Longer than a payment stays at a bank: a SEPA credit transfer takes a bank day, and a long weekend has four days

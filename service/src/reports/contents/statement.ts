@@ -30,7 +30,7 @@ const columns: ContentColumns = {
   counterpartyAccount: 'text',
 }
 
-/** Texts of movements by their other account. Accounts without a text are corrections. */
+/** Texts of movements by counter-account. A movement with any other account is a correction. */
 const texts: Readonly<Record<string, readonly [credit: string, debit: string]>> = {
   settlement: ['Payment received', 'Payment sent'],
   parts: ['Payments received', 'Correction'],
@@ -158,7 +158,7 @@ type SectionRequest = {
   readonly textOf: (counterAccount: AccountName, amount: Minor) => string
 }
 
-/** The earliest time of an id. A sum from here on is a balance. */
+/** The earliest time that an id can have. A sum from this time on is a balance. */
 const beginning = new Date(0)
 
 export async function readSections(deps: SectionDeps, request: SectionRequest): Promise<readonly AccountSection[]> {

@@ -192,7 +192,7 @@ suite('decision figures', () => {
     assert.deepEqual(tally(found), tally(expected))
   })
 
-  test('the file has a row for each count, and no cell that a spreadsheet would run', async () => {
+  test('the file has a row for each count, and no cell that a spreadsheet would run as a formula', async () => {
     const read = await numbers.read(24)
     const lines = decisionsCsv(read).trimEnd().split('\r\n')
     const { open, decided, times, lists: ofLists, rules: ofRules, findings } = read
@@ -203,7 +203,7 @@ suite('decision figures', () => {
     assert.ok(lines.every((line) => line.split(',').length === 10))
   })
 
-  test('a person reads only the kinds that the role works on', async () => {
+  test('a person sees only the figures of the kinds that their role handles', async () => {
     const read = onlyKinds(await numbers.read(12), (kind) => kind === 'bank_fee')
     assert.deepEqual([...new Set([...read.open, ...read.decided, ...read.times].map(({ kind }) => kind))], ['bank_fee'])
     assert.deepEqual([read.lists, read.rules, read.findings], [[], [], []])
@@ -264,7 +264,7 @@ suite('over many rows', () => {
     return { lines, scans: lines.filter((line) => /Scan/.test(line)).join('\n'), removed: Math.max(0, ...removed) }
   }
 
-  test('each statement of the figures and of the pages reads by its index', async () => {
+  test('each SQL statement of the figures and of the pages uses its index', async () => {
     const many = 60_000
     const base = new Date('2024-01-01T00:00:00Z')
     await db.run(sql`insert into cases.cases (partner_id, id, kind, connector, notification_id, subject, report, opened_at, resolved_at, resolution)

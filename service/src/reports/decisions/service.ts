@@ -14,7 +14,7 @@ export type DecisionFigures = {
   readonly at: Date
   /** `YYYY-MM` in UTC, latest first. The latest month is not over. */
   readonly months: readonly string[]
-  /** Cases and hits that wait now. */
+  /** Cases and hits that now await a decision. */
   readonly open: readonly {
     readonly kind: CountedKind
     readonly ages: Readonly<Record<AgeBand, number>>
@@ -234,6 +234,6 @@ export function decisionsCsv({ open, decided, times, lists, rules, findings }: D
       ...['finding', month, kind, '', disposition, '', count, '', '', ''],
     ]),
   ]
-  // Byte order mark: spreadsheets take the file as UTF-8.
+  // Byte order mark, so that spreadsheets read the file as UTF-8.
   return `\uFEFF${[head, ...rows].map((row) => row.map((cell) => csvCell(String(cell))).join(',')).join('\r\n')}\r\n`
 }

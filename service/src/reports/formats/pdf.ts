@@ -1,4 +1,4 @@
-/** A statement or the fees as PDF. */
+/** Renders a statement or the fees as PDF. */
 import { amountText, type Currency, type Minor } from '../../kernel/index.ts'
 import { type AccountDocument, accountPdf, type DocumentRow, type DocumentSection } from '../../typesetting/index.ts'
 import type {
@@ -121,7 +121,7 @@ const toRow = (
   amount: write(amount),
 })
 
-/** Joins the other side, our reference and the ids, each once. */
+/** Joins the counterparty, our reference and the ids, without duplicates. */
 function rowDetail(reference: string, payment: LinePayment | undefined): string {
   const { name, account, endToEndId, userReference } = payment ?? {}
   return [...new Set([name, account, userReference, reference, endToEndId])].filter((part) => part).join(' · ')

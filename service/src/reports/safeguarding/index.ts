@@ -1,9 +1,10 @@
 /**
- * Safeguarding: each day, client money by the ledger against the designated accounts by the banks' statements, in each currency; with
- * the parts of the difference, signed and kept. Design: README.md.
+ * Safeguarding: compares, for each day and currency, the client money in the ledger with the designated accounts on the
+ * banks' statements. Signs and stores the result with the parts of the difference. Design: README.md.
  *
- * Tables: safeguarding.accounts, safeguarding.records. Invariants: `resource - requirement = own + timing + discrepancy`; a record never
- * changes, a correction is a new version that names the one before; a missing statement is a status, not a zero.
+ * Tables: safeguarding.accounts, safeguarding.records. Invariants: `resource - requirement = own + timing +
+ * discrepancy`; a record never changes, a correction is a new version with the digest of the previous one; a missing
+ * statement is a status, not a zero.
  */
 export { type SafeguardingContent, contentDigest, findFaults, type SignedContent } from './content.ts'
 export { safeguardingCsv, readSignedCsv } from './csv.ts'

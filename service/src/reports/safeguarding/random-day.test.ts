@@ -175,7 +175,7 @@ async function contentOf(
 }
 
 test(
-  'requirement and resource of a random day agree, or the difference is named to the cent; a theft is found',
+  'requirement and resource of a random day agree, or the difference is explained to the cent; a theft is found',
   { timeout: 600_000 },
   () => fc.assert(fc.asyncProperty(day, playDay), { numRuns: 10, endOnFailure: true }),
 )

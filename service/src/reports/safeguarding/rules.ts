@@ -15,7 +15,7 @@ const ownKinds = {
   not_designated: 'The ledger has this money at a connector that has no designated account.',
 } as const
 
-/** Differences between the day of the bank and the end of the day in the ledger. They end without a decision. */
+/** Differences between the day of the bank and the end of the day in the ledger. They resolve without a decision. */
 const timingKinds = {
   in_transit: 'The ledger had these entries at the end of the day, and no statement up to the day has them.',
   booked_late: 'A statement of the day has these entries, and they were reported and booked after the end of the day.',
@@ -54,7 +54,10 @@ export type DifferencePart = {
 const statuses = ['balanced', 'excess', 'shortfall', 'unexplained', 'incomplete'] as const
 export type SafeguardingStatus = (typeof statuses)[number]
 
-/** Reports whether a status needs a person. An excess is the operator's own money, which the operator takes out later. */
+/**
+ * Reports whether a status requires a person to act. An excess is the operator's own money, which the operator
+ * withdraws later.
+ */
 export const opensCase = (status: SafeguardingStatus): boolean => status !== 'balanced' && status !== 'excess'
 
 /** Sums of the ledger in a currency at the end of the day, across all partners, by account name. */
@@ -92,7 +95,7 @@ export type DayFinding = {
 
 type DayInput = {
   readonly sums: LedgerSums
-  /** Money that left and whose case is not decided, below zero. */
+  /** Sum of the debits whose cases are undecided, below zero. */
   readonly debits: { readonly amount: Minor; readonly count: bigint }
   readonly accounts: readonly AccountInput[]
   /** Account rows of this currency that differ from their transfers. */

@@ -76,7 +76,7 @@ test('a day with a complete statement balances, and the record is signed', async
   )
 })
 
-test('an entry before the end of the day that no statement has yet is in transit, by its id', async () => {
+test('an entry before the end of the day that is on no statement yet is listed as in transit', async () => {
   await service.designate(service.today)
   const first = await credited(100_00n)
   await credited(7_00n)
@@ -233,7 +233,7 @@ test('a missing cent on a statement is found in either direction', async () => {
   assert.deepEqual([sum.record.status, partsOf(sum)['sum_differs']], ['unexplained', '-0.01'])
 })
 
-test('two workers make one record of a day when its statement has arrived', async () => {
+test('two workers create one record of a day once its statement has arrived', async () => {
   const { safeguarding, db, clock } = service
   const day = yesterday()
   await safeguarding.step()
@@ -265,7 +265,7 @@ test('a designation that ended, an unknown account and a future day are refused'
   await assert.rejects(safeguarding.compute('yesterday'), /must be a day/)
 })
 
-test('the CSV contains its own proof, and the PDF has the same bytes each time', async () => {
+test('the CSV contains the signed text that proves it, and the PDF has the same bytes each time', async () => {
   await service.designate(service.today)
   const entry = await credited(1234_56n)
   await statement([entry], { closing: 1234_56n })

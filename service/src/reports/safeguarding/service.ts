@@ -91,7 +91,7 @@ export type Safeguarding = {
   readonly step: () => Promise<number>
 }
 
-/** Days that the job computes later, for example after a stop. */
+/** Number of past days that the job still computes, for example after the service was stopped. */
 const daysBackMax = 31
 
 export function createSafeguarding(deps: SafeguardingDeps): Safeguarding {
@@ -261,7 +261,7 @@ function newCase(content: SafeguardingContent, digest: string) {
   } as const
 }
 
-// Reads what a day consists of. The ledger at the end of the day is read first, in short statements: sums before a moment that
+// Reads the data of a day. The ledger at the end of the day is read first, in short statements: sums before a moment that
 // has passed no longer change. Banks and cases are read in one snapshot.
 
 type ComputeDeps = {
@@ -291,9 +291,15 @@ type DayContent = Omit<SafeguardingContent, 'version' | 'previous' | 'computedAt
 /** Partners whose positions are read at the same time. */
 const partnersAtOnce = 8
 const entriesPerKindMax = 1_000
-/** Looks until a report between two transactions of a connector is on both sides. */
+/**
+ * Attempts to compare the accounts with the ledger. A bank report may commit between two transactions of a connector,
+ * so that only one side has it.
+ */
 const looksMax = 3
-/** How long the service may read a statement that it began before the end of the day. */
+/**
+ * Maximum time that reading a statement takes. A statement that was created more than this before the cut was read
+ * before the cut.
+ */
 const readingMsMax = 3_600_000
 
 type ChangedRow = SafeguardingContent['changedRows'][number] & { readonly currency: Currency }

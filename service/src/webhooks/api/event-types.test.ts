@@ -9,7 +9,7 @@ const amounts: Readonly<Record<string, string>> = {
   'checkout.session.opened': 'Amount of the session',
 }
 
-test('there are twelve event types of the document and ten additional types, with their data properties as plain JSON Schema', () => {
+test('the twelve event types of the interface document and ten additional ones describe their data in plain JSON Schema', () => {
   assert.equal(eventTypes.length, 22)
   for (const type of eventTypes) {
     assert.deepEqual(type.properties['amount'], {

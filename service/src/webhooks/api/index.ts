@@ -1,5 +1,5 @@
 /**
- * The management API of webhook delivery: handlers and response shapes. Operations, tables and invariants are in
- * `delivery/`.
+ * The management API of webhook delivery: handlers and response shapes. `../index.ts` describes the operations, tables
+ * and invariants.
  */
 export { webhooksRoutes } from './routes.ts'

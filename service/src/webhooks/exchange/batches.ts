@@ -9,7 +9,7 @@ import type { DeliveryRequest, DeliveryTarget } from './exchange.ts'
 export type RequestBatch = {
   /** The time by the clock of the engine when it sent the batch. */
   readonly nowMs: number
-  /** The thread drops all targets that it knows, because no later request refers to them. */
+  /** The thread drops all targets that it has received, because no later request refers to them. */
   readonly dropTargets: boolean
   /** New targets, with keys as text. Sent before or with the first request that refers to them. */
   readonly targets: { readonly number: number; readonly url: string; readonly keys: readonly string[] }[]

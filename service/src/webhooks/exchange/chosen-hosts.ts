@@ -16,7 +16,7 @@ import { createGuard, readOnAfterInterim } from './guard.ts'
 import { createTxtResolver, type Resolve, systemResolve } from './resolver.ts'
 
 type CallBudget = {
-  /** Names the calls in a refusal. */
+  /** Word for the calls in the text of a refusal. */
   readonly calls: string
   /** Concurrent calls of one partner. Each kind has its own limit, so that a service account that tests endpoints cannot block sign-ins. */
   readonly perPartnerMax: number

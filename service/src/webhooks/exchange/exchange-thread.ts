@@ -16,7 +16,7 @@ type ExchangeThreadOptions = {
   readonly log: Log
   /** A thread is terminated if an exchange lasts longer. */
   readonly hangMs: number
-  /** The thread drops its targets when it knows this many. */
+  /** The thread drops its targets when it has received this many. */
   readonly targetsMax: number
 }
 

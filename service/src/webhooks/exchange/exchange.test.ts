@@ -427,7 +427,7 @@ suite('chosen hosts', () => {
   }
 
   suite('calls to chosen hosts', { concurrency: true }, () => {
-    test('each kind of call has a budget, and no call is made inside shared admission', async () => {
+    test('each kind of call has a limit per partner, and no call is made inside shared admission', async () => {
       const hosts = open()
       const host = await hostOf((socket) => socket.end(okResponse))
       assert.deepEqual(kinds.toSorted(), Object.keys(make).toSorted())

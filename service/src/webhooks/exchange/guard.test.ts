@@ -165,7 +165,7 @@ test('TLS sends the host name although the connection is made by address', async
   }
 })
 
-test('errors name the cause and no address', async () => {
+test('errors state the cause but no address', async () => {
   const gone = await startListener()
   gone.close()
   const closed = await sendOnce(`http://hooks.test:${gone.port}/`, {

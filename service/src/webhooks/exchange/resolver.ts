@@ -82,7 +82,7 @@ export function isLoopbackAddress(address: string): boolean {
   return isAllowedAddress(address, { allowLoopback: true }) && !isAllowedAddress(address, { allowLoopback: false })
 }
 
-/** Reports whether a name means loopback (RFC 6761 section 6.3). */
+/** Reports whether a name is one of loopback (RFC 6761 section 6.3). */
 export const isLoopbackName = (host: string) => /^(?:.+\.)?localhost\.?$/.test(host)
 
 /**

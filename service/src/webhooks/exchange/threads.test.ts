@@ -61,7 +61,7 @@ test('a thread signs with the keys of the subscription, and returns all of the r
     assert.ok(verifyWebhook(verifyingKeyText(key), headers, body, { toleranceSeconds: 0, nowSeconds }))
 })
 
-test('a thread enforces the time limit, and names why an endpoint was not reached', async () => {
+test('a thread enforces the time limit, and reports why an endpoint could not be reached', async () => {
   const silent = await receiver(() => undefined)
   const exchange = threads({ timeoutMs: 200 })
   const { status, error } = await send(exchange, requestTo(silent.url))

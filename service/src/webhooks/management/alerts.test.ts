@@ -157,7 +157,7 @@ test('each kind has its subject, and the mail about a disabled endpoint says how
   }
 })
 
-test('the newest invitation of an address decides, in any spelling of the address', async () => {
+test('only the newest invitation of an address counts, in upper or lower case', async () => {
   const { invite, addAlert, recipients, clock } = await setUp()
   await invite('ada', 'Developer')
   clock.advance(8 * dayMs)

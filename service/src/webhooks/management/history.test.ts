@@ -284,7 +284,7 @@ suite('history', async () => {
     await assert.rejects(hooks.webhooks.statistics(stranger.partnerId, key.subscriptionId), refused('not_found'))
   })
 
-  test('a delivery that has no attempt of its own shows and counts its attempt from the log', async () => {
+  test('a delivery of an early version shows and counts its attempt from the attempt log', async () => {
     const key = await subscribed()
     await emitAndFanOut(key, 'A')
     const [claim] = await beginAttempts(key, 1)
@@ -325,7 +325,7 @@ suite('feed', async () => {
   const statusesOf = (page: { readonly data: readonly { readonly data: Record<string, unknown> }[] }) =>
     page.data.map(({ data }) => data.status)
 
-  test('an empty feed has a cursor, and later events are behind it', async () => {
+  test('an empty feed has a cursor, and later events come after it', async () => {
     const partnerId = await hooks.addPartner()
     const empty = await hooks.webhooks.events(partnerId, {})
     assert.deepEqual([empty.data, empty.hasMore], [[], false])
@@ -391,7 +391,7 @@ suite('feed', async () => {
     assert.deepEqual(two, expected)
   })
 
-  test('a page has only the requested types, and its cursor is behind the other events', async () => {
+  test('a page has only the requested types, and its cursor skips the other events', async () => {
     const partnerId = await hooks.addPartner()
     await emitAndFanOut(partnerId, 'a')
     const none = await hooks.webhooks.events(partnerId, { types: 'partner.customer.deposit.completed' })
@@ -485,7 +485,7 @@ suite('feed', async () => {
     assert.deepEqual(statusesOf(await hooks.webhooks.events(partnerId, { reference: 'none' })), [])
   })
 
-  test('an event names its deliveries, and another partner cannot find it', async () => {
+  test('an event lists its deliveries, and another partner cannot find it', async () => {
     const partnerId = await hooks.addPartner()
     const subscription = await hooks.webhooks.create(partnerId, {
       url: 'https://example.com/',

@@ -313,7 +313,7 @@ export function createFeed({ db, cursors, eventOutbox }: FeedDeps) {
     if (position + 1n < first)
       throw new Refusal(
         'cursor_expired',
-        `The events ${position + 1n} to ${first - 1n} are older than ${wire.eventRetentionDays} days and deleted. ` +
+        `Events ${position + 1n} to ${first - 1n} were deleted, because they are older than ${wire.eventRetentionDays} days. ` +
           'Omit `after` to start at the oldest available event.',
       )
     return position

@@ -103,8 +103,8 @@ test('each name that yields no deliveries in its field adds a warning, with the 
     [
       'invoice.paid in events is not emitted: it yields no deliveries',
       'toString in events is not emitted: it yields no deliveries',
-      `${extension} in events is not emitted: it yields no deliveries. Name it in extensionEvents`,
-      `${documented} in extensionEvents is not emitted: it yields no deliveries. Name it in events`,
+      `${extension} in events is not emitted: it yields no deliveries. List it in extensionEvents`,
+      `${documented} in extensionEvents is not emitted: it yields no deliveries. List it in events`,
     ],
   )
 })

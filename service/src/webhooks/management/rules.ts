@@ -70,14 +70,14 @@ export function wants(subscribed: SubscribedEvents, type: string): boolean {
   return names[0] === webhooks.allEvents || names.includes(type)
 }
 
-/** Warns about each name that cannot lead to deliveries in its field. */
+/** Warns about each event name that cannot cause deliveries in its field. */
 export function warningsFor(subscribed: SubscribedEvents): readonly string[] {
   return (['events', 'extensionEvents'] as const).flatMap((field) =>
     subscribed[field]
       .filter((name) => name !== webhooks.allEvents && subscriptionField(name) !== field)
       .map((name) => {
         const other = subscriptionField(name)
-        const cure = other === undefined ? '' : `. Name it in ${other}`
+        const cure = other === undefined ? '' : `. List it in ${other}`
         return `${name} in ${field} is not emitted: it yields no deliveries${cure}`
       }),
   )

@@ -14,7 +14,7 @@ import type { SubscriptionKey } from './store-subscriptions.ts'
 type SignatureKind = (typeof wire.signatures)[number]
 type Rotation = { readonly kind: SignatureKind; readonly endsAt: Date; readonly now: Date }
 
-/** Standard Webhooks asks for 24 to 64 bytes for HMAC, RFC 8032 for 32 bytes for Ed25519. */
+/** Standard Webhooks requires 24 to 64 bytes for HMAC, and RFC 8032 requires 32 bytes for Ed25519. */
 const keyBytes = 32
 const sweepRowsMax = 1000
 

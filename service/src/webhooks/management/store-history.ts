@@ -104,7 +104,9 @@ export type AttemptRow = {
   readonly responseBody: string | null
 }
 
-/** Condition: the row contains its successful attempt. Early versions wrote that attempt to the attempts only. */
+/**
+ * Condition: the row contains its successful attempt. Early versions stored that attempt in `delivery.attempts` only.
+ */
 const hasAttempt = sql`started_at is not null`
 
 /** Reads the newest attempts of each delivery, oldest first. The range of ids limits the statement to the weeks of the events. */

@@ -158,7 +158,7 @@ suite('secrets', async () => {
     assert.deepEqual([read.signature, read.publicKey], ['v1a', rotated.publicKey])
   })
 
-  test('a secret does not open for another subscription, and a deleted subscription has no secret', async () => {
+  test('a secret cannot be decrypted for another subscription, and a deleted subscription has no secret', async () => {
     const [one, two] = [await subscribed(), await subscribed()]
     await hooks.db.run(sql`
     update delivery.secrets set secret_sealed = (select secret_sealed from delivery.secrets where partner_id = ${one.partnerId})
@@ -168,7 +168,7 @@ suite('secrets', async () => {
     assert.deepEqual(await verifyingKeys(one), [])
   })
 
-  test('a key that cannot be decrypted removes no other subscription from the list, and a rotation replaces it', async () => {
+  test('a key that cannot be decrypted hides no other subscription in the list, and a rotation replaces it', async () => {
     const { created: intact, ...key } = await subscribed({ signature: 'v1a' })
     const { partnerId } = key
     const broken = await hooks.webhooks.create(partnerId, { ...input, signature: 'v1a' })

@@ -233,7 +233,7 @@ type SubscriptionView = {
   readonly many: (tx: Tx, partnerId: string, rows: readonly store.SubscriptionRow[]) => Promise<Subscription[]>
 }
 
-/** Names the overlap, because the unreadable key would otherwise stay active. */
+/** Requires `overlapSeconds` 0, because the unreadable key would otherwise remain active during the overlap. */
 const unreadableKeyWarning =
   'The signing key cannot be decrypted, so deliveries wait. Rotate the secret with `overlapSeconds` 0.'
 

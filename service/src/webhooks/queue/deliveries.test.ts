@@ -45,7 +45,7 @@ suite('deliveries', async () => {
     assert.deepEqual([await claim(elsewhere), await claim(stranger)], [[], []])
   })
 
-  test('fan-out also takes the events of a partner without subscriptions', async () => {
+  test('fan-out also processes the events of a partner without subscriptions', async () => {
     const partnerId = await hooks.addPartner()
     await hooks.emit(partnerId, 'REF-1', 'Completed')
     assert.equal(await hooks.fanOut(partnerId), 1)
@@ -56,7 +56,7 @@ suite('deliveries', async () => {
     )
   })
 
-  test('a fan-out that rolls back takes no events', async () => {
+  test('a fan-out that rolls back leaves its events pending', async () => {
     const partnerId = await hooks.addPartner()
     const key = await subscribe(partnerId)
     await hooks.emit(partnerId, 'REF-1', 'Completed')
@@ -310,7 +310,7 @@ suite('deliveries', async () => {
     assert.equal((await claim(key)).length, 1)
   })
 
-  test('the sweep shortens only leases and rests from before the clock was set back', async () => {
+  test('the sweep shortens only leases and rests that were written before the clock was set back', async () => {
     const partnerId = await hooks.addPartner()
     const keys = [await subscribe(partnerId), await subscribe(partnerId)]
     await hooks.emit(partnerId, 'A', 'Completed')

@@ -173,7 +173,7 @@ suite('endpoint queues', async () => {
     assert.equal(await record(one), 'delivered')
   })
 
-  test('with a sharded database every statement is about one partner, and everything is delivered', async () => {
+  test('on a sharded database every statement concerns one partner, and every event is delivered', async () => {
     const sharded = await createHooks({ url: hooks.url, key: hooks.key, sharded: true })
     const { db, webhooks } = sharded
     const partners = [await hooks.addPartner(), await hooks.addPartner(), await hooks.addPartner()]
@@ -398,7 +398,7 @@ suite('ordered subscriptions', async () => {
     await worker.close()
   })
 
-  test('a redelivery is also ordered', async () => {
+  test('a redelivery also keeps the order of its reference', async () => {
     const key = await ordered()
     await hooks.emit(key.partnerId, 'A', 'a1')
     await hooks.fanOut(key.partnerId)

@@ -84,7 +84,7 @@ export function createLeases({ db, clock, log, limits, perShard, workerId, held 
           memory.renewLease(queue, leaseUntil)
           held.startable.add(queue)
         } else {
-          log.warn({ subscriptionId }, 'endpoint queue lost: its lease ended and another worker claimed it')
+          log.warn({ subscriptionId }, 'endpoint queue lost: its lease expired and another worker claimed it')
           held.remove(queue)
         }
       }

@@ -238,7 +238,7 @@ test('a success closes the breaker, and the slow start allows one more attempt a
   assert.deepEqual(one.health(), healthy)
 })
 
-test('a rest counts neither in the retry schedule nor for the breaker, but the endpoint is failing', () => {
+test('a rest that the endpoint asked for counts neither in the retry schedule nor for the breaker, but the endpoint counts as failing', () => {
   const one = endpoint()
   for (let i = 0; i < 20; i += 1) assert.equal(one.attempt('rested', { restMs: minuteMs }).countsAsFailure, false)
   assert.deepEqual([one.health().probeMs, pauseMs(one)], [null, minuteMs])

@@ -18,8 +18,8 @@ export type AttemptResult = {
 export type Verdict = 'delivered' | 'failed' | 'rested' | 'gone'
 
 /**
- * Judges an attempt. A complete 2xx response is a success. 410 means that the endpoint is gone for good. 429 and 503 can
- * ask for a rest. Everything else is a failure, redirects included.
+ * Classifies an attempt. A complete 2xx response is a success. 410 means that the endpoint is gone for good. 429 and
+ * 503 can ask for a rest. Everything else is a failure, redirects included.
  */
 export function verdictOf(result: Omit<AttemptResult, 'startedAt' | 'durationMs'>, restMs = 0): Verdict {
   const { status, error } = result

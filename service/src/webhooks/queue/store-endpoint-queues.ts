@@ -273,7 +273,7 @@ export async function releaseAll(tx: Tx, partnerId: string, now: Date): Promise<
       where partner_id = ${partnerId} and lease_id is not null order by subscription_id for update))`)
 }
 
-/** Takes the endpoint queues from their workers, whose results then become stale. */
+/** Leases the endpoint queues of a partner to `holderId`. Results of the workers that held them become stale. */
 export async function holdAll(tx: Tx, partnerId: string, holderId: string, until: Date): Promise<void> {
   await tx.run(sql`/* delivery.holdAll */
     update delivery.endpoint_queues set lease_id = ${holderId}, lease_until = ${until}, due_at = ${until}

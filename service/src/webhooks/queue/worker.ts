@@ -256,7 +256,7 @@ function createResultRecording(deps: ResultRecordingDeps) {
       }
     },
 
-    /** The attempt was not made, or the worker does not wait for its result. The delivery is due at once. */
+    /** Returns a delivery whose attempt was not made or was abandoned. The delivery is due at once. */
     returnToQueue: (attempt: Attempt): void => {
       const ended = attempts.end(attempt)
       slots.release(attempt.partnerId)
