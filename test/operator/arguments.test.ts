@@ -34,7 +34,7 @@ const others: ReadonlySet<string> = new Set([
   ...['scripts/check-iso.ts', 'scripts/old-version.ts', 'scripts/build-sdk.ts'],
   ...['examples/connector/bank-main.ts', 'scripts/arguments.ts'],
 ])
-test('programs read their arguments by parseArgs or numbersGiven, which refuse unknown ones', () => {
+test('programs parse their arguments with parseArgs or numbersGiven, which refuse unknown arguments', () => {
   const files = ['bench', 'scripts', 'examples'].flatMap((folder) =>
     readdirSync(`${root}/${folder}`, { recursive: true, encoding: 'utf8' }).flatMap((name) =>
       name.endsWith('.ts') && !name.endsWith('.test.ts') ? [`${folder}/${name}`] : [],

@@ -48,7 +48,7 @@ async function byTwo(...words: readonly string[]) {
   return printed('change', 'approve', '--id', id, ...(two ?? []))
 }
 
-test('a typed name cannot run these commands, even in a sandbox without staff', async () => {
+test('correction commands need a signed-in person, even in a sandbox without staff', async () => {
   const always = commandNames.filter((name) => declarationOf(name).second === 'always')
   assert.equal(always.length, 8)
   for (const command of always) {

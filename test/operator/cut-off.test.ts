@@ -66,7 +66,7 @@ test('an option of another command is refused with a suggestion and changes noth
   assert.deepEqual(await standing(), before_)
 })
 
-test('without --yes a script shows who would lose access, when and how, and changes nothing', async () => {
+test('without --yes a command in a script shows who would lose access and when, and changes nothing', async () => {
   const before_ = await standing()
   const { partnerId } = partner
   const name = await service.access.partnerName(service.db, partnerId)
@@ -161,7 +161,7 @@ test('at a terminal the person is asked, and only yes runs the command', async (
   assert.deepEqual([open.code, open.stderr], [0, ''])
 })
 
-test('a command names the staff member whose sessions it would end, and its record omits --yes', async () => {
+test('a command shows the staff member whose sessions it would end, and its audit record omits --yes', async () => {
   const ada = await joinedStaff(service, folder, 'Ada Admin', 'admin')
   const sam = await joinedStaff(service, folder, 'Sam Support', 'support')
   const words = ['staff', 'end-sessions', '--id', sam.signed.account.id, ...ada.as]

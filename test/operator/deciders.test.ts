@@ -50,7 +50,7 @@ const formOf = (kind: CaseKind): Readonly<Record<string, string>> =>
     ? { action: 'release', disposition: 'explained', note: 'Read' }
     : { action: kind === 'sanctions_hold' ? 'refuse' : 'note', note: 'Read' }
 
-test('each kind × each role over HTTP: the roles in the table decide, other roles are refused, and the case is unchanged', async () => {
+test('over HTTP only the roles in the table decide a kind of case, and a refusal leaves the case unchanged', async () => {
   for (const kind of caseKinds)
     for (const role of roles) {
       const id = await open(kind)
@@ -84,7 +84,7 @@ test('the commands follow the same table', async () => {
   }
 })
 
-test('a hit: support and finance are refused, compliance proposes, and an admin decides', async () => {
+test('support and finance cannot decide a hit, compliance proposes, and an admin decides', async () => {
   const list = fileURLToPath(new URL('../../service/src/screening/samples/un.xml', import.meta.url))
   assert.equal((await runOperator(['screening', 'load', '--from', list, ...ada.as], env)).code, 0)
   await createCustomer(service.client, { kyc: { fullName: 'Borislav Tremurov' } })
@@ -106,7 +106,7 @@ test('every kind has a row, and each command that decides by kind declares it', 
   assert.deepEqual(byKind, ['case propose', 'case approve', 'case reject', 'screening decide'])
 })
 
-test('two admins change a kind: one alone changes nothing, an admin always decides, and the log records both', async () => {
+test('changing the roles of a kind needs two admins, an admin can always decide, and the log records both', async () => {
   const second = await staffAtDesk(desk, { name: 'Abe Admin', role: 'admin', by: ada.as })
   const words = ['decider', 'set', '--kind', 'bank_fee', '--roles', 'support', '--note', 'Support books charges']
   const refused = await runOperator([...words, ...people.finance.as], env)

@@ -79,7 +79,7 @@ function refusalOf(args: readonly string[]): string {
 }
 
 suite('the options of every command', () => {
-  test('each option that the command does not take is refused, and each option that it takes is named', () => {
+  test('an option of another command is refused with a suggestion or the options of the command', () => {
     const known = new Map(commandNames.flatMap((command) => Object.entries(optionsOf(command))))
     let count = 0
     for (const command of commandNames) {
@@ -101,7 +101,7 @@ suite('the options of every command', () => {
     assert.ok(commandNames.length >= 98 && count > 10_000, `${count} calls`)
   })
 
-  test('each option that the command takes is read, and is refused if repeated, empty or without its value', () => {
+  test('every option of a command is parsed, and is refused if repeated, empty or without its value', () => {
     for (const command of commandNames) {
       assert.doesNotThrow(() => read(needed(command)), command)
       for (const [name, option] of Object.entries(optionsOf(command))) {
@@ -215,7 +215,7 @@ suite('the options of every command', () => {
   })
 })
 
-suite('results of a declaration', () => {
+suite('output generated from declarations', () => {
   test('--help shows all commands, the commands of a group, or one command with its options, roles and examples', () => {
     assert.equal(readHelp(['case', 'list']), undefined)
     const linesOf = (...args: readonly string[]) => (readHelp(args) ?? '').split('\n')
@@ -236,7 +236,7 @@ suite('results of a declaration', () => {
     }
   })
 
-  test('bash completes a command, an option that is not given yet, and a value', async () => {
+  test('bash completes a command, an unused option, and a value', async () => {
     const { stdout: completion } = await runOperator(['completion', 'bash'], {})
     const completed = (...words: readonly string[]): readonly string[] => {
       const last = '_operator; printf "%s\\n" "${COMPREPLY[@]}"'
@@ -278,7 +278,7 @@ suite('results of a declaration', () => {
     }
   })
 
-  test('a list of choices matches the code that takes them', () => {
+  test('the choices of an option match those of the code', () => {
     const lists: Readonly<Record<string, readonly string[]>> = {
       'case propose action': caseActions,
       'case propose disposition': [...new Set(caseActions.flatMap(dispositionsOf))],
@@ -302,7 +302,7 @@ suite('results of a declaration', () => {
     }
   })
 
-  test('numbers have these bounds, and only these amounts exclude zero', () => {
+  test('numbers are limited to these bounds, and only these amounts exclude zero', () => {
     const bounds = Object.fromEntries(
       commandNames.flatMap((command) =>
         Object.entries(optionsOf(command)).flatMap(([name, { kind, min, max }]) =>

@@ -20,7 +20,7 @@ async function subscribe(url: string): Promise<string> {
   return textAt(success(await client.post('/v1/webhooks', { url, events })), 'id')
 }
 
-test('an endpoint that answers 410 causes one alert email, to the Admin only, and the metrics balance', async () => {
+test('an endpoint that answers 410 causes one alert email, to the Admin only, and the delivery metrics match', async () => {
   const people = (['Admin', 'Operator'] as const).map((role) => ({
     email: `${role}@example.com`,
     fullName: role,

@@ -8,7 +8,7 @@ const { service, printed } = await useOperator()
 
 const positions = () => printed('fx', 'position')
 
-test('without exchanges there is no position', async () => {
+test('without conversions there is no position', async () => {
   assert.deepEqual(await positions(), { source: null, asOf: null, positions: [], totalEur: '0.00' })
 })
 

@@ -69,7 +69,7 @@ test('the schema is migrated without the service', async () => {
   )
 })
 
-test('compiled code is kept in a folder that only the user of the process can write, or in NODE_COMPILE_CACHE', async () => {
+test('compiled code is cached in a folder that only the user of the process can write, or in NODE_COMPILE_CACHE', async () => {
   const compiledBy = async (env: Environment) => (await loadedBy(['operator', '--help'], env)).compiled
   const usual = await compiledBy({ NODE_COMPILE_CACHE: '' })
   assert.ok(usual?.startsWith(join(kept, 'v')), String(usual))

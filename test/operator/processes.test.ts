@@ -106,7 +106,7 @@ test('a second service on the port is refused with one line', async () => {
   assertRefusal(ending, `127.0.0.1:${PORT} is in use: choose another with PORT`)
 })
 
-test('200 for one request and 401 for the others when both processes receive one nonce concurrently', () =>
+test('200 for one request and 401 for the others when both processes receive the same nonce concurrently', () =>
   callBoth(
     () => {
       const nonce = randomUUID()

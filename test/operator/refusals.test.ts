@@ -123,7 +123,7 @@ test('a process refuses its settings before it starts anything', async () => {
 test('variables of other programs are ignored', () =>
   refused({ NODE: 'x', HOSTNAME: 'x', OPSGENIE_KEY: 'x', DATABASE_NAME: 'x', RATES: 'x' }, /ECONNREFUSED/))
 
-test('a data folder that cannot be created or written is refused by name', async () => {
+test('a data folder that cannot be created or written is refused with its path', async () => {
   const file = join(folder, 'file')
   await writeFile(file, '')
   await refused({ DATA_DIR: join(file, 'below') }, /^DATA_DIR .*file\/below cannot be used: /)
@@ -154,7 +154,7 @@ test('a database that accepts the connection and does not answer is refused', as
   silent.close()
 })
 
-test('a PostgreSQL older than 15 is refused by its version', async () => {
+test('a PostgreSQL older than 15 is refused with its version', async () => {
   const old = await fakePostgres('140019')
   await refused({ DATABASE_URL: old.url }, 'DATABASE_URL leads to PostgreSQL 14; 15 or newer is required')
   old.close()

@@ -25,7 +25,7 @@ async function addOverdrawn() {
   return { partner, partnerId, customerId: customer.id }
 }
 
-test('a balance is planned, covered, segregated and pooled again', async () => {
+test('a balance can be planned, covered, segregated and pooled again', async () => {
   const { partner, partnerId, customerId } = await addOverdrawn()
   const short = { customerId, posted: '-30.00', reserved: '0.00', missing: '30.00' }
   const plan = { currency: 'EUR', ready: false, own: '100.00', shortCustomers: 1, missing: '30.00', ownCovers: true }

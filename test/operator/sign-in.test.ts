@@ -38,7 +38,7 @@ const proposed = async (...words: readonly string[]) => String((await printed(..
 const yesOf = (name: string) => (isCommand(name) && declarationOf(name).cuts ? ['--yes'] : [])
 const limits = () => service.payoutControls.limits.list(service.db, partner.partnerId)
 
-test('without an account only the first account can be invited, and then each change needs a person', async () => {
+test('without any account only the first account can be invited; afterwards each change needs a signed-in person', async () => {
   await refused(/sign in first.*the first account: staff invite/, ...limit())
   await refused(/sign in first/, ...limit(), '--staff', 'Sam Staff')
   const invite = ['staff', 'invite', '--name', 'Nora', '--role', 'admin', '--email']
@@ -154,7 +154,7 @@ test('an author withdraws a change, and a change expires after 72 hours', async 
   await refused(/has expired/, ...change('approve', old.id, ada))
 })
 
-test('a secret is printed exactly once, after an approval, and only to its author', async () => {
+test('a secret is printed exactly once, after an approval, and only to the author of the change', async () => {
   const create = ['service-account', 'create', '--partner', partner.partnerId, '--name', 'Back office']
   const id = await proposed(...create, '--permissions', 'payouts:read', ...ada.as)
   await refused(/No second person has approved/, ...change('run', id, ada))
@@ -204,7 +204,7 @@ test('a change keeps the public key of its proposal although the file changes', 
   assert.ok((await printed(...change('run', id, ada)))['serviceAccountId'])
 })
 
-test('removing a person ends their sessions at once and stops their pending changes', async () => {
+test('removing a person ends their sessions at once, and their pending changes can no longer be approved', async () => {
   const [gone, other] = [
     await joinedStaff(service, folder, 'Gone Admin', 'admin'),
     await joinedStaff(service, folder, 'Other Admin', 'admin'),
@@ -226,7 +226,7 @@ test('a block takes effect at once, and an unblock waits for an approval', async
   assert.equal((await service.accounts.notActive(service.db, partner.partnerId)).length, 0)
 })
 
-test('a schedule token runs only its commands, cannot decide, and can be ended', async () => {
+test('a schedule token runs only its commands, cannot decide, and can be revoked', async () => {
   const to = join(folder, 'schedule.token')
   const create = ['staff', 'token', 'create', '--to', to, ...ada.as, '--commands']
   await refused(/: case approve is none of them/, ...create, 'case approve')

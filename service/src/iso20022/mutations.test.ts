@@ -143,7 +143,7 @@ async function readAny(bytes: Buffer): Promise<readonly AmountRead[] | undefined
 }
 
 for (const [title, mutate] of Object.entries(mutations))
-  test(`${title}: refused as a message, or read as written`, async () => {
+  test(`${title}: a damaged message is refused, or its readable amounts are as written`, async () => {
     const random = generator(18)
     let readCount = 0
     for (const { name, bytes } of samples)

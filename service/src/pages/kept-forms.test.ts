@@ -6,7 +6,7 @@ import { consoleForms, deskForms, type KeptRow } from '../../../test/support/kep
 import type { PublicSite } from '../kernel/api/index.ts'
 import { createConsoleSite, createDeskSite } from './index.ts'
 
-test('every form of the console and the desk is kept, or states the reason why not', async () => {
+test('every form of the console and the desk is kept after its session ended, or has a reason why not', async () => {
   const modules = await useModules()
   const deps = {
     ...modules,
