@@ -32,7 +32,7 @@ export type CountryRules = {
 }
 
 export type Countries = {
-  /** Reads the rules, at most five seconds old, for requests. The worker judges these again. */
+  /** Reads the rules, at most five seconds old, for requests. The worker checks the accepted requests again. */
   readonly recent: (tx: Tx) => Promise<CountryRules>
   /** Returns the rules at a generation. Reads them if this process has cached another generation. */
   readonly at: (tx: Tx, generation: number) => Promise<CountryRules>
@@ -52,7 +52,7 @@ export type CountryChange = {
   readonly staff: string
 }
 
-/** How long a process may still accept requests by earlier rules. */
+/** How long a process may still accept requests under earlier rules. */
 const rulesAgeMsMax = 5 * secondMs
 
 const sides = {
@@ -68,7 +68,7 @@ export const countrySide = (kind: SubjectKind): CountrySide => sides[kind]
 /** Returns the id of a rule among the entries of the list. */
 export const countryEntryId = (side: CountrySide, country: string): string => `${country} ${side}`
 
-/** Names a country for the person who decides. */
+/** Returns the English name of a country, for the person who decides. */
 const countryName = (country: string): string => countryNames.of(country) ?? country
 const countryNames = new Intl.DisplayNames(['en'], { type: 'region' })
 

@@ -20,7 +20,10 @@ export type HeldPayment = {
   readonly since: Date
 }
 
-/** `agrees`: the party and the entry share a value. `unknown`: one side has no value. The person compares addresses. */
+/**
+ * `agrees`: the party and the entry share a value. `unknown`: one side has no value. People compare addresses
+ * themselves.
+ */
 export type FieldVerdict = 'agrees' | 'differs' | 'unknown'
 type ComparedField = {
   readonly field: 'names' | 'births' | 'countries' | 'documents' | 'accounts' | 'addresses' | 'programmes'

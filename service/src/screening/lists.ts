@@ -21,7 +21,7 @@ import { type CraftIndex, createCraftIndex, type IndexedCraft } from './vessels.
 import * as store from './store-lists.ts'
 
 export type LoadedList = store.ListRow & {
-  /** True if the file was loaded last from its source and this version reads nothing new in it. */
+  /** True if this file is the loaded list of its source, and this version of the service reads nothing new in it. */
   readonly isRepetition: boolean
 }
 

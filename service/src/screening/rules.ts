@@ -8,7 +8,7 @@ import { plainName } from './names/words.ts'
 export const scoreMin = 88
 /** Minimum score that needs two people: every word is there, and at most spelling or order differ. */
 export const twoPersonsScoreMin = 95
-/** A proposal ends after this time without a second person, like those of cases. */
+/** A proposal expires after this time without a second person, like proposals about cases. */
 const proposalMsMax = 7 * dayMs
 
 /**
@@ -31,7 +31,7 @@ export type HeldParty = HoldKey & {
   readonly comparedWith?: number
   readonly ofCustomer?: boolean
 }
-/** Makes the party of the partner behind a payment with its own or a customer's money. */
+/** Returns the partner as a party of a payment of its own or a customer's money. */
 export const partnerParty = (partnerId: string, customerId: string | null): HeldParty => ({
   partnerId,
   kind: 'partner',
@@ -51,7 +51,9 @@ export const craftRole = 'payee'
 /** A country of a subject, ISO 3166-1 alpha-2, and its role: `iban`, `citizenshipCountryCode`. */
 export type SubjectCountry = { readonly role: string; readonly country: string }
 
-/** The data about a person besides the name, which decides hits of common names (second-datum.ts). */
+/**
+ * The data about a person besides the name, which decides whether a match of a common name is a hit (second-datum.ts).
+ */
 export type SecondData = {
   /** `YYYY-MM-DD`. */
   readonly births: readonly string[]
@@ -88,7 +90,7 @@ export const allowedDispositions = (source: ListSource, outcome: HitOutcome): re
 export const statusAfter = { clear: 'cleared', confirm: 'confirmed' } as const satisfies Record<HitOutcome, HitStatus>
 /** `gone`: the entry changed before a decision, and another hit replaced this one. */
 export type HitStatus = 'open' | 'cleared' | 'confirmed' | 'gone'
-/** `name_changed`: only for hits that ended before earlier names were kept. */
+/** `name_changed`: only for hits that ended in versions without earlier names. */
 export type EndReason = 'entry_removed' | 'entry_changed' | 'name_changed'
 
 /** An entry in the index. */

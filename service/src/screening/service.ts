@@ -142,7 +142,7 @@ export function createScreening(
     readonly judgeTwo: HitDecisionsDeps['judgeTwo']
     readonly facts: FactQueue
     readonly requireDecider: HitDecisionsDeps['requireDecider']
-    /** Called when a customer or a partner is frozen or freed. Joins the transaction of the decision. */
+    /** Called when a customer or a partner is frozen, or its freeze ends. Joins the transaction of the decision. */
     readonly onFrozen?: (tx: Tx, frozen: FrozenSubject) => Promise<void>
     /** Undefined: hits on politically exposed persons do not hold payments or raise a customer's risk. */
     readonly peps?: PepEffects
@@ -157,7 +157,7 @@ export function createScreening(
   })
   const decide = createDecide(deps)
   const pepsHold = deps.peps?.hits === 'hold'
-  /** Freezes the accounts of a confirmed hit and calls `onFrozen`, and ends both when the hit is cleared. */
+  /** Freezes the accounts of a confirmed hit and calls `onFrozen`, and reverses both when the hit is cleared. */
   const freeze = async (tx: Tx, row: store.HitRow): Promise<void> => {
     const { partnerId, subjectKind: kind, subjectId: id, account, source, status, decidedBy, approvedBy } = row
     const isOfAccount = source !== 'countries' && (kind === 'beneficiary' || row.role === 'account')
@@ -320,7 +320,7 @@ type HitDecisionsDeps = {
   readonly facts: FactQueue
   /** Checks that the person's role decides hits. Refuses: permission_denied. */
   readonly requireDecider: (tx: Tx, by: Decider) => Promise<void>
-  /** Judges the proposer and the approver by their current roles. */
+  /** Checks whether the proposer and the approver may decide, by their current roles. */
   readonly judgeTwo: (tx: Tx, author: Decider, approver: Decider) => Promise<DecidersProblem | undefined>
 }
 
@@ -400,7 +400,7 @@ export type ScreenedCredit = {
   readonly payerCountries: readonly string[]
   /** The texts of the payment that may name a listed party (`Screening.textOf`). Null: there are none. */
   readonly craftText: string | null
-  /** The subject of the payer, if the money waits already. Undefined: the name is compared in memory. */
+  /** The subject of the payer, if the money is already in suspense. Undefined: the name is compared in memory. */
   readonly payer: SubjectKey | undefined
 }
 

@@ -142,7 +142,7 @@ export async function oldestOpenHit(tx: Tx): Promise<Date | null> {
   return row?.openedAt ?? null
 }
 
-/** Reads when the oldest name was written that was not compared with a list yet. Null: there is none. */
+/** Reads when the oldest name without a comparison was written. Null: there is none. */
 async function oldestWritten(tx: Tx): Promise<Date | null> {
   const row = await tx.row<{ changedAt: Date }>(
     acrossPartners(

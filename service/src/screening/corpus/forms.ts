@@ -74,7 +74,7 @@ const form = (
 ): Form => ({ name, group, ways: 1, kinds, floor: floors[1], write, ...lower })
 
 const X = '*'
-/** Writes the name in place of the asterisk. */
+/** Replaces the asterisk with the words of the name. */
 const around = (pattern: string): Write => {
   const parts = pattern.split(' ')
   return (words) => parts.flatMap((part) => (part === X ? words : [part]))
@@ -111,7 +111,7 @@ const places: Readonly<Record<string, (word: string, random: Random) => number>>
   'last letter': (word) => word.length - 1,
 }
 
-/** Changes one of the words that pass. Undefined: no word passes, or nothing would change. */
+/** Changes one word that passes `isUsable`. Undefined: no word passes, or nothing would change. */
 const inOneWord =
   (isUsable: (word: string, at: number) => boolean, change: (word: string, random: Random) => string): Write =>
   (words, random) => {

@@ -115,7 +115,10 @@ function pairWords(words: readonly WeightedWord[], listed: readonly WeightedWord
 
 const percent = (share: number): number => Math.floor(share * 100 + 1e-9)
 
-/** Reports whether an additional word makes a different name. A listed name of one word is found only next to few other words. */
+/**
+ * Reports whether an additional word makes a different name. Next to a listed name of one word, places and ambiguous
+ * words do, too.
+ */
 export function makesOtherName(word: string, listedWords: number): boolean {
   const { kind, isSure } = findDecoration(word)
   return listedWords === 1 ? kind === 'name' || kind === 'place' || !isSure : kind === 'name' && word.length > 1
