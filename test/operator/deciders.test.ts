@@ -1,4 +1,7 @@
-/** The table of who decides what: every kind × every role over HTTP, and by commands. The verbs and the pages ask it. */
+/**
+ * Tests the table of roles that decide each kind of case, which module operations and pages use: every kind and role,
+ * over HTTP and by commands.
+ */
 import assert from 'node:assert/strict'
 import { fileURLToPath } from 'node:url'
 import { test } from 'node:test'
@@ -44,7 +47,7 @@ async function open(kind: CaseKind): Promise<string> {
   return id
 }
 
-/** The form by which a case of the kind ends. */
+/** Returns the fields of a form that proposes the end of a case of the kind. */
 const formOf = (kind: CaseKind): Readonly<Record<string, string>> =>
   kind === 'monitoring_alert'
     ? { action: 'release', disposition: 'explained', note: 'Read' }

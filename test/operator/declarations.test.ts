@@ -1,4 +1,7 @@
-/** Every command takes the options of its declaration and no other, and whatever names a command or an option elsewhere agrees with it. */
+/**
+ * Tests that every command accepts only the options of its declaration, and that documents and pages agree with the
+ * declarations.
+ */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -57,7 +60,7 @@ const wrong: Readonly<Partial<Record<keyof OptionValues, readonly string[]>>> = 
 const valueOf = ({ kind, choices }: CommandOption): string => choices?.[0] ?? right[kind]
 const wordsOf = (name: string, option: CommandOption) =>
   option.kind === 'flag' ? [`--${name}`] : [`--${name}`, valueOf(option)]
-/** A call with what the command needs. */
+/** Builds a call with the required options of the command. */
 const needed = (command: CommandName): readonly string[] => [
   ...command.split(' '),
   ...Object.entries(declarationOf(command).options).flatMap(([name, option]) =>
@@ -109,7 +112,7 @@ suite('the options of every command', () => {
         const given = call.includes(`--${name}`)
         const [flag = '', value = ''] = wordsOf(name, option)
         const before = given ? call.slice(0, call.indexOf(flag)) : call
-        // An amount is of the currency that is given with it.
+        // An amount needs its currency.
         const money = command === 'payment find' && name === 'amount' ? ['--currency', 'EUR'] : []
         if (!given) assert.doesNotThrow(() => read([...call, ...wordsOf(name, option), ...money]), `${command} ${flag}`)
         assert.match(

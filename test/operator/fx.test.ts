@@ -1,4 +1,4 @@
-/** The operator's command that shows the positions of exchanges. */
+/** Tests the operator's command that shows the positions from conversions. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { useOperator } from '../support/fixture.ts'

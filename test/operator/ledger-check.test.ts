@@ -34,7 +34,7 @@ async function work(steps: number): Promise<void> {
   }
 }
 
-/** A credit to the customer's account, under an id by which it is reversed. */
+/** Credits the customer's account, and then reverses `reversed` of the credit, if given. */
 async function credit(account: string, amount: bigint, reversed?: bigint): Promise<void> {
   const creditId = newId()
   const money = (minor: bigint) => ({ currency: 'EUR', amount: minor }) as const
@@ -48,7 +48,7 @@ async function credit(account: string, amount: bigint, reversed?: bigint): Promi
   await work(1)
 }
 
-/** Pays an account without an IBAN, whose two numbers the transaction has apart. */
+/** Pays an account without an IBAN. The transaction has its routing number and account number in separate columns. */
 async function payAmerican(): Promise<void> {
   const { caller } = partner
   await service.db.transaction((tx) =>

@@ -1,4 +1,7 @@
-/** The operator finds a payment by what a partner or a bank knows of it, and the runbook says what to do in each status. */
+/**
+ * Tests that the operator finds a payment by the data that a partner or bank has, and that the runbook covers each
+ * status.
+ */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'

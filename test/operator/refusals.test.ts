@@ -27,7 +27,7 @@ const productionEnv = { MODE: 'production', MASTER_KEY: key, SMTP_URL: 'smtp://1
 const refused = async (env: Environment, line: RegExp | string, role = 'serve') =>
   assertRefusal(await run([role], { ...usual, ...env }), line)
 
-/** Reads the settings as `serve` does before everything else. A test of a whole process shows the rest for one of each table. */
+/** Reads the settings as `serve` does first. The whole process is tested with one row of each table. */
 function refusedSettings(env: Environment, line: RegExp | string): void {
   let stderr = ''
   try {
@@ -199,7 +199,7 @@ test('unknown roles, unknown arguments and unknown operator commands are refused
   const dataDir = join(folder, 'untouched')
   const wrong = [[], ['partner', 'drop'], ['partner', 'create', '--nome', 'x']]
   for (const [index, words] of wrong.entries()) {
-    // The first one in a process of its own.
+    // The first call runs in its own process.
     const env = { DATA_DIR: dataDir }
     const ending = await (index === 0 ? run(['operator', ...words], env) : runOperator(words, env))
     assert.equal(ending.code, 1)

@@ -65,7 +65,7 @@ test('a partner cannot cover its customers with more than its own money', async 
   const credit = { partnerId, partyId: id, debit: 'settlement.sandbox', credit: 'balance', currency: 'EUR' } as const
   const saved = singleEntry('bank', { ...credit, amount: 5_00n, reference: newId() })
   await service.db.transaction((tx) => service.ledger.enter(tx, saved))
-  // Own money: 100 - 65 = 35, of which 30 covers. A second customer without money makes it too little.
+  // Own money: 100 - 65 = 35, of which 30 is needed for cover. After another payout of 10 it is too little.
   assert.partialDeepStrictEqual(await printed(partnerId, 'plan', ...euros), { own: '35.00', ownCovers: true })
   await pay(service, partner, '10.00')
   assert.partialDeepStrictEqual(await printed(partnerId, 'plan', ...euros), { missing: '40.00', ownCovers: false })

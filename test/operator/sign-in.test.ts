@@ -1,4 +1,4 @@
-/** Commands act for a person who has signed in, and changes of rules wait for a second one. */
+/** Tests that commands act for a signed-in person, and that changes of rules need a second person. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { chmod, readFile, writeFile } from 'node:fs/promises'
@@ -27,14 +27,14 @@ const limit = (amount = '500.00') => [
   ...['limit', 'set', '--partner', partner.partnerId, '--scope', 'partner', '--period', 'day'],
   ...['--currency', 'EUR', '--amount', amount],
 ]
-/** A decision about a change. */
+/** Builds a command that decides about a change. */
 const change = (verb: 'approve' | 'run' | 'reject', id: string, by: JoinedStaff, note?: string) => [
   ...['change', verb, '--id', id, ...by.as],
   ...(note === undefined ? [] : ['--note', note]),
 ]
 /** Proposes a change. Returns its id. */
 const proposed = async (...words: readonly string[]) => String((await printed(...words))['waits'])
-/** Some of them take access away. */
+/** Returns `--yes` for a command that removes access. */
 const yesOf = (name: string) => (isCommand(name) && declarationOf(name).cuts ? ['--yes'] : [])
 const limits = () => service.payoutControls.limits.list(service.db, partner.partnerId)
 
@@ -46,7 +46,7 @@ test('without any account only the first account can be invited; afterwards each
   ada = await joinedStaff(service, folder, 'Ada Admin', 'admin')
   await refused(/sign in first: npm run -s operator -- sign-in$/, ...invite, 'second@example.com')
   await refused(/sign in first/, ...limit(), '--staff', 'Ada Admin')
-  // One admin alone invites the next one.
+  // A single admin can invite the next person alone.
   assert.ok((await printed(...invite, 'second@example.com', ...ada.as))['link'])
   grace = await joinedStaff(service, folder, 'Grace Finance', 'finance')
   sam = await joinedStaff(service, folder, 'Sam Support', 'support')
@@ -305,7 +305,7 @@ test('each command for two people writes nothing before the second person approv
   const before_ = await rows()
   for (const [name, options] of Object.entries(words)) {
     const { code, stdout, stderr } = await command(...name.split(' '), ...options, ...yesOf(name), ...ada.as)
-    // What does not exist is refused at once. All else waits.
+    // A command about something that does not exist is refused at once. All others need an approval.
     if (code === 0) assert.ok('waits' in (JSON.parse(stdout) as object), `${name} waits`)
     else assert.match(stderr, /No such|not/i, name)
   }

@@ -36,7 +36,7 @@ async function problemOf(reading: Promise<unknown>): Promise<MessageProblem> {
   return error
 }
 
-/** Reads byte by byte as well: the code does not depend on where chunks end. */
+/** Checks the refusal of a text, also read byte by byte, because the code must not depend on where chunks end. */
 async function refused(code: ProblemCode, text: string | Uint8Array, message?: RegExp): Promise<void> {
   for (const length of [undefined, 1]) {
     const problem = await problemOf(partsOf(text, length))
@@ -236,7 +236,7 @@ suite('documents that are not statements', () => {
   })
 })
 
-/** Returns the problem of an entry beside another entry that counts. */
+/** Returns the only entry that cannot be read, read in large chunks and byte by byte. */
 async function unreadEntry(text: string) {
   const found: (readonly BankEntry[])[] = []
   for (const length of [undefined, 1])

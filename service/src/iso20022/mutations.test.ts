@@ -117,7 +117,7 @@ const plain = (amount: string): string =>
     .replace(/\.0*$|(?<=\.\d*[1-9])0+$/, '')
 const ours = (minor: bigint): string => `${minor / 100n}.${(minor % 100n).toString().padStart(2, '0')}`
 
-/** Undefined: the entry is unreadable and waits alone. */
+/** Undefined: only this entry is unreadable. */
 type AmountRead = string | undefined
 
 const readers = [readPain001, readStatusReport, readRecall, readRecallAnswer]

@@ -1,4 +1,4 @@
-/** Tables: reasons, statuses, characters of SEPA, creditor references. */
+/** Tests the tables of reason codes and statuses, SEPA characters, and creditor references. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { readFileSync } from 'node:fs'

@@ -27,7 +27,7 @@ export function createPageHosts({ pageUrls, publicUrl }: HostSettings): PageHost
     shows: (given, partnerId) => {
       const owner = ownerOf(given)
       if (owner !== undefined) return owner === partnerId
-      // Without hosts of partners, the name under which a browser came decides nothing.
+      // If no partner has a host, or the service has no public URL, every host shows every page.
       return owners.size === 0 || own === undefined || given?.toLowerCase() === own
     },
   }

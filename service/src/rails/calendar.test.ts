@@ -82,7 +82,7 @@ const ukHolidays = {
   2026: '01-01 04-03 04-06 05-04 05-25 08-31 12-25 12-28',
   2027: '01-01 03-26 03-29 05-03 05-31 08-30 12-27 12-28',
 } as const
-/** Holiday schedule of the Federal Reserve Banks; one on a Saturday has no other day. */
+/** Holiday schedule of the Federal Reserve Banks. A holiday on a Saturday is not moved. */
 const usHolidays = {
   2020: '01-01 01-20 02-17 05-25 09-07 10-12 11-11 11-26 12-25',
   2021: '01-01 01-18 02-15 05-31 07-05 09-06 10-11 11-11 11-25',

@@ -1,4 +1,4 @@
-/** Rules of rails: SEPA, domestic accounts, texts of banks, data of payers, requirements. */
+/** Tests the rules of rails: SEPA, domestic accounts, bank texts, payer data, requirements. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'

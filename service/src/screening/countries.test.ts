@@ -1,4 +1,7 @@
-/** Countries under embargo: new requests are refused, and existing data waits for two persons, like hits of names. */
+/**
+ * Tests countries under embargo: new requests are refused, and existing data needs a decision of two people, like hits
+ * of names.
+ */
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'

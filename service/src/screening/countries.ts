@@ -147,7 +147,7 @@ async function changeRules(
   clock: Clock,
   { countries, sides: changed, action, staff }: CountryChange,
 ): Promise<readonly CountryRule[]> {
-  if (isEmptyName(staff)) throw new Refusal('validation_failed', 'State who changes it.')
+  if (isEmptyName(staff)) throw new Refusal('validation_failed', 'State who changes the rules.')
   const unknown = countries.find((country) => !codeForm.test(country) || !countryCodes.isValid(country))
   if (unknown !== undefined)
     throw new Refusal(

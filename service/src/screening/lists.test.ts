@@ -1,4 +1,4 @@
-/** Lists on a real database: OFAC, politically exposed persons, second data, earlier names, ages. */
+/** Tests lists on a real database: OFAC, politically exposed persons, second datum, earlier names, ages. */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { suite, test } from 'node:test'
@@ -226,7 +226,7 @@ suite('politically exposed persons', async () => {
     const { generation } = other
     await assert.rejects(load(later(await sample(), 1)), (error: unknown) => {
       assert.ok(error instanceof Refusal)
-      assert.match(error.detail ?? '', /The list has 1 records, and the loaded one 3: is the file whole\?/)
+      assert.match(error.detail ?? '', /The list has 1 records, and the loaded list 3: is the file complete\?/)
       return true
     })
     assert.equal(await service.screening.lists.generation(service.db), generation)

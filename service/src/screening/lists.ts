@@ -160,7 +160,7 @@ export function createLists({ db, clock, textNames = false }: ListsDeps): Lists 
 async function refuseShortened(tx: Tx, { source, entries: { length } }: SanctionsList): Promise<void> {
   const before = (await store.currentLists(tx)).find((each) => each.source === source)
   if (before === undefined || !isPepSource(source) || length * 2 >= before.entries) return
-  const detail = `The list has ${length} records, and the loaded one ${before.entries}: is the file whole?`
+  const detail = `The list has ${length} records, and the loaded list ${before.entries}: is the file complete?`
   throw new Refusal('validation_failed', detail)
 }
 
@@ -171,7 +171,7 @@ export async function replaceList(tx: Tx, clock: Clock, list: SanctionsList, sta
   const isSame = last?.hash === list.hash
   if (!isSame && last !== undefined && list.publishedAt < last.publishedAt) {
     const [older, newer] = [list.publishedAt, last.publishedAt].map((time) => time.toISOString())
-    throw new Refusal('validation_failed', `The list is of ${older}; that of ${newer} is loaded already.`)
+    throw new Refusal('validation_failed', `The list was published at ${older}, but a list of ${newer} is already loaded.`)
   }
   const generation = Math.max(0, ...lists.map((each) => each.generation)) + 1
   const before = await store.knownEntries(tx, list.source)

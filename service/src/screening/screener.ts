@@ -216,7 +216,7 @@ async function screen(
     const { length } = changes.opened
     if (length > 0)
       tx.afterCommit(() =>
-        log.warn({ partnerId, kind, subjectId: id, hits: length }, 'screening hit waits for a decision'),
+        log.warn({ partnerId, kind, subjectId: id, hits: length }, 'screening hit needs a decision'),
       )
   })
 }

@@ -144,7 +144,7 @@ test('a list is loaded exactly once, even concurrently, and never replaced by an
   const list = await read(await sample('un'))
   assert.equal((await load(list)).isRepetition, true)
   const older = { ...list, hash: 'older', publishedAt: new Date('2025-01-01T00:00:00Z') }
-  await assert.rejects(load(older), refused(/is of 2025-01-01.*2026-01-05.*loaded already/))
+  await assert.rejects(load(older), refused(/published at 2025-01-01.*2026-01-05.*already loaded/))
   const eu = await read(await sample('eu'))
   const both = await Promise.all([load(eu), load(eu)])
   assert.deepEqual(both.map(({ isRepetition }) => isRepetition).toSorted(), [false, true])

@@ -450,7 +450,7 @@ function createHoldsOfCredits({ latest }: Pick<Lists, 'latest'>, pepsHold: boole
     const holdOf = holdsIn(states)
     return credits.map((credit) => {
       const { customer, payer } = credit
-      // Waiting money continues only by a decision, even in a database without lists, because the partner may have come from
+      // Held money continues only by a decision, even in a database without lists, because the partner may have come from
       // another database.
       if (payer === undefined && newest === 0) return undefined
       const ofPayer = payer === undefined ? holdOfPayer(credit) : holdOf(payer)

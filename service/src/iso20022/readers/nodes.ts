@@ -212,7 +212,7 @@ export function readDate(node: XmlNode | undefined): string | undefined {
   return time(node, 'Dt') ?? time(node, 'DtTm')
 }
 
-// Messages that are read as one value: payments as each ends, the rest at the end of the message.
+// Messages that are read as one value: each payment when its element ends, the rest at the end of the message.
 
 type MessageReader<Item, Value> = {
   readonly kinds: readonly MessageKind[]

@@ -1,4 +1,4 @@
-/** Bulks that wait for a second person. */
+/** Tests bulks that need the approval of a second person. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { suite, test } from 'node:test'
@@ -16,7 +16,7 @@ import type { WaitingApproval } from '../index.ts'
 
 suite('approvals', async () => {
   const service = await useModules()
-  // As another process.
+  // Acts as another process.
   const other = await service.anotherProcess()
 
   const addHolding = (rule: RuleFields) => addApprovers(service, rule, 1_000_000_00n)
@@ -88,7 +88,7 @@ suite('approvals', async () => {
     const id = await made(partner, many(40))
     const outcomes = await Promise.all([
       service.bulkPayouts.approve(second, id, 40),
-      // Refused as a whole if it comes behind the other.
+      // The whole decision is refused if the other one was first.
       other.bulkPayouts.reject(third, id, 40, 'No.').catch(() => ({ decided: 0, refused: [] })),
     ])
     const [approved, rejected] = outcomes.map(({ decided }) => decided)
@@ -107,7 +107,7 @@ suite('approvals', async () => {
       .slice(0, 5)
       .map((payout) => outcomeCode(other.payouts.approve(third, payout.id)))
     const [whole, ...alone] = await Promise.all([outcomeCode(service.bulkPayouts.approve(second, id, 20)), ...single])
-    // The whole is refused if the single ones were first.
+    // The decision about the bulk is refused if the single approvals were first.
     if (whole !== 'done') assert.deepEqual([whole, ...new Set(alone)], ['payout_not_awaiting_approval', 'done'])
     const { Pending = 0, PendingApproval = 0 } = await statusesOf(partnerId)
     assert.deepEqual([Pending, PendingApproval], whole === 'done' ? [20, 0] : [5, 15])
@@ -217,7 +217,7 @@ suite('requests pending approval', async () => {
       },
     }),
   })
-  /** A partner whose payouts all wait. */
+  /** Creates a partner whose payouts all need an approval. */
   const addHolding = () => addApprovers(service, { aboveAmount: 0n, aboveBulkAmount: 0n }, 1_000_000_00n)
   const partner = await addHolding()
 

@@ -111,7 +111,7 @@ suite('from items', async () => {
       partner = await addPartner(service, 1_000_000_00n)
       const payouts = items(10)
       const { bulk } = await create(bulkOf(mode, payouts))
-      // What the dead worker had made.
+      // The payout that the dead worker had created.
       for (const body of payouts.slice(0, 5)) await service.payouts.create(partner.caller, body, ip)
       await work()
       assert.equal((await resultOf(bulk.id)).accepted, 10)

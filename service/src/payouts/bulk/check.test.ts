@@ -1,4 +1,4 @@
-/** The check of a file before it is sent: every line, by the rules by which it is then paid. */
+/** Tests the check of a file before it is sent, which applies the rules of payouts to every line. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'

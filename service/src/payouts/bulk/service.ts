@@ -324,7 +324,7 @@ function readItems(
 const errorsMax = 50
 
 const refuseRepeatedKey = (pointer: string, earlier: number) =>
-  refuseField({ pointer, code: 'exists', message: `is the key of /payouts/${earlier}; each payout needs its own` })
+  refuseField({ pointer, code: 'exists', message: `repeats the key of /payouts/${earlier}; each payout needs its own key` })
 
 const fingerprint = (mode: store.BulkMode, items: readonly Item[]): string =>
   createHash('sha256')
@@ -392,7 +392,7 @@ function createSubmitAll({ db, payouts: accepting }: Deps): SubmitAll {
   }
 }
 
-// Creates the payouts of bulks. A claim works on a part of one bulk, and puts it back behind the other bulks of its
+// Creates the payouts of bulks. A claim creates some payouts of one bulk, and puts the bulk behind the others of its
 // partner. Partners take turns, so that large or many bulks do not delay others. If a worker dies, its payouts are
 // submitted again under their keys, which cannot create a second payout.
 

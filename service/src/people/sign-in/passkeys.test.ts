@@ -1,4 +1,4 @@
-/** Passkeys in the form that browsers send, and in hostile forms. */
+/** Tests passkeys as browsers send them, and hostile input. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
@@ -36,7 +36,7 @@ const staffInvitation = () =>
 
 const text = (credential: unknown) => JSON.stringify(credential)
 
-/** Lets a member join with the passkey of an authenticator. */
+/** Creates a member who joins with a passkey of an authenticator. */
 async function joined(authenticator = createAuthenticator(site)) {
   const { members } = service
   const { partnerId, invite } = await invited()

@@ -219,7 +219,7 @@ function createEnrolment({ key, site, clock, sealer }: KeyedDeps): Pick<SignIn, 
         throw refuseField({
           pointer: '/code',
           code: 'invalid_value',
-          message: 'is not the code that the app shows now',
+          message: 'is not the current code of the authenticator app',
         })
       return { kind: 'password', hash: await hashPassword(given.password), totpSecret, step }
     },

@@ -1,4 +1,4 @@
-/** Single sign-on with providers that answer wrongly, slowly or without end. */
+/** Tests single sign-on with providers whose responses are invalid, slow or endless. */
 import assert from 'node:assert/strict'
 import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { createServer, type ServerResponse } from 'node:http'
@@ -23,7 +23,7 @@ function tokenOf(claims: object, { alg = 'RS256', key = privateKey }: TokenSigna
   return `${text}.${signature.toString('base64url')}`
 }
 
-/** Answers of the provider by path, in place of correct ones. */
+/** Responses of the provider by path, which replace the correct ones. */
 let answers: Readonly<Record<string, (response: ServerResponse) => unknown>> = {}
 let idToken = ''
 const server = createServer((request, response) => {
