@@ -1,6 +1,6 @@
 /**
- * Rules for countries under embargo: to which countries payouts may not go, from which deposits may not come, and in which customers may not live
- * or be nationals. Staff maintain them as the list `countries`; each change is a new generation.
+ * Rules for countries under embargo: countries that payouts must not go to, deposits must not come from, and customers
+ * must not live in or be nationals of. Staff maintain them as the list `countries`; each change is a new generation.
  */
 import { createHash } from 'node:crypto'
 import { ownJson } from '@partner-payments/wire'
@@ -17,7 +17,10 @@ export const countrySides = ['payouts', 'deposits', 'customers'] as const
 /** The country of a payee, of a payer, or of a customer. */
 export type CountrySide = (typeof countrySides)[number]
 export const countryActions = ['refuse', 'review'] as const
-/** `refuse`: new requests are refused, and existing data waits for two people. `review`: both wait for two people. */
+/**
+ * `refuse`: new requests are refused, and existing data needs a decision of two people. `review`: both need such a
+ * decision.
+ */
 export type CountryAction = (typeof countryActions)[number]
 
 /** `country`: ISO 3166-1 alpha-2. */

@@ -12,8 +12,8 @@ export const twoPersonsScoreMin = 95
 const proposalMsMax = 7 * dayMs
 
 /**
- * `payer`: the payer and the texts of a waiting deposit, under the deposit's id. `payout`: the texts of a payout, and the countries of a payee
- * that is not a beneficiary. Sweeps do not add these kinds; the payments themselves do.
+ * `payer`: the payer and the texts of a held deposit, under the deposit's id. `payout`: the texts of a payout, and the
+ * countries of a payee that is not a beneficiary. Sweeps do not add these kinds; the payments themselves do.
  */
 export type SubjectKind = RescreenedKind | 'payer' | 'payout'
 /** `partner`: the partner itself, under its own id. `person`: a member of its team. In the order of the sweep. */
@@ -23,8 +23,9 @@ export type SubjectKey = { readonly partnerId: string; readonly kind: SubjectKin
 /** A subject or an account that a hit can hold. `account`: an IBAN, a wallet or another number, under any name; its id is `accountKey`. */
 export type HoldKey = SubjectKey | { readonly partnerId: string; readonly kind: 'account'; readonly id: string }
 /**
- * A party of a payment. `countries`: the countries of the payment, which waits until the party was compared with their rules. `comparedWith`:
- * the generation of lists with which a `payout` must have been compared. `ofCustomer`: the `partner` acts with a customer's money.
+ * A party of a payment. `countries`: the countries of the payment, which is held until the party was compared with the
+ * rules for them. `comparedWith`: the generation of lists with which a `payout` must have been compared. `ofCustomer`:
+ * the `partner` acts with a customer's money.
  */
 export type HeldParty = HoldKey & {
   readonly countries?: readonly string[]

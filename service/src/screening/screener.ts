@@ -45,7 +45,7 @@ export type ScreenerDeps = {
   readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
   /** Reads the current data of a subject. */
   readonly subjectOf: (tx: Tx, key: SubjectKey) => Promise<Subject>
-  /** Lists payments that wait because of a hit, oldest first. */
+  /** Lists payments that are held because of a hit, oldest first. */
   readonly heldPayments: (tx: Tx, hit: Hit, rowsMax: number) => Promise<readonly HeldPayment[]>
   /** Lists ids of a partner's customers, beneficiaries or people after the cursor, in order; or the partner's own id. */
   readonly idsAfter: (

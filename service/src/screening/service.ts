@@ -90,7 +90,10 @@ export type Screening = {
   readonly forget: typeof store.forgetSubjects
   /** Reads the holds of the parties of payments. */
   readonly holdsOf: HoldsOf
-  /** Returns the parties for `holdsOf` of payouts that are screened by their own texts and countries, and makes them due. */
+  /**
+   * Returns the parties to pass to `holdsOf` for payouts whose own texts and countries are screened, and makes them
+   * due.
+   */
   readonly partiesOfPayments: PartiesOfPayments
   /**
    * Selects the texts that may name a vessel or a listed party, each in its own line. Null: none does. A process that has not read a list yet
@@ -115,7 +118,7 @@ export type Screening = {
   /** Lists hits of subjects of a partner, for pages of the desk. */
   readonly about: typeof numbers.hitsAbout
   readonly openHitsOf: typeof numbers.openHitsOf
-  /** Counts and times for the figures of decisions. */
+  /** Counts and durations of decisions, for statistics. */
   readonly numbers: Pick<typeof numbers, 'decidedCounts' | 'decidingTimes' | 'countOpenHits'>
   /**
    * Decides a hit, or proposes a decision if it needs two people. Refuses: not_found, permission_denied (the role does not decide hits),
@@ -128,7 +131,7 @@ export type Screening = {
   readonly progressOf: typeof store.sweepProgress
   /** Reads when the oldest open hit was opened. Null: none is open. */
   readonly oldestOpenHit: () => Promise<Date | null>
-  /** Returns when the oldest unscreened name became due. Null: no name waits. */
+  /** Returns when the oldest unscreened name became due. Null: no name is due. */
   readonly oldestDueSubject: () => Promise<Date | null>
   /** Makes all names of a partner due again after a move from another database. Joins the transaction. */
   readonly forgetGenerations: typeof store.forgetGenerations
@@ -375,7 +378,8 @@ const isProposed = ({ proposal, proposedAt }: store.HitRow, outcome: HitOutcome,
 // Holds: whether payments of and to partners, customers, beneficiaries and payers may continue.
 
 /**
- * `unscreened`: a name was not compared with a list yet. `open`: an open hit waits for a decision. `confirmed`: a hit is confirmed.
+ * `unscreened`: a name was not compared with a list yet. `open`: an open hit needs a decision. `confirmed`: a hit is
+ * confirmed.
  */
 export type Hold = 'unscreened' | 'open' | 'confirmed'
 

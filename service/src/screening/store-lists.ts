@@ -128,7 +128,7 @@ export function entriesAt(
     order by source, entry_id limit ${rowsMax}`)
 }
 
-// The ages of waiting hits and names of all partners, for metrics.
+// The ages of open hits and unscreened names of all partners, for metrics.
 
 /** Reads when the oldest open hit was opened. Null: none is open. */
 export async function oldestOpenHit(tx: Tx): Promise<Date | null> {
@@ -174,8 +174,8 @@ async function loadedBehind(tx: Tx, generation: number): Promise<Date | null> {
 }
 
 /**
- * Returns when the oldest unscreened name became due: when the name was written, but not before the first list was loaded, or when the
- * first list was loaded with which it was not compared. Null: no name waits.
+ * Returns when the oldest unscreened name became due: when the name was written, but not before the first list was
+ * loaded, or when the first list was loaded with which it was not compared. Null: no name is due.
  */
 export async function oldestDueSubject(tx: Tx): Promise<Date | null> {
   const first = await loadedBehind(tx, 0)

@@ -186,8 +186,8 @@ function onEnded(reading: ReportReading, node: XmlNode): NodeDisposal {
 }
 
 /**
- * Yields the parts of the message in the order of the document, in constant memory. A problem may follow entries, so that
- * a caller must read to the end before it acts. Reads versions 02 to 08, and later ones with the same elements.
+ * Yields the parts of the message in the order of the document, in constant memory. A problem may follow entries, so a
+ * caller must read to the end before it acts. Reads versions 02 to 08, and later ones with the same elements.
  */
 export async function* readAccountReport(
   source: MessageSource,

@@ -68,16 +68,16 @@ export type BulkPayouts = {
   readonly list: (partnerId: string, query: QueryOf<'listBulkPayouts'>) => Promise<Page<Bulk>>
   /** Lists the items in the order of the request. Refuses: not_found. */
   readonly items: (partnerId: string, id: string, status: store.ItemStatus | undefined) => Promise<readonly BulkItem[]>
-  /** Reads the payouts that wait for an approval. Undefined: none waits. Refuses: not_found. */
+  /** Reads the payouts pending approval. Undefined: there are none. Refuses: not_found. */
   readonly waiting: (partnerId: string, id: string) => Promise<BulkAwaitingApproval | undefined>
   /** Returns the text for an approver to sign, with its data. Refuses: not_found, and like `approve`. */
   readonly snapshot: Payouts['snapshotOfBulk']
   /**
-   * Approves all waiting payouts, if there are as many as the caller expects. Refuses: not_found, approver_is_creator,
+   * Approves all pending payouts, if there are as many as the caller expects. Refuses: not_found, approver_is_creator,
    * approver_limit_exceeded, payout_not_awaiting_approval (also while workers create payouts), permission_denied.
    */
   readonly approve: (caller: Caller, id: string, payouts: number) => Promise<BulkDecision>
-  /** Cancels all waiting payouts. Refusals as for `approve`. */
+  /** Cancels all pending payouts. Refusals as for `approve`. */
   readonly reject: (caller: Caller, id: string, payouts: number, reason: string) => Promise<BulkDecision>
   /** Ends the leases of dead workers. Only for a database without another live worker. */
   readonly releaseLeases: (partnerId: string) => Promise<void>
@@ -454,7 +454,10 @@ async function claim({ db, clock }: BulkWorkDeps, afterPartner: string): Promise
   return undefined
 }
 
-/** Queues the notification that a bulk waits. Whether its payouts wait for an approval is read when people are notified. */
+/**
+ * Queues the notification about a bulk for approvers. Whether its payouts need an approval is read when people are
+ * notified.
+ */
 const notifyOfBulk = (
   { facts }: BulkWorkDeps,
   tx: Parameters<typeof store.recordResults>[0],

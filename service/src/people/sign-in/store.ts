@@ -425,8 +425,8 @@ export async function findMember(
 }
 
 /**
- * Connects an identity with a member, and replaces the member's previous identity at the provider. `replaced`: the previous member of the
- * identity. False: the identity belongs to another member meanwhile.
+ * Connects an identity with a member, and replaces the member's previous identity at the provider. `replaced`: the
+ * previous member of the identity. False: another member has connected the identity meanwhile.
  */
 export async function connect(
   tx: Tx,

@@ -481,7 +481,9 @@ export const forms: readonly Form[] = [...oneWay, ...twoWays]
 export type CorpusName<Entry> = { readonly entry: Entry; readonly kind: EntryKind; readonly text: string }
 export type Variant<Entry> = { readonly text: string; readonly of: CorpusName<Entry> }
 
-/** Reports whether the name has forms: not names of one word, of initials, or in another script. */
+/**
+ * Reports whether forms apply to the name. They do not apply to names of one word, of initials, or in another script.
+ */
 const isWritten = ({ kind, text }: CorpusName<unknown>): boolean =>
   (kind === 'person' || kind === 'organisation') &&
   /^[\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}]+$/u.test(text) &&
