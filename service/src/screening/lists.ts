@@ -171,7 +171,10 @@ export async function replaceList(tx: Tx, clock: Clock, list: SanctionsList, sta
   const isSame = last?.hash === list.hash
   if (!isSame && last !== undefined && list.publishedAt < last.publishedAt) {
     const [older, newer] = [list.publishedAt, last.publishedAt].map((time) => time.toISOString())
-    throw new Refusal('validation_failed', `The list was published at ${older}, but a list of ${newer} is already loaded.`)
+    throw new Refusal(
+      'validation_failed',
+      `The list was published at ${older}, but a list of ${newer} is already loaded.`,
+    )
   }
   const generation = Math.max(0, ...lists.map((each) => each.generation)) + 1
   const before = await store.knownEntries(tx, list.source)

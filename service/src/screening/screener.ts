@@ -215,9 +215,7 @@ async function screen(
     }
     const { length } = changes.opened
     if (length > 0)
-      tx.afterCommit(() =>
-        log.warn({ partnerId, kind, subjectId: id, hits: length }, 'screening hit needs a decision'),
-      )
+      tx.afterCommit(() => log.warn({ partnerId, kind, subjectId: id, hits: length }, 'screening hit needs a decision'))
   })
 }
 

@@ -182,7 +182,7 @@ export type RuleSource = {
   readonly title: string
   readonly edition: string
   readonly publisher: string
-  /** Where the copy that we read was found. */
+  /** The place at which we found the copy. */
   readonly found: string
   readonly read: 'whole' | 'quoted'
 }

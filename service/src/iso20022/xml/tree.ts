@@ -20,7 +20,7 @@ export type XmlNode = {
 }
 
 /**
- * What happens to an element that has ended: `taken` and `released` remove it from the tree; `released` also ends a
+ * The disposal of an element that has ended: `taken` and `released` remove it from the tree; `released` also ends a
  * record.
  */
 export type NodeDisposal = 'kept' | 'taken' | 'released'

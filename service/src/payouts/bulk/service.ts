@@ -324,7 +324,11 @@ function readItems(
 const errorsMax = 50
 
 const refuseRepeatedKey = (pointer: string, earlier: number) =>
-  refuseField({ pointer, code: 'exists', message: `repeats the key of /payouts/${earlier}; each payout needs its own key` })
+  refuseField({
+    pointer,
+    code: 'exists',
+    message: `repeats the key of /payouts/${earlier}; each payout needs its own key`,
+  })
 
 const fingerprint = (mode: store.BulkMode, items: readonly Item[]): string =>
   createHash('sha256')

@@ -106,7 +106,7 @@ const Assertion = credential(
     clientDataJSON: ClientDataJson,
     authenticatorData: base64url(4096),
     signature: base64url(2048),
-    /** At most 64 bytes (section 5.4.3). Some browsers send an empty text instead of null. */
+    /** Base64 of at most 64 bytes (section 5.4.3). Some browsers send an empty text instead of null. */
     userHandle: Type.Optional(Type.Union([Type.String({ maxLength: 88, pattern: '^[A-Za-z0-9_-]*$' }), Type.Null()])),
   }),
 )

@@ -17,7 +17,7 @@ export type Provider = {
   readonly roleClaim: string | null
 }
 
-/** Why a person signs in at the provider. */
+/** The reason why a person signs in at the provider. */
 export type SignOnPurpose =
   | { readonly kind: 'sign in'; readonly next: string }
   /** Accepts the invitation of a link. */

@@ -240,7 +240,7 @@ suite('SDN_ADVANCED.XML', () => {
     )
   })
 
-  test("an IMO number belongs to the party that the identity of its document refers to, and only to vessels and aircraft", async () => {
+  test('an IMO number belongs to the party that the identity of its document refers to, and only to vessels and aircraft', async () => {
     const craftsOf = async (text: string) => (await read(text, 4096)).entries.map(({ craft }) => craft)
     const none = { kind: 'vessel', imoNumbers: [] }
     assert.deepEqual(await craftsOf(changed('IdentityID="7003"><ID', 'IdentityID="7002"><ID')), [
