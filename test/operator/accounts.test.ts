@@ -16,7 +16,7 @@ const account = ([verb = '', ...args]: readonly string[]) => [
 const printed = (...args: readonly string[]) => operator.printed(...account(args))
 const by = ['--staff', 'Ada', '--reason', 'Fraud']
 
-test('a block is enforced by a running service, cancels pending payouts, is listed, and ends', async () => {
+test('an account block is enforced by a running service, cancels pending payouts, is listed and can be lifted', async () => {
   const { payout } = await pay(service, partner, '10.00')
   const block = ['block', '--currency', 'EUR', '--direction', 'outbound', ...by, '--note', 'Ticket 17']
   const { id, changedAt, ...blocked } = await printed(...block)
@@ -32,7 +32,7 @@ test('a block is enforced by a running service, cancels pending payouts, is list
   await pay(service, partner, '10.00', { beneficiaryId: partner.ownBeneficiary.id })
 })
 
-test('the account of a customer is blocked and closed', async () => {
+test('the account of a customer can be blocked and closed', async () => {
   const customer = ['--customer', partner.customer.serviceId, ...by]
   assert.equal((await printed('block', ...customer))['customerId'], partner.customer.id)
   await assert.rejects(pay(service, partner, '10.00'), { code: 'account_blocked' })

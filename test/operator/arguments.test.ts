@@ -1,4 +1,7 @@
-/** The other programs of the repository refuse what they do not take, too: an ignored word would be trusted. */
+/**
+ * Tests that the other programs of the repository also refuse unknown arguments, because a user would trust an ignored
+ * one.
+ */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -28,13 +31,13 @@ for (const [words, said] of refusals)
     assert.match(stderr, said)
   })
 
-/** Programs that only their own parent starts, and those that hand on or check each word themselves. */
+/** Programs that only another program starts, and those that pass on or check each argument themselves. */
 const others: ReadonlySet<string> = new Set([
   ...['bench/host.ts', 'bench/against-child.ts', 'bench/against.ts', 'scripts/test.ts'],
   ...['scripts/check-iso.ts', 'scripts/old-version.ts', 'scripts/build-sdk.ts'],
   ...['examples/connector/bank-main.ts', 'scripts/arguments.ts'],
 ])
-test('programs read their arguments by parseArgs or numbersGiven, which refuse unknown ones', () => {
+test('programs parse their arguments with parseArgs or numbersGiven, which refuse unknown arguments', () => {
   const files = ['bench', 'scripts', 'examples'].flatMap((folder) =>
     readdirSync(`${root}/${folder}`, { recursive: true, encoding: 'utf8' }).flatMap((name) =>
       name.endsWith('.ts') && !name.endsWith('.test.ts') ? [`${folder}/${name}`] : [],

@@ -1,4 +1,6 @@
-/** Follows docs/runbooks/backup-restore.md: its commands run as written, with other folders and another time. */
+/**
+ * Follows docs/runbooks/backup-restore.md: it runs its commands as written, but with other folders and another time.
+ */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -45,7 +47,7 @@ const blocksOf = (title: string) =>
       .replaceAll('2026-03-01T12:00:00Z', restoreTo),
   )
 
-/** Runs a block in a shell. Its exports hold for the blocks after it, as in the operator's terminal. */
+/** Runs a block in a shell. Its exported variables are set for the following blocks, as in the operator's terminal. */
 function shell(block: string) {
   const child = spawn('bash', ['-ec', block], { cwd: repository, env: environment, detached: true })
   running.add(child)

@@ -20,7 +20,7 @@ type Answer = Readonly<Record<string, unknown>>
 const { printed, refused } = commandsOf(env)
 const list = (...words: readonly string[]) => printed<readonly Answer[]>('bank', 'files', ...words)
 
-test('an operator lists the files of a bank, follows a payment and recalls it exactly once', async () => {
+test('an operator lists the files of a bank, traces a payment and recalls it exactly once', async () => {
   assert.deepEqual(await list(), [])
   const account = { iban: 'NL91ABNA0417164300', currency: 'EUR', name: 'Grace Hopper' }
   const beneficiaryId = textAt(success(await client.post('/v1/beneficiaries', account)), 'id')

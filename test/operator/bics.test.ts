@@ -14,7 +14,7 @@ const partner = await addPartner(service)
 const example = fileURLToPath(new URL('../../examples/bic-directory/banks.csv', import.meta.url))
 const printed = (...args: readonly string[]) => operator.printed('bic', ...args)
 
-test('wrong input is refused in one line, and nothing is loaded', async () => {
+test('wrong calls and files are refused in one line, and nothing is loaded', async () => {
   const wrong = join(folder, 'wrong.csv')
   await writeFile(wrong, 'country,bank code,BIC,name\nDE,37040044,COBADEFF,Commerzbank\nDE,1,COBADEFF,Bank\n')
   const latin = join(folder, 'latin.csv')
@@ -29,7 +29,7 @@ test('wrong input is refused in one line, and nothing is loaded', async () => {
   for (const [args, says] of cases) assert.match(await operator.refused('bic', ...args), says)
 })
 
-test('a loaded file completes existing beneficiaries, is used by a running service, and is shown', async () => {
+test('a loaded file adds BICs to existing beneficiaries, is used by a running service, and is shown', async () => {
   const { partnerId, beneficiary } = partner
   const loaded = await printed('load', '--from', example, '--staff', 'Sam Staff')
   assert.deepEqual(

@@ -1,4 +1,4 @@
-/** Cases by the operator's commands, on a sandbox whose bank contradicts itself. */
+/** Tests the operator's commands for cases, on a sandbox whose bank sends contradictory reports. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { success, textAt } from '../support/client.ts'
@@ -103,7 +103,7 @@ test('reconcile prints its lines as JSON or CSV, and shows that suspense equals 
     const lines = JSON.parse((await operator('reconcile', '--account', 'suspense')).stdout) as readonly Line[]
     return lines.map(({ record, currency, ledger, bank, unexplained }) => [record, currency, ledger, bank, unexplained])
   }
-  // The worker looks when it starts, and then every minute; the account is known from its first look with money there.
+  // The worker compares at its start and then every minute. It knows the account once a comparison has found money there.
   const known = await suspense()
   if (known.length > 0) assert.deepEqual(known, [['account', 'EUR', '1.00', '1.00', '0.00']])
   const csv = await operator('reconcile', '--format', 'csv')

@@ -1,4 +1,4 @@
-/** Commands that move money by the decision of people: each needs two who have signed in, in a sandbox too. */
+/** Tests commands that move money by the decision of people. Each needs two signed-in people, even in a sandbox. */
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
@@ -34,7 +34,7 @@ async function addPayee() {
   const { iban } = (await service.accounts.create(partnerId, customer.id)).ibans[0]
   return { partnerId, creditorAccount: { iban } }
 }
-/** A payout in a file that the bank has. */
+/** Creates a payout that the bank has received in a file. */
 async function payInFile() {
   const partner = await addPartner(service, 1_000_00n)
   const { payout } = await pay(service, partner, '10.00')
@@ -42,17 +42,17 @@ async function payInFile() {
   const about = ['--partner', partner.partnerId, '--payout', payout.id]
   return { partnerId: partner.partnerId, payout, about }
 }
-/** One person proposes it, another one approves. */
+/** Runs a command that one person proposes and another approves. */
 async function byTwo(...words: readonly string[]) {
   const id = String((await printed(...words, ...(one ?? [])))['waits'])
   return printed('change', 'approve', '--id', id, ...(two ?? []))
 }
 
-test('a typed name cannot run these commands, even in a sandbox without staff', async () => {
+test('correction commands need a signed-in person, even in a sandbox without staff', async () => {
   const always = commandNames.filter((name) => declarationOf(name).second === 'always')
   assert.equal(always.length, 8)
   for (const command of always) {
-    // Any value of each needed option: no command gets as far as reading what it names.
+    // Each required option has any value, because no command gets as far as using it.
     const options = Object.entries(declarationOf(command).options).flatMap(([name, { kind, optional, choices }]) =>
       optional || name === 'staff' ? [] : [`--${name}`, kind === 'id' ? newId() : (choices?.[0] ?? 'x')],
     )
@@ -93,7 +93,7 @@ test('a letter recalls a payment at a bank without recall files: written, sent a
   await markFiled(service)
   const [person] = [one ?? []]
   await printed('bank', 'recall', ...about, '--reason', 'DUPL', ...person)
-  // The worker of a bank with letters has told of it.
+  // The worker of a bank that needs letters has reported the recall.
   await service.db.run(
     sql`update rails.iso_recalls set told_at = ${service.clock.now()} where partner_id = ${partnerId}`,
   )
@@ -160,7 +160,7 @@ test('a credit to the wrong customer is reversed, with a case for its owner', as
 
 test('a credit that a corrected statement omits is cancelled by two people, and its case is closed', async () => {
   const { partnerId, creditorAccount } = await addPayee()
-  // At a weekend nothing is missing yet: banks book its entries on the next day of the calendar.
+  // At a weekend no entry is missing yet: banks book entries of a weekend on the next business day.
   const today = lastListedDay(service.clock.now().toISOString().slice(0, 10), { closedDays: new Set() }, 'EUR')
   const details = [{ references: { endToEndId: 'E9' }, creditorAccount, debtor: { name: 'Ada' } }]
   const entry = entryOf(5n, { bookingDate: today, details })

@@ -34,7 +34,7 @@ let service = await start(['serve'], { ...env, MASTER_KEY: oldKey })
 atEnd(() => stop(service))
 
 async function operatorRun(words: string, masterKey = oldKey) {
-  // Without the port: what a command prints names the one at which the service listens.
+  // Without PORT, because a command prints the port at which the service listens.
   const ending = await runOperator(words.split(' '), { ...shared, MASTER_KEY: masterKey })
   assert.equal(ending.code, 0, `${words}: ${ending.stderr}`)
   assert.deepEqual({ stderr: ending.stderr, lines: linesOf(ending.stdout).length }, { stderr: '', lines: 1 }, words)
@@ -46,7 +46,7 @@ const create = (name: string) =>
   operator(`service-account create --partner ${partnerId} --name ${name} --permissions all`)
 const partnerId = String((await operator('partner create --name Second')).partnerId)
 const account = await create('Till')
-/** A printed credential names the API that it is for. */
+/** Creates a client from a printed credential, which has the address of its API. */
 const clientOf = (credentials: JsonObject): Client =>
   createClient(String(credentials.baseUrl), readCredentials(credentials))
 const statusOf = async (credentials: JsonObject) => (await clientOf(credentials).get('/v1/accounts')).status
@@ -125,7 +125,7 @@ test('a service account expires at the given time, and a partner with all its cr
 const checkout = (customerId: string) =>
   `{"amount":10.00,"currency":"EUR","customerId":"${customerId}","idempotencyKey":"${randomUUID()}"}`
 
-/** A wallet makes the keys of the chain, and a payout has the data of both sides. */
+/** Creates a wallet, which has sealed chain keys, and a token payout, which has sealed data of payer and payee. */
 async function payTokens(client: Client): Promise<void> {
   const wallet = success(await client.post('/v1/wallets', { currency: 'USDC' }))
   const deposit = `{"amount":5.00,"confirmations":4}`
@@ -145,14 +145,14 @@ async function payTokens(client: Client): Promise<void> {
   })
 }
 
-/** Waits until the provider has the verification, after which its content stays. */
+/** Starts a verification, and waits until the provider has accepted it. Its sealed content stays from then on. */
 async function verifyIdentity(client: Client, customer: string): Promise<void> {
   const path = `/v1/customers/${customer}/verifications`
   const started = textAt(success(await client.post(path, { kinds: ['Document'] })), 'id')
   await until('the verification has an address', async () => 'url' in success(await client.get(`${path}/${started}`)))
 }
 
-/** No mail arrives, so that the test chooses the token of the invitation. */
+/** Accepts an invitation. The test sets its token, because no mail is delivered. */
 async function joinTeam(client: Client): Promise<void> {
   const sent = success(await client.post('/v1/users/invitations', { invitations: [invitee()] }))
   const [invitation = {}] = listAt(sent, 'invitations')
@@ -162,7 +162,7 @@ async function joinTeam(client: Client): Promise<void> {
   await joinByToken(String(account.baseUrl), token)
 }
 
-/** A bank by files has the payer of an instruction. */
+/** Stores an instruction of a file-based bank with a sealed payer. */
 async function keepPayer(): Promise<void> {
   const id = randomUUID()
   const sealer = createSealer([Buffer.from(oldKey, 'base64')])
@@ -177,7 +177,7 @@ async function keepPayer(): Promise<void> {
       'CreditTransfer', 'Queued', 1, now(), now(), now())`)
 }
 
-/** A form that met an ended session, and a file that waits to be sent. */
+/** Stores a form that was sent after its session had ended, and an uploaded file that was not sent yet. */
 async function keepFormAndUpload(): Promise<void> {
   const id = randomUUID()
   const sealer = createSealer([Buffer.from(oldKey, 'base64')])
@@ -195,7 +195,7 @@ async function keepFormAndUpload(): Promise<void> {
     values (${partnerId}, ${id}, ${id}, 'Bulk', ${content}, 1, now(), now(), now() + interval '1 hour')`)
 }
 
-/** A change of single sign-on that waits for a second Admin, with the secret of its client. */
+/** Stores a change of single sign-on that needs a second Admin, with its sealed client secret. */
 async function keepWaitingChange(): Promise<void> {
   const secret = createSealer([Buffer.from(oldKey, 'base64')]).seal('secret', waitingSecretContext(partnerId))
   await db.run(sql`

@@ -1,4 +1,7 @@
-/** A call with an option of another command does nothing, and a command that takes access away says whose and waits for a yes. */
+/**
+ * Tests that a call with an option of another command does nothing, and that a command that removes access states
+ * whose, and asks for a yes.
+ */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -19,7 +22,7 @@ const partner = await addPartner(service, 100_000n)
 const account = { partnerId: partner.partnerId, name: 'Till', permissions: ['payouts:read'] } as const
 await service.db.transaction((tx) => service.access.createServiceAccount(tx, account))
 
-/** Everything that the calls of this file could have changed. */
+/** Reads everything that the calls in this file could have changed. */
 const standing = async () => {
   const { partnerId } = partner
   const { access, payoutControls, accounts, db } = service
@@ -60,13 +63,13 @@ test('an option of another command is refused with a suggestion and changes noth
     ],
   ]
   for (const [index, [words, line]] of calls.entries()) {
-    // The first one in a process of its own.
+    // The first call runs in its own process.
     assertRefusal(await (index === 0 ? run(['operator', ...words], env) : runOperator(words, env)), line)
   }
   assert.deepEqual(await standing(), before_)
 })
 
-test('without --yes a script shows who would lose access, when and how, and changes nothing', async () => {
+test('without --yes a command in a script shows who would lose access and when, and changes nothing', async () => {
   const before_ = await standing()
   const { partnerId } = partner
   const name = await service.access.partnerName(service.db, partnerId)
@@ -155,13 +158,13 @@ test('at a terminal the person is asked, and only yes runs the command', async (
   const yes = await revoke(true)
   assert.deepEqual([yes.code, yes.stderr, yes.asked.length], [0, '', 1])
   assert.notDeepEqual((await standing()).credentials, before_.credentials)
-  // A gate that is open for everything takes nothing away.
+  // A gate that allows everything removes no access, and needs no yes.
   const all = ['--state', 'Complete', '--allow', 'OpenAccount,Receive,Pay,Convert']
   const open = await runOperator(['gate', 'set', '--partner', partner.partnerId, ...all], env)
   assert.deepEqual([open.code, open.stderr], [0, ''])
 })
 
-test('a command names the staff member whose sessions it would end, and its record omits --yes', async () => {
+test('a command shows the staff member whose sessions it would end, and its audit record omits --yes', async () => {
   const ada = await joinedStaff(service, folder, 'Ada Admin', 'admin')
   const sam = await joinedStaff(service, folder, 'Sam Support', 'support')
   const words = ['staff', 'end-sessions', '--id', sam.signed.account.id, ...ada.as]

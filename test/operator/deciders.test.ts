@@ -1,4 +1,7 @@
-/** The table of who decides what: every kind × every role over HTTP, and by commands. The verbs and the pages ask it. */
+/**
+ * Tests the table of roles that decide each kind of case, which module operations and pages use: every kind and role,
+ * over HTTP and by commands.
+ */
 import assert from 'node:assert/strict'
 import { fileURLToPath } from 'node:url'
 import { test } from 'node:test'
@@ -44,13 +47,13 @@ async function open(kind: CaseKind): Promise<string> {
   return id
 }
 
-/** The form by which a case of the kind ends. */
+/** Returns the fields of a form that proposes the end of a case of the kind. */
 const formOf = (kind: CaseKind): Readonly<Record<string, string>> =>
   kind === 'monitoring_alert'
     ? { action: 'release', disposition: 'explained', note: 'Read' }
     : { action: kind === 'sanctions_hold' ? 'refuse' : 'note', note: 'Read' }
 
-test('each kind × each role over HTTP: the roles in the table decide, other roles are refused, and the case is unchanged', async () => {
+test('over HTTP only the roles in the table decide a kind of case, and a refusal leaves the case unchanged', async () => {
   for (const kind of caseKinds)
     for (const role of roles) {
       const id = await open(kind)
@@ -84,7 +87,7 @@ test('the commands follow the same table', async () => {
   }
 })
 
-test('a hit: support and finance are refused, compliance proposes, and an admin decides', async () => {
+test('support and finance cannot decide a hit, compliance proposes, and an admin decides', async () => {
   const list = fileURLToPath(new URL('../../service/src/screening/samples/un.xml', import.meta.url))
   assert.equal((await runOperator(['screening', 'load', '--from', list, ...ada.as], env)).code, 0)
   await createCustomer(service.client, { kyc: { fullName: 'Borislav Tremurov' } })
@@ -106,7 +109,7 @@ test('every kind has a row, and each command that decides by kind declares it', 
   assert.deepEqual(byKind, ['case propose', 'case approve', 'case reject', 'screening decide'])
 })
 
-test('two admins change a kind: one alone changes nothing, an admin always decides, and the log records both', async () => {
+test('changing the roles of a kind needs two admins, an admin can always decide, and the log records both', async () => {
   const second = await staffAtDesk(desk, { name: 'Abe Admin', role: 'admin', by: ada.as })
   const words = ['decider', 'set', '--kind', 'bank_fee', '--roles', 'support', '--note', 'Support books charges']
   const refused = await runOperator([...words, ...people.finance.as], env)

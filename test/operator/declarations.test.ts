@@ -1,4 +1,7 @@
-/** Every command takes the options of its declaration and no other, and whatever names a command or an option elsewhere agrees with it. */
+/**
+ * Tests that every command accepts only the options of its declaration, and that documents and pages agree with the
+ * declarations.
+ */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -57,7 +60,7 @@ const wrong: Readonly<Partial<Record<keyof OptionValues, readonly string[]>>> = 
 const valueOf = ({ kind, choices }: CommandOption): string => choices?.[0] ?? right[kind]
 const wordsOf = (name: string, option: CommandOption) =>
   option.kind === 'flag' ? [`--${name}`] : [`--${name}`, valueOf(option)]
-/** A call with what the command needs. */
+/** Builds a call with the required options of the command. */
 const needed = (command: CommandName): readonly string[] => [
   ...command.split(' '),
   ...Object.entries(declarationOf(command).options).flatMap(([name, option]) =>
@@ -79,7 +82,7 @@ function refusalOf(args: readonly string[]): string {
 }
 
 suite('the options of every command', () => {
-  test('each option that the command does not take is refused, and each option that it takes is named', () => {
+  test('an option of another command is refused with a suggestion or the options of the command', () => {
     const known = new Map(commandNames.flatMap((command) => Object.entries(optionsOf(command))))
     let count = 0
     for (const command of commandNames) {
@@ -101,7 +104,7 @@ suite('the options of every command', () => {
     assert.ok(commandNames.length >= 98 && count > 10_000, `${count} calls`)
   })
 
-  test('each option that the command takes is read, and is refused if repeated, empty or without its value', () => {
+  test('every option of a command is parsed, and is refused if repeated, empty or without its value', () => {
     for (const command of commandNames) {
       assert.doesNotThrow(() => read(needed(command)), command)
       for (const [name, option] of Object.entries(optionsOf(command))) {
@@ -109,7 +112,7 @@ suite('the options of every command', () => {
         const given = call.includes(`--${name}`)
         const [flag = '', value = ''] = wordsOf(name, option)
         const before = given ? call.slice(0, call.indexOf(flag)) : call
-        // An amount is of the currency that is given with it.
+        // An amount needs its currency.
         const money = command === 'payment find' && name === 'amount' ? ['--currency', 'EUR'] : []
         if (!given) assert.doesNotThrow(() => read([...call, ...wordsOf(name, option), ...money]), `${command} ${flag}`)
         assert.match(
@@ -215,7 +218,7 @@ suite('the options of every command', () => {
   })
 })
 
-suite('results of a declaration', () => {
+suite('output generated from declarations', () => {
   test('--help shows all commands, the commands of a group, or one command with its options, roles and examples', () => {
     assert.equal(readHelp(['case', 'list']), undefined)
     const linesOf = (...args: readonly string[]) => (readHelp(args) ?? '').split('\n')
@@ -236,7 +239,7 @@ suite('results of a declaration', () => {
     }
   })
 
-  test('bash completes a command, an option that is not given yet, and a value', async () => {
+  test('bash completes a command, an unused option, and a value', async () => {
     const { stdout: completion } = await runOperator(['completion', 'bash'], {})
     const completed = (...words: readonly string[]): readonly string[] => {
       const last = '_operator; printf "%s\\n" "${COMPREPLY[@]}"'
@@ -278,7 +281,7 @@ suite('results of a declaration', () => {
     }
   })
 
-  test('a list of choices matches the code that takes them', () => {
+  test('the choices of an option match those of the code', () => {
     const lists: Readonly<Record<string, readonly string[]>> = {
       'case propose action': caseActions,
       'case propose disposition': [...new Set(caseActions.flatMap(dispositionsOf))],
@@ -302,7 +305,7 @@ suite('results of a declaration', () => {
     }
   })
 
-  test('numbers have these bounds, and only these amounts exclude zero', () => {
+  test('numbers are limited to these bounds, and only these amounts exclude zero', () => {
     const bounds = Object.fromEntries(
       commandNames.flatMap((command) =>
         Object.entries(optionsOf(command)).flatMap(([name, { kind, min, max }]) =>

@@ -20,7 +20,7 @@ async function subscribe(url: string): Promise<string> {
   return textAt(success(await client.post('/v1/webhooks', { url, events })), 'id')
 }
 
-test('an endpoint that answers 410 causes one alert email, to the Admin only, and the metrics balance', async () => {
+test('an endpoint that answers 410 causes one alert email, to the Admin only, and the delivery metrics match', async () => {
   const people = (['Admin', 'Operator'] as const).map((role) => ({
     email: `${role}@example.com`,
     fullName: role,
@@ -49,7 +49,7 @@ test('an endpoint that answers 410 causes one alert email, to the Admin only, an
 
   const count = (name: string, labels: string, page: string) =>
     new RegExp(`^${name}\\{${labels}\\} (\\S+)$`, 'm').exec(page)?.[1]
-  // The walk rests 99 times as long as it took: a step of a second, on a busy machine, is followed by 99 seconds. The limit guards against a hang.
+  // The endpoint statistics pause 99 times as long as a step took: 99 seconds after a step of one second. The limit guards against a hang.
   await until(
     'the walk has come by',
     async () => {

@@ -1,4 +1,4 @@
-/** The operator's command that shows the positions of exchanges. */
+/** Tests the operator's command that shows the positions from conversions. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { useOperator } from '../support/fixture.ts'
@@ -8,7 +8,7 @@ const { service, printed } = await useOperator()
 
 const positions = () => printed('fx', 'position')
 
-test('without exchanges there is no position', async () => {
+test('without conversions there is no position', async () => {
   assert.deepEqual(await positions(), { source: null, asOf: null, positions: [], totalEur: '0.00' })
 })
 

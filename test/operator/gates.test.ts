@@ -17,7 +17,7 @@ const gate = ([verb = '', ...args]: readonly string[]) => [
 ]
 const printed = (...args: readonly string[]) => operator.printed<unknown>(...gate(args))
 
-test('a gate is set, listed with the defaults, enforced by a running service, and removed', async () => {
+test('a gate can be set, is listed with the defaults, is enforced by a running service, and can be removed', async () => {
   const all = ['OpenAccount', 'Receive', 'Pay', 'Convert']
   const incomplete = { verificationState: 'Incomplete', allowed: ['Receive'], isDefault: false }
   assert.deepEqual(await printed('set', '--state', 'Incomplete', '--allow', 'Receive'), incomplete)
@@ -57,7 +57,7 @@ test('wrong arguments are refused in one line and change nothing', async () => {
   assert.ok(listed.every(({ isDefault }) => isDefault))
 })
 
-test('a customer is reviewed, listed and overdue on its day; wrong arguments are refused', async () => {
+test('a reviewed customer is listed, and is neither missing nor overdue; wrong arguments are refused', async () => {
   const review = (...args: readonly string[]) => operator.outcome('review', ...args, '--partner', partner.partnerId)
   const { customer, partnerId } = partner
   const by = ['--customer', customer.serviceId, '--staff', 'Ada']

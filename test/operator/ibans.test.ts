@@ -21,7 +21,7 @@ async function fileOf(name: string, content: string): Promise<string> {
 const by = ['--staff', 'Sam Staff']
 const importing = (file: string, ...more: readonly string[]) => ['import', '--file', file, ...by, ...more]
 
-test('a file is imported, serves a running service, is listed, and is withdrawn', async () => {
+test('imported IBANs are issued by a running service, are listed and can be withdrawn', async () => {
   const [first = '', ...others] = ibansFrom(1, 4)
   const file = await fileOf('ing.csv', `\u{FEFF}iban,bic\r\n${first},INGDDEFFXXX\r\n${others.join('\r\n')}`)
   const about = { pool: 'ing', country: 'DE', bad: 0, inUse: true, badLines: [] }

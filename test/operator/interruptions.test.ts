@@ -1,4 +1,4 @@
-/** Accidents of an operator: each prints one clear line, no trace, and leaves a state from which the next start works. */
+/** Tests accidents of an operator. Each prints one clear line without a stack trace, and the next start works. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -33,7 +33,7 @@ test('after the data folder is removed, the service ends with one plain line and
   const statuses = new Set<number>()
   let hasEnded = false
   void service.ended.then(() => (hasEnded = true))
-  // Many at once: the time between the end of the database and that of the service is short, and may be nothing.
+  // Many concurrent calls, because the time between the end of the database and the end of the service is short or zero.
   const calls = [() => client.get('/v1/customers'), () => client.post('/v1/customers', { email: 'a@b.co' })]
   const call = async (at: number) => {
     while (!hasEnded)
@@ -45,7 +45,7 @@ test('after the data folder is removed, the service ends with one plain line and
   await Promise.all(Array.from({ length: 8 }, (_, at) => call(at)))
   const { code, stderr } = await service.ended
   assert.equal(code, 1)
-  // 200 and 201: PostgreSQL goes on with the files that it has open.
+  // 200 and 201 may occur, because PostgreSQL continues with its open files.
   for (const status of [200, 201]) statuses.delete(status)
   assert.deepEqual([...statuses.difference(new Set([502]))], [])
   assert.doesNotMatch(stderr, trace)
@@ -57,7 +57,7 @@ for (const path of ['.', 'postgres/postmaster.pid', 'master.key'])
   test(`a Ctrl-C during the first start, when ${path} appears, ends with one line, and the next start works`, async () => {
     const env = await environment(`interrupted-${path.replaceAll(/\W/g, '-')}`)
     const service = launch(['serve'], env)
-    // The migrations come before the key. The limit guards against a hang, it measures nothing.
+    // The migrations run before the key is created. The limit only guards against a hang.
     await until(path, () => existsSync(join(env.DATA_DIR, path)), 120_000)
     service.signal('SIGINT')
     const { code, stdout, stderr } = await service.ended

@@ -1,10 +1,13 @@
-/** The columns of the tables with money: how each is changed in SQL, or why no other row knows it. */
+/** The columns of the tables with amounts: the SQL that changes each, or why no other row shows the change. */
 
-/** A change of a column: the value as SQL, the rows that it is tried on, and the tables of which one must be named. */
+/**
+ * A change of a column: its new value as SQL, the rows that it changes, and the tables of which the check must report
+ * one.
+ */
 type Change = { readonly to: string; readonly where?: string; readonly names?: readonly string[] }
 type Columns = Readonly<Record<string, Change | string>>
 
-/** Id after every id that was made. */
+/** An id that is larger than every existing id. */
 const other = `'ffffffff-ffff-7fff-bfff-ffffffffffff'::uuid`
 const more = (column: string): Change => ({ to: `${column} + 1` })
 const text = (column: string, where?: string): Change => ({ to: `${column} || 'x'`, ...(where ? { where } : {}) })
@@ -266,7 +269,7 @@ export const tables: Readonly<Record<string, Columns>> = {
   },
 }
 
-/** Other tables with amounts, and why no comparison names them. */
+/** Other tables with amounts, and why the check does not compare them. */
 export const elsewhere: Readonly<Record<string, string>> = {
   'deposits.payer_checks': 'what a payment lacks about its payer; its money is in the deposit',
   'fx.quotes': 'the quotes of conversions are compared with them; others have moved nothing',

@@ -34,7 +34,7 @@ async function work(steps: number): Promise<void> {
   }
 }
 
-/** A credit to the customer's account, under an id by which it is reversed. */
+/** Credits the customer's account, and then reverses `reversed` of the credit, if given. */
 async function credit(account: string, amount: bigint, reversed?: bigint): Promise<void> {
   const creditId = newId()
   const money = (minor: bigint) => ({ currency: 'EUR', amount: minor }) as const
@@ -48,7 +48,7 @@ async function credit(account: string, amount: bigint, reversed?: bigint): Promi
   await work(1)
 }
 
-/** Pays an account without an IBAN, whose two numbers the transaction has apart. */
+/** Pays an account without an IBAN. The transaction has its routing number and account number in separate columns. */
 async function payAmerican(): Promise<void> {
   const { caller } = partner
   await service.db.transaction((tx) =>
@@ -179,7 +179,7 @@ for (const [table, columns] of Object.entries(tables))
       })
 
 for (const [table, { where, copy }] of Object.entries(rowChanges))
-  test(`a row of ${table} that is deleted, or added, is found`, async () => {
+  test(`a deleted or added row of ${table} is found`, async () => {
     for (const at of await rowsOf(table, where)) {
       const deleted = await afterChange((tx) => tx.run(raw(`delete from ${table} where ctid = '${at}'`)))
       assert.ok(deleted.length > 0, `${at} is deleted`)
@@ -212,7 +212,7 @@ test('the command prints a line for each finding, and its exit status reports fi
   assert.equal(linesOf(behind.stdout)[0], positions[0])
 })
 
-test('an interrupted command continues inside a partner, at the position that it printed', async () => {
+test('an interrupted check resumes inside a partner, at the position that it printed', async () => {
   const rest = await check(`--partner ${partnerId} --from ${partnerId}/statusEvents`)
   const steps = ['statusEvents', 'eventAmounts', 'auditLog'].map((step) => `position ${partnerId}/${step}`)
   assert.deepEqual([rest.code, ...linesOf(rest.stdout)], [0, ...steps, '0 findings'])

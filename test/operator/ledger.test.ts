@@ -41,7 +41,7 @@ test('current and past balances are shown with the amount of each account', asyn
   assert.deepEqual(past[0], { ...balance, posted: '123.40', reserved: '0.00', available: '123.40' })
 })
 
-test('in a statement of many pages opening, lines and closing add up, and each line is a CSV row', async () => {
+test('a statement of many pages adds up from opening to closing balance, with a CSV row for each line', async () => {
   const words = `statement --partner ${partnerId} --currency EUR --format csv`
   const [titles, opening, ...lines] = linesOf(await printed(`${words} --from ${at(100)}`))
   assert.equal(titles, 'time,kind,amount,posted,counter_account,reference,transfer_id,entry_id')
@@ -57,7 +57,7 @@ test('in a statement of many pages opening, lines and closing add up, and each l
   })
 })
 
-test('a statement can be a table, of another account and of a period', async () => {
+test('a statement can be printed as a table, for another account and for a period', async () => {
   const words = `statement --partner ${partnerId} --currency EUR --account settlement.sandbox`
   const lines = linesOf(await printed(`${words} --from ${at(5)} --to ${at(7)}`))
   const cells = lines.map((line) => line.trim().split(/\s{2,}/))

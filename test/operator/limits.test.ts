@@ -41,7 +41,7 @@ test('a limit for one customer is set, listed, enforced by a running service, an
   await pay(service, partner, '12.51')
 })
 
-test('a limit over all currencies is in the reference currency, beside the limit of one currency', async () => {
+test('a limit over all currencies is in the reference currency, and applies beside the limit of one currency', async () => {
   const whole = ['set', '--scope', 'partner', '--period', 'day', '--all-currencies']
   const made = (await printed(...whole, ...euros)) as { readonly id: string; readonly allCurrencies: boolean }
   assert.equal(made.allCurrencies, true)

@@ -1,4 +1,7 @@
-/** Holds the files that each start loads, because every command pays for them, and the folder of its compiled code (docs/decisions/0119). */
+/**
+ * Tests which files each start loads, because loading takes time in every command, and the folder of compiled code
+ * (docs/decisions/0119).
+ */
 import assert from 'node:assert/strict'
 import { chmodSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -39,7 +42,7 @@ test('`operator --help` loads the declarations and nothing else', async () => {
   ])
 })
 
-/** Parts that no command uses. The settings and the public interface of the gateway and the pages load nothing of them. */
+/** Files that no command needs. The settings and public interfaces of the gateway and the pages do not load them. */
 const unused = [
   /^service\/src\/(?:edge\/(?:gateway|observability)|pages)\/(?!(?:index|settings|queue-ages)\.ts$)/,
   /^service\/src\/app\/(?:desk|gateway|router|signals)\.ts$/,
@@ -69,7 +72,7 @@ test('the schema is migrated without the service', async () => {
   )
 })
 
-test('compiled code is kept in a folder that only the user of the process can write, or in NODE_COMPILE_CACHE', async () => {
+test('compiled code is cached in a folder that only the user of the process can write, or in NODE_COMPILE_CACHE', async () => {
   const compiledBy = async (env: Environment) => (await loadedBy(['operator', '--help'], env)).compiled
   const usual = await compiledBy({ NODE_COMPILE_CACHE: '' })
   assert.ok(usual?.startsWith(join(kept, 'v')), String(usual))

@@ -23,7 +23,7 @@ async function lineOf(service: TestService, requestId: string): Promise<Line> {
   )
 }
 
-test('the log line of an answer names partner, service account, operation, status and address', async () => {
+test('the log line of a response has partner, service account, operation, status and address', async () => {
   const requestId = 'log-line-of-an-answer'
   success(await direct.client.send({ method: 'GET', target: '/v1/accounts', headers: { 'X-Request-Id': requestId } }))
   const { operation, status, partnerId, serviceAccountId, ip, code } = await lineOf(direct, requestId)
@@ -40,7 +40,7 @@ test('the log line of an answer names partner, service account, operation, statu
   assert.match(String(serviceAccountId), /^[0-9a-f-]{36}$/)
 })
 
-test('the log line of a refusal names the problem code, and the partner once the signature is verified', async () => {
+test('the log line of a refusal has the problem code, and the partner once the signature is verified', async () => {
   const headers = { 'X-Request-Id': 'log-line-of-a-refusal' }
   const target = '/v1/customers/00000000-0000-7000-8000-000000000000'
   await direct.client.send({ method: 'GET', target, headers })
@@ -59,7 +59,7 @@ test('X-Forwarded-For counts from a trusted proxy only, up to the first address 
   assert.equal((await lineOf(direct, 'forwarded')).ip, '127.0.0.1')
 })
 
-test('the link of a file is logged like a page, without its token', async () => {
+test('a request for a file by its link is logged like a page, without the token', async () => {
   const token = 'token-of-no-report-0123456789'
   const headers = { 'X-Request-Id': 'log-line-of-a-link' }
   assert.equal((await fetch(`${direct.baseUrl}/reports/${token}`, { headers })).status, 404)

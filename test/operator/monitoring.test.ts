@@ -15,7 +15,7 @@ const rule = (...args: readonly string[]) => ['monitoring', 'rule', ...args]
 const ada = ['--staff', 'Ada'] as const
 const joan = ['--staff', 'Joan'] as const
 
-/** The alert of three payments as a report by goAML, with its settings. */
+/** Tests the goAML report of an alert about three payments, with its settings. */
 async function reported({ partnerId, customer }: TestPartner, alertId: string): Promise<void> {
   const file = join(folder, 'r.xml')
   const report = ['monitoring', 'alert', 'export', '--partner', partnerId, '--format', 'goaml', '--to', file]
@@ -29,7 +29,7 @@ async function reported({ partnerId, customer }: TestPartner, alertId: string): 
   })
   assert.match(await refused(...report, '--alert', partnerId), /no alert .* of this partner/)
   const written = await printed<{ transactions: number; missing: string[] }>(...report, '--alert', alertId)
-  // The pattern has two payments from before the rule was on.
+  // Two payments of the pattern are older than the rule.
   assert.equal(written.transactions, 3)
   const { serviceId } = await service.customers.get(partnerId, customer.id)
   for (const lacking of [
@@ -82,7 +82,7 @@ test('a rule from a file raises an alert that two people close and export, hidde
   const [listed] = await printed<readonly { state: string; backtests: readonly object[] }[]>(...rule('list'))
   assert.deepEqual([listed?.state, listed?.backtests.length], ['On', 1])
 
-  // The commands have the clock of the machine; that of the service is moved by hand.
+  // The commands use the clock of the machine, and the service a manual clock.
   service.clock.advance(Date.now() - service.clock.now().getTime() + 1)
   await pay(service, partner, '970.00')
   const alerts = () =>

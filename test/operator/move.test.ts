@@ -49,7 +49,7 @@ const exportTo = (cell: Cell, { partnerId }: Credentials, file: string, ...more:
 const importFrom = (cell: Cell, file: string, ...more: readonly string[]) =>
   operator(cell, 'partner', 'import', '--from', file, '--key-file', keyFile, ...more)
 
-/** Every table of the database with rows of partners, and how many the partner has. */
+/** Counts the rows of a partner in every table with rows of partners. */
 async function rowsOf(db: Database, partnerId: string): Promise<Readonly<Record<string, number>>> {
   const tables = await db.rows<{ name: string }>(sql`
     select table_schema || '.' || table_name as name from information_schema.columns join information_schema.tables
@@ -77,7 +77,7 @@ async function createScene(credentials: Credentials): Promise<Scene> {
   return { client, customer, beneficiary: textAt(await createBeneficiary(client, { customerId: customer }), 'id') }
 }
 
-/** Leaves out what deliveries change. */
+/** Reads what the partner can see, without the fields that deliveries change. */
 async function visible(client: Client): Promise<JsonObject> {
   const { webhooks, ...rest } = await snapshot(client)
   const subscriptions = (webhooks as readonly JsonObject[]).map(({ id, url, events }) => ({ id, url, events }))
@@ -92,7 +92,10 @@ type Work = Scene & {
   readonly created: JsonObject
 }
 
-/** Payouts of every end, one that stays with the bank, keys of both kinds, and deliveries that the endpoint has refused. */
+/**
+ * Creates payouts with every outcome, one that the bank does not finish, both kinds of idempotency keys, and refused
+ * deliveries.
+ */
 async function createWork(credentials: Credentials): Promise<Work> {
   const scene = await createScene(credentials)
   const { client, beneficiary } = scene
@@ -103,7 +106,7 @@ async function createWork(credentials: Credentials): Promise<Work> {
   await finalTransaction(client, reference)
   for (const amount of ['4001.01', '4001.02', '4001.05'])
     await finalTransaction(client, await pay(payoutText(beneficiary, amount)))
-  // The bank has it and sends no bank notification.
+  // The bank accepts this payout and sends no bank notification.
   await pay(payoutText(beneficiary, '4001.07'))
   const call = {
     method: 'POST',
@@ -120,7 +123,7 @@ async function createWork(credentials: Credentials): Promise<Work> {
   return { ...scene, payout, reference, call, created }
 }
 
-/** Requests under the keys of requests before the move are not carried out again. */
+/** Checks that requests with the keys of requests before the move are not executed again. */
 async function keysReplay({ client, payout, reference, call, created }: Work, nonce: string): Promise<void> {
   const replayed = await client.post('/v1/payouts/fiat', payout)
   assert.deepEqual([success(replayed).reference, replayed.headers['idempotent-replayed']], [reference, 'true'])
@@ -135,7 +138,7 @@ const newAccount = async (client: Client) =>
 const answers = (client: Client, status: number) =>
   until(`the partner gets ${status}`, async () => (await client.get('/v1/accounts')).status === status)
 
-/** A pool of the partner, and one that all partners of the cell share: how the cell lists each. */
+/** Imports a pool of the partner and one that all partners of the cell share, and returns how the cell lists each. */
 async function importPools(cell: Cell, partnerId: string) {
   const importing = async (pool: string, first: number, ...more: readonly string[]) => {
     const path = join(folder, pool)
@@ -193,7 +196,7 @@ test('a moved partner continues in the other cell with the same API key', async 
   assert.deepEqual(await operator(cells[1], 'ibans', 'list'), pools.own)
   assert.deepEqual(await operator(cells[0], 'ibans', 'list'), pools.shared)
 
-  // And back: its blocks of account numbers are again those of the cell.
+  // After the move back, its IBAN blocks are those of the first cell again.
   const back = join(folder, 'back')
   await exportTo(cells[1], credentials, back, '--remove')
   await importFrom(cells[0], back)
@@ -207,7 +210,7 @@ test('a payout that was sent to the bank without an answer is not sent again, an
   const { partnerId } = credentials
   const { client, beneficiary } = await createScene(credentials)
   const [bank, row] = await Promise.all([databases[0].pool.connect(), databases[0].pool.connect()])
-  // The bank does not answer before the payout is locked. The worker then waits for the payout, and is killed.
+  // The bank answers only after the payout is locked. The worker then waits for the lock, and is killed.
   await bank.query('begin; lock table rails.sandbox_instructions in exclusive mode')
   const reference = textAt(success(await client.post('/v1/payouts/fiat', payoutText(beneficiary, '7.00'))), 'reference')
   const statusIn = async (db: Database) => {
@@ -253,7 +256,7 @@ test('a copy leaves the partner unchanged, and a damaged or foreign file is refu
   const file = join(folder, 'copy')
   const exported = await exportTo(cells[0], credentials, file)
   assert.equal(exported.removed, false)
-  // Nonces go, the audit log chains and signs, and answered requests are written by themselves. The export and reads add records.
+  // Counts that change by themselves: nonces expire, and the audit log and the stored requests grow.
   const unmoved = (counts: Readonly<Record<string, number>>) =>
     Object.entries(counts).filter(([name]) => name !== 'access.nonces' && !/^(audit|requests)\./.test(name))
   const left = await rowsOf(databases[0], partnerId)

@@ -1,4 +1,7 @@
-/** The operator finds a payment by what a partner or a bank knows of it, and the runbook says what to do in each status. */
+/**
+ * Tests that the operator finds a payment by the data that a partner or bank has, and that the runbook covers each
+ * status.
+ */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -74,7 +77,7 @@ test('a payment is found by id, reference or amount, narrowed by day and partner
     assert.deepEqual(await find(...search), { payments: [], hasMore: false }, search.join(' '))
 })
 
-test('a payment shows its status and the time of it, its open case, and the next step', async () => {
+test('a payment is shown with the time of its status, its open case, and the next step', async () => {
   const [sent] = (await find('--id', first)).payments
   assert.ok(sent)
   const { status, since, amount, connector, beneficiary, timeline, cases, next } = sent
@@ -91,13 +94,13 @@ test('a payment shows its status and the time of it, its open case, and the next
   })
 })
 
-test('the result is limited and states that there are more', async () => {
+test('a limited search result states that there are more payments', async () => {
   for (let count = 0; count < 51; count += 1) await pay(12.34)
   const { payments, hasMore } = await find('--amount', '12.34', '--currency', 'EUR')
   assert.deepEqual([payments.length, hasMore], [50, true])
 })
 
-test('a search that names no key, or two, is refused in one line', async () => {
+test('a search without a key, or with two, is refused in one line', async () => {
   const refusals = [
     [[], 'give one of --id, --reference and --amount'],
     [['--id', first, '--reference', 'x'], 'give one of --id, --reference and --amount'],

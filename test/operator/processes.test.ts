@@ -19,7 +19,10 @@ const dataDir = await useFolder()
 // The embedded server runs as another user if this is root, and must reach its data folder.
 await chmod(dataDir, 0o711)
 const { PORT, OPS_PORT } = await freePortSettings()
-/** Pause between calls. Without one the callers take the processor time from the processes that start again, which makes each start several times longer. */
+/**
+ * Pause between calls. Without it the callers use the processor time of the restarting processes, and each start takes
+ * several times longer.
+ */
 const paceMs = 100
 const limits = { RATE_PER_SECOND: '1000000', DATABASE_CONNECTIONS_MAX: '70' }
 const env = { DATA_DIR: dataDir, PORT, OPS_PORT, LOG_LEVEL: 'info', ...limits }
@@ -106,7 +109,7 @@ test('a second service on the port is refused with one line', async () => {
   assertRefusal(ending, `127.0.0.1:${PORT} is in use: choose another with PORT`)
 })
 
-test('200 for one request and 401 for the others when both processes receive one nonce concurrently', () =>
+test('200 for one request and 401 for the others when both processes receive the same nonce concurrently', () =>
   callBoth(
     () => {
       const nonce = randomUUID()

@@ -27,7 +27,7 @@ const productionEnv = { MODE: 'production', MASTER_KEY: key, SMTP_URL: 'smtp://1
 const refused = async (env: Environment, line: RegExp | string, role = 'serve') =>
   assertRefusal(await run([role], { ...usual, ...env }), line)
 
-/** Reads the settings as `serve` does before everything else. A test of a whole process shows the rest for one of each table. */
+/** Reads the settings as `serve` does first. The whole process is tested with one row of each table. */
 function refusedSettings(env: Environment, line: RegExp | string): void {
   let stderr = ''
   try {
@@ -123,7 +123,7 @@ test('a process refuses its settings before it starts anything', async () => {
 test('variables of other programs are ignored', () =>
   refused({ NODE: 'x', HOSTNAME: 'x', OPSGENIE_KEY: 'x', DATABASE_NAME: 'x', RATES: 'x' }, /ECONNREFUSED/))
 
-test('a data folder that cannot be created or written is refused by name', async () => {
+test('a data folder that cannot be created or written is refused with its path', async () => {
   const file = join(folder, 'file')
   await writeFile(file, '')
   await refused({ DATA_DIR: join(file, 'below') }, /^DATA_DIR .*file\/below cannot be used: /)
@@ -154,7 +154,7 @@ test('a database that accepts the connection and does not answer is refused', as
   silent.close()
 })
 
-test('a PostgreSQL older than 15 is refused by its version', async () => {
+test('a PostgreSQL older than 15 is refused with its version', async () => {
   const old = await fakePostgres('140019')
   await refused({ DATABASE_URL: old.url }, 'DATABASE_URL leads to PostgreSQL 14; 15 or newer is required')
   old.close()
@@ -199,7 +199,7 @@ test('unknown roles, unknown arguments and unknown operator commands are refused
   const dataDir = join(folder, 'untouched')
   const wrong = [[], ['partner', 'drop'], ['partner', 'create', '--nome', 'x']]
   for (const [index, words] of wrong.entries()) {
-    // The first one in a process of its own.
+    // The first call runs in its own process.
     const env = { DATA_DIR: dataDir }
     const ending = await (index === 0 ? run(['operator', ...words], env) : runOperator(words, env))
     assert.equal(ending.code, 1)

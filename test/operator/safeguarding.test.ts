@@ -43,7 +43,7 @@ type ShownRecord = {
   readonly resource: string
 }
 
-test('wrong input is refused with the reason', async () => {
+test('invalid arguments of a safeguarding command are refused with the reason', async () => {
   await refused(['run', '--day', today], /No account is designated/)
   await refused(
     ['accounts', 'set', '--account', 'DE00', '--currency', 'EUR', '--staff', 'Sam'],
@@ -54,7 +54,7 @@ test('wrong input is refused with the reason', async () => {
   await refused(['verify', '--from', join(folder, 'none')], /ENOENT/)
 })
 
-test('a day is computed once and exported, and its files are verified without a database', async () => {
+test('a day of safeguarding is computed once and exported, and its files are verified without a database', async () => {
   const about = ['--account', ownIban, '--currency', 'EUR', '--from', today]
   await printed('accounts', 'set', ...about, '--staff', 'Sam Staff')
   const accounts = await printed<readonly { readonly account: string; readonly setBy: string }[]>('accounts', 'list')

@@ -25,7 +25,7 @@ async function addOverdrawn() {
   return { partner, partnerId, customerId: customer.id }
 }
 
-test('a balance is planned, covered, segregated and pooled again', async () => {
+test('a balance can be planned, covered, segregated and pooled again', async () => {
   const { partner, partnerId, customerId } = await addOverdrawn()
   const short = { customerId, posted: '-30.00', reserved: '0.00', missing: '30.00' }
   const plan = { currency: 'EUR', ready: false, own: '100.00', shortCustomers: 1, missing: '30.00', ownCovers: true }
@@ -65,7 +65,7 @@ test('a partner cannot cover its customers with more than its own money', async 
   const credit = { partnerId, partyId: id, debit: 'settlement.sandbox', credit: 'balance', currency: 'EUR' } as const
   const saved = singleEntry('bank', { ...credit, amount: 5_00n, reference: newId() })
   await service.db.transaction((tx) => service.ledger.enter(tx, saved))
-  // Own money: 100 - 65 = 35, of which 30 covers. A second customer without money makes it too little.
+  // Own money: 100 - 65 = 35, of which 30 is needed for cover. After another payout of 10 it is too little.
   assert.partialDeepStrictEqual(await printed(partnerId, 'plan', ...euros), { own: '35.00', ownCovers: true })
   await pay(service, partner, '10.00')
   assert.partialDeepStrictEqual(await printed(partnerId, 'plan', ...euros), { missing: '40.00', ownCovers: false })

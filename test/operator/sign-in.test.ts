@@ -1,4 +1,4 @@
-/** Commands act for a person who has signed in, and changes of rules wait for a second one. */
+/** Tests that commands act for a signed-in person, and that changes of rules need a second person. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { chmod, readFile, writeFile } from 'node:fs/promises'
@@ -27,18 +27,18 @@ const limit = (amount = '500.00') => [
   ...['limit', 'set', '--partner', partner.partnerId, '--scope', 'partner', '--period', 'day'],
   ...['--currency', 'EUR', '--amount', amount],
 ]
-/** A decision about a change. */
+/** Builds a command that decides about a change. */
 const change = (verb: 'approve' | 'run' | 'reject', id: string, by: JoinedStaff, note?: string) => [
   ...['change', verb, '--id', id, ...by.as],
   ...(note === undefined ? [] : ['--note', note]),
 ]
 /** Proposes a change. Returns its id. */
 const proposed = async (...words: readonly string[]) => String((await printed(...words))['waits'])
-/** Some of them take access away. */
+/** Returns `--yes` for a command that removes access. */
 const yesOf = (name: string) => (isCommand(name) && declarationOf(name).cuts ? ['--yes'] : [])
 const limits = () => service.payoutControls.limits.list(service.db, partner.partnerId)
 
-test('without an account only the first account can be invited, and then each change needs a person', async () => {
+test('without any account only the first account can be invited; afterwards each change needs a signed-in person', async () => {
   await refused(/sign in first.*the first account: staff invite/, ...limit())
   await refused(/sign in first/, ...limit(), '--staff', 'Sam Staff')
   const invite = ['staff', 'invite', '--name', 'Nora', '--role', 'admin', '--email']
@@ -46,7 +46,7 @@ test('without an account only the first account can be invited, and then each ch
   ada = await joinedStaff(service, folder, 'Ada Admin', 'admin')
   await refused(/sign in first: npm run -s operator -- sign-in$/, ...invite, 'second@example.com')
   await refused(/sign in first/, ...limit(), '--staff', 'Ada Admin')
-  // One admin alone invites the next one.
+  // A single admin can invite the next person alone.
   assert.ok((await printed(...invite, 'second@example.com', ...ada.as))['link'])
   grace = await joinedStaff(service, folder, 'Grace Finance', 'finance')
   sam = await joinedStaff(service, folder, 'Sam Support', 'support')
@@ -154,7 +154,7 @@ test('an author withdraws a change, and a change expires after 72 hours', async 
   await refused(/has expired/, ...change('approve', old.id, ada))
 })
 
-test('a secret is printed exactly once, after an approval, and only to its author', async () => {
+test('a secret is printed exactly once, after an approval, and only to the author of the change', async () => {
   const create = ['service-account', 'create', '--partner', partner.partnerId, '--name', 'Back office']
   const id = await proposed(...create, '--permissions', 'payouts:read', ...ada.as)
   await refused(/No second person has approved/, ...change('run', id, ada))
@@ -204,7 +204,7 @@ test('a change keeps the public key of its proposal although the file changes', 
   assert.ok((await printed(...change('run', id, ada)))['serviceAccountId'])
 })
 
-test('removing a person ends their sessions at once and stops their pending changes', async () => {
+test('removing a person ends their sessions at once, and their pending changes can no longer be approved', async () => {
   const [gone, other] = [
     await joinedStaff(service, folder, 'Gone Admin', 'admin'),
     await joinedStaff(service, folder, 'Other Admin', 'admin'),
@@ -226,7 +226,7 @@ test('a block takes effect at once, and an unblock waits for an approval', async
   assert.equal((await service.accounts.notActive(service.db, partner.partnerId)).length, 0)
 })
 
-test('a schedule token runs only its commands, cannot decide, and can be ended', async () => {
+test('a schedule token runs only its commands, cannot decide, and can be revoked', async () => {
   const to = join(folder, 'schedule.token')
   const create = ['staff', 'token', 'create', '--to', to, ...ada.as, '--commands']
   await refused(/: case approve is none of them/, ...create, 'case approve')
@@ -305,7 +305,7 @@ test('each command for two people writes nothing before the second person approv
   const before_ = await rows()
   for (const [name, options] of Object.entries(words)) {
     const { code, stdout, stderr } = await command(...name.split(' '), ...options, ...yesOf(name), ...ada.as)
-    // What does not exist is refused at once. All else waits.
+    // A command about something that does not exist is refused at once. All others need an approval.
     if (code === 0) assert.ok('waits' in (JSON.parse(stdout) as object), `${name} waits`)
     else assert.match(stderr, /No such|not/i, name)
   }

@@ -64,7 +64,7 @@ test('with a table a number that does not belong to its sort code is refused, wi
   await refused('93-86-00', '00000030')
 })
 
-test('a second load of the same files is a repetition, two concurrent loads make two versions, and a wrong file changes nothing', async () => {
+test('loading the same files again changes nothing, concurrent loads make two versions, and a wrong file is refused', async () => {
   const [from, substitutes] = [join(folder, 'weights.txt'), join(folder, 'substitutes.txt')]
   const again = await load('--from', from, '--substitutes', substitutes)
   assert.equal((JSON.parse(again.stdout) as { isRepetition: boolean }).isRepetition, true)

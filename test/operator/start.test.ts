@@ -1,4 +1,4 @@
-/** Starts, stops, restarts and kills of the service as a user runs it, with the embedded database. */
+/** Tests start, stop, restart and kill of the service as a user runs it, with the embedded database. */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'

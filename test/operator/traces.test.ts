@@ -49,7 +49,7 @@ test('a request with a traceparent is a span of that trace, and its database wor
   await until('the span of a statement', () => own().find(({ parentSpanId }) => parentSpanId === request.spanId))
 })
 
-test('a refused request names its problem code, and no span contains a secret', async () => {
+test('the span of a refused request has its problem code, and no span contains a secret', async () => {
   await service.client.send({ method: 'GET', target: '/v1/transactions/unknown-reference' })
   const refused = await until('the span of the refusal', () => spans.find(({ name }) => name === 'getTransaction'))
   assert.equal(attribute(refused, 'code')?.stringValue, 'not_found')

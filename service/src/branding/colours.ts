@@ -1,15 +1,21 @@
-/** Pure: the contrast of an accent colour on the backgrounds of the pages, and the style sheet that sets it (WCAG 2.2, relative luminance). */
+/**
+ * Pure: checks the contrast of accent colours on the backgrounds of the pages (WCAG 2.2, relative luminance), and
+ * writes their CSS.
+ */
 
 /** `#rrggbb`. */
 export type Colour = string
 export type Theme = 'light' | 'dark'
 
-/** Contrast of text (WCAG 2.2, success criterion 1.4.3). */
+/** Minimum contrast of text (WCAG 2.2, success criterion 1.4.3). */
 const contrastMin = 4.5
-/** Contrast of a derived dark colour, so that it is as readable as the built-in colour. */
+/** Minimum contrast of a derived dark colour, so that it is as readable as the built-in colour. */
 const derivedContrastMin = 6
 
-/** The background with the least contrast to accents, the text on an accent, and the colour towards which contrast grows, by theme. */
+/**
+ * `hardest`: the background with the least contrast to accents. `onAccent`: the colour of text on an accent. `towards`:
+ * the colour that an accent is mixed with for more contrast.
+ */
 export const backgrounds = {
   light: { hardest: '#eef0f4', surface: '#ffffff', onAccent: '#ffffff', towards: '#000000' },
   dark: { hardest: '#212834', surface: '#161b23', onAccent: '#0d1016', towards: '#ffffff' },

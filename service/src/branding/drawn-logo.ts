@@ -7,12 +7,12 @@ import { promisify } from 'node:util'
 import { crc32, deflateSync, inflate } from 'node:zlib'
 import { chunksOf, pngSignature } from './logo.ts'
 
-/** Three pixels per point of the mark in a document. */
+/** Size of the converted logo: three pixels per point of the logo in a document. */
 const drawnSize = { width: 450, height: 126 } as const
 
 /** Samples per pixel, by colour type (PNG, section 11.2.1). */
 const samplesOf: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 }
-/** Rows decoded before other work can run. */
+/** Rows that are decoded before the event loop runs other work. */
 const rowsAtOnce = 64
 const white = 255
 
@@ -99,7 +99,7 @@ const pause = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 type Pixels = { readonly width: number; readonly height: number; readonly pixels: Buffer }
 
-/** Scales the picture down to the size of the mark: each pixel is the mean of those that it covers. */
+/** Scales the picture down to the size for documents. Each pixel is the mean of the pixels that it covers. */
 async function scale(picture: Picture): Promise<Pixels> {
   const factor = Math.max(1, picture.width / drawnSize.width, picture.height / drawnSize.height)
   const width = Math.max(1, Math.floor(picture.width / factor))
@@ -121,7 +121,7 @@ async function scale(picture: Picture): Promise<Pixels> {
   return { width, height, pixels }
 }
 
-/** Adds the colour of a pixel on white. */
+/** Adds the colour of a pixel, blended with white, to a sum. */
 function addPixel({ samples, raw, palette, alpha }: Picture, index: number, sum: number[]): void {
   const at = index * samples
   const first = raw[at] ?? 0

@@ -23,8 +23,8 @@ const problemOf = (bytes: Buffer): string => {
   return typeof read === 'string' ? read : 'none'
 }
 
-describe('a logo', () => {
-  test('is a PNG or an SVG by its bytes', () => {
+describe('logos', () => {
+  test('a logo is recognised as a PNG or an SVG by its bytes', () => {
     assert.deepEqual(readLogo(png(1)), { bytes: png(1), type: 'image/png' })
     const plain = svg(
       '<defs><linearGradient id="a"><stop offset="0" stop-color="#123"/></linearGradient></defs><path style="fill:url(#a);stroke:#fff" d="M0 0h9v9z"/>',
@@ -38,7 +38,7 @@ describe('a logo', () => {
     assert.equal(problemOf(declared), 'none')
   })
 
-  test('is refused if it is another file, damaged or too large', () => {
+  test('a logo that is another file, damaged or too large is refused', () => {
     for (const [bytes, problem] of [
       [Buffer.alloc(0), /PNG or an SVG/],
       [Buffer.from('GIF89a'), /PNG or an SVG/],
@@ -57,13 +57,13 @@ describe('a logo', () => {
       assert.match(problemOf(bytes), problem)
   })
 
-  test('with few bytes and many pixels is refused if documents must decode it', () => {
+  test('a small file with too many pixels is refused if documents must decode it', () => {
     assert.deepEqual(readLogo(png(1000), 1_000_000), { bytes: png(1000), type: 'image/png' })
     assert.match(String(readLogo(png(1001, 1000), 1_000_000)), /at most 1000000 pixels, and has 1001 x 1000/)
     assert.equal(problemOf(png(2000)), 'none')
   })
 
-  test('is refused if it contains scripts, external references or nested copies', () => {
+  test('a logo with scripts, external references or nested copies is refused', () => {
     const entities = '<!DOCTYPE svg [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;">]>'
     for (const bytes of [
       svg('<script>alert(1)</script>'),
@@ -130,8 +130,8 @@ async function drawn(logo: Buffer) {
   return { width, height, rows }
 }
 
-describe('a drawn logo', () => {
-  test('has the colours of each form of PNG, on white', async () => {
+describe('logos converted for documents', () => {
+  test('a converted logo has the colours of every PNG colour type, on white', async () => {
     const red = [255, 0, 0]
     for (const [made, more, rows] of [
       [{ width: 2, type: 2, rows: [[0, 255, 0, 0, 1, 2, 3]] }, [], [[...red, 1, 2, 3]]],
@@ -148,7 +148,7 @@ describe('a drawn logo', () => {
       assert.deepEqual((await drawn(pngOf(made, more))).rows, rows)
   })
 
-  test('undoes the five filters of rows', async () => {
+  test('the five row filters of PNG are undone', async () => {
     const rows = [
       [0, 10, 20, 30, 40, 50, 60],
       [1, 10, 20, 30, 1, 1, 1],
@@ -166,7 +166,7 @@ describe('a drawn logo', () => {
     ])
   })
 
-  test('is scaled down to the size of the mark, and a small logo keeps its pixels', async () => {
+  test('a large logo is scaled down to the size of the mark, and a small logo keeps its pixels', async () => {
     for (const [sides, size] of [
       [
         [1000, 1000],
@@ -198,7 +198,7 @@ describe('a drawn logo', () => {
     assert.deepEqual([mean.width, new Set(mean.rows.flat())], [126, new Set([50])])
   })
 
-  test('is undefined for a picture that cannot be decoded', async () => {
+  test('an image that cannot be decoded is not converted', async () => {
     const made: PngShape = { width: 1, type: 2, rows: [[0, 1, 2, 3]] }
     for (const bytes of [
       Buffer.alloc(0),
@@ -234,14 +234,14 @@ const tokenOf = (css: string, name: string): readonly [string, string] => {
 }
 
 describe('contrast', () => {
-  test('agrees with the examples of WCAG', () => {
+  test('contrast ratios agree with the examples of WCAG', () => {
     assert.equal(contrastRatio('#000000', '#ffffff'), 21)
     assert.equal(contrastRatio('#777777', '#ffffff').toFixed(2), '4.48')
     assert.equal(contrastRatio('#ffffff', '#767676').toFixed(2), '4.54')
     assert.equal(contrastRatio('#0000ff', '#0000ff'), 1)
   })
 
-  test('below the limit is refused with its ratio and the nearest colour that passes', () => {
+  test('a colour with too little contrast is refused with its ratio and the nearest colour that passes', () => {
     let refused = 0
     for (const theme of themes)
       for (const colour of colours) {
@@ -259,7 +259,7 @@ describe('contrast', () => {
     assert.ok(refused > 300)
   })
 
-  test('is sufficient for every token derived from a colour that passes', () => {
+  test('every token derived from a colour that passes has sufficient contrast', () => {
     for (const light of colours.filter((colour) => contrastProblem(colour, 'light') === undefined)) {
       assert.equal(contrastProblem(darkAccent(light), 'dark'), undefined)
       const css = accentCss({ light })
@@ -272,7 +272,7 @@ describe('contrast', () => {
     }
   })
 
-  test('is measured on the hardest backgrounds of the style sheets', () => {
+  test('contrast is measured on the backgrounds of the style sheets that have the least contrast', () => {
     for (const site of ['console', 'checkout']) {
       const css = readFileSync(new URL(`../pages/browser/${site}.css`, import.meta.url), 'utf8')
       const [lightPart = '', darkPart = ''] = css.split('@media (prefers-color-scheme: dark)')
@@ -288,7 +288,7 @@ describe('contrast', () => {
     }
   })
 
-  test('is undefined for texts other than #rrggbb', () => {
+  test('a text other than #rrggbb is not a colour', () => {
     for (const text of ['', 'red', '#fff', '#12345g', '#1234567', ' #123456', '#123456\n;}', 'url(x)'])
       assert.equal(readColour(text), undefined)
     assert.equal(readColour('#ABCDEF'), '#abcdef')

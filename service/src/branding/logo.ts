@@ -9,10 +9,10 @@ type LogoType = (typeof logoTypes)[number]
 export const logoBytesMax = 64 * 1024
 /** A small PNG file can be huge when decoded. */
 const sideMax = 2000
-/** Pixels of a logo for documents, which is decoded once. */
+/** Maximum number of pixels of a partner's logo, which the service decodes for documents. */
 export const drawnPixelsMax = 1_000_000
 
-/** Reads a logo and its type from the bytes. Returns a text if the logo is invalid. */
+/** Reads a logo and its type from the bytes. Returns the problem if the logo is invalid. */
 export function readLogo(bytes: Buffer, pixelsMax = sideMax ** 2): Logo | string {
   if (bytes.length > logoBytesMax) return `must have at most ${logoBytesMax} bytes`
   const isPng = bytes.subarray(0, pngSignature.length).equals(pngSignature)
@@ -58,7 +58,10 @@ function pngProblem(bytes: Buffer, pixelsMax: number): string | undefined {
 }
 
 const svgNamespace = 'http://www.w3.org/2000/svg'
-/** Shapes and paints. Excludes scripts, styles, foreign content, animations, images, filters, and copies, which can be nested endlessly. */
+/**
+ * The allowed elements: shapes and paints. Scripts, styles, foreign content, animations, images and filters are
+ * refused, and so are copies (`use`), which can be nested endlessly.
+ */
 const elements: ReadonlySet<string> = new Set(
   'svg g path rect circle ellipse line polyline polygon text tspan defs linearGradient radialGradient stop clipPath mask title desc'.split(
     ' ',

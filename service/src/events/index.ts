@@ -60,7 +60,7 @@ export type EventOutbox = {
   readonly takePending: (tx: Tx, partnerIds: readonly string[], eventsMax: number) => Promise<readonly PartnerEvent[]>
   /** Finds the oldest event that is not fanned out, across all partners. */
   readonly oldestPending: (tx: Tx) => Promise<string | undefined>
-  /** Reads the events that exist, in no particular order. */
+  /** Reads events by their keys, in no particular order. Leaves out keys without an event. */
   readonly byIds: (tx: Tx, keys: readonly EventKey[]) => Promise<readonly PartnerEvent[]>
   /** Reports whether the partner has an event with a smaller id that is not fanned out. */
   readonly hasPendingBefore: (tx: Tx, partnerId: string, eventId: string) => Promise<boolean>
@@ -133,7 +133,7 @@ function deletePending(tx: Tx, keys: readonly EventKey[]): void {
   )
 }
 
-/** Reads the epoch if there is an event: events are due at once. */
+/** Returns the epoch if an event is queued, because events are due at once. */
 export const eventsDue = (): Sql =>
   dueWork(
     'reads whether an event is to be fanned out',

@@ -4,7 +4,7 @@ import { after, dayMs, minuteMs, newId, randomText, writeAmount } from '../kerne
 
 export type SampleContext = { readonly partnerId: string; readonly partnerName: string; readonly now: Date }
 
-/** Fields of an event that its module gives; the event outbox adds the others. */
+/** The fields of an event that its module sets. The event outbox adds the others. */
 export type EventPayload<N extends EventName> = Omit<EventData<N>, 'eventType' | 'timestamp'>
 
 const common = (reference: string, minor: bigint) => ({

@@ -36,7 +36,7 @@ async function problemOf(reading: Promise<unknown>): Promise<MessageProblem> {
   return error
 }
 
-/** Reads byte by byte as well: the code does not depend on where chunks end. */
+/** Checks the refusal of a text, also read byte by byte, because the code must not depend on where chunks end. */
 async function refused(code: ProblemCode, text: string | Uint8Array, message?: RegExp): Promise<void> {
   for (const length of [undefined, 1]) {
     const problem = await problemOf(partsOf(text, length))
@@ -59,7 +59,7 @@ test('a document without a message is refused by every reader', async () => {
     }
 })
 
-test('the document that the cases modify is read', async () => {
+test('the unmodified document of these tests is read without a problem', async () => {
   assert.deepEqual(
     (await partsOf(whole)).map(({ kind }) => kind),
     ['head', 'statement', 'entry', 'statement end'],
@@ -95,15 +95,16 @@ suite('invalid XML', () => {
 
 suite('document types', () => {
   const bomb = `<?xml version="1.0"?><!DOCTYPE a [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>`
-  test('a bomb of entities', () => refused('doctype', bomb + whole.replace('S1', '&b;')))
-  test('an external entity', () =>
+  test('a document type with nested entities is refused', () => refused('doctype', bomb + whole.replace('S1', '&b;')))
+  test('a document type with an external entity is refused', () =>
     refused('doctype', `<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]>${whole.replace('S1', '&x;')}`))
-  test('an external subset', () => refused('doctype', `<!DOCTYPE a SYSTEM "http://example.com/a.dtd">${whole}`))
-  test('in small letters', () => refused('doctype', `<!doctype html>${whole}`))
+  test('a document type with an external subset is refused', () =>
+    refused('doctype', `<!DOCTYPE a SYSTEM "http://example.com/a.dtd">${whole}`))
+  test('a document type in lower case is refused', () => refused('doctype', `<!doctype html>${whole}`))
 })
 
 suite('truncated files', () => {
-  test('at every byte', async () => {
+  test('a file truncated at any byte is reported as truncated', async () => {
     const bytes = Buffer.from(`<?xml version="1.0" encoding="UTF-8"?>\n<!-- ä -->${whole.replace('S1', 'Sß😀')}`)
     for (let length = 0; length < bytes.length; length += 1) {
       const problem = await problemOf(partsOf(bytes.subarray(0, length)))
@@ -111,7 +112,7 @@ suite('truncated files', () => {
     }
     assert.equal((await partsOf(bytes)).length, 4)
   })
-  test('half a character after the document is garbage, not truncation', () =>
+  test('half a character after the document is invalid XML, not a truncated file', () =>
     refused('not_xml', Buffer.concat([Buffer.from(whole), Buffer.from([0xe2, 0x82])])))
 })
 
@@ -185,7 +186,7 @@ suite('sizes', () => {
   }
   for (const [title, [text, limits]] of Object.entries(cases))
     test(`too many: ${title}`, async () => assert.equal((await limited(text, limits)).code, 'too_large'))
-  test('an endless file is abandoned as soon as it is too large', async () => {
+  test('reading an endless file stops as soon as it is too large', async () => {
     let given = 0
     async function* endless() {
       yield Buffer.from(whole.slice(0, whole.indexOf('<Ntry>')))
@@ -223,7 +224,7 @@ suite('documents that are not statements', () => {
     assert.equal((await problemOf(partsOf(lines))).line, 4)
     assert.equal((await problemOf(partsOf(lines, 1))).line, 4)
   })
-  test('another message', async () => {
+  test('a message of another kind is refused', async () => {
     await refused(
       'unknown_message',
       whole.replaceAll('BkToCstmrStmt', 'BkToCstmrAcctRpt'),
@@ -236,7 +237,7 @@ suite('documents that are not statements', () => {
   })
 })
 
-/** Returns the problem of an entry beside another entry that counts. */
+/** Returns the only entry that cannot be read, read in large chunks and byte by byte. */
 async function unreadEntry(text: string) {
   const found: (readonly BankEntry[])[] = []
   for (const length of [undefined, 1])
@@ -247,7 +248,7 @@ async function unreadEntry(text: string) {
   return one
 }
 
-suite('only the unreadable entry waits', () => {
+suite('an unreadable entry does not affect other entries', () => {
   const two = document(`<Id>S1</Id>${account}${entry}${entry.replace('12.50', '7.00')}`)
   const reference = '<AcctSvcrRef>R1</AcctSvcrRef>'
   const eur = (minor: bigint) => ({ currency: 'EUR', minor })
@@ -282,7 +283,7 @@ suite('only the unreadable entry waits', () => {
       assert.deepEqual([one.details, one.isCredit, one.status], [[], true, 'BOOK'])
       assert.equal(one.bankReference, text.includes(reference) ? 'R1' : undefined)
     })
-  test('a limit of the reader is a problem of the file', () =>
+  test('exceeding a limit of the reader refuses the whole file', () =>
     refused('too_large', two.replace('<BkTxCd/>', `<AddtlNtryInf>${'x'.repeat(100_000)}</AddtlNtryInf>`)))
 })
 
@@ -297,11 +298,11 @@ suite('informative fields are kept as written', () => {
     return found?.details[0]
   }
   for (const text of ['0.025', '-1.50', '1,50', '9'.repeat(30)])
-    test(`a charge of ${text}`, async () =>
+    test(`a charge of ${text} keeps its text`, async () =>
       assert.deepEqual((await only(detail(charge(text))))?.charges, [
         { amount: { currency: 'EUR', minor: null, text } },
       ]))
-  test('an instructed amount with five decimals, an exchange without a rate, sums of documents', async () => {
+  test('an instructed amount with five decimals and a document amount with three keep their text', async () => {
     const found = await only(
       detail(
         '<AmtDtls><InstdAmt><Amt Ccy="EUR">110.00455</Amt><CcyXchg/></InstdAmt></AmtDtls>' +
@@ -311,11 +312,11 @@ suite('informative fields are kept as written', () => {
     assert.deepEqual(found?.amounts, { instructed: { amount: { currency: 'EUR', minor: null, text: '110.00455' } } })
     assert.deepEqual(found?.remittance?.structured, [{ remitted: { currency: 'EUR', minor: null, text: '1.005' } }])
   })
-  test('a charge without a currency or an amount explains no difference', async () => {
+  test('a charge without a currency or an amount is left out', async () => {
     const bare = '<Chrgs><Rcrd><Amt>1.00</Amt></Rcrd><Rcrd><Br>SHAR</Br></Rcrd></Chrgs>'
     assert.deepEqual((await only(detail(bare)))?.charges, [])
   })
-  test('unreadable balances are left out, and totals remain texts', async () => {
+  test('unreadable balances are left out, and totals keep their text', async () => {
     const balance = (inner: string) => `<Bal><Tp><CdOrPrtry><Cd>CLAV</Cd></CdOrPrtry></Tp>${inner}</Bal>`
     const written = [
       balance(amountXml),

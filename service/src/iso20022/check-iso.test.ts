@@ -22,7 +22,7 @@ async function run(...args: readonly string[]): Promise<{ readonly status: numbe
   }
 }
 
-test('generated messages of every kind are checked, and a missing schema is named', async () => {
+test('the script checks generated messages of every kind, and reports a missing schema', async () => {
   const own = await run(ownSchemas)
   assert.equal(own.status, 0, own.output)
   assert.match(own.output, /pain\.001\.001\.09: 50 checked, 0 errors/)

@@ -1,4 +1,4 @@
-/** Makes, checks and finds creditor references (ISO 11649). Pure. */
+/** Formats, checks and finds creditor references (ISO 11649). Pure. */
 import type { EntryDetail } from './model.ts'
 
 /** A reference has `RF`, two check digits and 1 to 21 letters or digits. */
@@ -17,15 +17,15 @@ const mod97 = (text: string): number => Array.from(text).reduce(appendChar, 0)
 export const isCreditorReference = (text: string): boolean =>
   /^RF\d{2}[0-9A-Z]{1,21}$/.test(text) && mod97(`${text.slice(headChars)}${text.slice(0, headChars)}`) === 1
 
-/** Makes a creditor reference of 1 to 21 capital letters and digits. */
+/** Formats a creditor reference from 1 to 21 capital letters and digits. */
 export function formatCreditorReference(text: string): string {
   const check = 98 - mod97(`${text}RF00`)
   return `RF${check.toString().padStart(2, '0')}${text}`
 }
 
 /**
- * The creditor references that a payment may name, in lists; the surest list first. A list only counts if the earlier ones
- * do not have a known reference. Every part of a text with valid check digits is a candidate.
+ * Candidates for the creditor reference of a payment, in lists, the most reliable list first. A list counts only if no
+ * earlier list has a known reference. Every part of a text with valid check digits is a candidate.
  */
 export type ReferenceCandidates = readonly (readonly string[])[]
 
@@ -73,8 +73,8 @@ export const referencesInTexts = (...texts: readonly (string | null)[]): Referen
   tiers(findReferences(texts.map((text) => [text ?? ''])))
 
 /**
- * Finds the references of a payment in a bank's message, in every field where a bank may put one. `information`: that of
- * the booking, if this is its only payment.
+ * Finds the references of a payment in a bank's message, in every field where a bank may put one. `information`: the
+ * text of the booking, if this is its only payment.
  */
 export function referencesInPayment(
   detail: EntryDetail | undefined,

@@ -23,14 +23,16 @@ export const messageNamespace = (name: string): string => `urn:iso:std:iso:20022
 /** Matches also `pain.001.003.03` of the German banks and the Swiss `.../pain.001.001.03.ch.02.xsd`. */
 const namespaceForm = /\b((?:pain|camt)\.\d{3})\.\d{3}\.(\d{2})\b/
 
-/** Identifies a message by its element. Undefined if the element is unknown or the namespace names another message. */
+/**
+ * Identifies a message by its element. Undefined if the element is unknown or the namespace belongs to another message.
+ */
 export function messageName(namespace: string, element: string): MessageName | undefined {
   const kind = kinds.find((candidate) => messageElements[candidate] === element)
   const [, named, version = ''] = namespaceForm.exec(namespace) ?? []
   return kind === undefined || (named !== undefined && named !== kind) ? undefined : { kind, version }
 }
 
-/** Returns the name of a message at its beginning. Refuses unexpected messages. */
+/** Identifies a message at its beginning. Refuses a message of another kind. */
 export function expectMessage(
   namespace: string,
   message: XmlNode,

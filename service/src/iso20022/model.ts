@@ -112,7 +112,7 @@ export type CreditTransfer = {
   /** ExternalPurpose1Code. */
   readonly purpose?: string
   readonly remittance?: Remittance
-  /** Names of further elements in a read message. Not written. */
+  /** The names of other elements in a message that was read. They are not written. */
   readonly others?: readonly string[]
 }
 
@@ -315,8 +315,8 @@ export type EntryDetail = {
     readonly others?: readonly { readonly type: string; readonly reference: string }[]
   }
   /**
-   * `Amt`, or in older messages `TxAmt` or `CntrValAmt`, whichever is in the currency of the entry. Absent if the message
-   * has none; that of a single payment is then the entry's.
+   * `Amt`, or in older messages `TxAmt` or `CntrValAmt`, whichever is in the currency of the entry. Absent if the
+   * message has none: a single payment then has the amount of the entry.
    */
   readonly amount?: Amount
   readonly amounts?: AmountDetails

@@ -117,7 +117,7 @@ const plain = (amount: string): string =>
     .replace(/\.0*$|(?<=\.\d*[1-9])0+$/, '')
 const ours = (minor: bigint): string => `${minor / 100n}.${(minor % 100n).toString().padStart(2, '0')}`
 
-/** Undefined: the entry is unreadable and waits alone. */
+/** Undefined: only this entry is unreadable. */
 type AmountRead = string | undefined
 
 const readers = [readPain001, readStatusReport, readRecall, readRecallAnswer]
@@ -143,7 +143,7 @@ async function readAny(bytes: Buffer): Promise<readonly AmountRead[] | undefined
 }
 
 for (const [title, mutate] of Object.entries(mutations))
-  test(`${title}: refused as a message, or read as written`, async () => {
+  test(`${title}: a damaged message is refused, or its readable amounts are as written`, async () => {
     const random = generator(18)
     let readCount = 0
     for (const { name, bytes } of samples)

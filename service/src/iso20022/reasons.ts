@@ -274,7 +274,9 @@ export type BankReason = {
   readonly details: string
   /** True if a refused instant payment may be sent as a credit transfer. */
   readonly retryAsCreditTransfer: boolean
-  /** True if the bank refuses a duplicate. It may still execute the first submission, so that the payment does not end. */
+  /**
+   * True if the bank refuses a duplicate. The bank may still execute the first submission, so the payment stays open.
+   */
   readonly isDuplicate: boolean
 }
 
@@ -300,7 +302,7 @@ export type PayeeResult = 'match' | 'close_match' | 'no_match' | 'unchecked'
 export type StatusMeaning = 'accepted' | 'settled' | 'rejected' | 'blocked' | 'part' | 'checked'
 type BankStatus = {
   readonly meaning: StatusMeaning
-  /** True if another status does not follow. */
+  /** True if no other status follows. */
   readonly isFinal: boolean
   /** A sentence for operators. */
   readonly text: string

@@ -96,7 +96,7 @@ suite('Germany', () => {
     assert.equal(returned?.information, 'Rücküberweisung')
   })
 
-  test('camt.053.001.08 with a prefix: an instant credit, elements of other namespaces, a section of characters', async () => {
+  test('camt.053.001.08 with a prefix: an instant credit, elements of other namespaces, a CDATA section', async () => {
     const parts = await read('de-camt053-08-prefix.xml')
     const [statement] = statementsOf(parts)
     assert.deepEqual(statement?.account.id, { iban: 'DE89370400440532013000' })
@@ -147,7 +147,7 @@ suite('Germany', () => {
 })
 
 suite('other countries', () => {
-  test('the Netherlands: lines of Windows, a day with an offset, a net below zero', async () => {
+  test('the Netherlands: Windows line ends, a day with an offset, a negative net total', async () => {
     const parts = await read('nl-camt053-02.xml')
     assert.deepEqual(statementsOf(parts)[0]?.totals, {
       count: 2,
@@ -247,7 +247,7 @@ suite('other countries', () => {
 })
 
 suite('answers', () => {
-  test('pain.002.001.03: a part is refused', async () => {
+  test('pain.002.001.03: part of a batch is refused', async () => {
     const report = await readStatusReport(chunks(bytesOf('pain002-03-part.xml'), 100))
     assert.deepEqual([report.groupStatus, report.originalCount, report.originalSum], ['PART', 2, '100'])
     const [refused, accepted] = report.batches[0]?.transfers ?? []
@@ -359,7 +359,7 @@ test('samples exist, each with a root that the variants replace', () => {
 })
 
 for (const [title, change] of Object.entries(forms))
-  test(`${title}: recognised and read like the original`, async () => {
+  test(`${title}: a changed sample is recognised and read like the original`, async () => {
     for (const name of samples) {
       const bytes = readFileSync(new URL(name, folder))
       const text = new TextDecoder(/ISO-8859-1/i.test(bytes.toString('latin1', 0, 200)) ? 'latin1' : 'utf-8').decode(

@@ -91,7 +91,7 @@ const ownCharacters = new RegExp(
 )
 const outside = /[^A-Za-z0-9/\-?:().,'+ ]/g
 const isPlain = /^[A-Za-z0-9/\-?:().,'+]+(?: [A-Za-z0-9/\-?:().,'+]+)*$/
-/** Replaces an empty result. */
+/** The text that replaces an empty result. */
 const empty = 'NOTPROVIDED'
 
 /** Replaces letters and signs: `MÜLLER` becomes `MUELLER`, `Ünal` becomes `Uenal`. */

@@ -1,4 +1,4 @@
-/** Tables: reasons, statuses, characters of SEPA, creditor references. */
+/** Tests the tables of reason codes and statuses, SEPA characters, and creditor references. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { readFileSync } from 'node:fs'
@@ -17,7 +17,7 @@ import {
   referencesInTexts,
 } from './creditor-reference.ts'
 
-test('every code has an error key of the contract and a sentence', () => {
+test('every reason code has an error key of the contract and a sentence', () => {
   const codes = Object.keys(bankReasons)
   assert.ok(codes.length > 180, `${codes.length} codes`)
   for (const code of codes) {
@@ -34,13 +34,13 @@ const sepa =
   `AB05 AB06 AB07 AB08 AB09 AB10 AC01 AC03 AC04 AC06 AG01 AG02 AG03 AG09 AG10 AG11 AM02 AM04 AM05 AM09 AM23 ARDT
   BE01 BE04 BE05 BE06 BE07 BE08 CERI CNOR CURR CUST DNOR DT01 DUPL ED05 ERIN FF01 FOCR FR01 FRAD LEGL MD07 MS02 MS03 NARR NERI
   NOAS NOOR RC01 RC07 RF01 RR01 RR02 RR03 RR04 SL01 SL02 SL03 TECH TM01 UPAY`.split(/\s+/)
-test('it contains the codes of SEPA', () =>
+test('the reason codes of SEPA are listed', () =>
   assert.deepEqual(
     sepa.filter((code) => !Object.hasOwn(bankReasons, code)),
     [],
   ))
 
-test('a payment is sent again if only the instant scheme refused it, not if the payment is wrong', () => {
+test('only refusals by the instant scheme itself allow a retry as a credit transfer', () => {
   const again = (code: string) => explainReason(code).retryAsCreditTransfer
   assert.deepEqual(
     ['AB05', 'AB08', 'AG03', 'AG10', 'AG11', 'AM02', 'AM23', 'CNOR', 'ED05', 'TM01'].filter((code) => !again(code)),
@@ -52,7 +52,7 @@ test('a payment is sent again if only the instant scheme refused it, not if the 
   )
 })
 
-test('an unlisted code is a rejection by the bank', () => {
+test('an unlisted reason code counts as a rejection by the bank', () => {
   for (const code of ['XX99', '', 'toString', '__proto__', 'ac01'])
     assert.deepEqual(explainReason(code), {
       errorKey: 'BankRejection',
@@ -62,7 +62,7 @@ test('an unlisted code is a rejection by the bank', () => {
     })
 })
 
-test('final statuses are final, and only payee verification statuses have a result', () => {
+test('only settled, rejected and blocked statuses are final, and only payee checks have a result', () => {
   for (const [code, { meaning, isFinal, text, payee }] of Object.entries(bankStatuses)) {
     assert.equal(isFinal, ['settled', 'rejected', 'blocked'].includes(meaning), code)
     assert.equal(payee !== undefined, meaning === 'checked', code)
@@ -110,12 +110,12 @@ const cases: Readonly<Record<string, string>> = {
   '': 'NOTPROVIDED',
   '\u0000\u0001': 'NOTPROVIDED',
 }
-suite('texts', () => {
+suite('SEPA texts', () => {
   for (const [text, expected] of Object.entries(cases))
     test(JSON.stringify(text), () => assert.equal(sepaText(text, 140), expected))
 })
 
-suite('references', () => {
+suite('SEPA references', () => {
   const references: Readonly<Record<string, string>> = {
     'INV-2026/1': 'INV-2026/1',
     '//INV//1///2/': 'INV/1/2',
@@ -127,7 +127,7 @@ suite('references', () => {
 })
 
 const set = /^[A-Za-z0-9/\-?:().,'+ ]+$/
-test('any text becomes non-empty SEPA text within the length, and converting again changes nothing', () => {
+test('any text becomes a non-empty SEPA text within the length, and a second conversion changes nothing', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 200 }), fc.integer({ min: 1, max: 140 }), (text, charsMax) => {
       for (const [found, again] of [
@@ -161,7 +161,7 @@ test('a reference is built with its check digits, and other check digits are ref
   }
 })
 
-test('every part of a text with correct check digits may be the reference', () => {
+test('every part of a text with correct check digits is a candidate for the reference', () => {
   assert.deepEqual(referencesOf('RF657KW781YB8KJKC48X Jan'), ['RF657KW781YB8KJKC48X', 'RF657KW781YB8KJKC48XJAN'])
   assert.deepEqual(referencesOf('RechnungRF18 5390-0754  7034'), ['RF18539007547034'])
   assert.deepEqual(referencesOf('rf18\u00a05390\u200b07\u20115470 34, danke'), ['RF18539007547034'])
@@ -169,7 +169,7 @@ test('every part of a text with correct check digits may be the reference', () =
   assert.deepEqual(referencesInTexts(null, '', 'RF RF18 nothing'), [])
 })
 
-test('the structured reference comes first, and texts of a shared booking are not used', () => {
+test('the structured reference comes first, then the end-to-end id and the text of the booking', () => {
   const detail = {
     references: { endToEndId: 'RF18539007547034' },
     charges: [],
@@ -180,7 +180,7 @@ test('the structured reference comes first, and texts of a shared booking are no
   assert.deepEqual(referencesInPayment({ references: {}, charges: [] }, undefined), [])
 })
 
-test('each of 100,000 payments names its own reference and no other known one', () => {
+test('each of 100,000 payments matches its own reference and no other known reference', () => {
   const random = createRandom(seed)
   const known = new Set(Array.from({ length: 10_000 }, () => newReference(random)))
   const list = [...known] as [string, ...string[]]

@@ -17,7 +17,7 @@ const cases = [
 for (const [title, expiresAt, day] of cases)
   test(title, () => assert.equal(lastDayToSend(new Date(expiresAt), now), day))
 
-test('on a Saturday the last day to send may have passed', () => {
+test('on a Saturday, a deadline on Monday is too early for an ordinary transfer', () => {
   const saturday = new Date('2026-12-05T09:00:00Z')
   assert.equal(lastDayToSend(new Date('2026-12-07T09:00:00Z'), saturday), undefined)
   assert.equal(lastDayToSend(new Date('2026-12-09T09:00:00Z'), saturday), '2026-12-07')

@@ -1,4 +1,7 @@
-/** When the money of a payment must arrive, what that means for a bank transfer, and what happens to money that arrives later. */
+/**
+ * Renders when the money of a payment must arrive, what that means for a bank transfer, and what happened to late
+ * money.
+ */
 import type { PaymentPage } from '../checkout/index.ts'
 import { isOpenFor } from '../rails/index.ts'
 import { html, type Html } from './html.ts'
@@ -6,7 +9,7 @@ import { fill, fillHtml } from './language.ts'
 import type { View } from './layout.ts'
 import { formatAmount } from './purchase.ts'
 
-/** The days of TARGET are those of its central banks. */
+/** TARGET days follow Central European Time. */
 const targetZone = 'Europe/Brussels'
 
 const businessDayBefore = (day: Temporal.PlainDate): Temporal.PlainDate => {
@@ -16,8 +19,8 @@ const businessDayBefore = (day: Temporal.PlainDate): Temporal.PlainDate => {
 }
 
 /**
- * Returns the last day on which an ordinary euro transfer still arrives in time. It may arrive at any time of the next business day, which
- * must be before the day of the deadline. Undefined: that day is over.
+ * Returns the last day on which an ordinary euro transfer still arrives in time. It may arrive at any time of the next
+ * business day, which must be before the day of the deadline. Undefined: that day has passed.
  */
 export function lastDayToSend(expiresAt: Date, now: Date): string | undefined {
   const dayOf = (at: Date) =>
@@ -47,7 +50,7 @@ function euroTransferText({ t, language }: View, expiresAt: Date, now: Date): st
 
 const words = { waiting: 'lateWaiting', accepted: 'lateAccepted', returned: 'lateReturned' } as const
 
-/** Says what happened to money that did not fit the payment. */
+/** Renders what happened to money that did not match the payment. */
 export const lateLines = (view: View, { late, payee }: PaymentPage): Html =>
   html`${late.map(
     ({ amount, currency, state }) =>

@@ -29,13 +29,13 @@ test('the host of the service shows every page, and a foreign host shows no page
     assert.equal(hosts.shows(foreign, shop), false, String(foreign))
 })
 
-test('without hosts of partners the host name decides nothing', () => {
+test('without partner hosts, every host shows every page', () => {
   const none = createPageHosts({ pageUrls: new Map(), publicUrl })
   assert.equal(none.shows('127.0.0.1:8080', shop), true)
   assert.equal(createPageHosts({ pageUrls, publicUrl: undefined }).shows('127.0.0.1:8080', shop), true)
 })
 
-test('a site of no partner is separate from the hosts of partners', () => {
+test('the console is not found at the host of a partner', () => {
   const route = {
     method: 'GET',
     path: '/console',

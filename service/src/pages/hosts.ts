@@ -1,11 +1,11 @@
 /**
- * The hosts at which pages are shown. The operator gives a partner a host of its own: it shows the payment pages of that partner only, and neither the
- * console nor a page of another partner. Links are built from the configuration, never from the header `Host`.
+ * The hosts at which pages are shown. The operator can give a partner its own host, which shows only the payment pages
+ * of that partner, not the console. Links are built from the configuration, never from the header `Host`.
  */
 import { notFound, type PublicSite } from '../kernel/api/index.ts'
 
 export type PageHosts = {
-  /** Reports whether a partner has the host. */
+  /** Reports whether the host belongs to a partner. */
   readonly isOfPartner: (host: string | undefined) => boolean
   /** Reports whether a host shows the pages of a partner. `partnerId`: undefined for a page without a partner. */
   readonly shows: (host: string | undefined, partnerId: string | undefined) => boolean
@@ -14,7 +14,7 @@ export type PageHosts = {
 type HostSettings = {
   /** The URL of the pages of each partner that has its own host. */
   readonly pageUrls: ReadonlyMap<string, string>
-  /** Undefined: every host that leads to the process belongs to the service. */
+  /** Undefined: every host that no partner has belongs to the service. */
   readonly publicUrl: string | undefined
 }
 
@@ -27,13 +27,13 @@ export function createPageHosts({ pageUrls, publicUrl }: HostSettings): PageHost
     shows: (given, partnerId) => {
       const owner = ownerOf(given)
       if (owner !== undefined) return owner === partnerId
-      // Without hosts of partners, the name under which a browser came decides nothing.
+      // If no partner has a host, or the service has no public URL, every host shows every page.
       return owners.size === 0 || own === undefined || given?.toLowerCase() === own
     },
   }
 }
 
-/** Hides a site at the hosts of partners. */
+/** Answers 404 for every page of a site at the hosts of partners. */
 export const awayFromPartners = (site: PublicSite, hosts: PageHosts): PublicSite => ({
   ...site,
   routes: site.routes.map((route) => ({

@@ -1,4 +1,6 @@
-/** Every form of the console and the desk has a row that says what becomes of it if the session has ended. */
+/**
+ * Tests that a table states for every form of the console and the desk whether it is kept after its session has ended.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { useModules } from '../../../test/support/fixture.ts'
@@ -6,7 +8,7 @@ import { consoleForms, deskForms, type KeptRow } from '../../../test/support/kep
 import type { PublicSite } from '../kernel/api/index.ts'
 import { createConsoleSite, createDeskSite } from './index.ts'
 
-test('every form of the console and the desk is kept, or states the reason why not', async () => {
+test('every form of the console and the desk is kept after its session ended, or has a reason why not', async () => {
   const modules = await useModules()
   const deps = {
     ...modules,

@@ -79,7 +79,7 @@ function payerForm(view: View, link: ShownLink, token: string, form: LinkForm): 
   </section>`
 }
 
-/** Reports whether the link narrows the bounds that every payment has. */
+/** Reports whether the link has narrower amount limits than other payments. */
 const hasOwnBounds = ({ amountMin, amountMax }: ShownLink): boolean => amountMin > amountLeast || amountMax < amountMost
 
 const boundTexts = (view: View, { amountMin, amountMax, currency }: ShownLink) => ({

@@ -73,7 +73,7 @@ export function linkRoutes({ checkout, viewOf, page, seeOther, readName }: Deps)
 
 const emptyForm = (): LinkForm => ({ formId: newId(), name: '', email: '', amount: '', wrong: new Set() })
 
-/** Reads the payer's input, and names each invalid field. */
+/** Reads the payer's input, and lists each invalid field. */
 function readForm({ body }: PublicRequest, link: ShownLink, readName: Deps['readName']) {
   const given = new URLSearchParams(body.toString('utf8'))
   const text = (name: string) => given.get(name)?.trim() ?? ''

@@ -140,7 +140,7 @@ async function send(
   return { ...answer, text: answer.body.toString() }
 }
 
-test('the page escapes the name of the payee and the return URL, and forbids everything that it does not need', async () => {
+test('the page escapes the payee name and the return URL, and its policy forbids inline and foreign content', async () => {
   const { page, session } = await openSession({ returnUrl: 'https://shop.example.com/?a="><b>' })
   const { status, headers, text } = await send(page)
   assert.equal(status, 200)
@@ -154,7 +154,7 @@ test('the page escapes the name of the payee and the return URL, and forbids eve
   assert.ok(!/ style=| on\w+="/.test(text.replaceAll('&quot;', '')), 'nothing inline')
 })
 
-test('the page has no bank for a currency without one, no code for dollars, and no sandbox banner in production', async () => {
+test('a page for dollars in production has no bank form, no QR code and no sandbox banner', async () => {
   const { page } = await openSession({ currency: 'USD' })
   const { text } = await send(page, {}, 'production')
   assert.ok(!text.includes('<form'))
@@ -180,7 +180,7 @@ test('for pounds the page has sort code and account number, and for dollars it s
   assert.ok(abroad.includes(`data-copy="${dollars.session.iban}"`))
 })
 
-test('the code of the page is the code of the transfer, written by the library according to EPC069-12', async () => {
+test('the QR code of the page contains the transfer according to EPC069-12', async () => {
   const { session, page } = await openSession()
   const { text } = await send(page)
   const epc = epcText({ ...session, accountHolder: evil }) ?? ''
@@ -193,7 +193,7 @@ test('the code of the page is the code of the transfer, written by the library a
   assert.deepEqual(drawn, new Set(dark))
 })
 
-test('a status that the page knows is answered without a body', async () => {
+test('an unchanged status is answered with 304 and without a body', async () => {
   const { page, token } = await openSession()
   const first = await send(`${page}/status`)
   assert.equal(first.status, 200)
@@ -206,7 +206,7 @@ test('a status that the page knows is answered without a body', async () => {
   assert.equal(changed.status, 200)
 })
 
-test('the bank has pages only while the payer may decide', async () => {
+test('the pages of the sandbox bank are shown only while the payer may decide', async () => {
   const { page, token, session } = await openSession()
   const bank = async (mode: 'sandbox' | 'production' = 'sandbox') => send(`${page}/bank`, {}, mode)
   assert.equal((await bank()).headers['location'], `../${token}`)
@@ -217,7 +217,7 @@ test('the bank has pages only while the payer may decide', async () => {
   assert.equal((await bank()).headers['location'], `../${token}`)
 })
 
-test('a name without letters, with control characters or of more than 70 characters is asked for again', async () => {
+test('a name without letters, with control characters or of more than 70 characters is refused with the form', async () => {
   const { page, token } = await openSession()
   await service.checkout.begin(token, '203.0.113.7', 'FR')
   const signIn = async (name: string) => {
@@ -232,7 +232,7 @@ test('a name without letters, with control characters or of more than 70 charact
   assert.ok((await send(`${page}/bank`)).text.includes('x'.repeat(70)))
 })
 
-test('a file is compressed as the browser accepts it, and another name is not found', async () => {
+test('a file is sent in an encoding that the browser accepts, and an unknown file name is not found', async () => {
   const { page } = await openSession()
   const { text } = await send(page)
   const name = /assets\/([^"]+\.css)"/.exec(text)?.[1] ?? ''
@@ -263,7 +263,7 @@ test('the brand of the installation is on the page, and its files cannot run a s
   assert.equal((await send(`/checkout/${logo}`)).status, 404)
 })
 
-test('the page and the receipt show the items and the seller, and link back with the session', async () => {
+test('the page and the receipt show the items and the seller, and link back to the shop with the session id', async () => {
   const logo = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')
   await service.checkout.setBranding(evilPartner, {
     name: `"${evil}`,

@@ -1,4 +1,7 @@
-/** Pages for finance, compliance and support name no call of the API and no command of a shell: their forms and links do the work. */
+/**
+ * Tests that pages for finance, compliance and support mention no API call and no shell command, because their forms
+ * and links do the work.
+ */
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { test } from 'node:test'
@@ -29,7 +32,7 @@ async function namedIn(folder: 'console' | 'desk', word: RegExp): Promise<readon
   return found.filter((name) => name !== '')
 }
 
-test('only pages of developers name calls of the API', async () => {
+test('only the pages for developers mention API calls', async () => {
   const named = await namedIn('console', /['"`](?:GET|POST|PUT|PATCH|DELETE) \/v1\/|npm run /)
   assert.deepEqual(
     named.filter((name) => !ofDevelopers.includes(name)),
@@ -38,7 +41,7 @@ test('only pages of developers name calls of the API', async () => {
   assert.ok(named.length > 3, 'the pages were read')
 })
 
-test('only the page of commands names commands of the operator', async () => {
+test('only the page of commands mentions operator commands', async () => {
   const named = await namedIn('desk', /npm run /)
   assert.deepEqual(
     named.filter((name) => !ofCommands.includes(name)),
@@ -47,7 +50,7 @@ test('only the page of commands names commands of the operator', async () => {
   assert.ok(named.includes('commands'), 'the pages were read')
 })
 
-test('the texts of both sites name no calls and no commands, and contain no code marks', async () => {
+test('the texts of both sites contain no commands and no code marks, and API paths only for developers', async () => {
   for (const site of ['console', 'desk'])
     for (const language of ['en', 'de']) {
       const home = new URL(`./${site}/texts/${language}/`, import.meta.url)

@@ -122,7 +122,7 @@ export function receiptDocument(
 
 const refundTexts = { underWay: 'refundUnderWay', sent: 'refundSent', failed: 'refundFailed' } as const
 
-/** Lists the money that went back to the payer, or is on its way. */
+/** Lists refunds to the payer: under way, sent or failed. */
 function refundTable(
   view: View,
   { currency, payee }: PaymentReceipt['payment'],

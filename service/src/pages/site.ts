@@ -37,7 +37,7 @@ export type SiteDeps = {
     | 'openByLink'
   >
   readonly clock: Clock
-  /** Says on each page that no real money moves. */
+  /** True: each page states that no real money moves. */
   readonly sandbox: boolean
   /** The brand of the installation. */
   readonly brand: Brand

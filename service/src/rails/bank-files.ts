@@ -15,7 +15,7 @@ export type BankFile = {
   readonly messageId: string | null
   readonly state: BankFileState
   readonly problem: string | null
-  /** When the file was received or made. */
+  /** When the file was received or written. */
   readonly at: Date
 }
 

@@ -105,7 +105,10 @@ type ReadInstructions = (
   rowsMax: number,
 ) => Promise<readonly BankInstruction[]>
 
-/** Entries in the ledger on one of these statements or, with `orNone`, on none. The times are those of the first report. */
+/**
+ * Selects entries in the ledger that are on one of these statements or, with `orNone`, on no statement. `from` and
+ * `before` limit the time of their first report.
+ */
 export type EntryScope = {
   readonly statementIds: readonly string[]
   readonly orNone: boolean
@@ -113,7 +116,7 @@ export type EntryScope = {
   readonly before?: Date
 }
 
-/** Reads a bank's books in the caller's snapshot, and corrects them as people decide. */
+/** Reads a bank's books in the caller's database snapshot, and applies people's corrections to them. */
 export type BankBooks = {
   /** Lists the statements (camt.053) of an account, ordered by date and number. */
   readonly statements: (tx: Tx, account: BooksAccount) => Promise<readonly BankStatement[]>
@@ -152,7 +155,7 @@ export type BankBooks = {
   /** Lists payments that the bank has not reported in time. */
   readonly instructionsMissing: ReadInstructions
   readonly instructions: (tx: Tx, ids: readonly string[]) => Promise<readonly BankInstruction[]>
-  /** Lists payments of this amount, and those that an InstrId or one of our end-to-end ids names. */
+  /** Lists payments of this amount, and payments whose InstrId or end-to-end id is one of `names`. */
   readonly instructionsLike: (
     tx: Tx,
     account: Pick<BooksAccount, 'connector' | 'currency'>,
@@ -163,7 +166,10 @@ export type BankBooks = {
   readonly entryOf: (tx: Tx, subject: string) => Promise<BankEntry | undefined>
   /** Finds the entries that are on a statement. */
   readonly listed: (tx: Tx, ids: readonly string[]) => Promise<ReadonlySet<string>>
-  /** Merges an entry with the announced entry that two people decided it is. False: that entry is on another statement, or gone. */
+  /**
+   * Merges an entry with an announced entry, because two people decided that they are the same. False: the announced
+   * entry is on another statement, or gone.
+   */
   readonly merge: (tx: Tx, entryId: string) => Promise<boolean>
   /** Assigns an entry to the payment that an operator found. */
   readonly match: (
@@ -205,7 +211,7 @@ type Statement = {
   readonly createdAt: Date
 }
 
-/** The statements, each with all its versions. The last version counts. */
+/** Statements with all their versions. The last version counts. */
 export type StatementVersions<S> = ReadonlyMap<S, readonly S[]>
 
 const pageForm = / page (\d+)$/

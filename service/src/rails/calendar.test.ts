@@ -82,7 +82,7 @@ const ukHolidays = {
   2026: '01-01 04-03 04-06 05-04 05-25 08-31 12-25 12-28',
   2027: '01-01 03-26 03-29 05-03 05-31 08-30 12-27 12-28',
 } as const
-/** Holiday schedule of the Federal Reserve Banks; one on a Saturday has no other day. */
+/** Holiday schedule of the Federal Reserve Banks. A holiday on a Saturday is not moved. */
 const usHolidays = {
   2020: '01-01 01-20 02-17 05-25 09-07 10-12 11-11 11-26 12-25',
   2021: '01-01 01-18 02-15 05-31 07-05 09-06 10-11 11-11 11-25',
@@ -97,7 +97,7 @@ test('sterling and the dollar settle on the business days of their own central b
   for (const [year, days] of Object.entries(usHolidays)) assert.equal(closedIn('USD', Number(year)), days, year)
 })
 
-test('a window follows the currency, and a value date is open for both sides of an exchange', () => {
+test('a window depends on the currency, and both currencies of an exchange settle on its value date', () => {
   // Spring bank holiday and Memorial Day: 25 May 2026. TARGET is open on it, and closed on 1 May.
   const dateOf = (time: string, currency: 'EUR' | 'GBP' | 'USD') => nextWindow(at(time), berlin, currency).date
   assert.deepEqual(
@@ -114,7 +114,7 @@ test('a window follows the currency, and a value date is open for both sides of 
   assert.equal(firstSettlementDay(['EUR', 'USDC'], '2026-04-04'), '2026-04-07')
 })
 
-test('a window is open from its opening to before its cut-off, by the clocks of the bank', () => {
+test('a window is open from its opening until just before its cut-off, in the time zone of the bank', () => {
   const monday = ['2026-11-23', '2026-11-23T06:00:00.000Z', '2026-11-23T15:00:00.000Z']
   const tuesday = ['2026-11-24', '2026-11-24T06:00:00.000Z', '2026-11-24T15:00:00.000Z']
   assert.deepEqual(windowAt('2026-11-23T05:59:59.999Z'), monday)
@@ -125,7 +125,7 @@ test('a window is open from its opening to before its cut-off, by the clocks of 
   assert.deepEqual(windowAt('2026-07-01T14:00:00.000Z')[0], '2026-07-02')
 })
 
-test('a payment during a long closing waits for the first day after it', () => {
+test('a payment during a long closing is executed on the first open day after it', () => {
   // Christmas of 2026 is a Friday: 24 December after the cut-off leads to Monday, 28 December.
   assert.equal(windowAt('2026-12-24T15:30:00Z')[0], '2026-12-28')
   assert.equal(windowAt('2026-12-24T12:00:00Z', { ...berlin, closedDays: new Set(['2026-12-24']) })[0], '2026-12-28')
@@ -133,7 +133,7 @@ test('a payment during a long closing waits for the first day after it', () => {
   assert.equal(windowAt('2026-04-02T14:00:00Z')[0], '2026-04-07')
 })
 
-test('on clock changes a day has 23 or 25 hours, and a skipped time is an hour later', () => {
+test('on the day of a clock change, a window has 23 or 25 hours, and a skipped time is one hour later', () => {
   const hours = (text: string, calendar: Calendar) => {
     const { opensAt, cutOffAt } = nextWindow(at(text), calendar, 'EUR')
     return (cutOffAt.getTime() - opensAt.getTime()) / hourMs
@@ -146,7 +146,7 @@ test('on clock changes a day has 23 or 25 hours, and a skipped time is an hour l
   assert.equal(early.opensAt.toISOString(), '2021-03-25T22:30:00.000Z')
 })
 
-test('at any time the next window ends later, opens on an open day and skips no open day', () => {
+test('the next window always ends after the given time, opens on an open day and skips no open day', () => {
   const zones = ['Europe/Berlin', 'Europe/London', 'UTC', 'Asia/Amman', 'America/New_York', 'Pacific/Auckland']
   const calendars = fc.record({
     timeZone: fc.constantFrom(...zones),
@@ -180,7 +180,7 @@ test('at any time the next window ends later, opens on an open day and skips no 
   )
 })
 
-test('from the cut-off on, in every minute of a day, the window is the window of the next day', () => {
+test('from the cut-off on, at any minute of the day, the next window is on the next day', () => {
   for (let minute = 1; minute < 24 * 60; minute += 1) {
     const calendar = { ...berlin, opensAt: 0, cutOffAt: minute }
     const cutOff = new Date(at('2026-11-23T23:00:00Z').getTime() + minute * minuteMs)

@@ -13,7 +13,7 @@ export type Calendar = {
 /** The bank executes payments received before `cutOffAt` on `date`, `YYYY-MM-DD`. */
 export type BankWindow = { readonly opensAt: Date; readonly cutOffAt: Date; readonly date: string }
 
-/** Ends the search if the configured closed days never end. */
+/** Limits the search, in case the configured closed days never end. */
 const closedDaysMax = 1000
 
 /** Computes Easter Sunday in the Gregorian calendar (Meeus, Astronomical Algorithms, chapter 8). */

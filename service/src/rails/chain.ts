@@ -26,7 +26,7 @@ export type SimulatedTransferIn = {
   /** Undefined: a new address. */
   readonly from: string | undefined
   readonly to: string
-  /** The initial depth of the transfer. 0: it waits for the next block. */
+  /** The number of blocks that confirm the transfer at first. 0: the next block includes it. */
   readonly confirmations: number
 }
 
@@ -34,11 +34,11 @@ export type SimulatedTransferIn = {
 export type ChainSimulator = {
   /** Sends a transfer on the chain and returns its hash. */
   readonly sendTokens: (transfer: SimulatedTransferIn, tx?: Tx) => Promise<string>
-  /** Makes blocks at once and returns the number of the head. */
+  /** Creates blocks immediately and returns the number of the newest block. */
   readonly makeBlocks: (count: number) => Promise<number>
   /**
-   * Replaces the newest blocks by one more new blocks. Transfers that the partner simulated in them vanish; the new blocks
-   * include all others. Refuses: validation_failed (deeper than the chain).
+   * Simulates a reorganisation: replaces the newest blocks by one block more than before. Transfers that the partner
+   * simulated in them vanish; the new blocks include all others. Refuses: validation_failed (deeper than the chain).
    */
   readonly reorganise: (partnerId: string, depth: number) => Promise<Reorganisation>
 }

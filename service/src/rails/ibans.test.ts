@@ -77,7 +77,7 @@ test('a country that is not in the registry, or a territory, has no IBANs', () =
   assert.equal(ibanProblem(''), 'country')
 })
 
-test('a changed digit and two swapped digits are refused', () => {
+test('an IBAN with a changed digit or two swapped digits is refused', () => {
   const places = fc.record({
     iban: fc.constantFrom(...examples),
     at: fc.nat(33),
@@ -96,7 +96,7 @@ test('a changed digit and two swapped digits are refused', () => {
   )
 })
 
-test('letters and digits are checked by position, whatever the check digits', () => {
+test('letters and digits of an IBAN are checked by position, even if the check digits are right', () => {
   for (const country of ['GE', 'IE', 'PK', 'PS', 'VG', 'GB', 'NL']) {
     const bban = exampleOf.get(country)?.slice(4) ?? ''
     assert.equal(ibanProblem(checked(country, bban)), undefined)
@@ -140,7 +140,7 @@ function italianLetterOf(text: string): string {
   return String.fromCharCode(65 + (sum % 26))
 }
 
-test('national check digits are checked where they are certain', () => {
+test('national check digits are checked where their rule is certain', () => {
   const wrong = {
     BE: '539007547035',
     ES: '21000418460200051332',

@@ -108,8 +108,8 @@ export type Credit = {
   readonly remittance: string | null
   readonly endToEndId: string | null
   /**
-   * Candidates for the creditor reference (ISO 11649), in lists, the surest first; the first list with a known reference
-   * counts. Absent: they are read from the texts above. Empty: texts must not choose the owner of the money.
+   * Candidates for the creditor reference (ISO 11649), in lists, the most reliable first; the first list with a known
+   * reference counts. Absent: they are read from the texts above. Empty: texts must not choose the owner of the money.
    */
   readonly creditorReferences?: readonly (readonly string[])[]
   /** Set on a blockchain. */
@@ -169,7 +169,7 @@ export type RecallRequest = InstructionKey & {
 
 /**
  * `taken`: the bank answers the recall in a notification. `notBefore`: the bank does not have the recall yet, and the
- * worker asks again at that time. `unknown`: the worker repeats the same request.
+ * worker sends the request again at that time. `unknown`: the worker repeats the same request.
  */
 export type RecallOutcome =
   | { readonly taken: true; readonly notBefore?: Date }
@@ -248,7 +248,7 @@ export type Connector = {
     keys: readonly InstructionKey[],
     options?: CallOptions,
   ) => Promise<readonly (Acknowledgement | undefined)[]>
-  /** Recalls a settled payment, idempotently by id. Absent: the bank does not take recalls. */
+  /** Recalls a settled payment, idempotently by id. Absent: the bank does not support recalls. */
   readonly recall?: (request: RecallRequest, options?: CallOptions) => Promise<RecallOutcome>
   /** Reads notifications, oldest first. Returns the same notifications until they are acknowledged. */
   readonly notifications: (notificationsMax: number, options?: CallOptions) => Promise<readonly BankNotification[]>
@@ -263,10 +263,13 @@ export type Connector = {
   readonly oldestNotification: (now: Date) => Promise<Date | null>
 }
 
-/** Shorter than the lease of a claim, so that a call has ended before another worker asks the bank. */
+/** Shorter than the lease of a claim, so that a call has ended before another worker calls the bank. */
 export const callTimeoutMsMax = 10_000
 
-/** Stops waiting when the signal aborts, for connectors whose records are in this database, whose own time limit is longer. */
+/**
+ * Stops waiting when the signal aborts. For connectors whose records are in this database, because a statement may run
+ * longer.
+ */
 export async function untilAborted<T>(work: Promise<T>, options?: CallOptions): Promise<T> {
   if (options === undefined) return work
   const { signal } = options

@@ -25,7 +25,10 @@ export type Requirement = {
   readonly source: string
 }
 
-/** A kind of payments. Without `profile`, the bank is unknown and requirements of single banks do not apply. */
+/**
+ * Payments with the same requirements. Without `profile`, the bank is unknown, and requirements of single banks do not
+ * apply.
+ */
 export type PaymentCorridor = {
   readonly currency: Currency
   readonly rail: Rail

@@ -1,4 +1,4 @@
-/** Rules of rails: SEPA, domestic accounts, texts of banks, data of payers, requirements. */
+/** Tests the rules of rails: SEPA, domestic accounts, bank texts, payer data, requirements. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
@@ -34,7 +34,7 @@ const partnerId = '0190a000-0000-7000-8000-000000000001'
 const otherId = '0190a000-0000-7000-8000-000000000002'
 const read = railsSettings.RAIL_RULES.read
 
-test('the first matching rule decides, and without a match RAIL decides', () => {
+test('the first matching rule chooses the connector, and without a match RAIL chooses it', () => {
   const choose = createChooseConnector(read(`${partnerId}/Swift=sandbox, Swift/USD=none, GBP=none`), 'sandbox')
   const swift = { rail: 'Swift', currency: 'USD' } as const
   assert.equal(choose({ partnerId, ...swift }), 'sandbox')
@@ -80,7 +80,7 @@ const railFor = (iban: string, bic: string | null = null, country?: string) =>
 const members = `AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK
   AD AL CH GB GI IS LI MC MD ME MK NO RS SM VA`.split(/\s+/)
 
-test('SEPA carries euro, SWIFT other fiat currencies, and a wallet tokens', () => {
+test('euro uses SEPA, other fiat currencies use SWIFT, and tokens use wallets', () => {
   const place = { account: 'DE00', bic: null }
   assert.deepEqual(
     (['EUR', 'USD', 'USDC'] as const).map((currency) => [chooseRail(currency, place), chooseRail(currency, undefined)]),
@@ -92,14 +92,14 @@ test('SEPA carries euro, SWIFT other fiat currencies, and a wallet tokens', () =
   )
 })
 
-test('euro is sent by SEPA to the countries of the list, and to no other country that has IBANs', () => {
+test('euro is sent by SEPA to the countries of EPC409-09, and to no other country that has IBANs', () => {
   const reached = [...ibanCountries].filter((country) => railFor(country) === 'Sepa')
   assert.deepEqual(reached.toSorted(), members.toSorted())
   for (const country of ['SA', 'TR', 'RU', 'BY', 'SD', 'UA', 'XK', 'FO', 'GL', 'GE', 'IL'])
     assert.equal(railFor(country), 'Swift', country)
 })
 
-test('a territory is reached as its bank or its country determines, not as the IBAN that it shares', () => {
+test('the rail to a territory depends on its bank or its country, not on the IBAN country that it shares', () => {
   for (const code of ['BL', 'GF', 'GP', 'MF', 'MQ', 'PM', 'RE', 'YT']) {
     assert.equal(railFor('FR', `BNPA${code}PP`), 'Sepa', code)
     assert.equal(railFor('FR', null, code), 'Sepa', code)
@@ -115,7 +115,7 @@ test('a territory is reached as its bank or its country determines, not as the I
   assert.equal(railFor('FR', 'BNPAFRPP', 'NC'), 'Sepa', 'the bank is in France')
 })
 
-test('the text of an account is parsed back, and other texts are refused', () => {
+test('a formatted domestic account is parsed back, and other texts are refused', () => {
   for (const account of [
     { system: 'GBDSC', sortCode: '200000', accountNumber: '55779911' },
     { system: 'USABA', routingNumber: '021000021', accountNumber: '12-3456789A' },
@@ -140,7 +140,7 @@ test('the text of an account is parsed back, and other texts are refused', () =>
     assert.equal(readDomestic(text), undefined, text)
 })
 
-test('sort codes and account numbers are read in common notations', () => {
+test('sort codes and account numbers are accepted in common notations', () => {
   for (const text of ['20-00-00', '200000', '20 00 00']) assert.equal(readSortCode(text), '200000')
   for (const text of ['2000', '20-00-0a', '20000000', '']) assert.equal(readSortCode(text), undefined)
   assert.deepEqual(['55779911', '577991', '5779911'].map(readBritishNumber), ['55779911', '00577991', '05779911'])
@@ -218,7 +218,7 @@ suite('data of payers', () => {
   }
   const address = { ...person.address, town: 'Berlin', country: 'DE' }
 
-  test('the region of a bank follows from its BIC or account; an unknown bank is outside', () => {
+  test('the region of a bank depends on its BIC or account; an unknown bank is outside the EEA', () => {
     const inside = [
       ['NL91ABNA0417164300', null],
       ['IS140159260076545510730339', null],
@@ -241,7 +241,7 @@ suite('data of payers', () => {
     assert.equal(bankKey('123', ''), '')
   })
 
-  test('a payment inside needs a name, and a payment outside above 1,000 euros needs an address and a document', () => {
+  test('a payment inside the EEA needs a name, and one outside above 1,000 euros an address and a document', () => {
     const lacks = (
       payer: PayerData,
       region: 'inside' | 'outside',
@@ -308,7 +308,7 @@ suite('requirements', () => {
       .filter((one) => isInForce(one, day))
       .map(({ field }) => field)
 
-  test('each requirement has a source, a known field, and days that are dates', () => {
+  test('each requirement has a source, a known field and valid dates', () => {
     const fields =
       /^(address(\.(streetName|buildingNumber|postalCode|city|state|country|lines))?|bic|accountType|purpose)$/
     for (const { field, source, from, until } of requirements) {

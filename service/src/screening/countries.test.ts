@@ -1,4 +1,7 @@
-/** Countries under embargo: new requests are refused, and existing data waits for two persons, like hits of names. */
+/**
+ * Tests countries under embargo: new requests are refused, and existing data needs a decision of two people, like hits
+ * of names.
+ */
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
@@ -63,7 +66,7 @@ test('the countries of an account come from its IBAN, its BIC and the given coun
   assert.deepEqual(of('GBDSC/200000/55779911', null, 'GB'), ['country GB'])
 })
 
-test('wrong changes are refused and change nothing', async () => {
+test('an invalid change of country rules is refused and changes nothing', async () => {
   await assert.rejects(change('NL,ZZ', 'refuse'), refused('validation_failed'))
   await assert.rejects(change('nl', 'refuse'), refused('validation_failed'))
   await assert.rejects(change('NL', null), refused('not_found'))
@@ -75,7 +78,7 @@ test('wrong changes are refused and change nothing', async () => {
   assert.deepEqual(await service.screening.countries.list(service.db), [])
 })
 
-test('two concurrent changes both apply, and a repeated change does not make a generation', async () => {
+test('concurrent changes of country rules all apply, and a repeated change does not create a generation', async () => {
   await Promise.all([change('NL', 'refuse'), change('BE', 'review'), change('FR', 'review', ['deposits'])])
   const rules = await service.screening.countries.list(service.db)
   assert.deepEqual(
@@ -88,7 +91,7 @@ test('two concurrent changes both apply, and a repeated change does not make a g
   assert.equal(await generation(service.db), before)
 })
 
-test('a refused country: beneficiaries, payouts, previews and standing orders are refused', async () => {
+test('beneficiaries, payouts, previews and standing orders for a refused country are refused', async () => {
   const earlier = await addDutch()
   await change('NL', 'refuse')
   const create = (fields: object) =>
@@ -142,7 +145,7 @@ test('a payout accepted before the rule is held, even before its payee is compar
   assert.equal(await statusOf(payout), 'Sent')
 })
 
-test('a reviewed country: the first payout waits for two people, the next does not, and a changed rule makes payouts wait again', async () => {
+test('only the first payout to a reviewed country waits for two people, until its rule changes', async () => {
   await change('NL', 'review')
   const payee = await addDutch()
   await screenAll(service)
@@ -213,7 +216,7 @@ for (const [title, from] of [
   ['the bank', { bic: 'ABNANL2A' }],
   ['the country', { countryCode: 'NL' }],
 ] as const)
-  test(`money by ${title} of a refused country waits in suspense, and is credited or frozen by a decision`, async () => {
+  test(`money by ${title} of a refused country stays in suspense until a decision credits or freezes it`, async () => {
     await change('NL', 'refuse', ['deposits'])
     for (const outcome of ['clear', 'confirm'] as const) {
       const { partnerId, iban } = await addHolder(service, 'Ada Lovelace')
@@ -246,7 +249,7 @@ test('money from a country without a rule is credited at once', async () => {
   assert.deepEqual((await depositState(service, partnerId)).statuses, ['Completed'])
 })
 
-test('a process that starts later applies the rules', async () => {
+test('a process that starts after a change applies the rules', async () => {
   await change('NL', 'refuse')
   const other = await createTestService({ url: service.url, now: service.clock.now() })
   try {

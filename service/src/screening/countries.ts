@@ -1,6 +1,6 @@
 /**
- * Rules for countries under embargo: to which countries payouts may not go, from which deposits may not come, and in which customers may not live
- * or be nationals. Staff maintain them as the list `countries`; each change is a new generation.
+ * Rules for countries under embargo: countries that payouts must not go to, deposits must not come from, and customers
+ * must not live in or be nationals of. Staff maintain them as the list `countries`; each change is a new generation.
  */
 import { createHash } from 'node:crypto'
 import { ownJson } from '@partner-payments/wire'
@@ -17,7 +17,10 @@ export const countrySides = ['payouts', 'deposits', 'customers'] as const
 /** The country of a payee, of a payer, or of a customer. */
 export type CountrySide = (typeof countrySides)[number]
 export const countryActions = ['refuse', 'review'] as const
-/** `refuse`: new requests are refused, and existing data waits for two people. `review`: both wait for two people. */
+/**
+ * `refuse`: new requests are refused, and existing data needs a decision of two people. `review`: both need such a
+ * decision.
+ */
 export type CountryAction = (typeof countryActions)[number]
 
 /** `country`: ISO 3166-1 alpha-2. */
@@ -32,7 +35,7 @@ export type CountryRules = {
 }
 
 export type Countries = {
-  /** Reads the rules, at most five seconds old, for requests. The worker judges these again. */
+  /** Reads the rules, at most five seconds old, for requests. The worker checks the accepted requests again. */
   readonly recent: (tx: Tx) => Promise<CountryRules>
   /** Returns the rules at a generation. Reads them if this process has cached another generation. */
   readonly at: (tx: Tx, generation: number) => Promise<CountryRules>
@@ -52,7 +55,7 @@ export type CountryChange = {
   readonly staff: string
 }
 
-/** How long a process may still accept requests by earlier rules. */
+/** How long a process may still accept requests under earlier rules. */
 const rulesAgeMsMax = 5 * secondMs
 
 const sides = {
@@ -68,7 +71,7 @@ export const countrySide = (kind: SubjectKind): CountrySide => sides[kind]
 /** Returns the id of a rule among the entries of the list. */
 export const countryEntryId = (side: CountrySide, country: string): string => `${country} ${side}`
 
-/** Names a country for the person who decides. */
+/** Returns the English name of a country, for the person who decides. */
 const countryName = (country: string): string => countryNames.of(country) ?? country
 const countryNames = new Intl.DisplayNames(['en'], { type: 'region' })
 
@@ -147,7 +150,7 @@ async function changeRules(
   clock: Clock,
   { countries, sides: changed, action, staff }: CountryChange,
 ): Promise<readonly CountryRule[]> {
-  if (isEmptyName(staff)) throw new Refusal('validation_failed', 'State who changes it.')
+  if (isEmptyName(staff)) throw new Refusal('validation_failed', 'State who changes the rules.')
   const unknown = countries.find((country) => !codeForm.test(country) || !countryCodes.isValid(country))
   if (unknown !== undefined)
     throw new Refusal(

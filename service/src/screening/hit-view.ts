@@ -10,7 +10,7 @@ import type { Subject, SubjectName } from './rules.ts'
 import type { Hit } from './service.ts'
 import type { DecisionRow } from './store.ts'
 
-/** A payment that waits for a decision about a hit. */
+/** A payment that is held until a decision about a hit. */
 export type HeldPayment = {
   readonly kind: 'payout' | 'deposit'
   readonly id: string
@@ -20,7 +20,10 @@ export type HeldPayment = {
   readonly since: Date
 }
 
-/** `agrees`: the party and the entry share a value. `unknown`: one side has no value. The person compares addresses. */
+/**
+ * `agrees`: the party and the entry share a value. `unknown`: one side has no value. People compare addresses
+ * themselves.
+ */
 export type FieldVerdict = 'agrees' | 'differs' | 'unknown'
 type ComparedField = {
   readonly field: 'names' | 'births' | 'countries' | 'documents' | 'accounts' | 'addresses' | 'programmes'
@@ -46,7 +49,7 @@ export type HitView = {
   readonly fields: readonly ComparedField[]
   readonly words: readonly WordMatch[]
   readonly payments: readonly HeldPayment[]
-  /** True if more payments wait than are listed. */
+  /** True if more payments are held than are listed. */
   readonly morePayments: boolean
   /** Sums of the listed payments. */
   readonly sums: readonly Pick<HeldPayment, 'currency' | 'amount'>[]

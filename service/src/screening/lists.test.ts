@@ -1,4 +1,4 @@
-/** Lists on a real database: OFAC, politically exposed persons, second data, earlier names, ages. */
+/** Tests lists on a real database: OFAC, politically exposed persons, second datum, earlier names, ages. */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { suite, test } from 'node:test'
@@ -94,7 +94,7 @@ suite('OFAC', async () => {
     assert.equal(await holdOf(id), undefined)
   })
 
-  test("money from a listed wallet waits under any payer's name", async () => {
+  test("money from a listed wallet is held under any payer's name", async () => {
     const { partnerId } = partner
     const credit = {
       partnerId,
@@ -143,7 +143,7 @@ suite('politically exposed persons', async () => {
   }
   const today = (of: Service = service) => of.clock.now().toISOString().slice(0, 10)
 
-  test('a customer and its owners are compared in any spelling, and an open hit does not stop payments or raise the risk', async () => {
+  test('hits on a customer and its owners in any spelling do not stop payments or raise the risk while open', async () => {
     const { hits, review, payout } = await withCustomer({
       fullName: 'Otilie Varlundt',
       uboFirstName1: 'Drenko',
@@ -157,7 +157,7 @@ suite('politically exposed persons', async () => {
     assert.equal(await review(), undefined)
   })
 
-  test('after two people confirm, the customer has the risk high and a due review, and payments continue', async () => {
+  test('a hit that two people confirm gives the customer high risk and a due review, and payments continue', async () => {
     const { hits, review, payout, partnerId, customer } = await withCustomer({ fullName: 'Ottilie Varlund' })
     const [hit] = await hits()
     assert.ok(hit)
@@ -183,7 +183,7 @@ suite('politically exposed persons', async () => {
     assert.equal(await payout(), 'Sent')
   })
 
-  test('an existing review gets the higher risk and is due today', async () => {
+  test('a confirmed hit raises the risk of an existing review and makes it due today', async () => {
     const { partnerId, customer, review } = await withCustomer({ fullName: 'Drenko Zavratnik' })
     await service.db.transaction((tx) =>
       service.customers.reviews.set(tx, { partnerId, customerRef: customer.id, risk: 'low', staff: 'Ada Other' }),
@@ -200,7 +200,7 @@ suite('politically exposed persons', async () => {
     assert.equal(await review(), undefined)
   })
 
-  test('single words, beneficiaries and payers are not compared', async () => {
+  test('single words, beneficiaries and payers are not compared with politically exposed persons', async () => {
     const { partnerId, customer, hits } = await withCustomer({ fullName: 'Otti' })
     const account = { iban: 'DE89370400440532013000', currency: 'EUR' } as const
     await service.beneficiaries.create(partnerId, { ...account, name: 'Ottilie Varlund' })
@@ -214,7 +214,7 @@ suite('politically exposed persons', async () => {
     assert.deepEqual(await hits(), [])
   })
 
-  test('lists with different names coexist, and a list that lost half of its records is refused', async () => {
+  test('lists with different names coexist, and a list that lost more than half of its records is refused', async () => {
     const later = (list: SanctionsList, keep: number): SanctionsList => ({
       ...list,
       hash: newId(),
@@ -226,7 +226,7 @@ suite('politically exposed persons', async () => {
     const { generation } = other
     await assert.rejects(load(later(await sample(), 1)), (error: unknown) => {
       assert.ok(error instanceof Refusal)
-      assert.match(error.detail ?? '', /The list has 1 records, and the loaded one 3: is the file whole\?/)
+      assert.match(error.detail ?? '', /The list has 1 records, and the loaded list 3: is the file complete\?/)
       return true
     })
     assert.equal(await service.screening.lists.generation(service.db), generation)
@@ -272,7 +272,7 @@ suite('politically exposed persons', async () => {
   })
 })
 
-suite('second data', async () => {
+suite('second datum', async () => {
   let days = 0
   const service = await useModules()
   await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
@@ -308,13 +308,13 @@ suite('second data', async () => {
   }
   const common = { fullName: 'Mohamed Hassan', dateOfBirth: '1990-01-01', citizenshipCountryCode: 'EG' }
 
-  test('a customer with a common name and a different birth gets an exclusion instead of a hit', async () => {
+  test('a customer with a common name and a different date of birth gets an exclusion instead of a hit', async () => {
     await load([person('1', 'Mohamed Hassan'), person('2', 'Borislav Tremurov')])
     const { hits, reasons } = await addCustomer(common)
     assert.deepEqual([await hits(), await reasons()], [[], ['fullName un 1 birth']])
   })
 
-  test('a corrected birth is compared again, but only people end a hit', async () => {
+  test('a corrected date of birth is compared again, but only people end a hit', async () => {
     const { update, hits, reasons } = await addCustomer(common)
     await update({ dateOfBirth: '1961-04-12' })
     assert.deepEqual([(await hits()).length, await reasons()], [1, []])
@@ -341,7 +341,7 @@ suite('second data', async () => {
     assert.deepEqual(await reasons(), [])
   })
 
-  test('an equal document number leaves the hit, even with a different birth', async () => {
+  test('an equal document number keeps the hit, even with a different date of birth', async () => {
     const documents = [{ type: 'Passport', number: 'AB 123456', country: 'EG' }]
     await load([person('1', 'Mohamed Hassan', { documents }), person('2', 'Borislav Tremurov')])
     const { hits, reasons } = await addCustomer({ ...common, personalIdentificationNumber: 'ab123456' })
@@ -399,7 +399,7 @@ suite('second data', async () => {
     }
   })
 
-  test('a cleared hit remains cleared if the file is read with more data or an address changes, but not if a nationality changes', async () => {
+  test('a cleared hit stays cleared if a new version reads more data or an address changes, but not a nationality', async () => {
     const {
       countries: _countries,
       documents: _documents,
@@ -478,7 +478,7 @@ suite('earlier names', async () => {
   })
 })
 
-suite('ages', async () => {
+suite('ages of hits and names', async () => {
   const service = await useModules()
   await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
 
@@ -535,7 +535,7 @@ suite('ages', async () => {
     assert.equal(await service.cases.oldestOpen(), null)
   })
 
-  test('after a second list names count as waiting since its load', async () => {
+  test('after a second list is loaded, names count as waiting since then', async () => {
     const list = await sampleList()
     const later = new Date(list.publishedAt.getTime() + 60 * 24 * minuteMs)
     await service.screening.lists.load({ ...list, hash: 'another', publishedAt: later }, 'Sam Staff')

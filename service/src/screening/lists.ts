@@ -21,7 +21,7 @@ import { type CraftIndex, createCraftIndex, type IndexedCraft } from './vessels.
 import * as store from './store-lists.ts'
 
 export type LoadedList = store.ListRow & {
-  /** True if the file was loaded last from its source and this version reads nothing new in it. */
+  /** True if this file is the loaded list of its source, and this version of the service reads nothing new in it. */
   readonly isRepetition: boolean
 }
 
@@ -160,7 +160,7 @@ export function createLists({ db, clock, textNames = false }: ListsDeps): Lists 
 async function refuseShortened(tx: Tx, { source, entries: { length } }: SanctionsList): Promise<void> {
   const before = (await store.currentLists(tx)).find((each) => each.source === source)
   if (before === undefined || !isPepSource(source) || length * 2 >= before.entries) return
-  const detail = `The list has ${length} records, and the loaded one ${before.entries}: is the file whole?`
+  const detail = `The list has ${length} records, and the loaded list ${before.entries}: is the file complete?`
   throw new Refusal('validation_failed', detail)
 }
 
@@ -171,7 +171,10 @@ export async function replaceList(tx: Tx, clock: Clock, list: SanctionsList, sta
   const isSame = last?.hash === list.hash
   if (!isSame && last !== undefined && list.publishedAt < last.publishedAt) {
     const [older, newer] = [list.publishedAt, last.publishedAt].map((time) => time.toISOString())
-    throw new Refusal('validation_failed', `The list is of ${older}; that of ${newer} is loaded already.`)
+    throw new Refusal(
+      'validation_failed',
+      `The list was published at ${older}, but a list of ${newer} is already loaded.`,
+    )
   }
   const generation = Math.max(0, ...lists.map((each) => each.generation)) + 1
   const before = await store.knownEntries(tx, list.source)

@@ -206,13 +206,13 @@ for (const [title, expected, texts] of [
 ] as const)
   for (const text of texts) test(`${title} in "${text}"`, () => assert.deepEqual(found(text), expected))
 
-test('names are compared without spaces, and aircraft names only next to a word for an aircraft', () => {
+test('vessel names are compared without spaces, and aircraft names only next to a word for an aircraft', () => {
   assert.deepEqual(found('MV ArgoI'), ['argo 90'])
   assert.deepEqual(found('lease of aircraft EP-QQQ'), ['plane 90'])
   assert.deepEqual(found('MV Oriental and ship Argo I'), ['velmora 90', 'argo 90'])
 })
 
-test('a number outweighs the name of the same vessel', () =>
+test('an IMO number outweighs the name of the same vessel', () =>
   assert.deepEqual(found('MV Oriental, IMO 9999993'), ['velmora 100']))
 
 test('only texts that may name a vessel are selected, each in one line', () => {

@@ -8,12 +8,12 @@ import { plainName } from './names/words.ts'
 export const scoreMin = 88
 /** Minimum score that needs two people: every word is there, and at most spelling or order differ. */
 export const twoPersonsScoreMin = 95
-/** A proposal ends after this time without a second person, like those of cases. */
+/** A proposal expires after this time without a second person, like proposals about cases. */
 const proposalMsMax = 7 * dayMs
 
 /**
- * `payer`: the payer and the texts of a waiting deposit, under the deposit's id. `payout`: the texts of a payout, and the countries of a payee
- * that is not a beneficiary. Sweeps do not add these kinds; the payments themselves do.
+ * `payer`: the payer and the texts of a held deposit, under the deposit's id. `payout`: the texts of a payout, and the
+ * countries of a payee that is not a beneficiary. Sweeps do not add these kinds; the payments themselves do.
  */
 export type SubjectKind = RescreenedKind | 'payer' | 'payout'
 /** `partner`: the partner itself, under its own id. `person`: a member of its team. In the order of the sweep. */
@@ -23,15 +23,16 @@ export type SubjectKey = { readonly partnerId: string; readonly kind: SubjectKin
 /** A subject or an account that a hit can hold. `account`: an IBAN, a wallet or another number, under any name; its id is `accountKey`. */
 export type HoldKey = SubjectKey | { readonly partnerId: string; readonly kind: 'account'; readonly id: string }
 /**
- * A party of a payment. `countries`: the countries of the payment, which waits until the party was compared with their rules. `comparedWith`:
- * the generation of lists with which a `payout` must have been compared. `ofCustomer`: the `partner` acts with a customer's money.
+ * A party of a payment. `countries`: the countries of the payment, which is held until the party was compared with the
+ * rules for them. `comparedWith`: the generation of lists with which a `payout` must have been compared. `ofCustomer`:
+ * the `partner` acts with a customer's money.
  */
 export type HeldParty = HoldKey & {
   readonly countries?: readonly string[]
   readonly comparedWith?: number
   readonly ofCustomer?: boolean
 }
-/** Makes the party of the partner behind a payment with its own or a customer's money. */
+/** Returns the partner as a party of a payment of its own or a customer's money. */
 export const partnerParty = (partnerId: string, customerId: string | null): HeldParty => ({
   partnerId,
   kind: 'partner',
@@ -51,7 +52,9 @@ export const craftRole = 'payee'
 /** A country of a subject, ISO 3166-1 alpha-2, and its role: `iban`, `citizenshipCountryCode`. */
 export type SubjectCountry = { readonly role: string; readonly country: string }
 
-/** The data about a person besides the name, which decides hits of common names (second-datum.ts). */
+/**
+ * The data about a person besides the name, which decides whether a match of a common name is a hit (second-datum.ts).
+ */
 export type SecondData = {
   /** `YYYY-MM-DD`. */
   readonly births: readonly string[]
@@ -88,7 +91,7 @@ export const allowedDispositions = (source: ListSource, outcome: HitOutcome): re
 export const statusAfter = { clear: 'cleared', confirm: 'confirmed' } as const satisfies Record<HitOutcome, HitStatus>
 /** `gone`: the entry changed before a decision, and another hit replaced this one. */
 export type HitStatus = 'open' | 'cleared' | 'confirmed' | 'gone'
-/** `name_changed`: only for hits that ended before earlier names were kept. */
+/** `name_changed`: only for hits that ended in versions without earlier names. */
 export type EndReason = 'entry_removed' | 'entry_changed' | 'name_changed'
 
 /** An entry in the index. */

@@ -45,7 +45,7 @@ export type ScreenerDeps = {
   readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
   /** Reads the current data of a subject. */
   readonly subjectOf: (tx: Tx, key: SubjectKey) => Promise<Subject>
-  /** Lists payments that wait because of a hit, oldest first. */
+  /** Lists payments that are held because of a hit, oldest first. */
   readonly heldPayments: (tx: Tx, hit: Hit, rowsMax: number) => Promise<readonly HeldPayment[]>
   /** Lists ids of a partner's customers, beneficiaries or people after the cursor, in order; or the partner's own id. */
   readonly idsAfter: (
@@ -215,9 +215,7 @@ async function screen(
     }
     const { length } = changes.opened
     if (length > 0)
-      tx.afterCommit(() =>
-        log.warn({ partnerId, kind, subjectId: id, hits: length }, 'screening hit waits for a decision'),
-      )
+      tx.afterCommit(() => log.warn({ partnerId, kind, subjectId: id, hits: length }, 'screening hit needs a decision'))
   })
 }
 

@@ -90,7 +90,7 @@ test('without a list names are not screened', async () => {
   assert.equal(await service.screening.lists.generation(service.db), 0)
 })
 
-test('a list screens earlier names, including those for which there was no request', async () => {
+test('loading a list screens existing names, including those without a screening request', async () => {
   const before = await addBeneficiary('Tremurof, Borislav')
   const unrequested = await addBeneficiary('Boris Tremuroff')
   await service.db.run(
@@ -144,7 +144,7 @@ test('a list is loaded exactly once, even concurrently, and never replaced by an
   const list = await read(await sample('un'))
   assert.equal((await load(list)).isRepetition, true)
   const older = { ...list, hash: 'older', publishedAt: new Date('2025-01-01T00:00:00Z') }
-  await assert.rejects(load(older), refused(/is of 2025-01-01.*2026-01-05.*loaded already/))
+  await assert.rejects(load(older), refused(/published at 2025-01-01.*2026-01-05.*already loaded/))
   const eu = await read(await sample('eu'))
   const both = await Promise.all([load(eu), load(eu)])
   assert.deepEqual(both.map(({ isRepetition }) => isRepetition).toSorted(), [false, true])
@@ -182,7 +182,7 @@ test('owners and other names of a customer are screened when they change, but no
   assert.deepEqual(await openOf(id), [], 'the decision about a name holds when the name comes back')
 })
 
-test('below the score one person decides, and the decision names the list and applies only to its name', async () => {
+test('below the score one person decides, and the decision records the list and applies only to its name', async () => {
   const { beneficiaries, screening, db } = service
   const { id } = await addBeneficiary('Qadir al Zhabari')
   await work()
@@ -242,7 +242,7 @@ test('a decision states a finding that fits the outcome and the list, and each d
   assert.equal((await shown(hit)).disposition, 'data_agree', 'another decision has its own')
 })
 
-test('at or above the score two people decide, and two people withdraw a decision', async () => {
+test('from the score on, two people decide, and two people are needed to withdraw a decision', async () => {
   const { id } = await addBeneficiary('Borislav Tremurov')
   await work()
   const hit = await hitOf(id)
@@ -271,7 +271,7 @@ test('if two people decide at the same time, one proposes and the other decides 
   assert.deepEqual(race.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
 })
 
-test('a new list shows added, removed and changed hits, and unchanged hits keep their decision', async () => {
+test('a new list opens, ends and replaces hits, and unchanged hits keep their decision', async () => {
   const { screening } = service
   const names = { kept: 'Ovrid Mascarel', changed: 'Tarvin Uleskar', gone: 'Pelko Wandrusch', new: 'Sirje Kvantaluu' }
   await load(await euList(1, { k: [names.kept], c: [names.changed], g: [names.gone] }))
@@ -305,7 +305,7 @@ test('a new list shows added, removed and changed hits, and unchanged hits keep 
   assert.deepEqual(await openOf(subjects.kept), [])
 })
 
-test('a list that is loaded while a name is screened is not missed', async () => {
+test('a name is also compared with a list that is loaded while it is screened', async () => {
   const { id } = await addBeneficiary('Ilvane Brastoguer')
   let reload: Promise<unknown> | undefined
   const screener = createScreener({
@@ -340,7 +340,7 @@ const waiting = async () => {
   return (row?.count ?? 0n) > 0n
 }
 
-test('a list that is loaded between the comparison and the commit is compared again', async () => {
+test('a name is compared again with a list that was loaded between its comparison and the commit', async () => {
   const { id } = await addBeneficiary('Ostrenka Valdimure')
   const before = await service.screening.lists.generation(service.db)
   const step = await service.db.transaction(async (tx) => {
@@ -361,7 +361,7 @@ test('a list that is loaded between the comparison and the commit is compared ag
   assert.deepEqual([(await hitOf(id)).generation, (await hitOf(id)).score], [before + 1, 100])
 })
 
-test('a decision names the list of its hit, even if another list is loaded before it commits', async () => {
+test('a decision records the list of its hit, even if another list is loaded before it commits', async () => {
   await load(await euList(41, { c: ['Marvenka Quostrel', 'Marvenka Quostrell'] }))
   const { id } = await addBeneficiary('Marvena Quostrell')
   await work()

@@ -52,7 +52,7 @@ type ComparedBirths = 'same day' | 'agrees' | 'differs' | 'unknown'
 /** Compares births. The list has days, years or periods as published: `1961-04-12`, `circa 1961`, `1961 to 1963`, `07 Oct 1954`. */
 function compareBirths(listed: readonly string[], known: readonly string[], isWhole: boolean): ComparedBirths {
   if (listed.some((birth) => known.includes(readSdnDay(birth) ?? birth))) return 'same day'
-  // A birth without a year may be the true one.
+  // A listed date of birth without a year may be the person's.
   if (listed.length === 0 || listed.some((birth) => yearsIn(birth) === undefined)) return 'unknown'
   const given = known.filter((birth) => yearsIn(birth) !== undefined)
   if (given.length === 0) return 'unknown'

@@ -90,7 +90,10 @@ export type Screening = {
   readonly forget: typeof store.forgetSubjects
   /** Reads the holds of the parties of payments. */
   readonly holdsOf: HoldsOf
-  /** Returns the parties for `holdsOf` of payouts that are screened by their own texts and countries, and makes them due. */
+  /**
+   * Returns the parties to pass to `holdsOf` for payouts whose own texts and countries are screened, and makes them
+   * due.
+   */
   readonly partiesOfPayments: PartiesOfPayments
   /**
    * Selects the texts that may name a vessel or a listed party, each in its own line. Null: none does. A process that has not read a list yet
@@ -115,7 +118,7 @@ export type Screening = {
   /** Lists hits of subjects of a partner, for pages of the desk. */
   readonly about: typeof numbers.hitsAbout
   readonly openHitsOf: typeof numbers.openHitsOf
-  /** Counts and times for the figures of decisions. */
+  /** Counts and durations of decisions, for statistics. */
   readonly numbers: Pick<typeof numbers, 'decidedCounts' | 'decidingTimes' | 'countOpenHits'>
   /**
    * Decides a hit, or proposes a decision if it needs two people. Refuses: not_found, permission_denied (the role does not decide hits),
@@ -128,7 +131,7 @@ export type Screening = {
   readonly progressOf: typeof store.sweepProgress
   /** Reads when the oldest open hit was opened. Null: none is open. */
   readonly oldestOpenHit: () => Promise<Date | null>
-  /** Returns when the oldest unscreened name became due. Null: no name waits. */
+  /** Returns when the oldest unscreened name became due. Null: no name is due. */
   readonly oldestDueSubject: () => Promise<Date | null>
   /** Makes all names of a partner due again after a move from another database. Joins the transaction. */
   readonly forgetGenerations: typeof store.forgetGenerations
@@ -142,7 +145,7 @@ export function createScreening(
     readonly judgeTwo: HitDecisionsDeps['judgeTwo']
     readonly facts: FactQueue
     readonly requireDecider: HitDecisionsDeps['requireDecider']
-    /** Called when a customer or a partner is frozen or freed. Joins the transaction of the decision. */
+    /** Called when a customer or a partner is frozen, or its freeze ends. Joins the transaction of the decision. */
     readonly onFrozen?: (tx: Tx, frozen: FrozenSubject) => Promise<void>
     /** Undefined: hits on politically exposed persons do not hold payments or raise a customer's risk. */
     readonly peps?: PepEffects
@@ -157,7 +160,7 @@ export function createScreening(
   })
   const decide = createDecide(deps)
   const pepsHold = deps.peps?.hits === 'hold'
-  /** Freezes the accounts of a confirmed hit and calls `onFrozen`, and ends both when the hit is cleared. */
+  /** Freezes the accounts of a confirmed hit and calls `onFrozen`, and reverses both when the hit is cleared. */
   const freeze = async (tx: Tx, row: store.HitRow): Promise<void> => {
     const { partnerId, subjectKind: kind, subjectId: id, account, source, status, decidedBy, approvedBy } = row
     const isOfAccount = source !== 'countries' && (kind === 'beneficiary' || row.role === 'account')
@@ -320,7 +323,7 @@ type HitDecisionsDeps = {
   readonly facts: FactQueue
   /** Checks that the person's role decides hits. Refuses: permission_denied. */
   readonly requireDecider: (tx: Tx, by: Decider) => Promise<void>
-  /** Judges the proposer and the approver by their current roles. */
+  /** Checks whether the proposer and the approver may decide, by their current roles. */
   readonly judgeTwo: (tx: Tx, author: Decider, approver: Decider) => Promise<DecidersProblem | undefined>
 }
 
@@ -375,7 +378,8 @@ const isProposed = ({ proposal, proposedAt }: store.HitRow, outcome: HitOutcome,
 // Holds: whether payments of and to partners, customers, beneficiaries and payers may continue.
 
 /**
- * `unscreened`: a name was not compared with a list yet. `open`: an open hit waits for a decision. `confirmed`: a hit is confirmed.
+ * `unscreened`: a name was not compared with a list yet. `open`: an open hit needs a decision. `confirmed`: a hit is
+ * confirmed.
  */
 export type Hold = 'unscreened' | 'open' | 'confirmed'
 
@@ -400,7 +404,7 @@ export type ScreenedCredit = {
   readonly payerCountries: readonly string[]
   /** The texts of the payment that may name a listed party (`Screening.textOf`). Null: there are none. */
   readonly craftText: string | null
-  /** The subject of the payer, if the money waits already. Undefined: the name is compared in memory. */
+  /** The subject of the payer, if the money is already in suspense. Undefined: the name is compared in memory. */
   readonly payer: SubjectKey | undefined
 }
 
@@ -450,7 +454,7 @@ function createHoldsOfCredits({ latest }: Pick<Lists, 'latest'>, pepsHold: boole
     const holdOf = holdsIn(states)
     return credits.map((credit) => {
       const { customer, payer } = credit
-      // Waiting money continues only by a decision, even in a database without lists, because the partner may have come from
+      // Held money continues only by a decision, even in a database without lists, because the partner may have come from
       // another database.
       if (payer === undefined && newest === 0) return undefined
       const ofPayer = payer === undefined ? holdOfPayer(credit) : holdOf(payer)

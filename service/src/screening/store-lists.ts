@@ -128,7 +128,7 @@ export function entriesAt(
     order by source, entry_id limit ${rowsMax}`)
 }
 
-// The ages of waiting hits and names of all partners, for metrics.
+// The ages of open hits and unscreened names of all partners, for metrics.
 
 /** Reads when the oldest open hit was opened. Null: none is open. */
 export async function oldestOpenHit(tx: Tx): Promise<Date | null> {
@@ -142,7 +142,7 @@ export async function oldestOpenHit(tx: Tx): Promise<Date | null> {
   return row?.openedAt ?? null
 }
 
-/** Reads when the oldest name was written that was not compared with a list yet. Null: there is none. */
+/** Reads when the oldest name without a comparison was written. Null: there is none. */
 async function oldestWritten(tx: Tx): Promise<Date | null> {
   const row = await tx.row<{ changedAt: Date }>(
     acrossPartners(
@@ -174,8 +174,8 @@ async function loadedBehind(tx: Tx, generation: number): Promise<Date | null> {
 }
 
 /**
- * Returns when the oldest unscreened name became due: when the name was written, but not before the first list was loaded, or when the
- * first list was loaded with which it was not compared. Null: no name waits.
+ * Returns when the oldest unscreened name became due: when the name was written, but not before the first list was
+ * loaded, or when the first list was loaded with which it was not compared. Null: no name is due.
  */
 export async function oldestDueSubject(tx: Tx): Promise<Date | null> {
   const first = await loadedBehind(tx, 0)

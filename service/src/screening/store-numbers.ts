@@ -1,4 +1,4 @@
-/** All SQL of figures of hits, such as ages and decisions in a period, and of hits by subject. */
+/** All SQL of statistics about hits, such as ages and decisions in a period, and of hits by subject. */
 import { acrossPartners, noSql, sql, type Tx } from '../postgres/index.ts'
 import type { HitDisposition, HitStatus, SubjectKind } from './rules.ts'
 import type { ListSource } from './lists/entry.ts'

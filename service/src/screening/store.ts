@@ -203,7 +203,7 @@ export function findSweep(tx: Tx, partnerId: string, generation: number): Promis
     select kind, after_id, ended_at from screening.sweeps where partner_id = ${partnerId} and generation = ${generation}`)
 }
 
-/** Locks a sweep. Undefined: it has ended, or another process has locked it. */
+/** Locks a sweep. Undefined: it has ended, or another process holds the lock. */
 export function lockSweep(tx: Tx, partnerId: string, generation: number): Promise<Sweep | undefined> {
   return tx.row<Sweep>(sql`/* screening.lockSweep */
     select kind, after_id, ended_at from screening.sweeps
@@ -227,10 +227,10 @@ export type SubjectState = HoldKey & {
   readonly newest: number | null
 }
 
-/** The partner id in the state of an account that a confirmed hit of any partner holds. */
+/** The partner id in the state of an account that is frozen for every partner. */
 export const ofEveryPartner = nilId
 
-/** Limits hits to those that hold payments. */
+/** A condition that leaves only hits that hold payments. */
 const thatHold = (pepsHold: boolean): Sql => (pepsHold ? noSql : sql`and hit.source not like 'pep:%'`)
 
 /**

@@ -96,7 +96,7 @@ test('a sweep finds partners and people for which there was no request', async (
   )
 })
 
-test('an open hit of a person has no effect, a confirmed hit bars the person, and clearing it ends the bar', async () => {
+test('an open hit on a person has no effect, a confirmed hit bars the person, and clearing it lifts the bar', async () => {
   const partner = await addPartner(service, 100_00n)
   const { partnerId } = partner
   const id = await addMember(partner, listedName)
@@ -309,7 +309,7 @@ test('a cleared pair remains cleared until the entry or the name changes', async
   assert.equal(changed, 1, 'the entry has changed')
 })
 
-test('a text with a listed person makes a payout wait until the pair is cleared, and later payouts do not wait', async () => {
+test('a payout whose text names a listed person is held until the hit is cleared, and later payouts are not held', async () => {
   const partner = await addPartner(service, 100_00n)
   const { partnerId } = partner
   const paid = async (reference: string) => {

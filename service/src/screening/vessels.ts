@@ -43,7 +43,7 @@ const fillers = new Set([
 ])
 const fillersMax = 3
 
-/** Tests in one pass whether a text may name a vessel or an aircraft, which most texts do not. */
+/** Matches texts that may name a vessel or an aircraft, in one pass, because most texts do not. */
 const candidate = new RegExp(
   `(?<![a-z])(?:imo(?:no|nr|number)?|m[./]\\s?[vt]|${[...vesselWords, 'p\u00e9trolier', ...aircraftWords].join('|')})(?![a-z])`,
   'i',

@@ -1,9 +1,8 @@
 /**
- * Internal transfers: a connector without a bank, for payouts to accounts of this installation. It reports a credit to the
- * payee first, and the payout as settled once the credit is booked.
- *
- * Table: rails.internal_transfers. Invariant: each transaction touches the ledger of one partner, so that payer and payee
- * may be on two shards. The row names the next step, so that a crash between them loses nothing (docs/decisions/0083).
+ * Internal transfers: a connector without a bank, for payouts to accounts of this installation. It reports a credit to
+ * the payee first, and the payout as settled once the credit is booked. Table: rails.internal_transfers. Invariant:
+ * each transaction touches the ledger of one partner, so that payer and payee may be on two shards. The row stores the
+ * next step, so that a crash between two steps loses nothing (docs/decisions/0083).
  */
 import type { ErrorKey } from '@partner-payments/wire'
 import { type Clock, type Currency, partnerKey, present } from '../../kernel/index.ts'
@@ -83,7 +82,7 @@ function forecastToday(at: Date): Forecast {
   return { possible: true, method: 'Internal', cutOffAt: null, submitsAt: at, valueDate: day, arrivesOn: day }
 }
 
-/** Stores instructions with their answers. The answer to a known instruction does not change. */
+/** Stores instructions with their answers. A repeated instruction keeps its first answer. */
 function createReceive({ db, clock, findProblems }: InternalConnectorDeps) {
   return async (instructions: readonly Instruction[]): Promise<ReadonlyMap<string, Acknowledgement>> => {
     const grouped = [...Map.groupBy(instructions, keyOf).values()]

@@ -51,7 +51,7 @@ const newTransfers = insertBy<NewTransfer>(
   ['partnerId', 'id'],
 )
 
-/** Inserts each instruction once. A known instruction keeps its first answer. */
+/** Inserts each instruction once. A repeated instruction keeps its first answer. */
 export function receiveTransfers(tx: Tx, rows: readonly NewTransfer[]): Promise<readonly AnswerRow[]> {
   return tx.rows(
     unprepared(sql`/* rails.receiveTransfers */
@@ -105,7 +105,7 @@ export async function oldestDue(tx: Tx, now: Date): Promise<Date | null> {
   return row?.dueAt ?? null
 }
 
-/** Ends a step of transfers: after the credit comes the settlement, which is the last step. */
+/** Completes a step of transfers. The settlement follows the credit, and is the last step. */
 export async function endStep(tx: Tx, keys: readonly InstructionKey[], step: NextStep, now: Date): Promise<void> {
   const next = step === 'credit' ? sql`next_step = 'settle', due_at = ${now}` : sql`next_step = null, due_at = null`
   await tx.run(sql`/* rails.endStep */
@@ -114,7 +114,7 @@ export async function endStep(tx: Tx, keys: readonly InstructionKey[], step: Nex
       and next_step = ${step}`)
 }
 
-/** Erases the parties and texts of ended payments. `ids` are those of the instructions. */
+/** Erases the parties and texts of finished payments. `ids`: the ids of the instructions. */
 export async function eraseInternalTransfers(tx: Tx, partnerId: string, ids: readonly string[]): Promise<void> {
   await erasePersonal(
     tx,

@@ -98,7 +98,7 @@ suite('transfers', async () => {
     await checkBooks(payer, payee)
   })
 
-  test('payer and payee of one partner are linked both ways, and no money leaves the partner', async () => {
+  test('a transfer within one partner links its payout and its deposit, and no money leaves the partner', async () => {
     const partner = await addPartner(service, floatMinor)
     const { id: beneficiaryId } = await payable(partner, partner)
     const { payout } = await pay(service, partner, '12.00', { beneficiaryId, reference: 'INSIDE-1' })
@@ -111,7 +111,7 @@ suite('transfers', async () => {
     await checkBooks(partner)
   })
 
-  test('a closed or blocked payee account refuses the transfer, with the reason, and the payer gets the money back', async () => {
+  test('a transfer to a closed or blocked account is refused with the reason, and the payer gets the money back', async () => {
     const [payer, payee] = [await addPartner(service, floatMinor), await addPartner(service)]
     const { id: beneficiaryId } = await payable(payer, payee)
     const payTo = async (amount: string) => {
@@ -138,7 +138,7 @@ suite('transfers', async () => {
     await checkBooks(payer, payee)
   })
 
-  test('an account that closes after the transfer was accepted leaves the money in a case of the payer', async () => {
+  test('if the payee closes its account after acceptance, the money stays in suspense with a case of the payer', async () => {
     const [payer, payee] = [await addPartner(service, floatMinor), await addPartner(service)]
     const { id: beneficiaryId } = await payable(payer, payee)
     const { payout } = await pay(service, payer, '7.00', { beneficiaryId })
@@ -157,7 +157,7 @@ suite('transfers', async () => {
     assert.deepEqual([postedOf('settlement.internal'), postedOf('suspense')], [0n, 700n])
   })
 
-  test('two partners that pay each other at the same time keep their total', async () => {
+  test('concurrent transfers between two partners do not change their total balance', async () => {
     const [one, other] = [await addPartner(service, floatMinor), await addPartner(service, floatMinor)]
     const [there, back] = [await payable(one, other), await payable(other, one)]
     const accepted = Array.from({ length: 20 }, (_, index) => [
@@ -235,7 +235,7 @@ suite('interactions with other modules', async () => {
       sql`select status, connector from deposits.deposits where partner_id = ${partnerId} and connector = 'internal'`,
     )
 
-  test('a payee of another partner gets a currency for which no bank is connected, bought with a quote', async () => {
+  test('an FX payout to a payee of another partner needs no bank for the bought currency', async () => {
     await service.rates.setByHand({ pair: { base: 'EUR', quote: 'USD', rate: { digits: 125n, scale: 2 } } })
     const [trader, payee] = [await addTrader(service), await addPartner(service)]
     const { iban } = (await service.accounts.create(payee.partnerId, payee.customer.id)).ibans[0]

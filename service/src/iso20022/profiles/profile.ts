@@ -67,7 +67,7 @@ type Pain001Form = {
 }
 const usualForm: Pain001Form = { message: 'pain.001.001.09', hasMilliseconds: true }
 
-/** The size of a part, so that a transport gets few of them. */
+/** Characters of a part of the document: so many that a transport receives few parts. */
 const partChars = 65_536
 const sumDigits = 2
 const dayChars = 'YYYY-MM-DD'.length
@@ -177,12 +177,12 @@ export function* pain001Xml(initiation: CreditTransferInitiation, form: Pain001F
  */
 export type PaymentKind = 'Sepa' | 'Instant' | 'Other' | 'QrBill'
 
-/** The document of a rule. `quoted`: only a document that cites it was read. */
+/** The document that a rule comes from. `quoted`: we read only another document that quotes it. */
 export type RuleSource = {
   readonly title: string
   readonly edition: string
   readonly publisher: string
-  /** The place of the copy. */
+  /** The place at which we found the copy. */
   readonly found: string
   readonly read: 'whole' | 'quoted'
 }

@@ -30,7 +30,10 @@ const epcSources: Readonly<Record<string, RuleSource>> = {
   },
 }
 
-/** The first execution day on which unstructured addresses are refused; town and country may have two lines in addition. */
+/**
+ * The first execution day on which unstructured addresses are refused. An address with town and country may have two
+ * lines in addition.
+ */
 const structuredFrom = '2026-11-15'
 const lastDayOfLines = '2026-11-14'
 const partyAddressRules = (within: string, place: string): readonly ProfileRule[] => [
@@ -527,7 +530,7 @@ const cfonb09 = {
 
 const profiles: readonly Pain001Profile[] = [epc09, epc03, sps09, dk09, psa09, cfonb09, cgi09]
 
-/** The first one is the default. */
+/** Profile ids, the default first. */
 export const profileIds = profiles.map(({ id }) => id)
 export const defaultProfile: Pain001Profile = epc09
 export const profileById = (id: string): Pain001Profile | undefined => profiles.find((profile) => profile.id === id)

@@ -42,8 +42,8 @@ const readHead = (node: XmlNode, kind: ReportKind, version: string): ReportHead 
   })
 
 /**
- * Reads a balance; undefined if its kind, amount or direction is unreadable. A statement without balances counts by its
- * entries, and the next statement reveals a gap.
+ * Reads a balance; undefined if its kind, amount or direction is unreadable. Reconciliation then uses the entries of
+ * the statement, and the next statement reveals a gap.
  */
 function readBalance(node: XmlNode): Balance | undefined {
   const type = descendant(node, 'Tp')
@@ -85,7 +85,7 @@ function readTotals(node: XmlNode | undefined): EntryTotals | undefined {
   })
 }
 
-/** Adds a time: some banks write days where the schema requires times. */
+/** Appends a time to a day, because some banks write days where the schema requires times. */
 const withTime = (written: string | undefined, hour: string): string | undefined =>
   written === undefined || written.includes('T') ? written : `${written}T${hour}`
 
@@ -186,8 +186,8 @@ function onEnded(reading: ReportReading, node: XmlNode): NodeDisposal {
 }
 
 /**
- * Yields the parts of the message in the order of the document, in constant memory. A problem may follow entries, so that
- * a caller must read to the end before it acts. Reads versions 02 to 08, and later ones with the same elements.
+ * Yields the parts of the message in the order of the document, in constant memory. A problem may follow entries, so a
+ * caller must read to the end before it acts. Reads versions 02 to 08, and later ones with the same elements.
  */
 export async function* readAccountReport(
   source: MessageSource,

@@ -188,7 +188,7 @@ function readStatus(node: XmlNode): string {
   return found === undefined || found === '' ? refuseAt(status, 'Sts is empty') : found
 }
 
-/** Returns undefined if a part is invalid. Other problems, such as exceeded limits, are thrown. */
+/** Reads a value; undefined if it does not match the schema. Throws other problems, such as exceeded limits. */
 export function readIfValid<T>(
   read: () => T,
   failed: (problem: MessageProblem) => void = () => undefined,
@@ -222,7 +222,7 @@ export function readEntry(
   return entry ?? readPartialEntry(node, problem)
 }
 
-/** Reads the fields by which an unreadable entry is recognised and decided. Without a direction, its amount is dropped. */
+/** Reads the fields with which people identify an unreadable entry. Drops the amount if the direction is unreadable. */
 function readPartialEntry(node: XmlNode, problem: MessageProblem | undefined): BankEntry {
   const written = readIfValid(() => onlyChild(node, 'Amt'))
   const direction = readIfValid(() => isCredit(node))

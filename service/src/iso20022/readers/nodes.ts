@@ -72,7 +72,7 @@ export function compact<T extends object>(fields: { readonly [Key in keyof T]: T
   return found as T
 }
 
-/** Drops absent fields as `given` does; undefined if all are absent. */
+/** Drops absent fields like `compact`; undefined if all are absent. */
 export function compactOrUndefined<T extends object>(fields: { readonly [Key in keyof T]: T[Key] | undefined }):
   | T
   | undefined {
@@ -81,7 +81,7 @@ export function compactOrUndefined<T extends object>(fields: { readonly [Key in 
 }
 
 const decimal = /^\+?0*(\d*)(?:\.(\d*))?$/
-/** Includes leading zeros. The expression above takes quadratic time in the length of the text. */
+/** Maximum length with leading zeros, because the expression above takes quadratic time in the length of the text. */
 const decimalChars = 64
 /** ActiveOrHistoricCurrencyAndAmount: totalDigits. */
 const digitsMax = 18
@@ -212,13 +212,13 @@ export function readDate(node: XmlNode | undefined): string | undefined {
   return time(node, 'Dt') ?? time(node, 'DtTm')
 }
 
-// Messages that are read as one value: payments as each ends, the rest at the end of the message.
+// Messages that are read as one value: each payment when its element ends, the rest at the end of the message.
 
 type MessageReader<Item, Value> = {
   readonly kinds: readonly MessageKind[]
   /** Reads an element that may occur many times; undefined for other elements. */
   readonly item: (node: XmlNode) => Item | undefined
-  /** Makes the value of the message. `itemsOf` returns the items within an element. */
+  /** Builds the value of the message. `itemsOf` returns the items within an element. */
   readonly value: (message: XmlNode, itemsOf: (node: XmlNode) => readonly Item[], name: MessageName) => Value
 }
 

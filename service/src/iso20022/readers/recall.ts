@@ -59,14 +59,17 @@ function readTransfer(node: XmlNode): Transfer {
 
 const readOriginator = (node: XmlNode): Party | undefined => readParty(descendant(node, 'CxlRsnInf', 'Orgtr'))
 
-/** A payment of a recall. In camt.056 each payment names its original message. */
+/** A payment of a recall. In a camt.056 each payment states its original message. */
 type RecallItem = {
   readonly transfer: Transfer
   readonly group: XmlNode | undefined
   readonly originator: Party | undefined
 }
 
-/** Finds the element that names the original message: of the batch, of the group, or of the payments, which must agree. */
+/**
+ * Finds the element that identifies the original message: in the batch, in the group, or in the payments, which must
+ * agree.
+ */
 function findOriginal(underlying: XmlNode, batch: XmlNode | undefined, items: readonly RecallItem[]): XmlNode {
   const groups = items.flatMap(({ group }) => group ?? [])
   if (new Set(groups.map((group) => token(group, 'OrgnlMsgId'))).size > 1)

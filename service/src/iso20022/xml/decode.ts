@@ -88,7 +88,7 @@ async function* bounded(
 /** Converts ends of lines to line feeds (XML 1.0, section 2.11). */
 const normaliseLineEnds = (text: string): string => (text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text)
 
-/** Decodes a message in parts, without the byte order mark. `where` returns the position that was read. */
+/** Decodes a message in parts, without the byte order mark. `where` returns the current position, for problems. */
 export async function* decoded(
   source: MessageSource,
   limits: MessageLimits,

@@ -15,7 +15,7 @@ import {
 } from './tags.ts'
 
 export type XmlHandler = {
-  /** `line` is that at which the tag begins. */
+  /** `line`: the line on which the tag begins. */
   readonly open: (tag: XmlTag, line: number) => void
   /** Receives text of the open element, in one or more pieces, with references resolved. */
   readonly text: (text: string) => void
@@ -32,7 +32,7 @@ export type XmlScanner = {
 type ScanState = {
   readonly handler: XmlHandler
   readonly limits: MessageLimits
-  /** The text from `at` on is not scanned yet. */
+  /** Text from `at` on is not scanned yet. */
   buffer: string
   at: number
   line: number

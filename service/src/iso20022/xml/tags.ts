@@ -62,7 +62,7 @@ export function resolveReferences(text: string): string | undefined {
   return isWrong ? undefined : plain
 }
 
-/** Makes the text a property key, of which the engine keeps one copy, so that comparisons with names in the code are fast. */
+/** Interns a text as a property key, so that comparisons with names in the code are fast. */
 const intern = (text: string): string => Object.keys({ [text]: true })[0] ?? text
 
 type Attributes = Map<string, string>

@@ -1,6 +1,6 @@
 /**
- * Builds trees of elements, which a reader takes as they end, so that only one entry of a statement is in memory. Skips
- * elements of other namespaces, supplementary data, and an envelope around `Document`.
+ * Builds trees of elements. A reader consumes each element when it ends, so that only one entry of a statement is in
+ * memory. Skips elements of other namespaces, supplementary data, and an envelope around `Document`.
  */
 import { type MessageLimits, MessageProblem, type ProblemCode, type MessageSource } from '../source.ts'
 import { decoded } from './decode.ts'
@@ -19,7 +19,10 @@ export type XmlNode = {
   readonly charsBefore: number
 }
 
-/** The handling of an ended element: `taken` and `released` remove it from the tree; `released` also ends a record. */
+/**
+ * The disposal of an element that has ended: `taken` and `released` remove it from the tree; `released` also ends a
+ * record.
+ */
 export type NodeDisposal = 'kept' | 'taken' | 'released'
 
 export type TreeReader = {

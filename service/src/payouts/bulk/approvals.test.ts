@@ -1,4 +1,4 @@
-/** Bulks that wait for a second person. */
+/** Tests bulks that need the approval of a second person. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { suite, test } from 'node:test'
@@ -16,7 +16,7 @@ import type { WaitingApproval } from '../index.ts'
 
 suite('approvals', async () => {
   const service = await useModules()
-  // As another process.
+  // Acts as another process.
   const other = await service.anotherProcess()
 
   const addHolding = (rule: RuleFields) => addApprovers(service, rule, 1_000_000_00n)
@@ -44,7 +44,7 @@ suite('approvals', async () => {
   }
   const many = (count: number, amount = '10.00') => Array.from({ length: count }, () => amount)
 
-  test('payouts wait only if the sum of their bulk is above the amount of the rule', async () => {
+  test('payouts need an approval only if the sum of their bulk exceeds the amount of the rule', async () => {
     const partner = await addHolding({ aboveBulkAmount: 100_00n })
     const { partnerId, second } = partner
     const small = await made(partner, many(10))
@@ -61,7 +61,7 @@ suite('approvals', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('a second person decides about all waiting payouts once all are created, and another partner finds nothing', async () => {
+  test('a second person decides about all pending payouts once all are created, and another partner gets 404', async () => {
     const partner = await addHolding({ aboveAmount: 0n })
     const { partnerId, caller, second } = partner
     const id = await bulkOf(partner, many(3))
@@ -88,7 +88,7 @@ suite('approvals', async () => {
     const id = await made(partner, many(40))
     const outcomes = await Promise.all([
       service.bulkPayouts.approve(second, id, 40),
-      // Refused as a whole if it comes behind the other.
+      // The whole decision is refused if the other one was first.
       other.bulkPayouts.reject(third, id, 40, 'No.').catch(() => ({ decided: 0, refused: [] })),
     ])
     const [approved, rejected] = outcomes.map(({ decided }) => decided)
@@ -107,7 +107,7 @@ suite('approvals', async () => {
       .slice(0, 5)
       .map((payout) => outcomeCode(other.payouts.approve(third, payout.id)))
     const [whole, ...alone] = await Promise.all([outcomeCode(service.bulkPayouts.approve(second, id, 20)), ...single])
-    // The whole is refused if the single ones were first.
+    // The decision about the bulk is refused if the single approvals were first.
     if (whole !== 'done') assert.deepEqual([whole, ...new Set(alone)], ['payout_not_awaiting_approval', 'done'])
     const { Pending = 0, PendingApproval = 0 } = await statusesOf(partnerId)
     assert.deepEqual([Pending, PendingApproval], whole === 'done' ? [20, 0] : [5, 15])
@@ -127,7 +127,7 @@ suite('approvals', async () => {
     assert.equal(await outcomeCode(service.bulkPayouts.approve(third, next, 5)), 'approver_limit_exceeded')
   })
 
-  test('two concurrent bulks never exceed the maximum of a person, and the refused payouts still wait', async () => {
+  test('concurrent approvals of two bulks never exceed the maximum of a person, and the rest stays pending', async () => {
     const partner = await addHolding({ aboveAmount: 0n, perPersonAmount: 100_00n })
     const { partnerId, second } = partner
     const [one, two] = [await made(partner, many(8)), await made(partner, many(8))]
@@ -194,7 +194,7 @@ suite('approvals', async () => {
     assert.deepEqual(findApprovalFaults(bare, { partnerId, reference }), ['The approval is of another payout.'])
   })
 
-  test('waiting payouts expire one by one, and a thousand can be approved together', async () => {
+  test('pending payouts expire one by one, and a thousand can be approved together', async () => {
     const partner = await addHolding({ aboveAmount: 0n, expiresHours: 1 })
     const { partnerId, second } = partner
     const id = await made(partner, many(1000, '1.00'))
@@ -206,7 +206,7 @@ suite('approvals', async () => {
   })
 })
 
-suite('requests that wait for approval', async () => {
+suite('requests pending approval', async () => {
   let statements = 0
   const service = await useModules({
     wrapDatabase: (db) => ({
@@ -217,7 +217,7 @@ suite('requests that wait for approval', async () => {
       },
     }),
   })
-  /** A partner whose payouts all wait. */
+  /** Creates a partner whose payouts all need an approval. */
   const addHolding = () => addApprovers(service, { aboveAmount: 0n, aboveBulkAmount: 0n }, 1_000_000_00n)
   const partner = await addHolding()
 
@@ -242,7 +242,7 @@ suite('requests that wait for approval', async () => {
   const read = async (page: Parameters<Service['payouts']['waitingApprovals']>[1], of: TestPartner = partner) =>
     service.payouts.waitingApprovals(of.partnerId, page)
 
-  test('the list has waiting payouts and bulks, newest first, each bulk once, without decided ones', async () => {
+  test('the list has pending payouts and bulks, newest first, each bulk once, without decided ones', async () => {
     assert.deepEqual(await read(all), [])
     const first = await pay(service, partner, '1.00', { reference: 'First' })
     const bulk = await bulkOf(partner.caller, 3)

@@ -111,7 +111,7 @@ suite('from items', async () => {
       partner = await addPartner(service, 1_000_000_00n)
       const payouts = items(10)
       const { bulk } = await create(bulkOf(mode, payouts))
-      // What the dead worker had made.
+      // The payout that the dead worker had created.
       for (const body of payouts.slice(0, 5)) await service.payouts.create(partner.caller, body, ip)
       await work()
       assert.equal((await resultOf(bulk.id)).accepted, 10)
@@ -293,7 +293,7 @@ suite('from a pain.001', async () => {
     assert.equal((await balanceOf(service, partner.partnerId)).reserved, 30_01n)
   })
 
-  test('the same message pays once under any key, and another amount under its id is refused', async () => {
+  test('the same message is paid once under any key, and another amount under its message id is refused', async () => {
     await create(file('MSG-1', [{ minor: 10_00n }]))
     await create(file('MSG-1', [{ minor: 10_00n }]))
     const { bulk } = await create(file('MSG-1', [{ minor: 11_00n }]))

@@ -1,4 +1,4 @@
-/** The check of a file before it is sent: every line, by the rules by which it is then paid. */
+/** Tests the check of a file before it is sent, which applies the rules of payouts to every line. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
@@ -71,7 +71,7 @@ suite('the check of a bulk', async () => {
     return { id: bulk.id, items: await service.bulkPayouts.items(partner.partnerId, bulk.id, undefined) }
   }
 
-  test('1,000 lines need as many calls as ten lines', async () => {
+  test('a check of 1,000 lines makes as many calls as a check of ten lines', async () => {
     const partner = await addPartner(service, 100_000_00n)
     await payee(partner, { name: 'Landlord', alias: 'rent' })
     const calls: string[] = []
@@ -167,7 +167,7 @@ suite('the check of a bulk', async () => {
     assert.equal(items.filter(({ problemCode }) => problemCode === 'limit_exceeded').length, 2)
   })
 
-  test('new payees are judged by the rules for new beneficiaries', async () => {
+  test('new payees are checked against the rules for new beneficiaries', async () => {
     const partner = await addPartner(service, 100_00n)
     const { partnerId } = partner
     const lines = [lineOf(2, { name: 'New Co', iban: ibanOf(30) }), lineOf(3, { name: 'New Co', iban: ibanOf(30) })]
@@ -194,7 +194,7 @@ suite('the check of a bulk', async () => {
     assert.deepEqual(funds, [{ currency: 'EUR', needed: 2000n, fees: 0n, available: 1500n, covers: false }])
   })
 
-  test('the check names earlier bulks with the same lines or mostly the same lines', async () => {
+  test('the check reports earlier bulks with the same or mostly the same lines', async () => {
     const partner = await addPartner(service, 1_000_00n)
     await payee(partner, { name: 'Landlord' })
     const lines = Array.from({ length: 10 }, (_each, at) =>
@@ -240,7 +240,7 @@ suite('the check of a bulk', async () => {
     assert.deepEqual([(await found(id)).length, (await found(newId())).length], [1, 0], 'only since a time')
   })
 
-  test('a line that may repeat a standing order names that order', async () => {
+  test('the check reports the standing order that a line may repeat', async () => {
     const partner = await addPartner(service, 100_00n)
     const landlord = await payee(partner, { name: 'Landlord', iban: ibanOf(50) })
     const startsOn = new Date(service.clock.now().getTime() + 3 * dayMs).toISOString().slice(0, 10)
@@ -287,7 +287,7 @@ suite('the check of a bulk', async () => {
     )
   })
 
-  test('lines of a file that repeat each other are named', async () => {
+  test('the check reports lines of a file that repeat each other', async () => {
     const partner = await addPartner(service, 100_00n)
     const line = { name: 'New Co', iban: ibanOf(40), reference: 'INV-7' }
     const { lines } = await check(partner, [lineOf(2, line), lineOf(3, line), lineOf(4, { ...line, amount: '11' })])
@@ -297,14 +297,14 @@ suite('the check of a bulk', async () => {
     )
   })
 
-  test('an empty file, and a file without a readable line, have nothing to pay', async () => {
+  test('an empty file and a file without a readable line need no funds', async () => {
     const partner = await addPartner(service)
     assert.deepEqual((await check(partner, [])).lines, [])
     const { lines, funds } = await check(partner, [lineOf(2, { amount: 'x', payee: 'y' })])
     assert.deepEqual([lines[0]?.mistakes.map(({ code }) => code), funds], [['amountForm'], []])
   })
 
-  test('an index finds earlier bulks, and payees by their text', async () => {
+  test('earlier bulks, and payees by their text, are found by an index', async () => {
     const partner = await addPartner(service)
     const { partnerId } = partner
     const since = newId()

@@ -38,9 +38,11 @@ export type CheckedPayee = NewPayee & {
   readonly refusal: Refusal | undefined
 }
 
-/** Bulk that has paid lines of the file before. */
+/** An earlier bulk that paid lines of the file. */
 export type EarlierBulk = Pick<store.BulkRow, 'id' | 'createdAt' | 'accountName'> & {
-  /** Number of different lines of the file that the bulk has paid, and of the different lines in the file. */
+  /**
+   * `same`: number of distinct lines of the file that the bulk has paid. `of`: number of distinct lines in the file.
+   */
   readonly same: number
   readonly of: number
 }
@@ -50,14 +52,14 @@ export type CheckedBulk = {
   readonly newPayees: readonly CheckedPayee[]
   readonly funds: JudgedBatch['funds']
   readonly earlier: readonly EarlierBulk[]
-  /** Digest of everything that a person decides by: lines, payees, refusals, earlier bulks. */
+  /** Digest of all that a person sees before deciding: lines, payees, refusals, earlier bulks. */
   readonly seen: string
 }
 
-/** `key`: that of the bulk, whose own payouts are not duplicates. */
+/** `key`: the key of the bulk, whose own payouts do not count as duplicates. */
 export type BulkCheck = (caller: Caller, key: string, lines: readonly TypedLine[]) => Promise<CheckedBulk>
 
-/** Returns the key of a payout of a file: the same line of the same file pays once. */
+/** Returns the key of a payout of a file: the same line of the same file is paid once. */
 export const lineKey = (key: string, { line }: Pick<TypedLine, 'line'>): string => `${key}-${line}`
 
 export type BulkCheckDeps = {

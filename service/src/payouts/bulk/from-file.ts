@@ -223,7 +223,9 @@ export function addressProblem(
 }
 const cityCharsMax = 35
 
-/** The guide lists them. All other elements that a payout does not have refuse the file. */
+/**
+ * Elements that are ignored, as the guide documents. Any other element that a payout does not have refuses the file.
+ */
 const withoutEffect = new Set(['InstrPrty', 'SvcLvl', 'LclInstrm', 'ChrgBr'])
 
 /** Request in a payment that payouts do not support. `given` is the text of the file. */
@@ -280,7 +282,7 @@ const unknownPayeeText = (beneficiaries: number): string =>
     ? 'no beneficiary has this account'
     : `${beneficiaries} beneficiaries have this account, and none of them this name`
 
-/** Id of a payment without one, because the schema requires the element. */
+/** The placeholder for a missing end-to-end id, because the schema requires the element. */
 export const noEndToEndId = 'NOTPROVIDED'
 
 /** Returns the unstructured text, otherwise the creditor's reference. */

@@ -14,7 +14,7 @@ const judged = (given: Partial<TypedLine['cells']>): readonly string[] => {
   return Array.isArray(read) ? read.map(({ column, code }) => `${column} ${code}`) : ['right']
 }
 
-test('amounts are read in the formats of several countries, and ambiguous ones are refused', () => {
+test('amounts are parsed in the formats of several countries, and ambiguous amounts are refused', () => {
   const table: readonly (readonly [typed: string, minor: bigint | string])[] = [
     ['1234', 123_400n],
     ['1234,5', 123_450n],
@@ -64,7 +64,7 @@ test('amounts are read in the formats of several countries, and ambiguous ones a
   }
 })
 
-test('accounts are read in every form, and each mistake has its code', () => {
+test('accounts are parsed in every form, and each mistake has its code', () => {
   const table: readonly (readonly [given: Partial<TypedLine['cells']>, expected: readonly string[]])[] = [
     [right, ['right']],
     [{ ...right, iban: 'de89 3704 0044 0532 0130 00' }, ['right']],

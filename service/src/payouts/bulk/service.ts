@@ -40,7 +40,7 @@ import { bulksDue } from './store.ts'
 
 export type Bulk = store.BulkRow & { readonly accepted: number; readonly refused: number }
 
-/** Item with its payee and the present status of its payout. Null: the payee was erased; there is no payout. */
+/** Item with its payee and the present status of its payout. Null: the payee was erased, or there is no payout. */
 export type BulkItem = store.ItemRow &
   Readonly<Record<'beneficiaryName' | 'beneficiaryAccount', string | null>> & {
     readonly payoutStatus: PayoutRow['status'] | null
@@ -68,16 +68,16 @@ export type BulkPayouts = {
   readonly list: (partnerId: string, query: QueryOf<'listBulkPayouts'>) => Promise<Page<Bulk>>
   /** Lists the items in the order of the request. Refuses: not_found. */
   readonly items: (partnerId: string, id: string, status: store.ItemStatus | undefined) => Promise<readonly BulkItem[]>
-  /** Reads the payouts that wait for an approval. Undefined: none waits. Refuses: not_found. */
+  /** Reads the payouts pending approval. Undefined: there are none. Refuses: not_found. */
   readonly waiting: (partnerId: string, id: string) => Promise<BulkAwaitingApproval | undefined>
   /** Returns the text for an approver to sign, with its data. Refuses: not_found, and like `approve`. */
   readonly snapshot: Payouts['snapshotOfBulk']
   /**
-   * Approves all waiting payouts, if their number is as given. Refuses: not_found, approver_is_creator,
+   * Approves all pending payouts, if there are as many as the caller expects. Refuses: not_found, approver_is_creator,
    * approver_limit_exceeded, payout_not_awaiting_approval (also while workers create payouts), permission_denied.
    */
   readonly approve: (caller: Caller, id: string, payouts: number) => Promise<BulkDecision>
-  /** Cancels all waiting payouts. Refusals as for `approve`. */
+  /** Cancels all pending payouts. Refusals as for `approve`. */
   readonly reject: (caller: Caller, id: string, payouts: number, reason: string) => Promise<BulkDecision>
   /** Ends the leases of dead workers. Only for a database without another live worker. */
   readonly releaseLeases: (partnerId: string) => Promise<void>
@@ -87,11 +87,13 @@ export type BulkPayouts = {
   readonly names: (partnerId: string, ids: readonly string[]) => Promise<ReadonlyMap<string, string>>
   /** Checks lines of a file against the present state. Writes nothing. */
   readonly check: BulkCheck
-  /** Works on a part of one due bulk. Returns the number of bulks: 0 or 1. */
+  /** Creates the next payouts of one due bulk. Returns the number of bulks: 0 or 1. */
   readonly step: () => Promise<number>
 }
 
-/** Most payouts in a partner's unfinished bulks. Concurrent requests may exceed it by their own payouts. */
+/**
+ * Maximum number of payouts in a partner's unfinished bulks. Concurrent requests may exceed it by their own payouts.
+ */
 const openPayoutsMax = 10_000
 
 const refuseTooManyOpen = (open: number) =>
@@ -211,7 +213,10 @@ export function createBulkPayouts(deps: BulkPayoutsDeps): BulkPayouts {
   }
 }
 
-/** Adds payees: an accepted item has the payee of its payout, another item the beneficiary as it is now. Two statements. */
+/**
+ * Adds payees with two statements: for an accepted item the payee of its payout, for another item the current
+ * beneficiary.
+ */
 async function withPayees(
   { db, beneficiaries, payouts }: Pick<BulkPayoutsDeps, 'db' | 'beneficiaries' | 'payouts'>,
   partnerId: string,
@@ -319,7 +324,11 @@ function readItems(
 const errorsMax = 50
 
 const refuseRepeatedKey = (pointer: string, earlier: number) =>
-  refuseField({ pointer, code: 'exists', message: `is the key of /payouts/${earlier}; each payout needs its own` })
+  refuseField({
+    pointer,
+    code: 'exists',
+    message: `repeats the key of /payouts/${earlier}; each payout needs its own key`,
+  })
 
 const fingerprint = (mode: store.BulkMode, items: readonly Item[]): string =>
   createHash('sha256')
@@ -387,7 +396,7 @@ function createSubmitAll({ db, payouts: accepting }: Deps): SubmitAll {
   }
 }
 
-// Creates the payouts of bulks. A claim works on a part of one bulk, and puts it back behind the other bulks of its
+// Creates the payouts of bulks. A claim creates some payouts of one bulk, and puts the bulk behind the others of its
 // partner. Partners take turns, so that large or many bulks do not delay others. If a worker dies, its payouts are
 // submitted again under their keys, which cannot create a second payout.
 
@@ -397,7 +406,10 @@ type BulkWorkDeps = {
   readonly clock: Clock
   readonly log: Log
   readonly submit: (call: PayoutCall) => Promise<{ readonly payout: PayoutRow }>
-  /** Creates all payouts in one transaction, in which `made` runs, or none: then it returns the refusals by call. */
+  /**
+   * Creates all payouts in one transaction, which also runs `made`. If one is refused, creates none and returns the
+   * refusals by call.
+   */
   readonly submitAll: SubmitAll
 }
 type SubmitAll = (
@@ -405,7 +417,7 @@ type SubmitAll = (
   made: (tx: Parameters<typeof store.recordResults>[0], payouts: readonly PayoutRow[]) => Promise<void>,
 ) => Promise<ReadonlyMap<PayoutCall, Refusal> | undefined>
 
-/** Payouts of a bulk that one claim creates. */
+/** Number of payouts of a bulk that are created under one claim. */
 const itemsPerClaim = 256
 const bulksPerLookMax = 20
 /** Longer than a claim takes on a slow database. */
@@ -416,7 +428,7 @@ class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
 }
 
-/** Works on a part of one bulk. Returns the number of bulks: 0 or 1. */
+/** Creates the next payouts of one due bulk. Returns the number of bulks: 0 or 1. */
 function createBulkStep(deps: BulkWorkDeps): () => Promise<number> {
   const { db, clock, log } = deps
   let lastPartner = nilId
@@ -446,7 +458,10 @@ async function claim({ db, clock }: BulkWorkDeps, afterPartner: string): Promise
   return undefined
 }
 
-/** Queues the notification that a bulk waits. Whether its payouts wait for an approval is read when people are notified. */
+/**
+ * Queues the notification about a bulk for approvers. Whether its payouts need an approval is read when people are
+ * notified.
+ */
 const notifyOfBulk = (
   { facts }: BulkWorkDeps,
   tx: Parameters<typeof store.recordResults>[0],
@@ -520,7 +535,7 @@ async function createAllPayouts(deps: BulkWorkDeps, bulk: store.BulkRow): Promis
   await db.transaction((tx) => end(tx, results, 'Refused'))
 }
 
-/** Reports whether a refusal says nothing about the payout. */
+/** Reports whether a refusal is temporary and not about the payout itself. */
 const isRetryable = ({ code }: Refusal): boolean => code === 'request_in_progress' || code === 'overloaded'
 
 const nothing = { payoutId: null, transactionReference: null, problemCode: null, problemDetail: null } as const

@@ -18,7 +18,7 @@ export type BulkMode = (typeof bulkPayouts.bulkModes)[number]
 export type BulkStatus = (typeof bulkPayouts.bulkStatuses)[number]
 export type ItemStatus = (typeof bulkPayouts.bulkItemStatuses)[number]
 
-/** Payouts of one bulk. */
+/** Maximum number of payouts of a bulk. */
 export const bulkItemsMax = 1000
 
 export type BulkRow = {
@@ -48,7 +48,7 @@ export type ItemRow = {
   readonly currency: Currency
   readonly beneficiaryId: string
   readonly reference: string | null
-  /** End-to-end id from the file. Null: the payout has ours. */
+  /** End-to-end id from the file. Null: the payout has an end-to-end id of the service. */
   readonly endToEndId: string | null
   readonly refusesDuplicates: boolean
   readonly status: ItemStatus
@@ -70,7 +70,7 @@ type NewItem = Pick<
   | 'endToEndId'
   | 'refusesDuplicates'
 > & {
-  /** Finds bulks that have paid the same line. */
+  /** The digest by which bulks that paid the same line are found. */
   readonly lineDigest: bigint
 }
 
@@ -191,10 +191,10 @@ export function bulksWithLines(
   partnerId: string,
   wanted: {
     readonly digests: readonly bigint[]
-    /** Id of a bulk of that time. */
+    /** The id of a bulk from the beginning of the period: ids contain the time. */
     readonly since: string
     readonly linesMin: number
-    /** Key of the bulk that is checked, which does not count. */
+    /** The key of the bulk that is checked, which is left out. */
     readonly key: string
   },
   bulksMax: number,
@@ -280,7 +280,7 @@ export function endBulk(tx: Tx, { partnerId, id, leaseId }: BulkRow, status: Bul
     where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId}`)
 }
 
-/** Makes the bulks due that dead workers hold. Only where no other worker can be alive. */
+/** Makes the bulks of dead workers due again. Only for a database without another live worker. */
 export async function releaseBulks(tx: Tx, partnerId: string, now: Date): Promise<void> {
   await tx.run(sql`/* bulk-payouts.releaseBulks */
     update payouts.bulks set lease_id = null, due_at = ${now} where partner_id = ${partnerId} and lease_id is not null`)

@@ -25,7 +25,7 @@ suite('kept forms', async () => {
   }
   const kept = async (by: Awaited<ReturnType<typeof open>>) => (await signIn.forms.keep(by, text)) ?? ''
 
-  test('a form of an ended session opens for its person after a new sign-in, until it is sent', async () => {
+  test('a form of an ended session is restored for its person after a new sign-in, until it is sent', async () => {
     const memberId = newId()
     const before = await open(memberId)
     clock.advance(16 * minuteMs)
@@ -39,7 +39,7 @@ suite('kept forms', async () => {
     assert.equal(await count(memberId), 0)
   })
 
-  test('a form does not open for another person, another browser, a rested session or an unknown id', async () => {
+  test('a form is not restored for another person, another browser, a rested session or an unknown id', async () => {
     const [memberId, otherId] = [newId(), newId()]
     const id = await kept(await open(memberId))
     const [mine, others] = [await open(memberId), await open(otherId)]
@@ -94,7 +94,7 @@ suite('kept forms', async () => {
     assert.equal(await signIn.forms.open(by, last), text)
   })
 
-  test('the row is not readable, and is deleted with the person', async () => {
+  test('the stored form is sealed, and is deleted with the person', async () => {
     const memberId = newId()
     await kept(await open(memberId))
     const [row] = await db.rows<{ readonly row: string }>(

@@ -1,4 +1,7 @@
-/** Forms that were sent after the session had ended. They are sealed, and the person gets them back in the same browser after a new sign-in. */
+/**
+ * Stores forms that were sent after the session had ended. They are sealed, and restored in the same browser after the
+ * person has signed in again.
+ */
 import { readLink } from '../../kernel/api/index.ts'
 import { after, type Clock, newId, type Sealer } from '../../kernel/index.ts'
 import type { Database, SealedColumn } from '../../postgres/index.ts'

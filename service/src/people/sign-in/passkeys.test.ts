@@ -1,4 +1,4 @@
-/** Passkeys in the form that browsers send, and in hostile forms. */
+/** Tests passkeys as browsers send them, and hostile input. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
@@ -36,7 +36,7 @@ const staffInvitation = () =>
 
 const text = (credential: unknown) => JSON.stringify(credential)
 
-/** Lets a member join with the passkey of an authenticator. */
+/** Creates a member who joins with a passkey of an authenticator. */
 async function joined(authenticator = createAuthenticator(site)) {
   const { members } = service
   const { partnerId, invite } = await invited()
@@ -48,7 +48,7 @@ async function joined(authenticator = createAuthenticator(site)) {
   return { partnerId, signed, authenticator, token }
 }
 
-test('a person joins with a passkey, signs in with it and confirms with it', async () => {
+test('a passkey accepts an invitation, signs in and confirms', async () => {
   const { members, signIn } = service
   const { partnerId, signed, authenticator } = await joined()
   const { id } = signed.user
@@ -67,7 +67,7 @@ test('a person joins with a passkey, signs in with it and confirms with it', asy
   assert.deepEqual(JSON.parse(asking).allowCredentials[0].transports, ['internal', 'hybrid'])
 })
 
-test('a passkey of another member is refused at joining with its field, even for two concurrent joins', async () => {
+test('joining with a passkey of another member is refused at /credential, also for concurrent joins', async () => {
   const { members, db } = service
   const { partnerId, invite } = await invited()
   const authenticator = createAuthenticator(site)
@@ -95,7 +95,7 @@ const wrongValues: readonly unknown[] = [
   ...[{ length: 1e9 }, { length: '9' }, { type: 'Buffer', data: [0] }, { toString: 'x' }, { valueOf: 1 }],
 ]
 
-test('unknown transports are not stored, and anything but a list of texts is refused', async () => {
+test('unknown transports are not stored, and transports that are not a list of texts are refused', async () => {
   const { db, members } = service
   const join = async (transports: unknown) => {
     const { partnerId, invite } = await invited()
@@ -114,7 +114,7 @@ test('unknown transports are not stored, and anything but a list of texts is ref
     await assert.rejects(join(wrong), (error) => error instanceof Refusal && error.errors[0]?.pointer === '/credential')
 })
 
-test('a key that cannot be verified, exported or stored is refused at its creation', async () => {
+test('a passkey whose key cannot be verified, exported or stored is refused when it is created', async () => {
   const { members } = service
   const { invite } = await invited()
   const token = await invite()

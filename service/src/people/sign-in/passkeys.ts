@@ -82,7 +82,7 @@ const transportNames = ['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card
 const isTransport = (text: unknown): text is (typeof transportNames)[number] =>
   transportNames.some((name) => name === text)
 
-/** The largest form of a browser, decoded. */
+/** Maximum length of the JSON that a browser sends for a passkey. */
 const credentialCharsMax = 16_384
 const base64url = (charsMax: number) => Type.String({ minLength: 1, maxLength: charsMax, pattern: '^[A-Za-z0-9_-]+$' })
 /** 1,023 bytes (Web Authentication Level 3, section 4, credential id). */
@@ -106,7 +106,7 @@ const Assertion = credential(
     clientDataJSON: ClientDataJson,
     authenticatorData: base64url(4096),
     signature: base64url(2048),
-    /** Has at most 64 bytes (section 5.4.3). Some browsers send an empty text if there is none. */
+    /** Base64 of at most 64 bytes (section 5.4.3). Some browsers send an empty text instead of null. */
     userHandle: Type.Optional(Type.Union([Type.String({ maxLength: 88, pattern: '^[A-Za-z0-9_-]*$' }), Type.Null()])),
   }),
 )

@@ -15,8 +15,8 @@ const saltBytes = 16
 const scoreMin = 3
 
 /**
- * The number of characters that are judged, because the checker takes ten times as long for 128. A longer password is at least
- * as hard to guess as its beginning.
+ * Number of characters whose strength is checked, because the checker takes ten times as long for 128. A longer
+ * password is at least as hard to guess as its beginning.
  */
 const judgedCharsMax = 48
 

@@ -13,7 +13,7 @@ const blockedMs = 15 * minuteMs
 /** Reports whether this was the last attempt before the block. */
 export const isLastAttempt = (attempts: number): boolean => attempts >= failuresMax
 
-/** How long an expired session is still known, so that a form sent from its browser can be kept for its person. */
+/** How long an expired session is stored, so that a form sent from its browser can be kept for its person. */
 export const endedKnownMs = 7 * dayMs
 /** How long a form that was sent after the end of its session is kept. */
 export const keptFormMs = 30 * minuteMs

@@ -58,7 +58,10 @@ export type Session = Omit<store.SessionRow, 'tokenHash'> & { readonly partnerId
 export type PasswordVerdict = 'code' | 'recovery code' | 'refused' | 'blocked'
 
 export type SignIn = {
-  /** Returns the values of a page on which a person chooses a factor. They stay the same each time the page is shown. */
+  /**
+   * Returns the values of a page on which a person chooses a factor. The values are the same each time the page is
+   * shown.
+   */
   readonly enrolment: (invited: EnrollingPerson) => Promise<Enrolment>
   /** Proves the factor that a person has chosen. Refuses: validation_failed (/password, /code, /credential). */
   readonly prove: (invited: EnrollingPerson, given: FactorInput) => Promise<Factor>
@@ -216,7 +219,7 @@ function createEnrolment({ key, site, clock, sealer }: KeyedDeps): Pick<SignIn, 
         throw refuseField({
           pointer: '/code',
           code: 'invalid_value',
-          message: 'is not the code that the app shows now',
+          message: 'is not the current code of the authenticator app',
         })
       return { kind: 'password', hash: await hashPassword(given.password), totpSecret, step }
     },
@@ -318,8 +321,9 @@ export type Confirmations = {
   /** Returns the JSON of PublicKeyCredentialRequestOptions with the text as challenge. Undefined: the person has no passkey. */
   readonly passkeyOptionsFor: (partnerId: string, memberId: string, text: string) => Promise<string | undefined>
   /**
-   * Returns the evidence that the person confirmed the text. A person with a passkey must use it. Undefined: the answer is wrong or late, was
-   * used before, or is about another text. A wrong code counts as a failed attempt with the password.
+   * Returns the evidence that the person confirmed the text. A person with a passkey must use it. Undefined: the answer
+   * is wrong or expired, was used before, or is about another text. A wrong code counts as a failed attempt with the
+   * password.
    */
   readonly confirm: (
     partnerId: string,

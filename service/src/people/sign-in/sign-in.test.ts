@@ -40,7 +40,7 @@ suite('sign-in', () => {
     return opened.token
   }
 
-  test('codes match RFC 6238, appendix B, and are accepted exactly once, up to one step early or late', () => {
+  test('one-time codes match RFC 6238, appendix B, and are accepted once, up to one step early or late', () => {
     const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'
     for (const [seconds, code] of [
       [59, '287082'],
@@ -74,7 +74,7 @@ suite('sign-in', () => {
     assert.equal(readChallenge(key, partnerId, challenge.slice(1), before), undefined)
   })
 
-  test('a recovery code is read in every usual spelling', () => {
+  test('a recovery code is accepted in every usual spelling', () => {
     const code = formatRecoveryCode(Uint8Array.from({ length: 32 }, (_, at) => at * 7))
     assert.match(code, /^[a-z2-9]{4}(?:-[a-z2-9]{4}){3}$/)
     assert.equal(readRecoveryCode(` ${code.toUpperCase()} `), code.replaceAll('-', ''))
@@ -101,7 +101,7 @@ suite('sign-in', () => {
     await service.signIn.prove(invited, { kind: 'password', password, code: `${code.slice(0, 3)} ${code.slice(3)}` })
   })
 
-  test('a long password is judged by its beginning', async () => {
+  test('only the beginning of a long password is checked for strength', async () => {
     const person = { email: 'joan@example.com', fullName: 'Joan Clarke' }
     const strong = 'meadow-lamp-42-river'
     await refuseWeakPassword(strong.padEnd(128, 'a'), person)
@@ -175,7 +175,7 @@ suite('sign-in', () => {
     assert.ok(stored.every(({ row }) => !codes.some((each) => row.includes(each.replaceAll('-', '')))))
   })
 
-  test('a session that was unused for five minutes remains rested, and its requests show it', async () => {
+  test('a session that was unused for five minutes is rested until it ends', async () => {
     const { partnerId } = await addPartner(service)
     const { id } = await addMember(partnerId)
     const { signIn, clock } = service
@@ -297,14 +297,14 @@ test('a device is new exactly once for each account, and its value is not stored
   assert.equal(new Set(hashes).size, 3, 'two accounts of one browser have different hashes')
 })
 
-test('a client without a device counts as new and leaves no row', async () => {
+test('a sign-in without a device cookie counts as a new device and stores no row', async () => {
   const { partnerId } = await addPartner(service)
   const member = newId()
   assert.deepEqual([await comeFrom(partnerId, member), await comeFrom(partnerId, member)], [true, true])
   assert.deepEqual(await rowsOf(partnerId), [])
 })
 
-test('only one of ten concurrent sign-ins from a device is new', async () => {
+test('of ten concurrent sign-ins from a device, only one counts it as new', async () => {
   const { partnerId } = await addPartner(service)
   const [member, device] = [newId(), newDevice()]
   const ends = await Promise.all(Array.from({ length: 10 }, () => comeFrom(partnerId, member, device)))
@@ -314,7 +314,7 @@ test('only one of ten concurrent sign-ins from a device is new', async () => {
   )
 })
 
-test('an account keeps the devices of its last sign-ins, for a year', async () => {
+test("the devices of an account's last sign-ins stay known for a year", async () => {
   const { partnerId } = await addPartner(service)
   const member = newId()
   const { clock } = service
@@ -340,7 +340,7 @@ test('an account keeps the devices of its last sign-ins, for a year', async () =
   assert.equal(await comeFrom(partnerId, member, one), true)
 })
 
-test('setting a clock back does not lose the device of the sign-in', async () => {
+test('the device of a sign-in stays known if a clock was set back', async () => {
   const { partnerId } = await addPartner(service)
   const member = newId()
   const { clock } = service
@@ -352,7 +352,7 @@ test('setting a clock back does not lose the device of the sign-in', async () =>
   assert.equal(await comeFrom(partnerId, member, device), false)
 })
 
-test('a removed member does not have devices', async () => {
+test("removing a member deletes the member's devices", async () => {
   const { partnerId } = await addPartner(service)
   const [member, colleague, device] = [newId(), newId(), newDevice()]
   for (const id of [member, colleague]) await comeFrom(partnerId, id, device)
@@ -407,7 +407,7 @@ suite('confirmations', () => {
     assert.equal(signIn.readPrompt(partnerId, memberId, 'approval', nonce), undefined, 'after two minutes')
   })
 
-  test('only one of two concurrent answers to a page confirms', async () => {
+  test('only one of several concurrent answers to a confirmation page counts', async () => {
     const { signIn, clock } = service
     const { partnerId, memberId, code } = await addMember()
     const asked = signIn.newPrompt(partnerId, memberId, 'approval')
@@ -433,7 +433,7 @@ suite('confirmations', () => {
     assert.ok(await signIn.confirm(partnerId, memberId, asked(), { kind: 'code', code: code() }))
   })
 
-  test('a session opens only with its newest token', async () => {
+  test('only the newest token opens a session', async () => {
     const { signIn, db } = service
     const { partnerId, memberId } = await addMember()
     const client = { ip: '203.0.113.7', userAgent: 'Test browser', factor: 'password' } as const

@@ -1,4 +1,4 @@
-/** Single sign-on with providers that answer wrongly, slowly or without end. */
+/** Tests single sign-on with providers whose responses are invalid, slow or endless. */
 import assert from 'node:assert/strict'
 import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { createServer, type ServerResponse } from 'node:http'
@@ -23,7 +23,7 @@ function tokenOf(claims: object, { alg = 'RS256', key = privateKey }: TokenSigna
   return `${text}.${signature.toString('base64url')}`
 }
 
-/** Answers of the provider by path, in place of correct ones. */
+/** Responses of the provider by path, which replace the correct ones. */
 let answers: Readonly<Record<string, (response: ServerResponse) => unknown>> = {}
 let idToken = ''
 const server = createServer((request, response) => {
@@ -74,7 +74,7 @@ async function comeBack(changes: Readonly<Record<string, unknown>>, signed: Toke
   return one.finish(realm, at, { attempt, query: `code=x&state=${asked.get('state')}` })
 }
 
-test('a claim in another form counts as absent, and a subject in another form is refused', async () => {
+test('a claim with a wrong type counts as absent, and a subject with a wrong type is refused', async () => {
   const roleClaim = 'groups'
   const withRoles = { ...provider, roleClaim }
   const provedOf = async (claims: object) => (await comeBack({ ...claims }, {}, withRoles)).proved
@@ -102,7 +102,7 @@ test('a claim in another form counts as absent, and a subject in another form is
     await assert.rejects(provedOf({ sub }), (error) => error instanceof SignOnFailed && error.reason === 'refused')
 })
 
-test('sends a state, a nonce, a PKCE challenge and a maximum age, and accepts a valid token', async () => {
+test('a sign-in sends a state, a nonce, a PKCE challenge and a maximum age, and accepts a valid token', async () => {
   const { url } = await createOne().begin(realm, provider, { kind: 'sign in', next: 'home' })
   const asked = Object.fromEntries(new URL(url).searchParams)
   assert.deepEqual(
@@ -117,7 +117,7 @@ test('sends a state, a nonce, a PKCE challenge and a maximum age, and accepts a 
   )
 })
 
-test('refuses a token with another nonce, audience, issuer, time or key', async () => {
+test('a token with another nonce, audience, issuer, time or key is refused', async () => {
   const wrong: readonly (readonly [Readonly<Record<string, unknown>>, TokenSignature?])[] = [
     [{ nonce: 'other' }],
     [{ nonce: undefined }],
@@ -140,12 +140,12 @@ test('refuses a token with another nonce, audience, issuer, time or key', async 
     await assert.rejects(comeBack(changes, signed), { reason: 'refused' }, JSON.stringify([changes, signed?.alg]))
 })
 
-test('accepts a token of a provider whose clock is slightly ahead', async () => {
+test('a token of a provider whose clock is slightly ahead is accepted', async () => {
   const { proved } = await comeBack({ iat: seconds() + 10, auth_time: seconds() + 10 })
   assert.equal(proved.subject, '1')
 })
 
-test('an attempt belongs to a realm, a provider and a client', async () => {
+test('an attempt cannot be finished for another realm, provider or client id', async () => {
   const one = createOne()
   const { url, attempt } = await one.begin(realm, provider, { kind: 'sign in', next: 'home' })
   const query = `code=x&state=${new URL(url).searchParams.get('state')}`
@@ -158,7 +158,7 @@ test('an attempt belongs to a realm, a provider and a client', async () => {
     await assert.rejects(one.finish(realmId, other, { attempt, query }), { reason: 'expired' })
 })
 
-test('a provider that redirects elsewhere, answers without end or answers invalidly is unreachable', async () => {
+test('a provider that redirects, sends an endless response or an invalid one counts as unreachable', async () => {
   const metadata = '/.well-known/openid-configuration'
   const endless = (response: ServerResponse) => {
     const write = () => {

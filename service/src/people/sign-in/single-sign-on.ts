@@ -17,7 +17,7 @@ export type Provider = {
   readonly roleClaim: string | null
 }
 
-/** The reason why a person goes to the provider. */
+/** The reason why a person signs in at the provider. */
 export type SignOnPurpose =
   | { readonly kind: 'sign in'; readonly next: string }
   /** Accepts the invitation of a link. */
@@ -229,14 +229,17 @@ async function prove(
 
 /** Maximum difference between the clocks of a provider and the service. */
 const clockDifferenceSecondsMax = 30
-/** Reports whether times are past. The library accepts tokens from the future, whose time of authentication would never be too old. */
+/**
+ * Reports whether all times are past, within the clock difference. The library accepts tokens from the future, whose
+ * time of authentication would never be too old.
+ */
 const isPast = (now: Date, seconds: readonly unknown[]): boolean =>
   seconds.every((each) => Number(each) <= now.getTime() / secondMs + clockDifferenceSecondsMax)
 
 /** OpenID Connect Core 1.0, section 2. */
 const Subject = Type.String({ minLength: 1, maxLength: 255 })
 const claimCharsMax = 1000
-/** A claim of another form counts as absent. */
+/** A claim of another type or length counts as absent. */
 const Claim = Type.String({ minLength: 1, maxLength: claimCharsMax })
 /** Approvers and mails show the name, like that of an invitation. */
 const Name = singleLine(claimCharsMax)

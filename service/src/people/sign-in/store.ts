@@ -25,8 +25,8 @@ export async function setPassword(
 }
 
 /**
- * Counts an attempt before it is judged, so that concurrent attempts cannot exceed the limit. The last allowed attempt blocks the password
- * until `blockedUntil`. Undefined: no such member, or blocked.
+ * Counts an attempt before it is checked, so that concurrent attempts cannot exceed the limit. The last allowed attempt
+ * blocks the password until `blockedUntil`. Undefined: no such member, or blocked.
  */
 export function beginAttempt(
   tx: Tx,
@@ -228,7 +228,7 @@ export function endSessions(tx: Tx, partnerId: string, memberId: string, keptId:
     where partner_id = ${partnerId} and member_id = ${memberId} and id is distinct from ${keptId}::uuid`)
 }
 
-/** Deletes the sessions of a member that had ended at these times. */
+/** Deletes the sessions of a member that have ended: last used at `usedAfter` or earlier, or expired at `now`. */
 export async function deleteEndedSessions(
   tx: Tx,
   partnerId: string,
@@ -412,7 +412,7 @@ export function deleteFormsOver(tx: Tx, partnerId: string, now: Date): Promise<n
 
 export type Identity = { readonly issuer: string; readonly subject: string }
 
-/** Finds the member of an identity, including a removed one. */
+/** Finds the member of an identity, even a removed member. */
 export async function findMember(
   tx: Tx,
   partnerId: string,
@@ -425,8 +425,8 @@ export async function findMember(
 }
 
 /**
- * Connects an identity with a member, and replaces the member's previous identity at the provider. `replaced`: the previous member of the
- * identity. False: the identity belongs to another member meanwhile.
+ * Connects an identity with a member, and replaces the member's previous identity at the provider. `replaced`: the
+ * previous member of the identity. False: another member has connected the identity meanwhile.
  */
 export async function connect(
   tx: Tx,

@@ -52,7 +52,7 @@ for (const { title, entries: read, variantsMax, skip } of lists)
       index = await createNameIndex(names, () => Promise.resolve())
     })
 
-    test('the search finds names of each form as often as its floor requires', () => {
+    test('the search finds at least the required percentage of names in each form', () => {
       const measured = measureForms(index.search, names, { seed, said, variantsMax })
       assert.deepEqual(measured.filter(isFarBelow).map(sayForm), [])
     })
@@ -68,14 +68,14 @@ for (const { title, entries: read, variantsMax, skip } of lists)
         assert.deepEqual(said, [])
       }
       test(`at most ${falseHitsMax} % are hits for a customer`, () => assertFew('withSecondDatum', () => falseHitsMax))
-      test('hits for a payee with an address do not exceed the stated rate', () =>
+      test('the rate of hits for a payee with an address is within its limit', () =>
         assertFew('withAddress', (country) => (byNameMax[country] ?? byNameElsewhere)[1]))
-      test('hits by the name alone do not exceed the stated rate', () =>
+      test('the rate of hits by the name alone is within its limit', () =>
         assertFew('byName', (country) => (byNameMax[country] ?? byNameElsewhere)[0]))
     })
   })
 
-test('each form changes the listed words, and a seed always gives the same names', () => {
+test('each form changes the listed words, and a seed always gives the same variants', () => {
   const names = namesWithForms(corpusNames(inventedList(seed, 500)))
   assert.ok(names.length > 400)
   for (const form of forms) {
@@ -146,7 +146,7 @@ suite('report', async () => {
     assert.deepEqual(again, report)
   })
 
-  test('the report names forms below their floor and countries above their limit, with examples', async () => {
+  test('the report lists forms below their floor and countries above their limit, with examples', async () => {
     const report = await createReport(reportRequest())
     assert.ok(report)
     const missed = report.forms.map((form, at) =>

@@ -74,7 +74,7 @@ const form = (
 ): Form => ({ name, group, ways: 1, kinds, floor: floors[1], write, ...lower })
 
 const X = '*'
-/** Writes the name in place of the asterisk. */
+/** Replaces the asterisk with the words of the name. */
 const around = (pattern: string): Write => {
   const parts = pattern.split(' ')
   return (words) => parts.flatMap((part) => (part === X ? words : [part]))
@@ -111,7 +111,7 @@ const places: Readonly<Record<string, (word: string, random: Random) => number>>
   'last letter': (word) => word.length - 1,
 }
 
-/** Changes one of the words that pass. Undefined: no word passes, or nothing would change. */
+/** Changes one word that passes `isUsable`. Undefined: no word passes, or nothing would change. */
 const inOneWord =
   (isUsable: (word: string, at: number) => boolean, change: (word: string, random: Random) => string): Write =>
   (words, random) => {
@@ -481,7 +481,9 @@ export const forms: readonly Form[] = [...oneWay, ...twoWays]
 export type CorpusName<Entry> = { readonly entry: Entry; readonly kind: EntryKind; readonly text: string }
 export type Variant<Entry> = { readonly text: string; readonly of: CorpusName<Entry> }
 
-/** Reports whether the name has forms: not names of one word, of initials, or in another script. */
+/**
+ * Reports whether forms apply to the name. They do not apply to names of one word, of initials, or in another script.
+ */
 const isWritten = ({ kind, text }: CorpusName<unknown>): boolean =>
   (kind === 'person' || kind === 'organisation') &&
   /^[\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}]+$/u.test(text) &&

@@ -291,7 +291,7 @@ export type MeasuredCountry = {
   /** ISO 3166-1 alpha-2. */
   readonly country: string
   readonly names: number
-  /** Number of names that are hits by themselves: of payers, owners and payees without an address, about whom nothing else is known. */
+  /** Number of names that are hits by the name alone, as for payers, owners and payees without an address. */
   readonly byName: number
   /** Number of names that are hits for a payee whose address and account are in the country. */
   readonly withAddress: number
@@ -305,7 +305,7 @@ type MeasurementOptions = { readonly seed: number; readonly said: (line: string)
 type Search<Entry> = NameIndex<Entry>['search']
 
 const examplesMax = 3
-/** Minimum number of names on the loaded lists to judge a form. */
+/** Minimum number of names on the loaded lists to compare a form with its floor. */
 const namesForAFormMin = 5
 
 export function measureForms<Entry>(

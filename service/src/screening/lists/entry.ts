@@ -6,7 +6,7 @@ export type PepSource = `pep:${string}`
 /** The source of a list. `countries`: the rules for countries, which staff maintain. */
 export type ListSource = 'un' | 'eu' | 'ofac' | 'countries' | PepSource
 const nameForm = /^[a-z0-9][a-z0-9_-]{0,39}$/
-/** Makes the source of a list from its name. Undefined: the text is not a valid name. */
+/** Returns the source of a list with this name. Undefined: the text is not a valid name. */
 export const pepSource = (name: string): PepSource | undefined => (nameForm.test(name) ? `pep:${name}` : undefined)
 export const isPepSource = (source: string): boolean => source.startsWith('pep:')
 
@@ -22,7 +22,7 @@ export type ListedName = { readonly text: string; readonly quality: 'primary' | 
 /** A document as published. `country`: as in `countries`. Empty: not stated. */
 export type ListedDocument = Readonly<Record<'type' | 'number' | 'country', string>>
 
-/** Further data of an entry. Undefined: an earlier version read the entry. */
+/** Further data of an entry. Fields are absent if an earlier version of the service read the entry. */
 export type ListedFacts = {
   /** Countries of nationality, birth and addresses: ISO 3166-1 alpha-2, or the text if it does not name a present country. */
   readonly countries?: readonly string[]
@@ -32,7 +32,7 @@ export type ListedFacts = {
 }
 
 export type ListEntry = ListedFacts & {
-  /** The publisher's key of the entry, which stays when the entry changes. */
+  /** The publisher's key of the entry, which stays the same when the entry changes. */
   readonly id: string
   /** The reference of the entry on the publisher's pages, for the person who decides. */
   readonly reference: string
@@ -44,7 +44,7 @@ export type ListEntry = ListedFacts & {
   readonly programmes: readonly string[]
   /** Addresses on chains. Undefined if there are none, so that the digest equals that of earlier versions. */
   readonly wallets?: readonly string[]
-  /** Only for vessels and aircraft, whose kind is `other` for earlier versions. */
+  /** Only for vessels and aircraft. Their kind is `other`, as in earlier versions. */
   readonly craft?: Craft
 }
 

@@ -33,7 +33,7 @@ const versionKnown = '3'
 /** The name of this list. OFAC publishes its other lists in the same format, and they must not replace this one. */
 const listRead = 'SDN List'
 
-/** The sets whose values are kept. */
+/** The reference sets whose values are kept for look-ups. */
 const sets = [
   ...(['List', 'PartyType', 'PartySubType', 'NamePartType', 'Script', 'FeatureType', 'SanctionsType'] as const),
   ...(['Country', 'IDRegDocType'] as const),

@@ -17,7 +17,10 @@ import {
   type SanctionsList,
 } from './entry.ts'
 
-/** A limit, because each process keeps the names in memory. The collection of all countries is larger: load those of your countries. */
+/**
+ * Maximum number of entries, because each process keeps the names in memory. The collection of all countries is larger:
+ * load only those of your countries.
+ */
 const entriesMax = 200_000
 const limits: MessageLimits = { ...limitsDefault, bytesMax: 512 * 1024 * 1024 }
 

@@ -227,12 +227,12 @@ suite('SDN_ADVANCED.XML', () => {
     ['26 Sep 1946 to 07 Dec 1946', period(day(1946, 9, 26), day(1946, 12, 7))],
   ]
   for (const [shown, xml] of births)
-    test(`a birth is shown as SDN.XML writes it: ${shown} of ${xml.replaceAll(/<[^>]*>/g, ' ').trim()}`, async () => {
+    test(`a date of birth is formatted as in SDN.XML: ${shown} for ${xml.replaceAll(/<[^>]*>/g, ' ').trim()}`, async () => {
       const { entries } = await read(changed(/<DatePeriod CalendarTypeID="1" [\s\S]*?<\/DatePeriod>/, xml), 4096)
       assert.deepEqual(entries[0]?.births, [shown])
     })
 
-  test('a party of an unknown type is compared, and a ship is not', async () => {
+  test('the name of a party of an unknown type is compared, and that of a ship is not', async () => {
     const { entries } = await read(changed('>Entity<', '>Other Entity<'), 4096)
     assert.deepEqual(
       entries.map(({ kind }) => kind),
@@ -240,7 +240,7 @@ suite('SDN_ADVANCED.XML', () => {
     )
   })
 
-  test("an IMO number belongs to the party of the document's identity, and only to vessels and aircraft", async () => {
+  test('an IMO number belongs to the party that the identity of its document refers to, and only to vessels and aircraft', async () => {
     const craftsOf = async (text: string) => (await read(text, 4096)).entries.map(({ craft }) => craft)
     const none = { kind: 'vessel', imoNumbers: [] }
     assert.deepEqual(await craftsOf(changed('IdentityID="7003"><ID', 'IdentityID="7002"><ID')), [
@@ -303,7 +303,7 @@ suite('SDN_ADVANCED.XML', () => {
       await assert.rejects(read(advanced.slice(0, end), 4096), MessageProblem)
   })
 
-  test('unread elements are not kept in memory: many places are accepted, but a party beyond the limit of a record is refused', async () => {
+  test('many places are accepted because they are not kept in memory, and a party beyond the limit of a record is refused', async () => {
     const places = '<Location ID="1"><LocationCountry CountryID="11000"/></Location>'.repeat(30_000)
     const { entries } = await read(changed('</Locations>', `${places}</Locations>`), 65_536)
     assert.equal(entries.length, 3)
@@ -371,7 +371,7 @@ suite('politically exposed persons', () => {
     ])
   })
 
-  test('columns may have a different order with others between them, and lines may end with two characters', async () => {
+  test('columns may be in any order among others, and lines may end with CR LF', async () => {
     const text =
       'last_seen,dataset,x,countries,birth_date,aliases,name,schema,id\r\n2022-07-25 06:13:21,D,"a,\n""b""",se,,,Ott Varlund,Person,1\r\n'
     const { publishedAt, entries } = await read(text)
@@ -416,7 +416,7 @@ suite('politically exposed persons', () => {
       if (!ends.includes(end - 1)) await assert.rejects(readBytes(bytes.subarray(0, end), 4096), MessageProblem)
   })
 
-  test('only valid names of lists are accepted', () => {
+  test('only valid list names are accepted', () => {
     assert.equal(pepSource('eu_cor-2'), 'pep:eu_cor-2')
     for (const name of ['', 'EU', 'a b', '-a', 'a'.repeat(41), '%']) assert.equal(pepSource(name), undefined, name)
   })

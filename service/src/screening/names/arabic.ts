@@ -141,7 +141,9 @@ function extraCost(latin: string, at: number, isBegun: boolean): number {
   return letter === 'y' ? 0.5 : 1
 }
 
-/** The edits that the cheapest reading of a Latin word as this Arabic one has; Infinity beyond `costMax`. */
+/**
+ * Computes the cost, in edits, of the cheapest reading of a Latin word as this Arabic word; Infinity beyond `costMax`.
+ */
 export function spellingCost(arabic: string, latin: string, costMax: number): number {
   const letters = Array.from(arabic)
   let costs: number[] = Array.from({ length: latin.length + 1 }, () => Infinity)

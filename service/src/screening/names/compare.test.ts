@@ -14,7 +14,7 @@ import { scoreMin } from '../rules.ts'
 const weighted = (name: string) => nameWords(name).telling.map((word) => ({ word, weight: 1 }))
 const compare = (name: string, listed: string) => compareNames(weighted(name), weighted(listed))
 
-test('words have Latin letters without accents, and particles, titles and legal forms are set apart', () => {
+test('a name is split into unaccented Latin words, apart from particles, titles and legal forms', () => {
   assert.deepEqual(nameWords('Dr. Жанна О’Коннор-Müller').telling, ['zhanna', 'okonnor', 'muller'])
   assert.deepEqual(nameWords('Falzin Petroleum J.S.C. LLC'), {
     all: ['falzin', 'petroleum', 'j', 's', 'c', 'llc'],
@@ -27,20 +27,20 @@ test('words have Latin letters without accents, and particles, titles and legal 
   assert.equal(plainName(' BORIS  Trémurov '), plainName('Boris Tremurov'))
 })
 
-test('separated letters form a word, but initials and legal forms do not', () => {
+test('letters separated by signs form a word, but initials and legal forms do not', () => {
   for (const spelled of ['B o r i s  T r e m u r o v', 'B.o.r.i.s T.r.e.m.u.r.o.v', 'Б-о-р-и-с T_r_e_m_u_r_o_v'])
     assert.deepEqual(nameWords(spelled).all, ['boris', 'tremurov'], spelled)
   assert.deepEqual(nameWords('J. R. R. Tremurov').all, ['j', 'r', 'r', 'tremurov'])
   assert.deepEqual(nameWords('Falzin J.S.C.').telling, ['falzin'])
 })
 
-test('a name after many other words is found', async () => {
+test('a listed name after many other words is found', async () => {
   const index = await createNameIndex([{ entry: 1, text: 'Boris Tremurov' }], () => Promise.resolve())
   for (const before of ['ab '.repeat(40), '1 '.repeat(60), 'B o r i s '.repeat(10)])
     assert.equal(index.search(`${before}Boris Tremurov`, 88).length, 1, before)
 })
 
-test('two neighbouring words may form one if one of them is short', () => {
+test('two adjacent words may form one if one of them is short', () => {
   assert.deepEqual(nameForms(nameWords('Ri Won Ho')), [
     { words: ['ri', 'won', 'ho'], isJoined: false },
     { words: ['riwon', 'ho'], isJoined: true },
@@ -48,7 +48,7 @@ test('two neighbouring words may form one if one of them is short', () => {
   ])
 })
 
-test('spellings of one name in Latin letters sound alike', () => {
+test('Latin spellings of one name are similar, and different names are not', () => {
   for (const [one, other] of [
     ['muhammad', 'mohammed'],
     ['yevgeny', 'yevgenii'],
@@ -103,7 +103,7 @@ test('the words of a comparison show how they matched', () => {
   assert.equal(kinds.score, 94)
 })
 
-test('a legal form is left out in every spelling', () => {
+test('legal forms are ignored in every spelling', () => {
   for (const name of [
     'Kashvand GmbH',
     'Kashvand Gesellschaft mit beschränkter Haftung',
@@ -135,7 +135,7 @@ test('the same words in any order score 100, a missing word less, and a differen
   assert.equal(compare('Grace Hopper', 'Borislav Tremurov').score, 0)
 })
 
-test('one typing error in a single word is a hit from seven letters on', async () => {
+test('a single word with one typing error is a hit if it has seven letters or more', async () => {
   for (const [name, listed, isHit] of [
     ['Velmoara S.A.', 'Velmora S.A.', true],
     ['Velmroa S.A.', 'Velmora S.A.', true],
@@ -233,7 +233,7 @@ test('a complete listed name among other names is found unless its words are com
   assert.deepEqual(found('Qadir Miroslav Zhabari Kashvand'), [])
 })
 
-test('decorating words are found if they are part of a name', async () => {
+test('titles, places and words for accounts are found if they are part of a listed name', async () => {
   const index = await listOf(['Pan Wei', 'Berlin Trading Centre', 'Ou Sia', 'Velmora Account Services'])
   for (const name of ['Pan Wei', 'Berlin Trading Centre', 'Ou Sia', 'Velmora Account Services'])
     assert.equal(index.search(name, 88)[0]?.entry, name)
@@ -249,7 +249,7 @@ test('a listed name of one word is found next to a title or a legal form, but no
     assert.deepEqual(index.search(text, 88), [], text)
 })
 
-test('a different first letter is one edit like any other, but two edits including it make another name', async () => {
+test('one edit may change the first letter, but two edits including the first letter make another name', async () => {
   const index = await listOf(['Borislav Tremurov', 'Qadir Zhabari'])
   for (const text of [
     'Xorislav Tremurov',
@@ -262,7 +262,7 @@ test('a different first letter is one edit like any other, but two edits includi
   for (const text of ['Borislav Grenurov', 'Bon Tremurov']) assert.deepEqual(index.search(text, 88), [], text)
 })
 
-test('Ali and a title at the end make another name next to a listed name of one word', async () => {
+test('a listed name of one word is not found next to Ali or before a title', async () => {
   const index = await listOf(['Mustafa', 'Abu Saleh'])
   assert.equal(index.search('Sheikh Mostafa', 88).length, 1)
   for (const text of ['Mostafa Ali', 'Ali Saleh', 'Mustafa Sheikh']) assert.deepEqual(index.search(text, 88), [], text)
@@ -350,7 +350,7 @@ test('Arabic words with the same consonants are different names', async () => {
     assert.ok((await computeScore(name, listed)) < 88, `${name}, ${listed}: ${await computeScore(name, listed)}`)
 })
 
-test('a letter costs nothing, a fraction of an edit, or an edit', () => {
+test('a Latin letter for an Arabic one costs nothing, a fraction of an edit, or one edit', () => {
   assert.equal(spellingCost('محمود', 'mahmoud', 2), 0)
   assert.equal(spellingCost('محمود', 'mahmad', 2), 1)
   assert.equal(spellingCost('محمود', 'mahmoudt', 2), 1)
@@ -376,7 +376,7 @@ const isFound = async (name: string, listed: string): Promise<boolean> => {
   return index.search(name, 88).length > 0
 }
 
-test('every usual spelling is found', async () => {
+test('every usual Latin spelling of Chinese and Korean names is found', async () => {
   for (const [name, listed] of [
     ['习近平', 'XI Jinping'],
     ['王伟', 'WANG Wei'],
@@ -396,7 +396,7 @@ test('every usual spelling is found', async () => {
     assert.ok(await isFound(name, listed), `${name}, ${listed}: ${latinReadings(name).join(';')}`)
 })
 
-test('a different name is not found', async () => {
+test('a different Chinese or Korean name is not found', async () => {
   for (const [name, listed] of [
     ['李明', 'WANG Wei'],
     ['金正恩', 'KIM Yo Jong'],
@@ -405,7 +405,7 @@ test('a different name is not found', async () => {
     assert.ok(!(await isFound(name, listed)), `${name}, ${listed}`)
 })
 
-test('a name without such characters is unchanged', () => {
+test('a name without Chinese or Korean characters is unchanged', () => {
   assert.deepEqual(latinReadings('Grace Hopper'), ['Grace Hopper'])
   assert.deepEqual(latinReadings(''), [''])
 })

@@ -40,8 +40,8 @@ const identifyingPairsMin = 2
 /** Maximum score of an incomplete match. From 95 on, every word is there and no other name (`twoPersonsScoreMin` in rules.ts). */
 export const incompleteScoreMax = 0.94
 /**
- * Minimum weight of a whole listed name among other names. It grows with each other name, because a person with more names more often shares
- * two of them with a listed person.
+ * Minimum weight of a complete listed name next to additional names. It grows with each additional name, because a
+ * person with more names more often shares two of them with a listed person.
  */
 const tellingWeightMin = 0.7
 const tellingWeightPerStranger = 0.1
@@ -115,7 +115,10 @@ function pairWords(words: readonly WeightedWord[], listed: readonly WeightedWord
 
 const percent = (share: number): number => Math.floor(share * 100 + 1e-9)
 
-/** Reports whether an additional word makes a different name. A listed name of one word is found only next to few other words. */
+/**
+ * Reports whether an additional word makes a different name. Next to a listed name of one word, places and ambiguous
+ * words do, too.
+ */
 export function makesOtherName(word: string, listedWords: number): boolean {
   const { kind, isSure } = findDecoration(word)
   return listedWords === 1 ? kind === 'name' || kind === 'place' || !isSure : kind === 'name' && word.length > 1

@@ -120,7 +120,7 @@ const decorations = new Map<string, Decoration>(
 const asName: Decoration = { kind: 'name', isSure: true }
 const asNumber: Decoration = { kind: 'number', isSure: true }
 
-/** Returns what a word next to a name is. `isSure`: it cannot also be a person's name. */
+/** Returns the kind of a word next to a name. `isSure`: it cannot also be a person's name. */
 export const findDecoration = (word: string): Decoration =>
   decorations.get(word) ?? (/^\d+$/.test(word) ? asNumber : asName)
 

@@ -60,7 +60,7 @@ const plainWords = (text: string): readonly string[] =>
     .split(/[^a-z0-9\p{Script=Arabic}]+/u)
     .filter((word) => word !== '')
 
-/** Lists the words of a free text, without those that names do not need. */
+/** Lists the words of a free text, without particles, titles and legal forms. */
 export const textWords = (text: string): readonly string[] =>
   plainWords(latinReadings(plainSigns(text))[0] ?? '').filter((word) => !commonWords.has(word))
 
