@@ -33,7 +33,7 @@ import {
   type UndoPayment,
 } from '../banks/settlement/index.ts'
 
-type Deps = Pick<CaseEffectsDeps, 'access' | 'payoutLife'> &
+type Deps = Pick<CaseEffectsDeps, 'access' | 'payoutLife' | 'screening'> &
   Pick<CandidatesDeps, 'findOwners'> & {
     readonly db: Database
     readonly clock: Clock

@@ -60,6 +60,9 @@ type CaseMoney = {
 /** Payouts that a refusal has stopped, and payouts that were already sent. */
 type RefusalCounts = Readonly<Record<'stopped' | 'alreadySent', number>>
 
+/** `listed`: a name, account or country of the sender is on a list, or may be. */
+export type SenderHold = 'unscreened' | 'listed'
+
 export type CaseEffects = {
   /** Applies the money to a payout, which it paid or returned. Refuses: not_found, validation_failed. */
   readonly payout: (tx: Tx, moving: CaseMoney, payoutId: string) => Promise<void>
@@ -71,6 +74,8 @@ export type CaseEffects = {
   readonly charge: (tx: Tx, moving: CaseMoney) => Promise<void>
   /** Marks the entry of the case as already counted. Refuses: validation_failed. */
   readonly announced: (tx: Tx, row: store.CaseRow) => Promise<void>
+  /** Screens the sender of the case's money. Undefined: no list has it, or the money left. */
+  readonly screenSender: (tx: Tx, row: store.CaseRow) => Promise<SenderHold | undefined>
   /** Explains why the case cannot be decided now. Undefined if it can. */
   readonly notNow: (tx: Tx, row: store.CaseRow) => Promise<string | undefined>
   /** Counts the held payouts that a refusal stops, and payouts that were already sent. Refuses: validation_failed (none waits). */
@@ -98,6 +103,11 @@ export type Decisions = {
   readonly resolveGone: (tx: Tx, key: CaseKey, actor: string, note: string) => Promise<boolean>
   /** Expires proposals without a timely second decision. Returns their number. */
   readonly expire: (transaction: Transaction, proposalsMax: number) => Promise<number>
+  /**
+   * Returns the kind by whose roles the case is decided: `sanctions_hold` if a name, account or country of the sender may
+   * be on a list, because such money is neither made available nor sent back.
+   */
+  readonly decidedKind: (tx: Tx, row: store.CaseRow) => Promise<CaseKind>
   /** Lists the decisions about a case in their order. */
   readonly history: (tx: Tx, partnerId: string, id: string) => Promise<readonly DecisionRow[]>
 }
@@ -137,6 +147,7 @@ export function createDecisions(deps: DecisionsDeps): Decisions {
       for (const key of due) await transaction((tx) => expireProposal(deps, tx, key))
       return due.length
     },
+    decidedKind: async (tx, row) => (await judgedKind(deps, tx, row)).kind,
     history: decisionsOf,
   }
 }
@@ -158,16 +169,31 @@ async function lockUndecided(tx: Tx, partnerId: string, id: string): Promise<sto
   return found
 }
 
-/** Locks the case, if the person may decide it and it can still be decided. */
+async function judgedKind(
+  { effects }: Pick<DecisionsDeps, 'effects'>,
+  tx: Tx,
+  row: store.CaseRow,
+): Promise<{ readonly kind: CaseKind; readonly hold: SenderHold | undefined }> {
+  const hold = await effects.screenSender(tx, row)
+  return { kind: hold === 'listed' ? 'sanctions_hold' : row.kind, hold }
+}
+
+/** Locks the case, if the person may decide it and it can still be decided. Returns it with the kind of `decidedKind`. */
 async function lockOpen(
-  { effects, requireDecider }: DecisionsDeps,
+  deps: DecisionsDeps,
   tx: Tx,
   partnerId: string,
   id: string,
   by: Decider,
-): Promise<store.CaseRow> {
+): Promise<{ readonly row: store.CaseRow; readonly kind: CaseKind }> {
+  const { effects, requireDecider } = deps
   const found = await lockUndecided(tx, partnerId, id)
-  await requireDecider(tx, found.kind, by)
+  const { kind, hold } = await judgedKind(deps, tx, found)
+  if (hold === 'unscreened') throw refuse('The sender of the money is not screened yet. Repeat it in a minute.')
+  await requireDecider(tx, kind, by).catch((error: unknown) => {
+    if (kind === found.kind || !(error instanceof Refusal)) throw error
+    throw new Refusal(error.code, `The sender of the money may be on a list. ${error.detail}`)
+  })
   if (found.returningSince !== null)
     throw new ConflictingStep(
       'returning',
@@ -176,7 +202,7 @@ async function lockOpen(
     )
   const why = await effects.notNow(tx, found)
   if (why !== undefined) throw refuse(why)
-  return found
+  return { row: found, kind }
 }
 
 type NewDecision = Pick<DecisionRow, 'kind' | 'actor' | 'note'> & Partial<RefusalCounts>
@@ -235,7 +261,7 @@ const readProposal = ({ proposal }: Pick<store.CaseRow, 'proposal'>): Proposal |
 async function propose(deps: DecisionsDeps, tx: Tx, proposing: ProposalRequest): Promise<store.CaseRow> {
   const { partnerId, id, staff, staffId, note, action, toPartnerId, customerId, payoutId, disposition } = proposing
   if (isEmptyName(staff)) throw refuse('State who proposes it.')
-  const row = await lockOpen(deps, tx, partnerId, id, { id: staffId, name: staff })
+  const { row, kind: decidedBy } = await lockOpen(deps, tx, partnerId, id, { id: staffId, name: staff })
   const misfit = explainMisfit(action, row, readCaseReport(row).debtor?.account, proposing)
   if (misfit !== undefined) throw refuse(misfit)
   if (action === 'refuse') await deps.effects.refusal(tx, row)
@@ -244,7 +270,7 @@ async function propose(deps: DecisionsDeps, tx: Tx, proposing: ProposalRequest):
     const end = { resolution: resolutions.note, resolvedBy: staff, note, resolvedAt: now }
     return decide(deps, tx, row, { ...row, ...end }, { kind: 'noted', actor: staff, note })
   }
-  const told = { kind: row.kind, by: staff }
+  const told = { kind: decidedBy, by: staff }
   deps.facts.append(tx, [{ partnerId, type: 'case.proposed', subject: id, occasion: newId(), facts: told }])
   const proposal: Proposal = {
     action,
@@ -272,7 +298,7 @@ async function approve(
   { partnerId, id, staff, staffId, proposalId }: Parameters<Decisions['approve']>[1],
 ): Promise<store.CaseRow> {
   if (isEmptyName(staff)) throw refuse('State who approves it.')
-  const row = await lockOpen(deps, tx, partnerId, id, { id: staffId, name: staff })
+  const { row, kind } = await lockOpen(deps, tx, partnerId, id, { id: staffId, name: staff })
   const { proposedBy, proposedAt } = row
   const proposal = readProposal(row)
   if (proposal === undefined || proposedBy === null || proposedAt === null)
@@ -284,7 +310,7 @@ async function approve(
       { who: proposedBy, at: proposedAt },
     )
   const author = { id: proposal.staffId, name: proposedBy }
-  const not = await deps.judgeTwo(tx, row.kind, author, { id: staffId, name: staff })
+  const not = await deps.judgeTwo(tx, kind, author, { id: staffId, name: staff })
   if (not !== undefined) throw refuse(not.why)
   const now = deps.clock.now()
   if (hasExpired(proposedAt, now)) throw refuse('The proposal has expired: propose it again.')
@@ -331,7 +357,7 @@ async function reject(
   { partnerId, id, staff, staffId, note }: Parameters<Decisions['reject']>[1],
 ): Promise<store.CaseRow> {
   if (isEmptyName(staff)) throw refuse('State who rejects it.')
-  const row = await lockOpen(deps, tx, partnerId, id, { id: staffId, name: staff })
+  const { row } = await lockOpen(deps, tx, partnerId, id, { id: staffId, name: staff })
   if (row.proposedBy === null) throw refuse('The case has no proposal.')
   const kind: DecisionKind = isProposer(row.proposedBy, readProposal(row), { staff, staffId })
     ? 'withdrawn'

@@ -11,7 +11,6 @@ import type { FactQueue } from '../inbox/index.ts'
 import { notFound, Refusal } from '../kernel/api/index.ts'
 import { after, type Clock, dayMs, type Minor, partnerKey, present, writeAmount } from '../kernel/index.ts'
 import { inTransaction, type Tx } from '../postgres/index.ts'
-import { countriesOfAccount } from '../screening/index.ts'
 import { sumRefundsOfSessions } from './refunds.ts'
 import type { CheckoutDeps, LatePayment } from './session.ts'
 import { sessionById, type SessionRow } from './store.ts'
@@ -306,20 +305,11 @@ async function returnMoney(deps: CheckoutDeps, tx: Tx, choosing: LateChoiceConte
   const { row, found, session } = choosing
   const { report, debtor } = requireDebtor(found)
   await requireReceiving(deps, tx, choosing)
-  const { partnerId, customerId: id } = session
-  const { account, bic, countryCode: country } = debtor
-  const names = [debtor.name, ...(debtor.onBehalfOf === undefined ? [] : [debtor.onBehalfOf])]
-  const holds = await screening.holdsOfCredits(
-    tx,
-    names.map((payerName) => ({
-      ...{ partnerId, customer: { partnerId, kind: 'customer', id } as const, payer: undefined, payerName },
-      payerAccount: account,
-      payerCountries: countriesOfAccount({ account, bic, country }).map((each) => each.country),
-      craftText: screening.textOf([report.remittance, report.endToEndId]),
-    })),
-  )
-  if (holds.includes('unscreened'))
+  const { partnerId, customerId } = session
+  const texts = [report.remittance, report.endToEndId]
+  const hold = await screening.holdOfMoney(tx, { partnerId, customerId, debtor, texts })
+  if (hold === 'unscreened')
     throw new Refusal('request_in_progress', 'The names are not screened yet. Repeat the request in a minute.')
-  if (holds.some((hold) => hold !== undefined)) throw refuseStopped()
+  if (hold !== undefined) throw refuseStopped()
   await cases.sendBack(tx, [row], `The partner returned the money of the checkout session ${session.id}.`)
 }

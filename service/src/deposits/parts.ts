@@ -175,7 +175,8 @@ function planArrival(
   const opened = { partnerId, connector, notificationId, subject: depositId } as const
   const told = toCaseReport(row, creditIdOf(trigger), report)
   const rest = { currency, amount: money.amount - amount }
-  // Under its own id, because the credit may already have a case of a hold.
+  // Under its own id, because the credit may already have a case of a hold. Only the operator decides about money of a
+  // name under review.
   const surplus: readonly NewCase[] =
     rest.amount === 0n
       ? []
@@ -184,7 +185,7 @@ function planArrival(
             ...opened,
             id: newId(),
             notificationId: `${notificationId} surplus`,
-            kind: 'amount_differs',
+            kind: name === 'holdPart' && kindOfHold === 'sanctions_hold' ? kindOfHold : 'amount_differs',
             report: { ...told, money: rest },
             booked: rest,
           },

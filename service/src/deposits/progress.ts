@@ -5,7 +5,7 @@
 import { ownJson } from '@partner-payments/wire'
 import { assert, newId, partnerKey, present } from '../kernel/index.ts'
 import { type Entry, singleEntry } from '../ledger/index.ts'
-import { type InboundAccounts, withoutBlocks, readInbound } from './inbound.ts'
+import { type BlockReason, type InboundAccounts, withoutBlocks, readInbound } from './inbound.ts'
 import type { NewEvent } from '../events/index.ts'
 import { type TriggerOutcome, createEngine, type LifecycleMove, findTransition } from '../lifecycle/index.ts'
 import type { NewCase } from '../cases/index.ts'
@@ -121,9 +121,14 @@ const isUndecided = ({ hold }: ScreenedDeposit): boolean => hold === 'open' || h
 const isPayerWithheld = ({ payer }: ScreenedDeposit, trigger: DepositTrigger): boolean =>
   isWithheld(payer) && !(trigger.kind === 'credit' && trigger.isDecided)
 
+/** Reports whether a name, an account or a country of the deposit is on a list, or may be. */
+const isListed = ({ hold }: ScreenedDeposit): boolean => hold === 'open' || hold === 'confirmed'
+
 /** Names the kind of the case of money that waits or is frozen. */
-const holdCaseKind = ({ hold, payer }: ScreenedDeposit) =>
-  hold === undefined && isWithheld(payer) ? 'payer_data_missing' : 'sanctions_hold'
+function holdCaseKind({ hold, payer }: ScreenedDeposit, block?: BlockReason): NewCase['kind'] {
+  if (hold !== undefined) return 'sanctions_hold'
+  return isWithheld(payer) ? 'payer_data_missing' : (block ?? 'sanctions_hold')
+}
 
 /** Reports whether the trigger would credit the deposit. */
 const wouldCredit = (deposit: ScreenedDeposit, trigger: DepositTrigger): boolean =>
@@ -208,6 +213,7 @@ function misfitCases({ row, trigger }: DepositMove, { blockOf }: InboundAccounts
   // Lets an operator send it back, or give it to the customer.
   const paid = trigger.kind === 'credit' ? trigger.origin : { endToEndId: row.endToEndId }
   const report = { ...told, ...paid, debtor: debtorOf(row) }
+  if (isListed(row)) return [{ ...opened, kind: 'sanctions_hold', report }]
   if (isWrongAmount(row, trigger)) return [{ ...opened, kind: 'amount_differs', report }]
   return [{ ...opened, kind: blockOf(row) ?? 'account_blocked', report }]
 }
@@ -224,7 +230,13 @@ async function write(
   const plans = new Map(
     moves
       .filter(({ row }) => row.inParts)
-      .map((move) => [move, planParts(move, inbound.blockOf(move.row), now, holdCaseKind(move.row))] as const),
+      .map(
+        (move) =>
+          [
+            move,
+            planParts(move, inbound.blockOf(move.row), now, holdCaseKind(move.row, inbound.blockOf(move.row))),
+          ] as const,
+      ),
   )
   const credits = moves.flatMap((move) =>
     move.transition.ledger === 'credit' && !move.row.inParts ? [creditEntry(move)] : [],

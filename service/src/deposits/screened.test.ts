@@ -474,6 +474,24 @@ suite('sources', async () => {
     await service.deposits.screenDue(100)
   }
 
+  test('money of a listed payer that does not fit its session is a case of the name, and no choice of the partner', async () => {
+    for (const partialPayments of [false, true]) {
+      const holder = await addHolder(service, 'Ada Lovelace')
+      const opened = await sessions.open({ partialPayments }, holder)
+      const step = { step: 'credit', amount: rawNumber('60.00'), debtorName: listedName } as const
+      await service.checkout.simulate(holder.partnerId, opened.session.id, step, ip)
+      await sessions.settle()
+      const cases = await service.db.rows<{ kind: string; booked: bigint }>(sql`
+        select kind, booked from cases.cases where partner_id = ${holder.partnerId} order by booked`)
+      assert.deepEqual(
+        cases.map(({ kind, booked }) => [kind, booked]),
+        (partialPayments ? [10_10n, 49_90n] : [60_00n]).map((sum) => ['sanctions_hold', sum]),
+      )
+      const { latePayments = [] } = await service.checkout.get(holder.partnerId, opened.session.id)
+      assert.deepEqual(latePayments, [], 'the partner learns nothing of it')
+    }
+  })
+
   for (const [name, { currency, amount, steps, events, seen, arrive }] of Object.entries(sources))
     for (const outcome of ['clear', 'confirm'] as const)
       test(`${name}: the money waits, two people ${outcome} the name, and it is booked exactly once`, async () => {

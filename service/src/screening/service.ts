@@ -12,7 +12,14 @@ import {
 } from '../kernel/index.ts'
 import { byShard, type Database, type Tx } from '../postgres/index.ts'
 import { type HitDetail, keepEarlierNames, openDetail } from './sealed.ts'
-import { type Countries, countryEntryId, type CountryRules, createCountries, countrySide } from './countries.ts'
+import {
+  countriesOfAccount,
+  type Countries,
+  countryEntryId,
+  type CountryRules,
+  createCountries,
+  countrySide,
+} from './countries.ts'
 import { isPepSource } from './lists/entry.ts'
 import { createLists, type Lists, type ListsDeps } from './lists.ts'
 import {
@@ -102,6 +109,8 @@ export type Screening = {
   readonly textOf: (texts: readonly (string | null | undefined)[]) => string | null
   /** Reads the holds of incoming money. Joins the transaction. */
   readonly holdsOfCredits: HoldsOfCredits
+  /** Reads the strictest hold of money in suspense. Reads the newest lists if this process has not read them. */
+  readonly holdOfMoney: (tx: Tx, money: SuspendedMoney) => Promise<Hold | undefined>
   /** Lists the open hits of all partners, oldest first, in pages. */
   readonly openHits: (after: store.HitPage | undefined, hitsMax: number) => Promise<readonly Hit[]>
   /** Lists the oldest open hits of all partners, without their details. */
@@ -175,6 +184,15 @@ export function createScreening(
       staff: [decidedBy, approvedBy].filter(Boolean).join(', '),
     })
   }
+  const textOf: Screening['textOf'] = (texts) =>
+    craftText(
+      texts,
+      (text) =>
+        deps.textNames === true &&
+        /\p{L}{2}\S*\s+\S*\p{L}{2}/u.test(text) &&
+        (lists.latest()?.namesIn(text).length ?? 1) > 0,
+    )
+  const holdsOfCredits = createHoldsOfCredits(lists, pepsHold)
   return {
     lists,
     countries,
@@ -187,15 +205,9 @@ export function createScreening(
     forget: store.forgetSubjects,
     holdsOf: createHoldsOf(db, countries, pepsHold),
     partiesOfPayments: createPartiesOfPayments({ db, clock, lists }),
-    textOf: (texts) =>
-      craftText(
-        texts,
-        (text) =>
-          deps.textNames === true &&
-          /\p{L}{2}\S*\s+\S*\p{L}{2}/u.test(text) &&
-          (lists.latest()?.namesIn(text).length ?? 1) > 0,
-      ),
-    holdsOfCredits: createHoldsOfCredits(lists, pepsHold),
+    textOf,
+    holdsOfCredits,
+    holdOfMoney: createHoldOfMoney({ lists, textOf, holdsOfCredits }),
     openHits: async (after, hitsMax) => (await store.listOpenHits(db, after, hitsMax)).map(toHit),
     oldestOpenHits: (hitsMax) => store.oldestOpenHits(db, hitsMax),
     filterOpen: (partnerId, ids) => store.openHitsById(db, partnerId, ids),
@@ -408,6 +420,20 @@ export type ScreenedCredit = {
   readonly payer: SubjectKey | undefined
 }
 
+/** Money in suspense that an act would give away, with its sender. */
+export type SuspendedMoney = {
+  readonly partnerId: string
+  readonly customerId: string | null
+  readonly debtor: {
+    readonly name: string
+    readonly account: string
+    readonly bic: string
+    readonly countryCode: string
+    readonly onBehalfOf?: string | undefined
+  }
+  readonly texts: readonly (string | null | undefined)[]
+}
+
 /** Reads the hold of each credit, in order, with one statement. */
 type HoldsOfCredits = (tx: Tx, credits: readonly ScreenedCredit[]) => Promise<readonly (Hold | undefined)[]>
 
@@ -464,6 +490,31 @@ function createHoldsOfCredits({ latest }: Pick<Lists, 'latest'>, pepsHold: boole
     })
   }
 }
+
+const createHoldOfMoney =
+  ({
+    lists,
+    textOf,
+    holdsOfCredits,
+  }: Pick<Screening, 'lists' | 'textOf' | 'holdsOfCredits'>): Screening['holdOfMoney'] =>
+  async (tx, { partnerId, customerId: id, debtor, texts }) => {
+    await lists.recent(tx)
+    const { account, bic, countryCode: country, onBehalfOf } = debtor
+    const names = onBehalfOf === undefined ? [debtor.name] : [debtor.name, onBehalfOf]
+    const holds = await holdsOfCredits(
+      tx,
+      names.map((payerName) => ({
+        partnerId,
+        customer: id === null ? undefined : { partnerId, kind: 'customer', id },
+        payer: undefined,
+        payerName,
+        payerAccount: account,
+        payerCountries: countriesOfAccount({ account, bic, country }).map((each) => each.country),
+        craftText: textOf(texts),
+      })),
+    )
+    return strictestHold(holds)
+  }
 
 /** Returns the strictest hold of a payment's parties. */
 export const strictestHold = (holds: readonly (Hold | undefined)[]): Hold | undefined =>

@@ -1,19 +1,21 @@
 /** Applies decisions about cases: credits or charges a partner, or matches a report with a payout or deposit. */
 import type { Access } from '../../access/index.ts'
 import { Refusal } from '../../kernel/api/index.ts'
-import { type CaseEffects, type CaseKind, operatorPartnerId } from '../../cases/index.ts'
+import { type CaseEffects, type CaseKind, operatorPartnerId, readCaseReport } from '../../cases/index.ts'
 import { isUuid } from '../../kernel/index.ts'
 import type { Deposits } from '../../deposits/index.ts'
 import type { Monitoring } from '../../monitoring/index.ts'
 import { instructionOf, type PayoutLife } from '../../payouts/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { BankBooks } from '../../rails/index.ts'
+import type { Screening } from '../../screening/index.ts'
 
 export type CaseEffectsDeps = {
   readonly access: Pick<Access, 'partnerName'>
   readonly payoutLife: Pick<PayoutLife, 'matched'>
   readonly deposits: Pick<Deposits, 'chargePartner' | 'creditOwner' | 'creditPartner' | 'isInScreening'>
   readonly books: BankBooks
+  readonly screening: Pick<Screening, 'holdOfMoney'>
 }
 
 /** The decisions for which the money of a deposit waits, by the kind of its case. */
@@ -33,6 +35,7 @@ export function createCaseEffects({
   payoutLife,
   deposits,
   books,
+  screening,
 }: CaseEffectsDeps): Omit<CaseEffects, 'refusal' | 'sendBack'> {
   const requirePartner = (tx: Tx, partnerId: string) => refuseUnknown(access, tx, partnerId)
   const credit: CaseEffects['credit'] = async (tx, { case: { connector }, partnerId, money }) => {
@@ -44,6 +47,14 @@ export function createCaseEffects({
     charge: async (tx, moving) => {
       await requirePartner(tx, moving.partnerId)
       await deposits.chargePartner(tx, partnerCharge(moving))
+    },
+    screenSender: async (tx, row) => {
+      const { partnerId, booked } = row
+      const { debtor, remittance, endToEndId } = readCaseReport(row)
+      if (booked === null || booked <= 0n || debtor === undefined) return undefined
+      const texts = [remittance, endToEndId]
+      const hold = await screening.holdOfMoney(tx, { partnerId, customerId: null, debtor, texts })
+      return hold === undefined || hold === 'unscreened' ? hold : 'listed'
     },
     notNow: async (tx, { kind, partnerId, subject }) => {
       const awaited = awaitedDecisions[kind]

@@ -110,7 +110,7 @@ export type DeskDeps = {
     Cases,
     'list' | 'byId' | 'byIds' | 'countsOpen' | 'openAbout' | 'openOf' | 'about' | 'lastRemarks'
   >
-  readonly decisions: Pick<Decisions, 'history'>
+  readonly decisions: Pick<Decisions, 'decidedKind' | 'history'>
   readonly screening: Pick<
     Screening,
     'about' | 'openHits' | 'equalHits' | 'hitsOn' | 'openHitsOf' | 'hit' | 'decisionsOf'

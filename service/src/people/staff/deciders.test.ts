@@ -4,8 +4,10 @@ import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { addPartner } from '../../../../test/support/composition.ts'
 import { useModules } from '../../../../test/support/fixture.ts'
+import { screenAll } from '../../../../test/support/screening/held.ts'
 import { newId, personKey } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
+import { operatorPartnerId } from '../../cases/index.ts'
 import { hitPairKey, readSanctionsList } from '../../screening/index.ts'
 import { decidedKinds, type StaffRole, staffRoles } from './rules.ts'
 import * as store from './store.ts'
@@ -140,4 +142,36 @@ test('equal hits have the same name and entry of a partner, and each keeps its o
     [second.id],
   )
   assert.equal((await service.screening.decisionsOf(service.db, partner.partnerId, second.id)).length, 0)
+})
+
+test('money whose sender may be on a list is given away only by the people who decide about names', async () => {
+  const { partnerId } = await addPartner(service)
+  await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
+  await screenAll(service)
+  const sender = (name: string) => ({ account: 'DE1', bic: 'COBADEFFXXX', name, countryCode: 'DE', address: null })
+  const open = async (debtor: object) => {
+    const id = newId()
+    const report = { kind: 'credit.booked', account: 'DE2', debtor }
+    const about = { connector: 'sandbox', notificationId: newId(), subject: id, report }
+    const booked = { currency: 'EUR', amount: 500n } as const
+    await service.cases.open({ id, partnerId, kind: 'unknown_payment', ...about, booked })
+    return id
+  }
+  const [finance, other] = [await personOf('finance'), await personOf('finance')]
+  const [compliance, second] = [await personOf('compliance'), await personOf('compliance')]
+  const propose = (id: string, action: 'return' | 'credit' | 'write-off', by: typeof finance) =>
+    service.db.transaction((tx) => service.decisions.propose(tx, { partnerId, id, action, note: 'Read', ...by }))
+  const approve = (id: string, by: typeof finance) =>
+    service.db.transaction((tx) => service.decisions.approve(tx, { partnerId, id, ...by }))
+  for (const debtor of [sender('Borislav Tremurov'), { ...sender('A bank'), onBehalfOf: 'TREMUROV, Borislav' }]) {
+    const id = await open(debtor)
+    for (const action of ['return', 'credit', 'write-off'] as const)
+      await assert.rejects(propose(id, action, finance), /may be on a list/)
+    await propose(id, 'return', compliance)
+    await assert.rejects(approve(id, finance), /may be on a list/)
+    assert.notEqual((await approve(id, second)).returningSince, null)
+  }
+  const known = await open(sender('Grace Hopper'))
+  await propose(known, 'return', finance)
+  assert.notEqual((await approve(known, other)).returningSince, null)
 })
