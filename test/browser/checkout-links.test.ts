@@ -138,7 +138,7 @@ test('the shop creates a link with items, sees its payers, and switches it off',
   assert.match(await payer.page.locator('main').innerText(), /has switched it off/)
 })
 
-test('the shop accepts one late payment and returns another, and a second choice is reported', async () => {
+test('the shop accepts one late payment and returns another, and a second decision is refused with a message', async () => {
   const { id } = await lateSession(client, customerId, 2)
   const { page } = await person('Operator', 'Lisa Operator')
   assert.match(await main(page), /1\s+Sessions with money to accept or send back/)

@@ -100,7 +100,7 @@ test('the copy buttons copy the format that a bank accepts, without blanks, and 
   }
 })
 
-test('an open page shows changes made elsewhere: a credit by reference, and an end by the partner', async () => {
+test('an open page shows changes made elsewhere: a credit by reference, and the partner ending the session', async () => {
   const [paid, ended] = [await openSession(), await openSession()]
   const first = await visit(textAt(paid, 'url'))
   const second = await visit(textAt(ended, 'url'))
@@ -134,7 +134,7 @@ test("the language is the browser's, and a chosen language is kept from page to 
   assert.equal(await heading(page), 'Die Zahlung kam nicht zustande')
 })
 
-test('a keyboard reaches every control in the order of reading, with a visible focus', async () => {
+test('a keyboard reaches every control in reading order, with a visible focus', async () => {
   const session = await openSession({ returnUrl: 'https://shop.example.com/' })
   const { page } = await visit(textAt(session, 'url'))
   const reached: unknown[] = []

@@ -157,7 +157,7 @@ test('a signature is valid for one payout, one person and one use; a code, an AP
   assert.equal((await post(first.id, 'approve', fields, sessionOf(done))).status, 409, 'again')
 })
 
-test('a person who signs in with a password is notified that a passkey is needed, and may reject with a reason', async () => {
+test('a person who signs in with a password is told that approving needs a passkey, and may reject with a reason', async () => {
   const { id } = await payout('300.00')
   const { cookie, secret } = await joinByPassword(service, await inviteTo(service, 'Operator', 'Dora Fourth'))
   const page = await fetch(new URL(`/console/payouts/${id}/approve`, service.baseUrl), { headers: { cookie } })

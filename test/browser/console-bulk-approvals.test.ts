@@ -63,7 +63,7 @@ async function proofOf(reference: string): Promise<string> {
   return stdout
 }
 
-test('one signature approves the payouts of a bulk, and proves each of them offline', async () => {
+test('one signature approves all payouts of a bulk, and the proof of each verifies offline', async () => {
   const id = await bulkOf('60.00', '30.00', '20.00')
   const { page } = await person('Operator', 'Bob Approver')
   await page.goto(`${site}/console/payouts?tab=waiting`)
@@ -94,7 +94,7 @@ test('one signature approves the payouts of a bulk, and proves each of them offl
     )
 })
 
-test('a signature is valid once, for its payouts and its person', async () => {
+test('a signature is valid once, only for the payouts and the person that it was requested for', async () => {
   const [id, other] = [await bulkOf('60.00', '50.00'), await bulkOf('70.00', '60.00', '50.00')]
   const bob = await person('Operator', 'Bob Second')
   const eve = await person('Operator', 'Eve Third')

@@ -172,7 +172,7 @@ test('the pages are German for a German reader, and a corrected file keeps the c
   assert.match(await downloaded(page, 'Ergebnisse herunterladen (CSV)'), /1;Vermieterin GmbH;[^;]*;"7,77";EUR;A;/)
 })
 
-test('two concurrent submissions make one bulk, and another role, person, site or partner sends nothing', async () => {
+test('two concurrent submissions create one bulk, and another role, person, site or partner cannot send it', async () => {
   const { context, page } = await person('Operator', 'Bo Operator')
   await createBeneficiary(service.client, { name: 'Twice Ltd' })
   const begin = async () => {

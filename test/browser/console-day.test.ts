@@ -91,7 +91,7 @@ async function verified(): Promise<string> {
   return stdout
 }
 
-test('two people pay and approve, from the first link to the proof', async () => {
+test('two people join, pay and approve, and the proof of the payment verifies', async () => {
   const site = siteOf(service)
   const rule = ['--partner', service.credentials.partnerId, '--currency', 'EUR', '--above', '100.00', '--passkey']
   await service.operator('approval', 'set', ...rule, '--staff', 'Sam', '--note', 'two persons')

@@ -164,7 +164,7 @@ test('a developer creates an endpoint, tests it, rotates its secret and deletes 
   await check(page)
 })
 
-test('another role and another partner see no endpoint', async () => {
+test('an endpoint is not shown to another role or partner', async () => {
   const { page } = await person('Operator', 'Olga Operator')
   const id = await createHook({})
   assert.equal(await page.getByRole('link', { name: 'Webhooks' }).count(), 0)

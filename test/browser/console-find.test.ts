@@ -39,7 +39,7 @@ const session = success(
   }),
 )
 
-test('searches by amount, account, name, identifier and reference find their objects', async () => {
+test('a search finds payments, payees, customers and sessions by amount, account, name, identifier and reference', async () => {
   const { page } = await person('Operator', 'Fay Finder')
   const found = async (text: string) => {
     await open(page, `find?q=${encodeURIComponent(text)}`)

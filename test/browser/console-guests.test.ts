@@ -38,7 +38,7 @@ async function enter(path: string) {
   return opened
 }
 
-test('a guest opens the link exactly once with a click, and sees only the webhook pages', async () => {
+test('a guest link opens once, only by a click, and shows only the webhook pages', async () => {
   const maker = await admin()
   const id = await endpoint()
   await open(maker.page, 'webhooks/guests')
@@ -87,7 +87,7 @@ async function checkNoOther(page: Page, cookie: string, id: string): Promise<voi
   }
 }
 
-test('a guest who manages rotates a secret under both names, and loses access when the maker is removed', async () => {
+test('a guest who manages webhooks rotates a secret, is logged with its inviter, and loses access when the inviter is removed', async () => {
   const id = await endpoint()
   const maker = await admin('Mia Maker')
   const guest = await enter(await mailLink(maker.page, 'manage'))
@@ -109,7 +109,7 @@ test('a guest who manages rotates a secret under both names, and loses access wh
   assert.match(guest.page.url(), /\/console\/sign-in/)
 })
 
-test('of two simultaneous clicks only one opens the link, and signing out ends the session', async () => {
+test('only one of two simultaneous clicks opens the link, and signing out ends the session', async () => {
   const maker = await admin()
   const path = await mailLink(maker.page, 'read')
   const token = new URLSearchParams(path.split('?')[1]).get('token') ?? ''

@@ -32,7 +32,7 @@ async function followed(page: Page): Promise<readonly string[]> {
   return links.map(({ count }) => count)
 }
 
-test('an approver gets the mail, opens its link, signs in and approves, and then nothing waits', async () => {
+test('an approver gets the mail, opens its link, signs in and approves, and no task is left', async () => {
   const { page, email } = await person('Operator', 'Bob Approver')
   const payee = textAt(await createBeneficiary(service.client, { name: 'Grace Hopper' }), 'id')
   success(await service.client.post('/v1/payouts/fiat', payoutText(payee, '1234.50')))
@@ -74,7 +74,7 @@ test('an approver gets the mail, opens its link, signs in and approves, and then
   await check(page)
 })
 
-test('a new person sees the waiting items, and each number leads to its rows', async () => {
+test('a new person sees the counts of waiting tasks, and each count links to its list', async () => {
   const { page } = await person('Admin', 'Mary Maker')
   const payee = textAt(await createBeneficiary(service.client, { name: 'Grace Hopper' }), 'id')
   success(await service.client.post('/v1/payouts/fiat', payoutText(payee, '500.00')))

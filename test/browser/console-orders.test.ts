@@ -57,7 +57,7 @@ test('a person creates a standing order, sees its dates, pauses, resumes and can
   await check(page)
 })
 
-test('a form submitted twice makes one order, and another role or partner cannot make an order', async () => {
+test('a form submitted twice creates one order, and another role or partner cannot create one', async () => {
   const { context, page } = await person('Operator', 'Bo Operator')
   const id = textAt(await createBeneficiary(service.client), 'id')
   const fields = {

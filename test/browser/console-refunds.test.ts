@@ -79,7 +79,7 @@ test('a person refunds a part and then the rest: input is kept, and nothing is s
   assert.match(await main(page), /Sandbox Payer[^]*9\.90 EUR[^]*Completed/)
 })
 
-test('a form submitted twice makes one refund, and another role, site or partner cannot make a refund', async () => {
+test('a form submitted twice creates one refund, and another role, site or partner cannot create one', async () => {
   const id = await paidSession(service.client, customerId, 20)
   const { context, page } = await person('Admin', 'Bo Admin')
   const fields = { amount: '5', reason: 'Twice', idempotencyKey: 'refund-sent-twice' }

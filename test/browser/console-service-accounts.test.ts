@@ -117,7 +117,7 @@ test('the browser makes the key pair, sends only its public half, and the saved 
   await checkForms(page)
 })
 
-test("a partner's own key pair needs no script of the page, and a private key is refused", async () => {
+test('a person can create an account with the public key of their own key pair, and a private key is refused', async () => {
   const { page } = await person('Admin')
   await open(page, 'service-accounts/new')
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
@@ -139,7 +139,7 @@ test("a partner's own key pair needs no script of the page, and a private key is
   assert.equal((await client.get('/v1/accounts')).status, 200)
 })
 
-test('only people with the permissions of the team see and create keys', async () => {
+test('only people with permission to read or manage the team can see or create keys', async () => {
   const operator = await person('Operator')
   assert.equal(await operator.page.getByRole('link', { name: 'Service accounts' }).count(), 0)
   for (const path of ['service-accounts', 'service-accounts/new']) {

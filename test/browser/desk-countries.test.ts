@@ -5,7 +5,7 @@ import { checkForms, postFrom, useDesk } from '../support/desk.ts'
 
 const { site, join, inGerman } = await useDesk({ TWO_PERSONS: 'on' })
 
-test('a rule is refused at its field, proposed, approved by a second person, and removed', async () => {
+test('an invalid rule is reported at its field, and a rule is proposed, approved by a second person, and removed', async () => {
   const cora = await join('Cora', 'compliance', ['400'])
   const { page } = cora
   await page.getByRole('link', { name: 'Countries' }).click()

@@ -166,7 +166,7 @@ async function takeFile(one: Page, two: Page) {
   })
 }
 
-test('staff look into a stuck payout, and two people end it with a document from the bank', async () => {
+test('staff investigate a stuck payout, and two people record its outcome with a document from the bank', async () => {
   const { payoutId, reference, partnerId, statusOf } = await stuckPayout()
   const sam = await join('Sue', 'support', ['400'])
   const one = await join('Ada', 'finance', ['400'])
@@ -224,7 +224,7 @@ test('staff look into a stuck payout, and two people end it with a document from
   assert.deepEqual([actor?.name, details?.['approvedBy']], ['Ada', 'Grace'])
 })
 
-test('a bank file is found by its name and by its message id, and a runbook opens from the queue', async () => {
+test('a bank file is found by its name and by its message id, and the queue links to a runbook', async () => {
   const ida = await join('Ida', 'support', ['404'])
   const { page } = ida
   for (const [text, rows] of [
@@ -259,7 +259,7 @@ test('a bank file is found by its name and by its message id, and a runbook open
     assert.equal((await page.request.get(`${site}/desk/runbooks/${name}`)).status(), 404, name)
 })
 
-test('staff read reconciliation in both languages, and a session of a team cannot read it', async () => {
+test("staff read reconciliation in both languages, and a session of a partner's team cannot read it", async () => {
   const fay = await join('Fay', 'compliance')
   const { page } = fay
   await page.getByRole('link', { name: 'Reconciliation' }).click()

@@ -23,7 +23,7 @@ let ofRosa: Cookies = []
 const joinStaff = async (name: string, role: string, expected: readonly string[] = []) =>
   joinDesk({ service, browser: await browser(), site, as }, name, role, expected)
 
-test('the first admin joins, and confirms at the desk the code of a command that signs in', async () => {
+test('the first admin joins, and confirms the sign-in code of a command at the desk', async () => {
   const { page, context } = await joinStaff('Rosa', 'admin', ['400'])
   ofRosa = await context.cookies()
   await page.getByRole('link', { name: 'Commands' }).click()
@@ -226,7 +226,7 @@ test('on the page of a partner a block takes effect at once, a limit waits, and 
   await checkForms(german.page)
 })
 
-test('an option with a list is chosen with checkboxes, and its words are in the change', async () => {
+test('an option that takes a list is shown as checkboxes, and the change shows the chosen labels', async () => {
   const { partnerId } = service.credentials
   const olga = await joinStaff('Olga', 'compliance', ['400'])
   const { page } = olga

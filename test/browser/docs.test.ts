@@ -47,7 +47,7 @@ async function untilShown(page: Page): Promise<void> {
     .waitFor()
 }
 
-test('200 to / and /docs: every operation and event, no dead dialog, no blocked or foreign request', async () => {
+test('200 to / and /docs: the page lists every operation and event, and no request is blocked or sent to another site', async () => {
   const { page, verify } = await open('/')
   assert.equal(new URL(page.url()).pathname, '/docs')
   await untilShown(page)
@@ -134,7 +134,7 @@ const states: Readonly<Partial<Record<OperationId, readonly [status: number, rea
 /** Deletions come last: no later operation needs what they delete. */
 const phases = { GET: 0, POST: 1, PUT: 2, PATCH: 3, DELETE: 4 } as const
 
-test('Execute as filled in succeeds for every operation of a fresh sandbox, and a second time with a new key', async () => {
+test('"Execute" succeeds with the prefilled values for every operation of a fresh sandbox, and again with a new key', async () => {
   const fresh = await useService()
   const page = await (await browser()).newPage({ viewport: desktop })
   await page.goto(`${fresh.baseUrl}/docs`)
@@ -189,7 +189,7 @@ test('a wrong key and missing fields are refused in the page with a text', async
   await verify()
 })
 
-test('the search finds operations, guides and problems, and its results lead there', async () => {
+test('the search finds operations, guides and problems, and its results link to them', async () => {
   const { page, verify } = await open('/docs')
   await untilShown(page)
   const results = page.locator('#search-results a')

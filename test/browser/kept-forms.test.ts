@@ -139,7 +139,7 @@ suite('forms and ended sessions', { skip }, async () => {
     await check(page)
   })
 
-  test('a note at the desk is kept after the sign-in', async () => {
+  test('the input of a desk form is kept until after the sign-in', async () => {
     const at = service.opsUrl.replace('127.0.0.1', 'localhost')
     const deskOfRosa = { service, browser: await browser(), site: at, as: rosa.as }
     const { page } = await joinDesk(deskOfRosa, 'Ines', 'admin', ['400', '404'])
@@ -168,7 +168,7 @@ suite('forms and ended sessions', { skip }, async () => {
     },
   ] as const
   for (const { name, base, cookie, rows, names } of sites)
-    test(`every form of the ${name} that a person sends is kept, or leads to the sign-in without a trace`, async () => {
+    test(`every form of the ${name} is kept when the session has ended, or leads to the sign-in and is not stored`, async () => {
       const device = `__Host-device=${'d'.repeat(43)}`
       const headers = { cookie: `${cookie}; ${device}`, 'sec-fetch-site': 'same-origin' }
       const get = (path: string) => fetch(new URL(path, base), { headers, redirect: 'manual' })

@@ -63,7 +63,7 @@ test('an Admin resets a colleague, who is signed out and sets a new passkey with
   await recover(await linkTo(alan.address, '/console/recover'))
 })
 
-test('two people of staff recover an Admin: first cancelled by the mail, then carried out', async () => {
+test('two staff members recover an Admin: the first attempt is cancelled by mail, the second succeeds', async () => {
   const joan = await joined('Admin', 'Joan Locked')
   const site = service.opsUrl.replace('127.0.0.1', 'localhost')
   const desk = async (as: readonly string[]) => ({ service, browser: await browser(), site, as })

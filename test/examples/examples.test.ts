@@ -54,7 +54,7 @@ function assertExamples(examples: Examples): void {
   }
 }
 
-test('every operation, event and problem has an example that is valid by the contract', () => assertExamples(committed))
+test('every operation, event and problem has an example that conforms to the contract', () => assertExamples(committed))
 
 /** Runs every operation on the oldest PostgreSQL, where npm has installed it, because the other tests run on the newest. */
 async function recordOnOldest(): Promise<string> {

@@ -65,7 +65,7 @@ test('PostgreSQL 15 gets the same schema as the newest version', { skip: oldestM
   }
 })
 
-test('a database of the previous version continues: one process records the baseline once, and nothing else changes', async () => {
+test('migrating a database of the previous version records the baseline once and changes nothing else', async () => {
   await withDatabase(await createEmptyDatabase(), async (pool) => {
     await createVersionBefore(pool)
     await pool.query(recorded)
@@ -84,7 +84,7 @@ test('a database of the previous version continues: one process records the base
   })
 })
 
-test('the texts for Citus and the first text of 0046 are known, alone and together', async () => {
+test('databases with the Citus texts of migrations, the first text of 0046, or both can be migrated', async () => {
   for (const texts of [{ citus: true }, { earlier: true }, { citus: true, earlier: true }])
     await withDatabase(await createEmptyDatabase(), async (pool) => {
       await createVersionBefore(pool, appliedBefore(texts))

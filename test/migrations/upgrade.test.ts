@@ -58,7 +58,7 @@ describe('data of the version before the baseline', () => {
     assert.equal(payments.length, 15)
   })
 
-  test('the modules read the old data, sealed fields included', async () => {
+  test('the modules can read the old data, including sealed fields', async () => {
     const { service, partnerId } = old
     const { db, clock, access, accounts, customers, beneficiaries, users, webhooks } = service
     const [customer] = (await customers.list(partnerId, {})).data

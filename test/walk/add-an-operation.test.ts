@@ -66,12 +66,12 @@ after(() => rmSync(copy, { recursive: true }))
 const node = (...args: readonly string[]) => run(process.execPath, args, copy)
 const read = (path: string) => readFileSync(join(copy, path), 'utf8')
 
-test(`a new read of a table costs at most ${filesMax} hand-written files`, () => {
+test(`a new operation that reads a table needs at most ${filesMax} hand-written files`, () => {
   const paths = new Set(blocks.map(({ path }) => path))
   assert.ok(paths.size >= 3 && paths.size <= filesMax, [...paths].join())
 })
 
-test('the operation of the page is generated, compiles and passes its contract tests on a real service', () => {
+test('the operation from the guide is generated, compiles and passes its contract tests on a real service', () => {
   for (const { path, text } of blocks) {
     const changed = text.split('@@\n').reduce((before, hunk) => applyHunk(before, hunk, path), read(path))
     writeFileSync(join(copy, path), changed)

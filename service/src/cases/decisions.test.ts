@@ -113,7 +113,7 @@ test('a proposal moves no money, and its author cannot approve it under another 
   await checkLedger(service.db, operatorPartnerId)
 })
 
-test('a proposal can be replaced, withdrawn, rejected or expire, and each leaves a decision', async () => {
+test('a proposal that is replaced, withdrawn, rejected or expires is recorded in the history of the case', async () => {
   const found = await unknownCredit(500n)
   const first = await propose(found, 'write-off')
   const second = await propose(found, 'reverse', { staff: 'Joan' })
@@ -158,7 +158,7 @@ test('only one of a concurrent approval and rejection takes effect', async () =>
   }
 })
 
-test('an approval that races a replacement carries out the proposal that its author read, or nothing', async () => {
+test('an approval that races a replacement carries out the proposal that the approver read, or nothing', async () => {
   for (let round = 0; round < 5; round += 1) {
     const found = await unknownCredit(10n)
     const { proposalId } = await propose(found, 'write-off')
@@ -203,7 +203,7 @@ test('a proposal that does not apply to the case is refused', async () => {
   await checkLedger(service.db, operatorPartnerId)
 })
 
-test('every action is in the list, and one person can note a case without money', async () => {
+test('a case without money refuses the actions for money and alerts, and one person can resolve it with a note', async () => {
   assert.equal(caseActions.length, 11)
   const id = newId()
   await report({
@@ -222,7 +222,7 @@ test('every action is in the list, and one person can note a case without money'
   assert.deepEqual(await historyOf(found), [[1, 'noted', 'Ada']])
 })
 
-test('a credit is matched with a customer: a deposit with its payer, transaction and balance', async () => {
+test('matching a credit with a customer creates a deposit and its transaction, and adds to the balance', async () => {
   const found = await unknownCredit(1234n)
   const partner = await addPartner(service)
   const { partnerId, customer } = partner
@@ -237,7 +237,7 @@ test('a credit is matched with a customer: a deposit with its payer, transaction
   for (const id of [partnerId, operatorPartnerId]) await checkLedger(service.db, id)
 })
 
-test('a credit is matched with the partner itself', async () => {
+test('a credit can be matched with the partner itself', async () => {
   const found = await unknownCredit(4321n)
   const { partnerId } = await addPartner(service)
   await propose(found, 'match', { toPartnerId: partnerId })
@@ -254,7 +254,7 @@ async function work(steps: number): Promise<void> {
   }
 }
 
-test('a debit is matched with the payout that it paid, and returned money is matched with its payout', async () => {
+test('a debit can be matched with the payout that it paid, and returned money with the payout that it returns', async () => {
   const partner = await addPartner(service, 1_000_000n)
   const { partnerId } = partner
   const { payout } = await pay(service, partner, '4001.07')

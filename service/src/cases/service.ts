@@ -202,7 +202,7 @@ async function record(
   const type = kind === 'monitoring_alert' ? 'alert.opened' : 'case.opened'
   facts.append(tx, [{ partnerId, type, subject: id, facts: { kind } }])
   tx.afterCommit(() =>
-    log.error({ caseId: id, partnerId, kind, connector, subject }, 'case opened: waits for an operator'),
+    log.error({ caseId: id, partnerId, kind, connector, subject }, 'case opened: an operator must decide it'),
   )
   return row
 }

@@ -40,7 +40,7 @@ function elementsOf(text: string): readonly string[] {
   return found
 }
 
-test('a report of hostile names is well-formed, and has the country of the address', () => {
+test('a report with hostile names is well-formed and contains the country of the address', () => {
   const kyc = { fullName: hostile, addressLine1: hostile, city: hostile, postalCode: hostile, mobilePhone: hostile }
   const person: NonNullable<ReturnType<ReportedAlert['customers']['get']>> = {
     ...{

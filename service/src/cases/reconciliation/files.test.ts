@@ -66,7 +66,7 @@ suite('messages', () => {
   }
   const kinds = async () => (await service.cases.list(undefined, 100)).map(({ kind }) => kind).toSorted()
 
-  test('a day of credits, charges and a payment is first notified, then on the statement', async () => {
+  test('a credit and a payment that are notified before the statement count once, and the statement adds the fee', async () => {
     const credit = entryOf(50_000n, { details: [{ references: { endToEndId: 'E1' }, debtor: { name: 'Ada' } }] })
     const fee = entryOf(-250n, { codes: { domain: 'ACMT', family: 'MDOP', subFamily: 'CHRG' } })
     await take(reportXml([credit]))
@@ -128,7 +128,7 @@ suite('messages', () => {
   }
   const statementCases = async () => (await kinds()).filter((kind) => /statement|sum/.test(kind))
 
-  test('a correction of a statement closes its gap, its case and the case of the correction', async () => {
+  test('a corrected statement closes the gap and the cases of the gap and of the correction', async () => {
     const entry = entryOf(100n)
     await take(dayOf({ number: 1, opening: 0n, closing: 100n }, [entry]))
     await take(dayOf({ number: 2, opening: 150n, closing: 200n }, [entryOf(50n)]))
@@ -144,7 +144,7 @@ suite('messages', () => {
     assert.deepEqual(await statementCases(), [])
   })
 
-  test('balances by value date do not stop this or later statements, and are listed until they are explained', async () => {
+  test('statements with balances by value date are processed, and the difference is listed until it is explained', async () => {
     const onDay = (day: number, amount: bigint, valued: number) =>
       entryOf(amount, { bookingDate: `2026-01-0${day}`, valueDate: `2026-01-0${valued}` })
     await take(
@@ -497,7 +497,7 @@ suite('corrected statements', () => {
     assert.deepEqual([await posted(), await unexplained()], [20_00n, '0.00'])
   })
 
-  test('a debit that differs from the amount of its payment is removed whole, and an omitted debit leaves no difference', async () => {
+  test('undoing a debit that differs from its payment removes all of it, and an omitted debit leaves no difference', async () => {
     const income = credit(20_00n, 'E1', 'R1')
     await list(income)
     const [first, second] = [await paidDebit('3.00', 5_00n), await paidDebit('5.00', 1_00n)]
@@ -527,7 +527,7 @@ suite('corrected statements', () => {
     assert.deepEqual([await posted(), await unexplained()], [0n, '0.00'])
   })
 
-  test('an entry with another amount is the same booking, and the difference opens a case with its money', async () => {
+  test('an entry with a corrected amount is the same booking, and its difference opens a case with the money', async () => {
     await list(credit(7_00n, 'E1', 'R1'))
     await look()
     await list(credit(9_00n, 'E1', 'R1'))
@@ -540,7 +540,7 @@ suite('corrected statements', () => {
     )
   })
 
-  test('an entry with another bank reference is the same booking, and an added entry counts', async () => {
+  test('an entry with a corrected bank reference is the same booking, and an added entry is booked', async () => {
     await list(credit(7_00n, 'E1', 'R1'))
     await list(credit(7_00n, 'E1', 'R9'), credit(1_00n, 'E3', 'R3'))
     await look()
@@ -571,7 +571,7 @@ suite('corrected statements', () => {
     assert.deepEqual([await posted(), await openKinds(), await unexplained()], [10_00n, [], '0.00'])
   })
 
-  test('after a process ends before it reads the correction, the sums still agree', async () => {
+  test('the sums agree if the process ends before it reads the correction', async () => {
     const [kept, omitted] = [credit(7_00n, 'E1', 'R1'), credit(3_00n, 'E2', 'R2')]
     await list(kept, omitted)
     await look()

@@ -175,7 +175,7 @@ suite('differences', () => {
     }
   })
 
-  test('one booking of several payments, one of which the bank reported as paid, counts as far as the ledger has them', async () => {
+  test('the payments of one booking that the ledger has not applied yet explain the difference', async () => {
     const [one, other, third] = [await sent('10.00'), await sent('20.00'), await sent('30.00')]
     await bank.paid(one)
     await apply()
@@ -192,13 +192,13 @@ suite('differences', () => {
     assert.deepEqual(await found(), { left: '0.00' })
   })
 
-  test('a sum whose payments a later message lists explains the difference', async () => {
+  test('a booked sum whose payments a later message will list explains the difference', async () => {
     const statementId = await bank.statement({ on: '2026-01-01', opening: 0n, closing: 900n })
     await bank.entry({ amount: 900n, kind: 'waiting', statementId })
     assert.deepEqual(await found(), { waiting: '-9.00', left: '0.00' })
   })
 
-  test('money in suspense is listed by its case until the case ends, and money returned outside is listed until it is booked', async () => {
+  test('money in suspense is listed until its case is resolved, and money returned outside the service until it is booked', async () => {
     await bank.entry({ amount: 700n, kind: 'unknown' }, credited)
     await bank.entry({ amount: -30n, kind: 'fee' }, { kind: 'debit.booked', why: 'bank_fee', details: 'Charges.' })
     await apply()
@@ -239,7 +239,7 @@ suite('differences', () => {
       assert.equal((await found()).left, '0.00')
     })
 
-  test('a missing statement is a gap until it arrives, and its case resolves itself', async () => {
+  test('a missing statement is a gap until it arrives, and then its case is resolved automatically', async () => {
     await bank.statement({ on: '2026-01-01', opening: 0n, closing: 0n, sequence: 1n })
     await bank.statement({ on: '2026-01-03', opening: 400n, closing: 400n, sequence: 3n })
     await bank.report(newId(), {
@@ -291,7 +291,7 @@ suite('differences', () => {
     assert.deepEqual(await found(), { not_on_statement: '2.00', left: '0.00' })
   })
 
-  test('an unexplained difference opens a case at the second run, and the case ends with the difference', async () => {
+  test('the second run with an unexplained difference opens a case, which is resolved when the difference is gone', async () => {
     const money = { debit: `settlement.${isoConnector}` as const, ...euros, amount: 77n }
     await service.db.transaction((tx) => service.deposits.creditPartner(tx, partner.partnerId, money))
     assert.deepEqual(await found(), { left: '0.77' })
@@ -324,7 +324,7 @@ suite('differences', () => {
     assert.equal((await openCases()).length, 1)
   })
 
-  test('a case about a payment without an answer ends when the bank reports', async () => {
+  test('a case about a payment without an answer is resolved when the bank reports the payment', async () => {
     const instruction = await sent()
     await bank.file(instruction, true)
     await bank.report(instruction.id, { kind: 'oddity', what: 'payment_missing', details: 'No word.' })
@@ -342,7 +342,7 @@ suite('differences', () => {
     assert.deepEqual(await openCases(), [])
   })
 
-  test('runs are kept as history: an item has the time when it was first seen, and a past day can be read', async () => {
+  test('runs are stored as history: an item has the time when it first appeared, and a past day can be read', async () => {
     await bank.entry({ amount: 1234n, kind: 'credit' }, credited)
     await apply()
     await look()
@@ -384,7 +384,7 @@ suite('differences', () => {
     assert.deepEqual([await found(), await suspended(), await openCases()], [{ left: '0.00' }, [], []])
   })
 
-  test('a debit that is matched with its payment counts as booked, and a later bank report counts as a repetition', async () => {
+  test('a debit that is matched with its payment counts as booked, and a later bank report changes nothing', async () => {
     const instruction = await sent()
     await bank.entry(
       { amount: -1000n, kind: 'unknown' },
@@ -450,7 +450,7 @@ suite('pages', () => {
   }
   const count = (lines: readonly ReportLine[], wanted: string) => lines.filter(({ record }) => record === wanted).length
 
-  test('days on which a statement was first seen are listed newest first, in pages, with the parts of each difference', async () => {
+  test('the first run of each statement is listed newest first, in pages, with the parts of its difference', async () => {
     await look()
     for (const number of [1, 2, 3]) {
       await takeDay(number)

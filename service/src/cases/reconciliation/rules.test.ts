@@ -110,7 +110,7 @@ test('balances that differ from the entries are listed with their statement', ()
   assert.deepEqual(facts([statement(0n, 10n, { credits: 7n })]).differ, [3n])
 })
 
-test('only items of the difference reduce it', () => {
+test('only items on the difference side reduce the unexplained amount', () => {
   const item = (side: 'difference' | 'suspense' | 'memo', amount: bigint) =>
     ({ side, kind: 'x', amount, count: 1n, oldestAt: null }) as const
   assert.equal(unexplainedAmount(10n, 3n, [item('difference', 5n), item('suspense', 100n), item('memo', 100n)]), 2n)

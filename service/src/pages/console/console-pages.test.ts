@@ -282,7 +282,7 @@ suite('the texts of the console', () => {
     assert.deepEqual(same.toSorted(), cognates.toSorted())
   })
 
-  test('every page is worded in both languages, with the same placeholders', () => {
+  test('every page has texts in both languages, with the same placeholders', () => {
     const subjects = Object.keys(texts.en) as (keyof typeof texts.en)[]
     assert.ok(subjects.length > 20)
     for (const subject of subjects) {
@@ -366,7 +366,7 @@ suite('the team', () => {
     assert.ok(page.includes(consoleTexts.en.teamReadOnly))
   })
 
-  test('offers no action on oneself, and no role that the person may not give', () => {
+  test("offers no action on one's own account, and only roles that the person may grant", () => {
     const person = { fullName: 'a', email: 'a', roleName: 'Developer' as const, partnerName: 'a' }
     const member = { fullName: 'a', email: 'a', joinedAt: at, lastSignInAt: null, factors: ['passkey'] as const }
     const shown = (reset: boolean) => ({
@@ -389,7 +389,7 @@ suite('the team', () => {
   })
 })
 
-test('sandbox and production differ in band, title and name of the environment', () => {
+test('only the sandbox has a banner, "Sandbox" in the title, and simulations', () => {
   const person = { fullName: 'Ada', email: 'a', roleName: 'Admin' as const, partnerName: 'Acme' }
   const home = (sandbox: boolean) =>
     homePage(viewOf('en', { sandbox, person }), { balances: [], plots: [], waiting: [] })

@@ -323,7 +323,7 @@ export function signInRoutes(frame: Frame): readonly PublicRoute[] {
         // Not awaited, because the response time would reveal whether the address is known.
         frame.members
           .mailSignInLinks(readForm(request)('email'))
-          .catch((err: unknown) => frame.log.warn({ err }, 'links to sign in were not mailed'))
+          .catch((err: unknown) => frame.log.warn({ err }, 'sign-in links could not be mailed'))
         return page(request, 200, findPartnerPage(createView(frame, request), { sent: true }))
       },
     },

@@ -214,7 +214,7 @@ function readProposal({ changes }: DeskFrame, given: Form) {
   const { payout: payoutId, customer: customerId, 'to-partner': toPartnerId, disposition } = typed
   for (const id of [payoutId, toPartnerId])
     if (id !== undefined && !uuidPattern.test(id))
-      throw new Refusal('validation_failed', 'An ID must be a UUID in lower case.')
+      throw new Refusal('validation_failed', 'An ID must be a lowercase UUID.')
   const known = dispositionsOf(action).find((each) => each === disposition)
   return {
     ...{ action, note: readNote(given) },

@@ -76,7 +76,7 @@ function dayOf(text: string, status: SafeguardingContent['status']): Safeguardin
   }
 }
 
-test('every part of a record has a text at the desk', () => {
+test('every kind of part of a safeguarding record has a text at the desk', () => {
   for (const kind of Object.values(partKinds).flatMap(Object.keys))
     assert.ok(kind === 'unexplained' || kind in deskTexts.en.safeguarding, kind)
 })

@@ -235,7 +235,7 @@ const monthsDefault = 6
 export function numberRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const read = async ({ query }: PublicRequest, { signed }: Person): Promise<DecisionFigures> => {
     const isShown = readableKinds(signed.account.role, await frame.staff.deciders(frame.db))
-    if (isShown === undefined) throw new Refusal('permission_denied', 'Your role does not read these numbers.')
+    if (isShown === undefined) throw new Refusal('permission_denied', 'Your role may not read these figures.')
     const months = Number(new URLSearchParams(query).get('months') ?? monthsDefault)
     const asked = Number.isInteger(months) && months >= 1 && months <= monthsMax ? months : monthsDefault
     return onlyKinds(await frame.numbers.read(asked), isShown)

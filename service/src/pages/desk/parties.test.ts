@@ -181,7 +181,7 @@ suite('pages of a partner and its people', () => {
     shows((await get(path, lena, 'de')).text, 'Der Partner hat diesen Empfänger gelöscht.')
   })
 
-  test('a payout opens its own page with links to partner, customer and payee, and other payments have a page of payments', async () => {
+  test('a payout has a page of its own with links to partner, customer and payee, and other payments a shared one', async () => {
     const to = await get(`payment?partner=${partnerId}&reference=${encodeURIComponent(reference)}`)
     assert.equal(to.status, 303)
     assert.match(to.location, new RegExp(`payouts/${partnerId}/${payoutId}$`))
@@ -261,7 +261,7 @@ suite('pages of a partner and its people', () => {
     shows((await post(`partners/${partnerId}/payees`, { q: 'zz' }, sam)).text, 'Nothing matches')
   })
 
-  test('the pages of a list show each row once', async () => {
+  test('paging through a list shows each row exactly once', async () => {
     const made = new Set<string>()
     for (let n = 0; n < 55; n++)
       made.add(textAt(await createCustomer(client, { kyc: { fullName: `Page Person ${n}` } }), 'guid'))

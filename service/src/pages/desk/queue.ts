@@ -176,7 +176,7 @@ export function createWaitingCache(deps: WaitingDeps, waitMs = waitMsDefault): (
           return found
         },
         (err: unknown) => {
-          deps.log.error({ err }, 'waiting items of the desk could not be read')
+          deps.log.error({ err }, 'desk queue items could not be read')
           last = undefined
           return 'failed'
         },

@@ -151,7 +151,7 @@ suite('verification', async () => {
     })
   })
 
-  test('polling makes up for a lost webhook, and an abandoned session lapses', async () => {
+  test('polling makes up for a lost webhook, and an abandoned session expires', async () => {
     const [partner, other] = [await addCustomer(), await addCustomer()]
     const [verification, left] = [await opened(partner), await opened(other)]
     service.faults.losesWebhooks = true
@@ -226,7 +226,7 @@ suite('verification', async () => {
     await work()
   })
 
-  test('verification kinds for another customer type and unsafe return URLs are refused with a pointer', async () => {
+  test('kinds that the customer type does not allow and unsafe return URLs are refused with a pointer', async () => {
     const partner = await addCustomer()
     const pointers = async (body: object) => {
       const error = (await start(partner, body).catch((each: unknown) => each)) as { errors: { pointer: string }[] }

@@ -111,7 +111,7 @@ function createCreate(deps: IdentityChecksDeps): IdentityChecks['create'] {
       if (open !== undefined)
         throw new Refusal(
           'identity_verification_open',
-          `The customer has the verification ${open.id}, which is not decided. Read it, and give its \`url\` to the customer.`,
+          `The customer already has the undecided verification ${open.id}. Read it and give its \`url\` to the customer.`,
         )
       const now = clock.now()
       const key = { partnerId, id: newId() }
@@ -175,7 +175,7 @@ function createProviderErasures({ db, clock, log, calls, audit }: ProviderErasur
       await erase(claim)
     } catch (error) {
       if (error instanceof IdentityRefused) return recordRefusal(claim, error)
-      log.warn({ err: error, partnerId, verificationId: id, provider }, 'identity provider did not erase; will retry')
+      log.warn({ err: error, partnerId, verificationId: id, provider }, 'erasure at the identity provider failed; will retry')
       return store.retryErasure(db, claim, after(clock.now(), retryDelayAfter(claim.attempts)))
     }
     return store.deleteErasure(db, claim)
