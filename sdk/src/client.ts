@@ -32,7 +32,7 @@ export type Client = Namespaces & {
   ) => Promise<ApiResponse<OperationResults[K]>>
 }
 
-/** The maximum of the service, so that a long list needs the fewest requests. */
+/** Page size of auto-pagination: the maximum of the service, so that a long list needs the fewest requests. */
 const limitDefault = 100
 
 type Method = (...args: readonly unknown[]) => unknown

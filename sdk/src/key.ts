@@ -1,4 +1,4 @@
-/** Reads the private key of a service account, and names what is wrong with it. */
+/** Parses the private key of a service account, and explains why a text is not a valid key. */
 import { type KeyObject, createPrivateKey } from 'node:crypto'
 
 /** The minimum of the service. */

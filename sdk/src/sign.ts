@@ -40,8 +40,8 @@ function encodeRfc3986(text: string): string {
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
 /**
- * Decodes the query, encodes it by RFC 3986 and sorts it by encoded name, then value. Keeps duplicates and empty values.
- * A `+` is a plus sign. Throws a URIError if a percent-encoding is invalid.
+ * Decodes the query, encodes it by RFC 3986 and sorts it by encoded name, then value. Keeps duplicates and empty
+ * values. A `+` is a literal plus sign, not a space. Throws a URIError if a percent-encoding is invalid.
  */
 export function canonicalQuery(query: string): string {
   return query

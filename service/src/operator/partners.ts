@@ -108,7 +108,10 @@ const nameCharsMax = 140
 
 const hourMs = 60 * minuteMs
 
-/** Returns the time at which credentials end, by default now. A past time is refused, because a mistyped year would end them at once. */
+/**
+ * Returns the time at which credentials expire, by default now. A past time is refused, because a mistyped year would
+ * revoke them at once.
+ */
 function expiryTime(at: Date | undefined): Date {
   const now = systemClock.now()
   if (at !== undefined && at < now)
@@ -118,7 +121,7 @@ function expiryTime(at: Date | undefined): Date {
   return at ?? now
 }
 
-/** Returns the time at which the old credential of a rotation ends. */
+/** Returns the time at which the old credential of a rotation expires. */
 const overlapEnd = (hours: number): Date => after(systemClock.now(), hours * hourMs)
 
 const pemStart = '-----BEGIN PUBLIC KEY-----'
