@@ -111,7 +111,7 @@ function newLink(view: ConsoleView, { typed, problems, idempotencyKey }: GuestLi
   </section>`
 }
 
-/** More digits than the largest number of hours has, so that a larger one is refused and not cut off. */
+/** One digit more than the largest number of hours has, so that a larger number is refused instead of cut off. */
 const hoursCharsMax = 4
 
 type GuestInvitation = {

@@ -402,7 +402,7 @@ async function begin(frame: Frame, request: PublicRequest, person: Person): Prom
 
 const wholePattern = /^\d{1,5}$/
 
-/** Reads a number. Another text is returned for the operation to refuse. */
+/** Parses a whole number. Any other text is returned unchanged, so that the operation refuses it. */
 const wholeNumber = (text: string): number | string => (wholePattern.test(text) ? Number(text) : text)
 
 async function create(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
