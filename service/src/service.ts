@@ -37,7 +37,7 @@ type Context = {
 
 type ServiceRole = RequestRole | 'worker'
 
-/** Starts a role. Resolves when the role is ready. */
+/** Starts the service in a role. Resolves when the role is ready. */
 export async function startService(role: ServiceRole, context: Context): Promise<void> {
   const { config, log, started, stop, signals, db, url, embedded } = context
   const mailboxFolder = join(config.DATA_DIR, 'mailbox')
@@ -159,7 +159,7 @@ function welcome(config: Config, { baseUrl, firstAdminPath }: ServedAddress, ops
   return `${lines.join('\n')}\n`
 }
 
-/** Ends the process after an unexpected end of the embedded server, so that a supervisor restarts the service. */
+/** Ends the process if the embedded server stops unexpectedly, so that a supervisor restarts the service. */
 async function databaseEnded({ config, log, started, stop }: Context): Promise<void> {
   if (!started.some(({ name }) => name === 'embedded PostgreSQL')) return
   const line = hasCluster(config.DATA_DIR)

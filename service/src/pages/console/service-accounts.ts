@@ -273,7 +273,7 @@ function rotation(view: ConsoleView, shown: AccountPage): Html {
   </section>`
 }
 
-/** One digit more than the largest number of hours has, so that a larger number is refused instead of cut off. */
+/** Maximum digits of the number of hours. Numbers above the limit fit, so that they are refused instead of cut off. */
 const hoursCharsMax = 4
 
 function revocation(view: ConsoleView, { serviceAccountId, name }: ServiceAccount): Html {

@@ -49,7 +49,10 @@ const tones = {
   Delivered: 'good',
 } as const
 
-/** The form to take a quarantined file. `mayTake`: the person's role may propose it. `typed`: values of a refused form. */
+/**
+ * The form to release a quarantined file. `mayTake`: the person's role may propose it. `typed`: values of a refused
+ * form.
+ */
 type TakeForm = {
   readonly mayTake: boolean
   readonly waits?: boolean
@@ -338,7 +341,7 @@ const statusTone = (status: string): 'good' | 'bad' | 'neutral' =>
       ? 'bad'
       : 'neutral'
 
-/** Renders a button that searches for the payout. Undefined ids have none. */
+/** Renders a button that searches for the payout, or nothing without an id. */
 export function findPayout(view: ConsoleView, id: string | null): Html | string {
   if (id === null) return ''
   return findButton(view, id, deskTexts[view.language].files.findPayout)

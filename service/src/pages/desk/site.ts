@@ -124,7 +124,7 @@ export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
   }
 }
 
-/** The site whose forms are kept when a session ends. */
+/** Describes the pages whose forms are stored when a session ends. */
 const keptSite = (frame: DeskFrame): Parameters<typeof withKeptForms>[0] => ({
   root: 'desk',
   routes: staffPages(frame),
@@ -139,7 +139,7 @@ const keptSite = (frame: DeskFrame): Parameters<typeof withKeptForms>[0] => ({
   before: {},
 })
 
-/** Pages that need a sign-in. */
+/** Routes that need a sign-in. */
 const staffPages = (frame: DeskFrame): readonly PublicRoute[] => [
   ...actRoutes(frame),
   ...caseRoutes(frame),

@@ -115,7 +115,7 @@ function impersonate(view: ConsoleView, shown: StaffList): Html {
     </form>`
 }
 
-/** Links to the console, which may be on another host. Undefined if the result has no address. */
+/** Renders a link to the console, which may be on another host. Undefined if the result has no URL. */
 function toConsole({ language }: ConsoleView, result: unknown): Html | undefined {
   const { consoleUrl: url } = Object(result) as { readonly consoleUrl?: string }
   if (url === undefined) return undefined

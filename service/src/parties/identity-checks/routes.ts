@@ -41,7 +41,10 @@ const answer = (status: number, body: object): PublicAnswer => ({
   body: JSON.stringify(body),
 })
 
-/** Creates the site to which the identity provider posts webhooks. Its answers do not reveal whether a verification exists. */
+/**
+ * Creates the site to which the identity provider posts webhooks. Its responses do not reveal whether a verification
+ * exists.
+ */
 export function createIdentityWebhookSite({
   checks,
   provider,
