@@ -51,7 +51,7 @@ const files = () =>
     .filter((path) => statSync(join(installed, path)).isFile())
 const text = (path: string) => readFileSync(join(installed, path), 'utf8')
 
-/** Uses the client over HTTP, signs and verifies a delivery, and prints what it saw. */
+/** Uses the client over HTTP, signs and verifies a delivery, and prints the results. */
 const program = `
 const { createServer } = require('node:http')
 const { generateKeyPairSync } = require('node:crypto')

@@ -1,6 +1,6 @@
 /**
- * The payment page and the sandbox bank's page in a real browser: with and without JavaScript, by keyboard, in both themes and
- * on both sizes. A blocked, failed or foreign request fails the test, and so does any finding of axe.
+ * The payment page and the sandbox bank's page in a real browser: with and without JavaScript, by keyboard, in both
+ * themes and both sizes. A blocked, failed or cross-origin request fails the test, and so does any finding of axe.
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -39,7 +39,7 @@ async function visit(url: string, options?: Parameters<typeof openPage>[2], expe
 
 const heading = (page: Page) => page.locator('h1').innerText()
 
-/** The payer signs in at the bank. */
+/** Signs in at the bank as the payer. */
 async function toDecision(page: Page): Promise<void> {
   await page.locator('button.primary').click()
   await page.locator('#name').fill('Grace Hopper')
@@ -190,7 +190,7 @@ const purchase = {
   ],
 }
 
-/** Each state of the pages, left open in a context that takes the script of axe. */
+/** Opens the pages in each state, in a browser context that allows the script of axe. */
 async function states(context: BrowserContext): Promise<ReadonlyMap<string, Page>> {
   const pages = new Map<string, Page>()
   const add = async (name: string, url: string) => {
@@ -231,7 +231,10 @@ async function states(context: BrowserContext): Promise<ReadonlyMap<string, Page
   return pages
 }
 
-/** The colours that are proposed instead of the brightest and the darkest one: their contrast is the least that is permitted. */
+/**
+ * The colours that are suggested instead of the brightest and the darkest one. Their contrast is the minimum that is
+ * allowed.
+ */
 async function setBarelyReadableBranding(): Promise<void> {
   const proposed = async (field: string, colour: string): Promise<string> => {
     const refused = await service.client.put('/v1/checkout/branding', { [field]: colour })

@@ -1,4 +1,4 @@
-/** The appearance of payment pages in a real browser: set, refused and removed, and seen by a payer. */
+/** The appearance of payment pages in a real browser: set, refused and removed, and shown to a payer. */
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { test } from '../support/browser.ts'

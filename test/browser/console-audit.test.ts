@@ -1,4 +1,7 @@
-/** The audit log in a real browser: find a record by its day, see its proof, save it and verify it; and what others see. */
+/**
+ * The audit log in a real browser: a person finds a record by its day, saves its proof and verifies it; and the access
+ * of others.
+ */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { test } from '../support/browser.ts'

@@ -1,4 +1,4 @@
-/** The approval of a bulk as a whole in a real browser: one signature, each payout proved alone, and what is refused. */
+/** The approval of a whole bulk in a real browser: one signature, a proof for each payout, and refused attempts. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -36,7 +36,7 @@ async function foreignBulk(): Promise<string> {
   return makeBulk(client, [payoutText(textAt(await createBeneficiary(client), 'id'), '1.00')])
 }
 
-/** The fields that the page sends once the passkey has signed. The form is not sent. */
+/** Returns the fields that the page would send after the passkey has signed. Does not send the form. */
 async function signedFields(page: Page, id: string): Promise<Record<string, string>> {
   await page.goto(`${site}/console/bulk-payouts/${id}/approve`)
   await page.route('**/approve', (route) => route.abort(), { times: 1 })

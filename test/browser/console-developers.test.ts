@@ -1,4 +1,7 @@
-/** The pages for developers in a real browser: find a failed delivery, send it again, keep an endpoint; and what another role and another partner see. */
+/**
+ * The pages for developers in a real browser: a failed delivery is found and redelivered, an endpoint is managed; and
+ * the access of another role and another partner.
+ */
 import assert from 'node:assert/strict'
 import { test } from '../support/browser.ts'
 import { type JsonObject, listAt, success, textAt } from '../support/client.ts'

@@ -1,4 +1,7 @@
-/** Exchange and wallets in a real browser: quote and exchange, what is refused, a form that is sent twice, and who may not. */
+/**
+ * Exchange and wallets in a real browser: a quote and its exchange, refusals, a form submitted twice, and people
+ * without permission.
+ */
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { createLog } from '../../service/src/kernel/index.ts'

@@ -1,4 +1,7 @@
-/** Each kind of text finds its things in a real browser: amounts, accounts, names, identifiers, references; lists that fit, add up and move; and a failed payout. */
+/**
+ * The search in a real browser, by amounts, accounts, names, identifiers and references; lists with sums that fit the
+ * screen and update; and a failed payout.
+ */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from '../support/browser.ts'

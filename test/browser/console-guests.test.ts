@@ -1,4 +1,7 @@
-/** A guest of the webhook pages in a real browser: the link, what the guest sees, and how it ends. */
+/**
+ * A guest of the webhook pages in a real browser: the link, the pages that the guest can open, and the end of the
+ * access.
+ */
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { test } from '../support/browser.ts'
@@ -17,7 +20,7 @@ const endpoint = async () =>
 const admin = (name = 'Ada Admin') => person('Admin', name)
 
 let guests = 0
-/** The maker mails a link in the page. Returns its path. */
+/** Mails a guest link from the page. Returns its path. */
 async function mailLink(page: Page, access: 'read' | 'manage'): Promise<string> {
   const email = `guest-${++guests}@example.com`
   await open(page, 'webhooks')
@@ -71,7 +74,7 @@ test('a guest link opens once, only by a click, and shows only the webhook pages
   assert.match(guest.page.url(), /\/console\/sign-in/)
 })
 
-/** Other pages and forms, and the forms of the own pages that change something. */
+/** Pages and forms that a guest cannot use, including forms on the pages that the guest can open. */
 async function checkNoOther(page: Page, cookie: string, id: string): Promise<void> {
   const others = ['home', 'transactions', 'payouts', 'customers', 'team', 'service-accounts', 'audit', 'sessions']
   for (const path of [...others, 'account', 'find?q=a', 'approvals', 'reports', 'simulations', 'webhooks/guests']) {

@@ -1,4 +1,4 @@
-/** Standing orders and checkout sessions in a real browser: make one, follow it, end it; and what others see and do. */
+/** Standing orders and checkout sessions in a real browser: created, followed and ended; and the access of others. */
 import assert from 'node:assert/strict'
 import { test } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'

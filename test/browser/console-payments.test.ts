@@ -1,6 +1,7 @@
 /**
- * The pages of payments and customers in a real browser: save a payee, pay it, find the payment, cancel one that waits, keep a customer;
- * and what a person without the permission, another partner or a repeated form can do.
+ * The pages of payments and customers in a real browser: a payee is saved and paid, the payment found, a pending
+ * payment cancelled, a customer managed; and attempts by a person without permission, another partner and a repeated
+ * form.
  */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'

@@ -1,4 +1,6 @@
-/** Refunds of checkout sessions in a real browser: the form, its effect before it is sent, the list, and who may do it. */
+/**
+ * Refunds of checkout sessions in a real browser: the form, the preview of its effect, the list, and the permissions.
+ */
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { test } from '../support/browser.ts'
@@ -14,7 +16,7 @@ import { createCustomer } from '../support/world.ts'
 const { service, site, person, browser } = useConsole(await useSharedService())
 const customerId = textAt(await createCustomer(service.client), 'guid')
 
-/** The same session in a browser that prefers German. */
+/** Opens the same session in a browser that prefers German. */
 async function inGerman({ context }: Awaited<ReturnType<typeof person>>) {
   const german = await openPage(await browser(), site, { locale: 'de' })
   await german.context.addCookies(await context.cookies())

@@ -1,6 +1,6 @@
 /**
- * Payments that may repeat another, in a real browser: the person is warned, looks, and pays again by a worded yes; the approver sees the invoice
- * number, the note and what it may repeat; a payment for a later day is scheduled.
+ * Possible duplicates of payments, in a real browser: the person is warned and confirms with a checkbox to pay again;
+ * the approver sees the invoice number, the note and the earlier payment; a payment for a later day is scheduled.
  */
 import assert from 'node:assert/strict'
 import { test } from '../support/browser.ts'

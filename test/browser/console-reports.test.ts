@@ -1,4 +1,7 @@
-/** Reports in a real browser: ask for one, read its file, delete it, keep a schedule; and what others see and do. */
+/**
+ * Reports in a real browser: a report is requested, downloaded and deleted, a schedule is saved; and the access of
+ * others.
+ */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'

@@ -1,4 +1,7 @@
-/** The request log in a real browser: from a refused request to its cure, from a payment to its request, and what others see. */
+/**
+ * The request log in a real browser: from a refused request to its remedy, from a payment to its request, and the
+ * access of others.
+ */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from '../support/browser.ts'
@@ -12,7 +15,7 @@ import { createBeneficiary, payoutText } from '../support/world.ts'
 
 const { service, site, person, open, browser } = useConsole(await useSharedService())
 
-/** Sends a request, and returns its entry when it is in the log. */
+/** Sends a request, and returns its entry in the log. */
 async function logged(
   call: Parameters<SharedService['client']['send']>[0],
   client = service.client,

@@ -1,4 +1,4 @@
-/** Service accounts in a real browser, which makes the key pair; and the saved file signs requests. */
+/** Service accounts in a real browser, which creates the key pair. The saved file can sign requests. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -17,7 +17,7 @@ const press = (page: Page, name: string) => page.locator('main').getByRole('butt
 
 const box = (page: Page, permission: string) => page.locator(`input[value="${permission}"]`)
 
-/** Takes all permissions, which is refused, and gives others. */
+/** Removes all permissions, which is refused, and selects others. */
 async function changePermissions(page: Page): Promise<void> {
   const checked = () =>
     page
@@ -36,7 +36,7 @@ async function changePermissions(page: Page): Promise<void> {
   assert.match(await page.locator('main').innerText(), /Balances: Read\nCustomers: Read\nPayouts: Read\n/)
 }
 
-/** Presses a button that makes a key pair, and reads the file that the page offers. */
+/** Presses a button that creates a key pair, and reads the file that the page offers. */
 async function credentialsBy(page: Page, button: string) {
   await press(page, button)
   await page.getByRole('heading', { name: 'The service account is ready' }).waitFor()

@@ -1,4 +1,4 @@
-/** The simulations of the sandbox in a real browser: what a form refuses, what it makes, and who has none. */
+/** The simulations of the sandbox in a real browser: their results, refused input, and roles without the permission. */
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { test } from '../support/browser.ts'

@@ -1,4 +1,7 @@
-/** A team sets its provider of OpenID Connect in the console, connects, joins and signs in there, in a real browser. */
+/**
+ * Single sign-on of a team in a real browser: an Admin configures the OpenID Connect provider, and people connect, join
+ * and sign in with it.
+ */
 import assert from 'node:assert/strict'
 import { test } from '../support/browser.ts'
 import {

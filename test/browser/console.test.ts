@@ -1,6 +1,7 @@
 /**
- * The team's pages in a real browser, with an authenticator that the browser simulates: join, sign in, manage the team, sign out, and the
- * attacks on each. A blocked, failed or foreign request fails the test, and so does any finding of axe.
+ * The team's pages in a real browser, with an authenticator that the browser simulates: join, sign in, manage the team,
+ * sign out, and the attacks on each. A blocked, failed or cross-origin request fails the test, and so does any finding
+ * of axe.
  */
 import assert from 'node:assert/strict'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
@@ -19,13 +20,13 @@ const invite = (role: 'Admin' | 'Developer' | 'Operator', name?: string) => invi
 const open = (options?: Parameters<Browser['newContext']>[0], expected: readonly string[] = []) =>
   visit(options, expected)
 
-/** How many mails about a new device an address has. */
+/** Counts the mails about a new device that an address has received. */
 async function newDeviceMails(address: string): Promise<number> {
   const mails = await mailsIn(service, address)
   return mails.filter((mail) => mail.includes('Subject: New device signed in to')).length
 }
 
-/** The browser keeps the cookie of its device; without it the next sign-in is mailed. */
+/** The browser keeps its device cookie. Without it, the next sign-in causes a mail. */
 async function checkDevice(context: BrowserContext, page: Page, address: string): Promise<void> {
   const deviceOf = async () => (await context.cookies()).find(({ name }) => name === '__Host-device')
   const known = await deviceOf()

@@ -1,4 +1,7 @@
-/** Rules for countries at the desk in a real browser: refused at their field, proposed, approved by another person, and read in German. */
+/**
+ * Country rules at the desk in a real browser: errors at fields, a proposal, its approval by another person, and the
+ * German page.
+ */
 import assert from 'node:assert/strict'
 import { test } from '../support/browser.ts'
 import { checkForms, postFrom, useDesk } from '../support/desk.ts'

@@ -1,4 +1,4 @@
-/** The queue of the desk in a real browser: what waits has an owner and notes, and the page of connectors. */
+/** The queue of the desk in a real browser: items with owner and notes, and the page of connectors. */
 import assert from 'node:assert/strict'
 import { fileURLToPath } from 'node:url'
 import { newId } from '../../service/src/kernel/index.ts'

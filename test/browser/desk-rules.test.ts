@@ -1,4 +1,4 @@
-/** Rules of monitoring at the desk in a real browser: written by form, tried on the past, turned on and off by two persons. */
+/** Monitoring rules at the desk in a real browser: created with a form, backtested, turned on and off by two people. */
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { test } from '../support/browser.ts'

@@ -1,4 +1,4 @@
-/** Staff join, connect and sign in by a real provider of OpenID Connect in a real browser. */
+/** Staff join, connect and sign in with a real OpenID Connect provider, in a real browser. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from '../support/browser.ts'

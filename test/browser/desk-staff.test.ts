@@ -1,4 +1,4 @@
-/** The desk in a real browser: commands that sign in, changes that two persons make, staff, and a partner on one page. */
+/** The desk in a real browser: the sign-in of commands, changes by two people, staff, and the page of a partner. */
 import assert from 'node:assert/strict'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ const service = await useService({ env: { TWO_PERSONS: 'on' } })
 const site = service.opsUrl.replace('127.0.0.1', 'localhost')
 const browser = useBrowser()
 
-/** The options by which commands act for the first admin. Empty until then. */
+/** The options with which commands act for the first admin. Empty until the admin has joined. */
 let as: readonly string[] = []
 /** The session of the first admin. */
 let ofRosa: Cookies = []

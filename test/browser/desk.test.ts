@@ -1,4 +1,4 @@
-/** The desk in a real browser: two persons of staff join with passkeys and decide a case. */
+/** The desk in a real browser: two staff members join with passkeys and decide a case. */
 import assert from 'node:assert/strict'
 import { fileURLToPath } from 'node:url'
 import { test } from '../support/browser.ts'

@@ -16,7 +16,10 @@ const browser = useBrowser()
 
 type WatchedPage = { readonly page: Page; readonly verify: () => Promise<void> }
 
-/** A page at `path`. `verify` requires that the policy blocked nothing, and that no request left the origin. */
+/**
+ * Opens a page at `path`. `verify` requires that the content security policy blocked nothing, and that no request left
+ * the origin.
+ */
 async function open(path: string, viewport = desktop): Promise<WatchedPage> {
   const page = await (await browser()).newPage({ viewport })
   const failures: string[] = []
@@ -118,7 +121,10 @@ test('"Try it out" signs in the browser: 200 to GET /v1/accounts and to POST /v1
   await verify()
 })
 
-/** Operations that succeed only in a state that this page cannot make: the answer is the documented one of its absence. */
+/**
+ * Operations that succeed only in a state that this page cannot create. They respond with the documented problem
+ * instead.
+ */
 const states: Readonly<Partial<Record<OperationId, readonly [status: number, reason: string]>>> = {
   cancelPayout: [409, 'a payout is Pending for less than a second'],
   approvePayout: [409, 'payouts wait for an approval by a rule that the operator sets'],

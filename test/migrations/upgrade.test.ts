@@ -17,7 +17,7 @@ import { createVersionBefore, recorded } from './version-before.ts'
 
 const [, now = '', partnerId = ''] = /^-- Now: (\S+)\. Partner: (\S+)\.$/m.exec(recorded) ?? []
 
-/** Makes a database of the version before with its data, and applies the migrations of this version. */
+/** Creates a database of the version before the baseline with its data, and applies the migrations of this version. */
 async function upgrade() {
   const { url, drop } = await createEmptyDatabase()
   const service = await createTestService({ url, now: new Date(now) })

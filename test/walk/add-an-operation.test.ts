@@ -1,4 +1,7 @@
-/** Adds the operation of CONTRIBUTING.md to a copy of the repository, from the blocks of the page, and runs it. */
+/**
+ * Adds the example operation of CONTRIBUTING.md to a copy of the repository, from the code blocks of that page, and
+ * runs it.
+ */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import {
@@ -51,7 +54,10 @@ function copyTree(): string {
   return copy
 }
 
-/** Applies a hunk: the lines that begin with a space are in the file, together, and those with `+` are put between them. */
+/**
+ * Applies a hunk: the file must contain the lines that begin with a space, in sequence, and the lines with `+` are
+ * inserted between them.
+ */
 function applyHunk(text: string, hunk: string, path: string): string {
   const lines = hunk.split('\n').filter((line) => line !== '')
   const linesOf = (signs: string) => lines.filter((line) => signs.includes(line.charAt(0))).map((line) => line.slice(1))

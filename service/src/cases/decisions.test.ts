@@ -1,4 +1,4 @@
-/** Cases under four eyes: what one person proposes and another one approves, on the sandbox bank. */
+/** Decisions about cases by two people, one who proposes and one who approves, with the sandbox bank. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dayMs, newId } from '../kernel/index.ts'
@@ -22,7 +22,7 @@ const debtor = {
   address: null,
 }
 
-/** Has the sandbox bank report this once. */
+/** Makes the sandbox bank send one report. */
 async function report(told: BankNotification): Promise<void> {
   const saying: Connector = {
     ...service.bank,
@@ -39,7 +39,7 @@ async function caseOf(notificationId: string) {
   return found
 }
 
-/** Money on an account that is not ours to know. */
+/** Reports a credit to an unknown account, which opens a case. */
 async function unknownCredit(amount: bigint, from = debtor) {
   const id = newId()
   await report({

@@ -1,4 +1,7 @@
-/** The engine and the form of tables, with a table that breaks the rules on purpose. No database: the engine sends nothing. */
+/**
+ * The engine and the checks of tables, including invalid tables. Uses no database, because the engine runs no statement
+ * itself.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createManualClock } from '../../../test/support/clock.ts'

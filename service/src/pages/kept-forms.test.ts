@@ -1,4 +1,4 @@
-/** Every form of the console and the desk has a row that says what becomes of it if the session has ended. */
+/** Every form of the console and the desk has a row that states what happens to it if the session has ended. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { useModules } from '../../../test/support/fixture.ts'

@@ -1,4 +1,7 @@
-/** Pages for finance, compliance and support name no call of the API and no command of a shell: their forms and links do the work. */
+/**
+ * Pages for finance, compliance and support mention no API call and no shell command, because forms and links are
+ * enough.
+ */
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { test } from 'node:test'

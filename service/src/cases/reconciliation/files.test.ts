@@ -1,4 +1,6 @@
-/** Reconciliation over real files of a bank: what each message brings into the equation, what takes it out again, and corrected statements. */
+/**
+ * Reconciliation with real bank files: the differences that each message causes and resolves, and corrected statements.
+ */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, suite, test } from 'node:test'
 import { accountReportXml, type ReportPart } from '../../iso20022/index.ts'
@@ -305,7 +307,7 @@ suite('corrected statements', () => {
       .filter(({ resolution }) => resolution === null)
       .map(({ kind }) => kind)
       .toSorted()
-  /** Cancels the entry of a case whose text has these words. */
+  /** Cancels the entry of the case whose report contains a text. */
   const cancelled = async (words = '') => {
     const found = (await service.cases.list(undefined, 100)).find(
       ({ kind, report }) => kind === 'announced_missing' && report.includes(words),
@@ -372,7 +374,7 @@ suite('corrected statements', () => {
 
   const undo = (payoutId: string) => service.db.transaction((tx) => service.undoPayment(tx, { partnerId, payoutId }))
   type Decision = Pick<Parameters<Service['decisions']['propose']>[1], 'action' | 'toPartnerId' | 'payoutId'>
-  /** Two persons decide about the open case with this money. */
+  /** Decides the open case with this money by two people. */
   async function decide(money: bigint, decision: Decision) {
     const found = (await service.cases.list(undefined, 100)).find(({ booked }) => booked === money)
     const { partnerId: ownerId, id } = present(found, 'the case')

@@ -1,4 +1,7 @@
-/** Reconciliation over the rows of a file-based bank: each kind of difference is made, named to the cent, aged, and gone again; its pages. */
+/**
+ * Reconciliation with the rows of a file-based bank: each kind of difference appears, is explained to the cent, ages
+ * and disappears; and the pages of the report.
+ */
 import assert from 'node:assert/strict'
 import { after, afterEach, beforeEach, suite, test } from 'node:test'
 import { operatorPartnerId } from '../index.ts'
@@ -50,7 +53,7 @@ suite('differences', () => {
     return lines
   }
 
-  /** The parts of the difference, and what is left over, of the account at the bank. */
+  /** Returns the parts of the difference of the account at the bank, and the unexplained amount as `left`. */
   async function found(): Promise<Readonly<Record<string, string>>> {
     const lines = (await report()).filter(({ account }) => account === isoAccount.account)
     const [head] = lines
@@ -432,7 +435,7 @@ suite('pages', () => {
     await service.reconciliation.step()
   }
 
-  /** Takes the statement of a day with one credit, and looks. */
+  /** Imports the statement of a day with one credit, and reconciles. */
   async function takeDay(number: number) {
     const on = `2026-01-0${number}`
     const opening = BigInt(number - 1) * 100n

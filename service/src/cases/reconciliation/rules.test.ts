@@ -1,4 +1,4 @@
-/** The chain of statements, and the points of candidates. */
+/** The chain of statements, and the scores of candidates. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BankStatement } from '../../rails/index.ts'

@@ -81,7 +81,7 @@ const approvalOf = (view: ConsoleView, text: string, passkeyOptions: string | un
     errors: passkeyOptions === undefined ? { code: text, reason: text } : { form: text, reason: text },
   })
 
-/** The pages of approvals, of the first Admin and of how a person signs in. */
+/** The pages of approvals, of the first Admin, and of a person's sign-in settings. */
 function signedInPages(inside: (current: string) => ConsoleView, text: string): readonly (readonly [string, string])[] {
   const errors = { password: text, code: text, form: text }
   const totp = { secret: 'JBSWY3DPEHPK3PXP', qrSvg: qrCode('otpauth://totp/a', text) }
@@ -124,7 +124,9 @@ function signedInPages(inside: (current: string) => ConsoleView, text: string): 
   ]
 }
 
-/** The inbox with an entry in each state, an empty one, and the choices with every kind and refusal. */
+/**
+ * The inbox with an entry in each state, an empty inbox, and the notification settings with every kind and every error.
+ */
 function inboxPages(
   inside: (current: string) => ConsoleView,
   language: ConsoleLanguage,
@@ -188,7 +190,7 @@ function supportPages(inside: (current: string) => ConsoleView, text: string): r
   ]
 }
 
-/** Every page with every part, written with the hostile text wherever a person or another system gives a text. */
+/** Every page with every section. `text` replaces each text that a person or another system enters. */
 function pagesOf(language: ConsoleLanguage, text: string, mayWrite = true): ReadonlyMap<string, string> {
   const view = viewOf(language)
   const person = { fullName: text, email: text, roleName: 'Admin' as const, partnerName: text }

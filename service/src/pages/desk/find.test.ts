@@ -1,4 +1,4 @@
-/** The search of the desk finds by each key across partners, and shows a bounded part of many. */
+/** The search of the desk: each kind of key, across partners, with a limited number of results. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import {

@@ -1,4 +1,7 @@
-/** The pages of a partner, a customer, a payee and a payment over HTTP: real rows in both languages, links both ways, acts, notes, roles, and who opened what. */
+/**
+ * The pages of a partner, a customer, a payee and a payment over HTTP: real rows in both languages, links in both
+ * directions, actions, notes, roles, and the log of who opened what.
+ */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { listAt, success, textAt } from '../../../../test/support/client.ts'
@@ -86,7 +89,7 @@ async function post(path: string, fields: Readonly<Record<string, string>>, cook
   return { status: answer.status, location: answer.headers.get('location') ?? '', text: await answer.text() }
 }
 
-/** The words of a page. */
+/** Returns the visible text of a page. */
 const words = (text: string): string =>
   text
     .replaceAll(/<[^>]*>/g, ' ')

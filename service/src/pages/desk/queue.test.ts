@@ -36,7 +36,7 @@ test('the cache returns the items that wait for a person, or an empty list', asy
   ])
 })
 
-/** The parts of the desk with a look that `before` precedes. */
+/** Dependencies of the cache. `before` runs before each read of the items. */
 function looking(before: () => Promise<void>) {
   const [looks, errors]: [unknown[], unknown[]] = [[], []]
   const look = async () => {

@@ -39,7 +39,7 @@ suite('verification', async () => {
     await work()
     return { id, url: present((await read(partner, id)).url, 'an open verification has a page') }
   }
-  /** Lets the provider decide, and waits for its webhook. */
+  /** Makes the provider decide, and waits for its webhook. */
   async function decided(
     partner: TestPartner,
     { id, url }: { readonly id: string; readonly url: string },
