@@ -123,7 +123,7 @@ async function attempt(transport: Transport, call: Call, number: number): Promis
     result = await exchange(transport, call, limit.signal)
   } catch (error) {
     if (signal?.aborted === true) throw error
-    // Without the query, which may name a person, and without a password of the base URL.
+    // Omits the query, which may contain personal data, and a password in the base URL.
     const url = call.url.origin + call.url.pathname
     if (limit.signal.aborted) throw new ApiTimeoutError(number, requestId, error, url, timeoutMs)
     throw new ApiConnectionError(number, requestId, error, `no usable response from ${url}`)

@@ -114,7 +114,7 @@ async function serve(
     if (config.MODE === 'sandbox')
       token = await service.firstAdmin.linkToken(await seedSandbox(service, db, config.DATA_DIR, baseUrl))
   }
-  // Pushed last: requests end before the workers and the database that they need.
+  // Pushed last, so that requests finish before the workers and the database that they need are stopped.
   started.push(part)
   log.info({ role, port, opsPort, baseUrl, processes: config.PROCESSES }, 'listening')
   return { baseUrl, ...(token && { firstAdminPath: `/first-admin?token=${token}` }) }

@@ -273,7 +273,7 @@ test('a debit can be matched with the payout that it paid, and returned money wi
   await approve(came)
   assert.equal((await service.payouts.get(partnerId, payout.id)).status, 'Returned')
   assert.equal((await balanceOf(service, partnerId)).posted, 1_000_000n)
-  // The bank reports the payment late: it is known.
+  // The bank reports the payment late, when it is already recorded.
   await report({
     kind: 'payout.settled',
     partnerId,
@@ -295,7 +295,7 @@ test('a return is sent once to the debtor, and leaves suspense when the bank has
   assert.equal(returning.resolution, null)
   assert.ok(returning.returningSince)
   await assert.rejects(propose(found, 'fees'), /on its way back/)
-  // The first call is lost on its way back: the bank has the instruction, and is asked about it.
+  // The response to the first call is lost: the bank has the instruction, and the service queries its status.
   let lost = 0
   const losing: Connector = {
     ...service.bank,
@@ -330,7 +330,7 @@ test('a return is sent once to the debtor, and leaves suspense when the bank has
 })
 
 test('a return that the bank refuses or rejects reopens the case, and a second return is a new instruction', async () => {
-  // By amount the sandbox bank refuses the first, and rejects the second after it has accepted it.
+  // Depending on the amount, the sandbox bank refuses the first, and accepts and then rejects the second.
   for (const [amount, kind] of [
     [400_102n, 'return_refused'],
     [400_101n, 'return_rejected'],

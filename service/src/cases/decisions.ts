@@ -305,7 +305,7 @@ async function approve(
   if (row.booked !== null) await carryOut(deps, tx, row, proposal)
   const by = { resolvedBy: proposedBy, approvedBy: staff }
   const ended = { ...withoutProposal, ...by, disposition: proposal.disposition ?? null }
-  // The proposal stays while the money is under way, because the bank's reports refer to it.
+  // The proposal stays while the return is in progress, because the bank's reports refer to it.
   const changed =
     action === 'return'
       ? { ...row, approvedBy: staff, returningSince: now }

@@ -47,7 +47,7 @@ export type CaseReport = {
   readonly resource?: string | null
   readonly missingStatements?: readonly string[]
   readonly payer?: { readonly lacks: readonly string[]; readonly answerBy: string | null }
-  /** The refunds of a payment that its bank has taken back, at the time of the report. */
+  /** The refunds of a payment that the payer's bank has reversed, as of the report. */
   readonly refunds?: readonly { readonly payoutId: string }[]
 }
 

@@ -40,7 +40,7 @@ export type Returns = {
    */
   readonly postponed: (claim: ReturnClaim, until?: Date) => Promise<void>
   /**
-   * Applies a report about a return. A settled return takes the money out of suspense; a rejected or returned one
+   * Applies a report about a return. A settled return moves the money out of suspense; a rejected or returned one
    * reopens the case. `unknown`: the report is not about a return. `contradiction`: the report does not fit, and its
    * money gets its own case.
    */
@@ -74,7 +74,7 @@ export function createReturns(deps: ReturnsDeps): Returns {
         `no case ${claim.caseId} of return ${claim.id}`,
       )
       const held = await store.lockReturn(tx, claim.partnerId, claim.id)
-      // Another worker has it, or the bank's report came first.
+      // Another worker has claimed it, or the bank's report arrived first.
       if (held?.leaseId === claim.leaseId && held.status === 'Due') await work(tx, row)
     })
   return {

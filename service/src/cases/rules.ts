@@ -186,7 +186,7 @@ export function returnRemittance(endToEndId: string | null, remittance: string |
   return `Return of your payment${named}${remittance ? `: ${remittance}` : ''}`.slice(0, 140).trimEnd()
 }
 
-// The ledger entry that moves the money of a case.
+// Returns the ledger entry that moves the money of a case.
 
 export const entryOfCase = (
   { partnerId, id }: { readonly partnerId: string; readonly id: string },

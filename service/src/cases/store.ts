@@ -399,7 +399,7 @@ export const keptCases: RetainedTable = {
   ],
 }
 
-// All SQL of returns: the money of cases that is sent back.
+// All SQL of returns of the money of cases.
 
 export type ReturnStatus = 'Due' | 'Sent' | 'Refused' | 'Rejected' | 'Returned' | 'Booked'
 export type ReturnRow = {

@@ -80,7 +80,7 @@ function toRecord({ command, typed, staff, staffId, second, partnerId: whose, ma
   const text = (name: string) => (typed[name] === undefined ? undefined : String(typed[name]))
   const [id, partner] = [text('id')?.toLowerCase(), text('partner')?.toLowerCase()]
   const partnerId = (whose ?? (isHidden(command) ? undefined : partner) ?? operatorPartnerId).toLowerCase()
-  // A record in the operator's log names the partner that it concerns.
+  // A record in the operator's log states the partner that it concerns.
   const about = partner === undefined || partnerId === partner ? {} : { partnerId: partner }
   const taken = isCommand(command) ? optionsOf(command) : {}
   const said: (readonly [string, unknown])[] = Object.entries(typed).filter(

@@ -270,7 +270,7 @@ function entityContent(missing: MissingFields, codes: FiuCodes, customer: Custom
   const owners = ([1, 2, 3, 4, 5] as const).flatMap(
     (n) => [kyc[`uboFirstName${n}`], kyc[`uboLastName${n}`]].filter((name) => name !== undefined).join(' ') || [],
   )
-  // The legal form is a code of the authority: the words of the customer are in the comments.
+  // The legal form is a code of the authority. The customer's own text is in the comments.
   const said = [
     ...(kyc.legalForm === undefined ? [] : [`Legal form: ${kyc.legalForm}.`]),
     ...(owners.length === 0 ? [] : [`Beneficial owners: ${owners.join('; ')}.`]),

@@ -32,7 +32,7 @@ export const keyCommands: CommandsOf<`${'key' | 'audit'} ${string}` | 'backup cr
 
   /** Reseals all values under the first key. The command may be interrupted and repeated. */
   'key reseal': async ({ service, db, config }, _options, call) => {
-    // The command runs many transactions, so its record says that it began.
+    // The command runs many transactions, so its record states that it started.
     await db.transaction((tx) => recordCommand(service, tx, call))
     const keyId = masterKeyId(config.MASTER_KEY[0])
     const { sealedColumns } = service

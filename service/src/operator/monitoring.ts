@@ -108,7 +108,7 @@ export const monitoringCommands: CommandsOf<`monitoring ${string}`> = {
     const { service, db } = context
     if (format === 'goaml' && alertId === undefined)
       throw new ConfigError('operator: a goAML report is about one alert: give --alert')
-    // Recorded first, so that the log has the read even if the command is interrupted.
+    // The access is recorded first, so that it is in the log even if the command is interrupted.
     await db.transaction((tx) => recordCommand(service, tx, call))
     if (format === 'goaml') return exportReport(context, partnerId, alertId ?? '', file)
     const handle = await open(file, 'w').catch(failFile(file))

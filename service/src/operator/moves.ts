@@ -65,7 +65,7 @@ export const moveCommands: CommandsOf<'partner export' | 'partner import'> = {
       if (!removes) return { ...summary(move), rows: await db.transaction((tx) => writeFile(context, tx, move)) }
       await db.transaction(async (tx) => {
         await service.closePartner(tx, partnerId)
-        // This record leaves with the partner. The log of the operator keeps the removal.
+        // This record is exported with the partner. The operator's log retains the removal.
         await recordCommand(service, tx, call)
         await recordCommand(service, tx, { ...call, partnerId: operatorPartnerId, made: { partnerId } })
       })

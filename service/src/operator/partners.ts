@@ -129,7 +129,7 @@ const pemStart = '-----BEGIN PUBLIC KEY-----'
 /** Reads a public key. Throws a ConfigError for other kinds of keys, which would fail at every request. */
 export async function readPublicKey(file: string): Promise<string> {
   const refuse = (reason: string) => new ConfigError(`operator: --public-key ${file}: ${reason}`)
-  // A change that waited has the text of the file.
+  // A change that awaited approval contains the text of the file.
   const pem = file.startsWith(pemStart)
     ? file
     : await readFile(file, 'utf8').catch((error: Error) => {

@@ -150,7 +150,7 @@ export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
         }
         return { currency, mode }
       })
-      // The rows of parties are unused from here on. If the command is killed, the next one deletes them.
+      // The rows of parties are not needed any more. If the command is killed, the next run deletes them.
       if (mode === 'pooled') await db.transaction((tx) => ledger.clearParties(tx, partnerId, currency))
       return changed
     }),

@@ -84,7 +84,7 @@ async function* layOut(document: AccountDocument, sheet: Sheet): AsyncGenerator<
         drawn += 1
         balance = row.balance ?? balance
       }
-      // Lets other work run between pages.
+      // Yields to other work between pages.
       yield* sheet.written()
       await new Promise((resolve) => setImmediate(resolve))
     }

@@ -148,7 +148,7 @@ function matchReasons(money: Money, candidate: Candidate): readonly MatchReason[
   const alike = nameSimilarity(money.name, candidate.name)
   const days = candidate.on === null ? Infinity : Math.abs(candidate.on.getTime() - money.on.getTime()) / dayMs
   return [
-    // One percent: the usual charges of banks on the way.
+    // One percent, which covers the usual charges of intermediary banks.
     ...first(apart === 0n && 'amount', apart !== undefined && apart * 100n <= money.amount && 'amount nearly'),
     ...first(containsReference(money.texts, candidate.references) && 'reference'),
     ...first(isSameText(...accounts) && 'account', isTypingError(...accounts) && 'account but for a typing error'),

@@ -124,7 +124,7 @@ test(`every snapshot adds up while ${movements} movements run`, async () => {
   const halves = await Promise.allSettled(
     [0, 1].map(async (half) => {
       for (let at = half; at < movements; at += 2) {
-        // One half alone makes statements, so that their balances join.
+        // Only one half creates statements, so that their balances are consecutive.
         if (half === 0 && at % 20 === 0) await statement()
         // The other half may have decided about the same case.
         await pick(moves)?.().catch((error: unknown) => {

@@ -140,7 +140,7 @@ suite('messages', () => {
     assert.deepEqual(await found(), { left: '0.00' })
     await look()
     assert.deepEqual(await statementCases(), [])
-    // A later start looks at all of them again.
+    // After a restart, all statements are checked again.
     bank = createIncomingBank(service, folders)
     await look()
     assert.deepEqual(await statementCases(), [])
@@ -158,7 +158,7 @@ suite('messages', () => {
     await take(dayOf({ number: 3, opening: 175n, closing: 177n }, []))
     assert.deepEqual(await found(), { left: '0.00' })
     assert.deepEqual(await statementCases(), [])
-    // What no value date explains is quarantined, as before.
+    // A statement with a difference that no value date explains is still quarantined.
     await take(dayOf({ number: 4, opening: 177n, closing: 180n }, [onDay(4, 5n, 5)]))
     assert.deepEqual(await statementCases(), ['sum_differs'])
   })
@@ -207,7 +207,7 @@ suite('messages', () => {
         await take(page(3, 30n, 60n, 30n))
         await take(dayOf({ number: 2, opening: 60n, closing: 61n }, [entryOf(1n)]))
         assert.deepEqual(await found(), { left: '0.00' })
-        // The first page came again with other references: only that is a case.
+        // The first page was repeated with other references. Only that opens a case.
         assert.deepEqual(
           (await kinds()).filter((kind) => !kind.startsWith('unknown')),
           ['message_differs'],
@@ -366,7 +366,7 @@ suite('corrected statements', () => {
       (await openKinds()).filter((kind) => kind !== 'announced_missing'),
       [],
     )
-    // The bank lists the debit after all: the difference has its name, and its age raises an alert.
+    // The bank lists the debit after all: the difference is explained, and its age raises an alert.
     await list(income, debit)
     await look()
     assert.deepEqual([await statusOf(), await posted(), await unexplained()], ['Returned', 7_00n, '0.00'])
@@ -403,7 +403,7 @@ suite('corrected statements', () => {
     assert.deepEqual([await second.statusOf(), await posted(), await unexplained()], ['Completed', 7_00n, '0.00'])
     assert.deepEqual(await openKinds(), [])
     await checkLedger(service.db, partnerId)
-    // The bank pays the first one after all: the money has no payment that waits for it.
+    // The bank pays the first one after all: no payment is pending for this money.
     await list(income, first.debit, { ...first.debit, bankReference: 'D2' })
     await look()
     assert.deepEqual(
@@ -577,7 +577,7 @@ suite('corrected statements', () => {
     const [kept, omitted] = [credit(7_00n, 'E1', 'R1'), credit(3_00n, 'E2', 'R2')]
     await list(kept, omitted)
     await look()
-    // What the first step of a correction leaves: the row of the statement, whose message is being taken, and entries on none.
+    // The state after the first step of a correction: the row of the statement, whose message is being processed, and entries without a statement.
     const id = '019b9f00-0000-7000-8000-000000000001'
     const { db } = service
     await db.run(sql`

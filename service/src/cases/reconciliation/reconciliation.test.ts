@@ -36,7 +36,7 @@ suite('differences', () => {
     service = await createTestService({ chooseConnector: () => isoConnector, bankAccounts: [isoAccount] })
     services.push(service)
     bank = createIsoBooksBank(service)
-    // The float stands on the settlement account of the sandbox bank.
+    // The initial balance is on the settlement account of the sandbox bank.
     partner = await addPartner(service, 10_000_000n)
   })
   after(() => Promise.all(services.map((each) => each.close())))
@@ -59,7 +59,7 @@ suite('differences', () => {
     const [head] = lines
     assert.equal(head?.['record'], 'account')
     const parts = lines
-      // An entry and another that undo each other are there with their count.
+      // Two entries that cancel each other out are still listed with their count.
       .filter(({ record, amount }) => record === 'difference' && amount !== '0.00')
       .map(({ kind, amount }) => [kind, amount])
     return { ...Object.fromEntries(parts), left: head['unexplained'] ?? '' }
@@ -218,7 +218,7 @@ suite('differences', () => {
     await apply()
     await resolveAll('reverse')
     assert.deepEqual(await found(), { not_on_statement: '5.00', reversed: '-5.00', left: '0.00' })
-    // The bank books what went back: it pays for the case that said so.
+    // The bank books the returned money, which matches the case that was resolved by `reverse`.
     await bank.entry(
       { amount: -500n, kind: 'unknown' },
       { kind: 'debit.booked', why: 'unknown_debit', details: 'Back.' },
@@ -457,7 +457,7 @@ suite('pages', () => {
     await look()
     for (const number of [1, 2, 3]) {
       await takeDay(number)
-      // Another look at the same statement is another result, and no other day.
+      // Another look at the same statement stores another result, but not another day.
       await folders.put(`n${number}.xml`, reportXml([entryOf(BigInt(number))]))
       await bank.work()
       await look()

@@ -82,7 +82,7 @@ test('balances show whether statements are consecutive, and numbers count only w
   assert.deepEqual(facts([of(1n, null, bare), of(3n, null, bare)]).gaps, [0n])
   assert.deepEqual(facts([of(1n, null, bare), of(3n, null, { ...bare, numbering: 'ignored' })]).gaps, [])
   assert.deepEqual(facts([of(1n, 1n), of(3n, null, bare)]).gaps, [0n])
-  // What balances say is said whatever the numbers are.
+  // If there are balances, they decide, whatever the numbers are.
   assert.deepEqual(facts([of(1n, 1n), of(2n, 9n, { opening: 4n })]).gaps, [3n])
 })
 
@@ -165,7 +165,7 @@ test('poor matches and other currencies are left out', () => {
   const little = { amount: 5n, references: [], account: '', name: '', on: null }
   assert.equal(scoreOf(little), undefined)
   assert.equal(scoreOf({ currency: 'USD' }), undefined)
-  // A short reference stands in a text by chance.
+  // A short reference may occur in a text by chance.
   assert.deepEqual(agreedOf({ references: ['E2E'] }), ['amount', 'account', 'name', 'same day'])
 })
 

@@ -352,7 +352,7 @@ async function readAvailable({ operate }: Frame, request: PublicRequest, person:
   const { data } = await operate('listAccounts', call)
   const balance = data.find(({ currency }) => currency === sellCurrency)
   if (balance === undefined) return { amount: '0', currency: sellCurrency }
-  // A pooled balance has no parts: a quote can use all of it.
+  // A pooled balance is not split by customer, so a quote can use all of it.
   if (balance.own === undefined) return { amount: decimalText(balance.available), currency: sellCurrency }
   if (customerId === undefined) return { amount: decimalText(balance.own.available), currency: sellCurrency }
   const parts = await ifFound(operate('listCustomerBalances', { ...call, params: { id: customerId } }))

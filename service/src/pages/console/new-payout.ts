@@ -340,7 +340,7 @@ export const newPayoutRoutes: Routes = (frame, _withPerson, withMoney) => {
     const asked = { ...body, ...(later ? { payOn: draft.payOn } : {}) }
     const found = await operate('previewFiatPayout', { ...callOf(person, request), body: asked })
     const { accepted, status, rail, rules } = found
-    // The preview is about today; a scheduled payment has other days.
+    // The preview is for today; a scheduled payment has other days.
     const day = (text: string | undefined) => (text === undefined || later ? undefined : new Date(text))
     return {
       ...draft,
@@ -392,7 +392,7 @@ export const newPayoutRoutes: Routes = (frame, _withPerson, withMoney) => {
   const pay = async (request: PublicRequest, person: Person, body: PayoutBody, draft: PayoutDraft, again: boolean) => {
     const call = callOf(person, request)
     await operate('createFiatPayout', { ...call, body: { ...body, onDuplicate: again ? 'Allow' : 'Refuse' } })
-    // The answer of this operation does not contain the id.
+    // The response of this operation does not contain the id.
     const { idempotencyKey, beneficiaryId } = body
     const { data } = await operate('listPayouts', { ...call, query: queryText({ idempotencyKey, beneficiaryId }) })
     const [payout] = data

@@ -212,7 +212,7 @@ function doneText(view: ConsoleView, order: OrderDetails, done: (typeof doneForm
   if (done !== 'scheduled') return o[done]
   const { payee, amount, currency, nextDates = [] } = order
   const [next] = nextDates
-  // The payout was made meanwhile.
+  // The payout was created meanwhile.
   if (next === undefined) return o.created
   const day = dayText(view, next.executesAt.slice(0, 'YYYY-MM-DD'.length))
   return fill(texts[view.language].sending.scheduled, { payee, amount: moneyText(view, amount, currency), day })

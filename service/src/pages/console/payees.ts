@@ -333,7 +333,7 @@ function changeForm(view: ConsoleView, { id, name, alias = '', address, isWallet
     <form method="post" action="${view.root}payees/${id}/change">
       ${inputs(view, { values, problems }, [
         { name: 'name', label: p.payeeName, help: p.payeeNameHelp, charsMax: nameCharsMax },
-        // The operation changes a short name, and does not remove one.
+        // The operation can change a short name, but not remove it.
         { name: 'alias', label: p.alias, help: p.aliasHelp, charsMax: aliasCharsMax, optional: alias === '' },
       ])}
       ${!isWallet && addressForm(view, { values, problems })}

@@ -260,7 +260,7 @@ function deviceRoutes(frame: DeskFrame): readonly PublicRoute[] {
     ),
     staffRoute(frame, 'device', 'POST', '/device', async (request, person) => {
       const code = readForm(request)('code')
-      // A session that has rested may be in other hands.
+      // Someone else may be using a session that was idle.
       if (person.signed.session.rested) return seeOther('sign-in')
       const confirmed = await ifFound(staff.commands.confirm(person.signed, code))
       if (confirmed === undefined) return show(request, person, { code, error: true })

@@ -388,7 +388,7 @@ export const fileRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
   staffRoute(frame, 'files', 'GET', '/files/{id}', (request, person) => show(frame, request, person)),
   commandRoute(frame, {
     ...{ place: 'files', path: '/files/{id}/take', command: 'bank file take' },
-    // The form names the case of the file, which the path does not.
+    // The form contains the id of the case, which the path does not.
     key: () => ({}),
     more: (form) => ({ id: form('case') }),
     answer: (_ran, { params }) => seeOther(`../${params['id'] ?? ''}?waits`),

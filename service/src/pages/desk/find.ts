@@ -155,8 +155,8 @@ type PartnerMatches = {
 }
 
 /**
- * Searches the first `searchedMax` partners by id, and returns at most 50 rows of each kind. Each partner is read by its own indexes, so that a
- * sharded database asks one shard at a time. The IBANs of all partners share an index.
+ * Searches the first `searchedMax` partners by id, and returns at most 50 rows of each kind. Each partner is read by
+ * its own indexes, so that a sharded database queries one shard at a time. The IBANs of all partners share an index.
  */
 export async function search(deps: FindDeps, question: SearchQuery, searchedMax = partnersMax): Promise<SearchResult> {
   const { db, access } = deps
@@ -234,7 +234,7 @@ async function searchPartner(deps: FindDeps, partnerId: string, question: Search
   const { text } = question
   const byId = await payouts.find(partnerId, { id: text }, rows)
   const byReference = await payouts.find(partnerId, { ...anyPayout, reference: text }, rows)
-  // Payees that the IBAN or the id names. The search also returns their payouts.
+  // Payees that match the IBAN or the id. The search also returns their payouts.
   const paid = await findPayees(beneficiaries, partnerId, text, rows)
   const payeeIds = isUuid(text) ? [text.toLowerCase()] : paid.map(({ id }) => id)
   const iban = readIban(text)

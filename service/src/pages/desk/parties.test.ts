@@ -58,7 +58,7 @@ const detail = {
 }
 const sealedDetail = (id: string) =>
   inside.sealer.seal(JSON.stringify({ ...detail, isReordered: false, words: [] }), ['screening.hits', partnerId, id])
-// Open, about another customer, and decided, about this one.
+// An open case about another customer, and a decided case about this one.
 const hitId = newId()
 const clearedId = newId()
 for (const [id, subjectId, status, decidedAt] of [

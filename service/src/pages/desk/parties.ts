@@ -29,7 +29,7 @@ import { decidersText, kindName } from './kinds.ts'
 import { noteCharsMax } from './request.ts'
 import { deskTexts } from './texts.ts'
 
-// Addresses of pages, from the root of the desk.
+// Paths of pages, from the root of the desk.
 export const customerHref = (partnerId: string, id: string): string => `customers/${partnerId}/${id}`
 export const payeeHref = (partnerId: string, id: string): string => `payees/${partnerId}/${id}`
 /**

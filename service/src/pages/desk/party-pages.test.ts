@@ -392,7 +392,7 @@ test('pages escape hostile texts, label fields, have their structure and are sma
 test('pages do not show raw values, JSON, command lines or ungrouped amounts', () => {
   for (const language of consoleLanguages)
     for (const [name, page] of pagesOf(language, 'Ada Lovelace', true)) {
-      // A label or its help names the form of what is typed.
+      // A label or its help text describes the format of the input.
       const text = page
         .replaceAll(/<label[^>]*>[^<]*<\/label>|<p class="help"[^>]*>[^<]*<\/p>/g, '')
         .replaceAll(/<[^>]*>/g, ' ')

@@ -168,7 +168,7 @@ async function showPayment(frame: DeskFrame, request: PublicRequest, person: Per
   const { transaction, related } = await transactions.related(partnerId, reference)
   const { row } = transaction
   if (row.category === 'Withdrawal') {
-    // A return by an early version is a withdrawal without a payout.
+    // Early versions recorded a return as a withdrawal without a payout.
     const payout = await ifFound(payouts.get(partnerId, reference))
     if (payout !== undefined) return seeOther(`${view.root}payouts/${partnerId}/${payout.id}`)
   }

@@ -308,7 +308,7 @@ async function show(
   const { partnerId, id } = readKey(request)
   const [found] = await payouts.find(partnerId, { id }, 1)
   if (found === undefined) throw notFound('payout')
-  // Banks and candidates name the instruction.
+  // Banks and candidates use the id of the instruction.
   if (found.payout.id !== id) return seeOther(found.payout.id)
   await staff.recordPayout(signed, { payouts: [`${partnerId}/${id}`] })
   const read = (await changes.read('payment find', { partner: partnerId, id })) as {
@@ -366,7 +366,7 @@ async function readBankPayment(
   }
 }
 
-// What holds a payout: alerts and hits that people have to decide.
+// Reasons why a payout is held: alerts and hits that people must decide.
 
 export type HoldReasons = {
   readonly alerts: readonly Pick<CaseRow, 'partnerId' | 'id' | 'openedAt' | 'report'>[]

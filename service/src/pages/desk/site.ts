@@ -81,7 +81,7 @@ export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
       { method: 'GET', path: '/desk', handle: () => seeOther('desk/queue') },
       // The page of recovery codes links to the home page. At the desk this is the queue.
       { method: 'GET', path: '/desk/home', handle: () => seeOther('queue') },
-      // The link of a mail. Its page redirects to the sign-in, which returns to it.
+      // The link in a mail. Its page redirects to the sign-in, which redirects back to it.
       {
         method: 'GET',
         path: '/desk/open',

@@ -146,7 +146,7 @@ export function staffRoutes(frame: DeskFrame): readonly PublicRoute[] {
       answer: ({ waits, result }, request, { view }) => {
         const isSecret = path === 'invite' || path === 'impersonate'
         if (waits !== undefined || !isSecret) return seeOther(actResultHref(`${view.root}staff`, command, waits))
-        // A secret is kept nowhere: the answer shows it once.
+        // A secret is not stored: the response shows it once.
         return page(
           request,
           200,

@@ -386,7 +386,7 @@ suite('erasures at the provider', async () => {
     const partner = await addPartner(service)
     const { partnerId, customer } = partner
     const { id } = await service.identityChecks.create(partnerId, customer.id, {})
-    // A worker started the session, and died before it recorded the session.
+    // A worker started the session, and crashed before it recorded the session.
     const request = { reference: `${partnerId}.${id}`, kinds: ['Document'], subject: {}, returnUrl: null } as const
     const provider = present(service.identityProvider, 'the test has a provider')
     const { url } = await provider.start({ ...request, customerType: 'Individual' }, AbortSignal.timeout(90_000))

@@ -145,7 +145,7 @@ function createCreate(deps: IdentityChecksDeps): IdentityChecks['create'] {
     })
 }
 
-// Erasures at identity providers: asks for the erasure of a session until the provider has erased it or refuses.
+// Erasures at identity providers: requests the erasure of a session until the provider has erased it or refuses.
 
 type ProviderErasureDeps = Pick<StepDeps, 'db' | 'clock' | 'log' | 'calls'> & {
   readonly audit: Pick<Audit, 'append'>

@@ -1,6 +1,6 @@
 /**
  * The step for due verifications: a worker claims them under a lease, calls the provider outside of any transaction,
- * and records the answer under the fence. If the process crashes in between, the row is due again, and the provider
+ * and records the response under the fence. If the process crashes in between, the row is due again, and the provider
  * repeats its response.
  */
 import { after, type Clock, type Log, minuteMs, newId, type Sealer, writeAmount } from '../../kernel/index.ts'

@@ -1,4 +1,7 @@
-/** English texts of the pages for payments, payouts and payees. Values of the API have the name of their value. `{name}` is replaced. */
+/**
+ * English texts of the pages for payments, payouts and payees. Texts of API values are keyed by the value. `{name}` is
+ * a placeholder.
+ */
 import { amountMajorMax } from '../../../../kernel/index.ts'
 import { partnerWords } from '../../../../transactions/index.ts'
 

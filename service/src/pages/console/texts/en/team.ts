@@ -1,4 +1,7 @@
-/** English texts of the pages for team, sign-in and access. Values of the API have the name of their value. `{name}` is replaced. */
+/**
+ * English texts of the pages for team, sign-in and access. Texts of API values are keyed by the value. `{name}` is a
+ * placeholder.
+ */
 import { type Operation, type OperationId, operationIds, operations, operationAudit } from '@partner-payments/wire'
 
 /** Names of the operations that the audit log records: their summaries in the contract. */

@@ -1,4 +1,7 @@
-/** English texts of the desk: each kind of case in words, what each decision does, and who decides. `{name}` is replaced. */
+/**
+ * English texts of the desk: each kind of case in words, what each decision does, and who decides. `{name}` is a
+ * placeholder.
+ */
 import { caseKindNames } from '../../../../cases/index.ts'
 
 export const cases = {

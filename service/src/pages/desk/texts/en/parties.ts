@@ -1,6 +1,6 @@
 /**
  * English texts of the desk: the pages of a partner, a customer, a payee and a payment, and the decision figures.
- * `{name}` is replaced.
+ * `{name}` is a placeholder.
  */
 export const parties = {
   parties: {

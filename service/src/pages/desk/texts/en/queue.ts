@@ -1,4 +1,4 @@
-/** English texts of the desk: the queue, cases, other pending items, and the search. `{name}` is replaced. */
+/** English texts of the desk: the queue, cases, other pending items, and the search. `{name}` is a placeholder. */
 export const queue = {
   /** Titles of the runbooks by name. */
   runbooks: {

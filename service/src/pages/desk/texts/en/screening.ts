@@ -1,4 +1,4 @@
-/** English texts of the desk: hits, monitoring rules and country rules. `{name}` is replaced. */
+/** English texts of the desk: hits, monitoring rules and country rules. `{name}` is a placeholder. */
 export const screening = {
   countries: {
     countries: 'Countries',
