@@ -577,7 +577,8 @@ suite('corrected statements', () => {
     const [kept, omitted] = [credit(7_00n, 'E1', 'R1'), credit(3_00n, 'E2', 'R2')]
     await list(kept, omitted)
     await look()
-    // The state after the first step of a correction: the row of the statement, whose message is being processed, and entries without a statement.
+    // The state after the first step of a correction: the row of the statement, whose message is being processed, and entries
+    // without a statement.
     const id = '019b9f00-0000-7000-8000-000000000001'
     const { db } = service
     await db.run(sql`
