@@ -1,7 +1,7 @@
 /** Parses the private key of a service account, and explains why a text is not a valid key. */
 import { type KeyObject, createPrivateKey } from 'node:crypto'
 
-/** The minimum of the service. */
+/** Minimum size of a key that the service accepts. */
 const rsaBitsMin = 2048
 
 // The package contains no text that looks like the first line of a private key, so that secret scanners find nothing.

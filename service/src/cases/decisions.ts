@@ -314,8 +314,9 @@ async function approve(
 }
 
 /**
- * Moves the money: from suspense to its settlement account, and then as the action requires, also in the ledger of
- * another partner.
+ * Moves the money as the action requires. Fees and write-offs are booked from suspense, and a return stays there until
+ * the bank books it. Other money first moves back to the settlement account, and from there into the ledger of the
+ * partner.
  */
 async function carryOut(
   { ledger, effects }: DecisionsDeps,

@@ -96,7 +96,7 @@ function form(view: ConsoleView, { values, problems, hasLogo }: Appearance): Htm
   </form>`
 }
 
-/** `#rrggbb` */
+/** Length of a colour such as `#rrggbb`. */
 const colourCharsMax = 7
 
 type Branding = ResponseOf<'getCheckoutBranding'>
