@@ -277,9 +277,9 @@ export function oldestByStatus<Status extends string>(
 
 // Triggers that arrive at the same time share a transaction.
 
-/** With batches of 128, planning and round trips took a tenth of the time. */
+/** Maximum triggers of a batch. In batches of 128, planning and round trips took a tenth of the time. */
 const triggersPerBatchMax = 512
-/** A batch locks the balances last, so a second batch can run until then. */
+/** Maximum batches at the same time. A batch locks the balances last, so a second batch can run until then. */
 const batchesUnderWayMax = 2
 
 export type AppliedOutcome = Exclude<TriggerOutcome, 'deferred'>

@@ -87,7 +87,10 @@ export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = 
     return runChange(context, call, async (tx) => {
       const found = await service.cases.byId(tx, operatorPartnerId, id)
       if (found === undefined || !releasableKinds.has(found.kind))
-        throw new Refusal('not_found', `No such case about a quarantined file. Its kind must be one of: ${[...releasableKinds].join(', ')}.`)
+        throw new Refusal(
+          'not_found',
+          `No such case about a quarantined file. Its kind must be one of: ${[...releasableKinds].join(', ')}.`,
+        )
       const released = await service.isoBanks.releaseFile(tx, found.subject)
       if (!(await service.decisions.resolveGone(tx, found, staff, note)))
         throw new Refusal('validation_failed', 'The case has already been decided.')

@@ -258,7 +258,8 @@ async function rejectChange(context: Context, by: Person, id: string, note: stri
 /** Carries out an approved change for its author. Refuses: not_found, permission_denied, validation_failed. */
 async function carryOutApproved(context: Context, by: Person, id: string): Promise<CommandResult> {
   const row = await context.service.staff.changes.get(context.db, id)
-  if (row.proposedBy !== by.id) throw new Refusal('permission_denied', `Only the author of the change, ${row.proposedByName}, may run it.`)
+  if (row.proposedBy !== by.id)
+    throw new Refusal('permission_denied', `Only the author of the change, ${row.proposedByName}, may run it.`)
   refuseRole(by.role, row)
   if (row.approved !== true || row.decidedBy === null)
     throw new Refusal('validation_failed', 'No second person has approved the change.')

@@ -28,7 +28,7 @@ import {
 } from './rules.ts'
 
 /**
- * What the ledger has booked for each report. `settled`: the payout's payment. `returned`: its payment and return, or
+ * Bookings of each report in the ledger. `settled`: the payout's payment. `returned`: its payment and return, or
  * neither. `applied`: a report that is not about a payout. Absent: nothing.
  */
 export type LedgerStates = ReadonlyMap<string, 'settled' | 'returned' | 'applied'>

@@ -95,7 +95,7 @@ export type ConnectorStatus = {
   readonly id: string
   readonly byFiles: boolean
   readonly state: ConnectorState
-  /** Since when the oldest of each kind is pending. Null: none is pending. */
+  /** The time since which the oldest of each kind is pending. Null: none is pending. */
   readonly waits: Readonly<Record<'notification' | 'payout' | 'recall' | 'file', Date | null>>
   readonly files: Readonly<Record<'received' | 'sent' | 'aside', BankFile | null>>
   /** The problem with the connector. Undefined if it works. */

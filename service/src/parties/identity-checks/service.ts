@@ -180,7 +180,10 @@ function createProviderErasures({ db, clock, log, calls, audit }: ProviderErasur
       await erase(claim)
     } catch (error) {
       if (error instanceof IdentityRefused) return recordRefusal(claim, error)
-      log.warn({ err: error, partnerId, verificationId: id, provider }, 'erasure at the identity provider failed; will retry')
+      log.warn(
+        { err: error, partnerId, verificationId: id, provider },
+        'erasure at the identity provider failed; will retry',
+      )
       return store.retryErasure(db, claim, after(clock.now(), retryDelayAfter(claim.attempts)))
     }
     return store.deleteErasure(db, claim)

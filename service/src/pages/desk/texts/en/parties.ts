@@ -228,7 +228,7 @@ export const parties = {
     account_closed: 'the account is closed',
   },
   categories: { Deposit: 'Deposit', Withdrawal: 'Payout', Conversion: 'Exchange' },
-  /** What staff do first, for each reason why a payment is on hold. */
+  /** The first step for staff, for each reason why a payment is on hold. */
   holdNext: {
     approval: 'Another person of the partner approves or rejects it. It is cancelled when the time for that is over.',
     names: 'Decide the hit below.',
