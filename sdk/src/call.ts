@@ -13,7 +13,7 @@ export type Route = {
   readonly idempotencyKey: 'header' | 'body' | undefined
   /** The query parameter that takes the cursor of the next page. */
   readonly cursor: 'cursor' | 'after' | undefined
-  /** The answer is a file. */
+  /** Set if the response body is a file. */
   readonly content?: true
   /** The paths of amounts in the request and response bodies, such as `data.*.amount`. */
   readonly requestAmounts: readonly string[]
@@ -43,7 +43,7 @@ export type CallInput = {
 
 export type ApiResponse<T> = { readonly status: number; readonly headers: Headers; readonly body: T }
 
-/** The URL parser removes dot segments, so that the request would go to another path. */
+/** Matches an empty text and dot segments. The URL parser removes these, so the request would go to another path. */
 const dotSegment = /^\.{0,2}$/
 
 /** Throws a TypeError if a parameter is missing, empty or a dot segment. */

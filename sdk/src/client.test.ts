@@ -207,7 +207,7 @@ suite('calls', () => {
     assert.equal(requests.length, 0)
   })
 
-  test('names the invalid option', () => {
+  test('throws a TypeError that names the invalid option', () => {
     const options = { baseUrl: 'http://127.0.0.1:1', apiKey: 'a', apiSecret: 's', privateKeyPem: 'x' }
     const refuses = (changed: object, message: RegExp) =>
       assert.throws(
@@ -320,7 +320,7 @@ suite('options', () => {
     assert.equal(requests.length, 1)
   })
 
-  test('a signal of many calls keeps no listener of a finished call', async (context) => {
+  test('a signal shared by many calls keeps no listener of a finished call', async (context) => {
     const { client } = await startScriptedApi(context, inSequence(drop, json(200, {})))
     const { signal } = new AbortController()
     await client.accounts.list({}, { signal })
@@ -338,7 +338,7 @@ suite('options', () => {
     assert.ok(new Set(delays).size > 15, 'the pauses are random')
   })
 
-  test('a Retry-After longer than a minute is thrown with its seconds', async (context) => {
+  test('a Retry-After longer than a minute throws RateLimitError with its seconds', async (context) => {
     const { client } = await startScriptedApi(context, problem(429, 'rate_limited', { 'retry-after': '61' }))
     await assert.rejects(
       client.accounts.list(),
@@ -467,7 +467,7 @@ test('parallel calls each correct the clock exactly once', async (context) => {
   assert.ok(requests.length <= 8, String(requests.length))
 })
 
-test('the refusal is thrown if the date does not explain it, is missing or is invalid', async (context) => {
+test('a refused timestamp is thrown if the Date header does not explain it, is missing or is invalid', async (context) => {
   const refuse = problem(401, 'timestamp_out_of_window', { date: new Date(serverMs).toUTCString() })
   const same = await startScriptedApi(context, refuse, { now: () => serverMs })
   await assert.rejects(same.client.accounts.list(), AuthenticationError)

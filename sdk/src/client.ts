@@ -32,7 +32,7 @@ export type Client = Namespaces & {
   ) => Promise<ApiResponse<OperationResults[K]>>
 }
 
-/** The maximum of the service, so that a long list needs the fewest requests. */
+/** Page size of auto-pagination: the maximum of the service, so that a long list needs the fewest requests. */
 const limitDefault = 100
 
 type Method = (...args: readonly unknown[]) => unknown
@@ -73,8 +73,8 @@ function parseBaseUrl(text: unknown): URL {
 
 /**
  * Methods throw a subclass of ApiProblem for a problem response, ApiConnectionError if no usable response arrives,
- * TypeError for an invalid call, and the reason of the signal if the call is aborted. Throws a TypeError that names what
- * is wrong with the options.
+ * TypeError for an invalid call, and the reason of the signal if the call is aborted. Throws a TypeError that states
+ * what is wrong with the options.
  */
 export function createClient(options: ClientOptions): Client {
   const { fetch: send = fetch, retries = 3, backoffMs = 250, timeoutMs = 30_000, hooks = {}, now = Date.now } = options

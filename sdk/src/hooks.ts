@@ -32,7 +32,10 @@ export type Hooks = {
   readonly onRetry?: ((log: RetryLog) => unknown) | undefined
 }
 
-/** Calls a hook. Ignores its exceptions and rejections, so that a log cannot make a successful payout look failed. */
+/**
+ * Calls a hook. Ignores its exceptions and rejections, so that a faulty hook cannot make a successful payout look
+ * failed.
+ */
 export function emit<T>(hook: ((log: T) => unknown) | undefined, log: T): void {
   try {
     const result = hook?.(log)

@@ -1,10 +1,10 @@
-/** Reads the private key of a service account, and names what is wrong with it. */
+/** Parses the private key of a service account, and explains why a text is not a valid key. */
 import { type KeyObject, createPrivateKey } from 'node:crypto'
 
-/** The minimum of the service. */
+/** Minimum size of a key that the service accepts. */
 const rsaBitsMin = 2048
 
-// The package has no text that looks like the first line of a private key, so that a scan for keys finds nothing.
+// The package contains no text that looks like the first line of a private key, so that secret scanners find nothing.
 
 /** Texts that are not a private key in PEM, with what the caller must do. The first match applies. */
 const mistakes: readonly { readonly pattern: RegExp; readonly what: string }[] = [
@@ -41,7 +41,7 @@ function parse(pem: string, passphrase: string | undefined): KeyObject {
   }
 }
 
-/** Throws a TypeError that names the mistake. The message contains no part of the key. */
+/** Throws a TypeError that describes the mistake. The message contains no part of the key. */
 export function readPrivateKey(pem: unknown, passphrase?: string): KeyObject {
   if (typeof pem !== 'string') throw refuse('is missing. Pass the PEM text of the RSA private key')
   const mistake = mistakes.find(({ pattern }) => pattern.test(pem))

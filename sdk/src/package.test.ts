@@ -51,7 +51,7 @@ const files = () =>
     .filter((path) => statSync(join(installed, path)).isFile())
 const text = (path: string) => readFileSync(join(installed, path), 'utf8')
 
-/** Uses the client over HTTP, signs and verifies a delivery, and prints what it saw. */
+/** Uses the client over HTTP, signs and verifies a delivery, and prints the results. */
 const program = `
 const { createServer } = require('node:http')
 const { generateKeyPairSync } = require('node:crypto')
@@ -105,7 +105,7 @@ for (const { node, version } of nodes()) {
   }
 }
 
-test('holds the two builds with their types, the manifest, the README and the license, and nothing else', () => {
+test('the package contains only the two builds with their types, the manifest, the README and the license', () => {
   const allowed =
     /^(?:package\.json|README\.md|LICENSE|dist\/(?:esm|cjs)\/[\w/-]+\.(?:js|d\.ts)|dist\/cjs\/package\.json)$/
   assert.ok(files().length > 50, String(files().length))

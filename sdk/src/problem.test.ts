@@ -1,4 +1,4 @@
-/** Answers: JSON, pages, problems; and keys. */
+/** Responses (JSON, pages, problems) and private keys. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'

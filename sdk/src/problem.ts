@@ -100,7 +100,7 @@ const classes: ReadonlyMap<number, typeof ApiProblem> = new Map<number, typeof A
   [429, RateLimitError],
 ])
 
-/** `fetch` only says "fetch failed": the reason is in its cause. */
+/** `fetch` only reports "fetch failed". The reason is in the cause of its error. */
 function reasonOf(thrown: unknown): string {
   const innermost = thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause : thrown
   if (!(innermost instanceof Error)) return ''

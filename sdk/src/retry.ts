@@ -1,7 +1,9 @@
 /** Decides which failures are retried and how long to pause before each attempt. */
 import { ApiProblem, ApiConnectionError } from './problem.ts'
 
-/** A longer `Retry-After` is not waited for: the problem is thrown, and the caller decides when to retry. */
+/**
+ * The longest `Retry-After` that is honoured. A longer one throws the problem, and the caller decides when to retry.
+ */
 const retryAfterSecondsMax = 60
 const backoffMsMax = 10_000
 

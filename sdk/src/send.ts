@@ -43,7 +43,7 @@ type Call = {
 
 const noBody = new Uint8Array(0)
 const successStatuses: ReadonlySet<number> = new Set([200, 204])
-/** The service replaces any other id by its own. */
+/** Request ids that the service accepts. It replaces any other id with one of its own. */
 const requestIdPattern = /^[A-Za-z0-9._-]{1,64}$/
 
 /** Throws a TypeError if the call is invalid; then nothing is sent. */
@@ -95,7 +95,7 @@ async function exchange({ fetch: send, sign, clock }: Transport, call: Call, abo
 const parseBody = (text: string, route: Route) => (text === '' ? undefined : parseExactly(text, route.responseAmounts))
 
 /**
- * A signal that ends with the attempt. AbortSignal.any would keep a listener on a signal that the caller uses for many
+ * Creates a signal for one attempt. AbortSignal.any would keep a listener on a signal that the caller uses for many
  * calls, and Node 20 may collect it before the timeout.
  */
 function limitAttempt(timeoutMs: number, signal: AbortSignal | undefined) {
@@ -123,7 +123,7 @@ async function attempt(transport: Transport, call: Call, number: number): Promis
     result = await exchange(transport, call, limit.signal)
   } catch (error) {
     if (signal?.aborted === true) throw error
-    // Without the query, which may name a person, and without a password of the base URL.
+    // Omits the query, which may contain personal data, and a password in the base URL.
     const url = call.url.origin + call.url.pathname
     if (limit.signal.aborted) throw new ApiTimeoutError(number, requestId, error, url, timeoutMs)
     throw new ApiConnectionError(number, requestId, error, `no usable response from ${url}`)

@@ -1,4 +1,4 @@
-/** Signed deliveries for the tests of a partner, as the service signs them: Standard Webhooks `v1` and `v1a`. */
+/** Signs deliveries for a partner's own tests as the service signs them: Standard Webhooks `v1` and `v1a`. */
 import { type KeyObject, createHmac, createPrivateKey, createPublicKey, randomUUID, sign } from 'node:crypto'
 import { eventAmounts } from './generated/operations.ts'
 import type { EventData } from './generated/types.ts'

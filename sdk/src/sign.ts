@@ -32,7 +32,10 @@ export type Credentials = {
   readonly privateKeyPassphrase?: string
 }
 
-/** RFC 3986 section 2.3. `encodeURIComponent` leaves five characters that are not unreserved. */
+/**
+ * Percent-encodes all but the unreserved characters of RFC 3986 section 2.3. `encodeURIComponent` leaves five others
+ * unencoded.
+ */
 function encodeRfc3986(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
 }
@@ -40,8 +43,8 @@ function encodeRfc3986(text: string): string {
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
 /**
- * Decodes the query, encodes it by RFC 3986 and sorts it by encoded name, then value. Keeps duplicates and empty values.
- * A `+` is a plus sign. Throws a URIError if a percent-encoding is invalid.
+ * Decodes the query, encodes it by RFC 3986 and sorts it by encoded name, then value. Keeps duplicates and empty
+ * values. A `+` is a literal plus sign, not a space. Throws a URIError if a percent-encoding is invalid.
  */
 export function canonicalQuery(query: string): string {
   return query
@@ -64,7 +67,7 @@ export function canonicalString(request: Required<SignedRequest>, apiSecret: str
   return [method, path, canonicalQuery(query), timestamp, nonce, apiSecret, digest].join('\n')
 }
 
-/** Throws a TypeError that names what is wrong with the credentials. Parses the key once. */
+/** Throws a TypeError that states what is wrong with the credentials. Parses the key once. */
 export function createSigner({ apiKey, apiSecret, privateKeyPem, privateKeyPassphrase }: Credentials): Signer {
   for (const [name, value] of Object.entries({ apiKey, apiSecret }))
     if (typeof value !== 'string' || value === '') throw new TypeError(`${name} is missing`)

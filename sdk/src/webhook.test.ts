@@ -93,7 +93,7 @@ test('accepts the body as text, bytes, a view of larger bytes and an ArrayBuffer
     assert.equal(verifyWebhook(secret, headersOf(referenceSignature(secret)), rawBody, { nowSeconds }).eventId, id)
 })
 
-/** Calls it as a JavaScript program does, without types. */
+/** Calls `verifyWebhook` as a JavaScript program does, without types. */
 const call = (key: unknown, headers: unknown, rawBody: unknown) => () =>
   verifyWebhook(key as string, headers as Headers, rawBody as string, { nowSeconds })
 const genuine = () => headersOf(referenceSignature(secret))

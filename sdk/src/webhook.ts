@@ -7,7 +7,10 @@ import { parseExactly } from './json.ts'
 /** A delivered event; `data.eventType` is its type. `eventId` is the same on every retry: process each once. */
 export type WebhookEvent = { readonly eventId: string; readonly data: EventData }
 
-/** Headers as a server or a framework gives them: in any case, with lists, as an object, pairs or the flat list `rawHeaders`. */
+/**
+ * Headers as a server or a framework provides them: in any case, with lists, as an object, pairs or the flat list
+ * `rawHeaders`.
+ */
 export type WebhookHeaders =
   | Headers
   | Readonly<Record<string, string | readonly string[] | undefined>>
@@ -139,7 +142,7 @@ function verifiersOf(secret: unknown) {
   return keys.map(verifierOf)
 }
 
-/** More than the active keys of a subscription. Limits the number of verifications per delivery. */
+/** Signatures that are checked per delivery, at most. A subscription has fewer active keys. */
 const signaturesMax = 16
 
 /** A key verifies only signatures of its own scheme. */

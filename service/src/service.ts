@@ -37,7 +37,7 @@ type Context = {
 
 type ServiceRole = RequestRole | 'worker'
 
-/** Starts a role. Resolves when the role is ready. */
+/** Starts the service in a role. Resolves when the role is ready. */
 export async function startService(role: ServiceRole, context: Context): Promise<void> {
   const { config, log, started, stop, signals, db, url, embedded } = context
   const mailboxFolder = join(config.DATA_DIR, 'mailbox')
@@ -114,7 +114,7 @@ async function serve(
     if (config.MODE === 'sandbox')
       token = await service.firstAdmin.linkToken(await seedSandbox(service, db, config.DATA_DIR, baseUrl))
   }
-  // Pushed last: requests end before the workers and the database that they need.
+  // Pushed last, so that requests finish before the workers and the database that they need are stopped.
   started.push(part)
   log.info({ role, port, opsPort, baseUrl, processes: config.PROCESSES }, 'listening')
   return { baseUrl, ...(token && { firstAdminPath: `/first-admin?token=${token}` }) }
@@ -159,7 +159,7 @@ function welcome(config: Config, { baseUrl, firstAdminPath }: ServedAddress, ops
   return `${lines.join('\n')}\n`
 }
 
-/** Ends the process after an unexpected end of the embedded server, so that a supervisor restarts the service. */
+/** Ends the process if the embedded server stops unexpectedly, so that a supervisor restarts the service. */
 async function databaseEnded({ config, log, started, stop }: Context): Promise<void> {
   if (!started.some(({ name }) => name === 'embedded PostgreSQL')) return
   const line = hasCluster(config.DATA_DIR)

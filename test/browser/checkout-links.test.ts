@@ -1,6 +1,6 @@
 /**
- * Payment links and late money in a real browser: two payers pay one link, each in a browser of their own; the shop makes and switches off a link,
- * and accepts and returns money that came late.
+ * Payment links and late payments in a real browser: two payers pay one link, each in their own browser; the shop
+ * creates and disables a link, and accepts and returns late payments.
  */
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
@@ -22,7 +22,7 @@ const makeLink = async (fields: JsonObject = {}) =>
 const linkOf = async (id: string) => success(await client.get(`/v1/checkout/links/${id}`))
 const sessionsOf = async (id: string) => listAt(success(await client.get(`/v1/checkout/sessions?linkId=${id}`)))
 
-/** A payer in a browser of their own, who has no script if `plain`. */
+/** Opens a browser for a payer. `plain`: without JavaScript. */
 async function payerAt(path: string, options: { readonly locale?: string; readonly javaScriptEnabled?: boolean } = {}) {
   // A form with a wrong field, and one of a link that is full, is refused.
   const refused = ['400 (Bad Request)', '409 (Conflict)']
@@ -31,7 +31,7 @@ async function payerAt(path: string, options: { readonly locale?: string; readon
   return opened
 }
 
-/** The payer approves at the bank of the sandbox. */
+/** Approves the payment at the sandbox bank as the payer. */
 async function payAtBank(page: Page, name: string): Promise<void> {
   await page.locator('button.primary').click()
   await page.locator('#name').fill(name)
@@ -138,7 +138,7 @@ test('the shop creates a link with items, sees its payers, and switches it off',
   assert.match(await payer.page.locator('main').innerText(), /has switched it off/)
 })
 
-test('the shop accepts one late payment and returns another, and a second choice is reported', async () => {
+test('the shop accepts one late payment and returns another, and a second decision is refused with a message', async () => {
   const { id } = await lateSession(client, customerId, 2)
   const { page } = await person('Operator', 'Lisa Operator')
   assert.match(await main(page), /1\s+Sessions with money to accept or send back/)
@@ -167,7 +167,7 @@ test('the shop accepts one late payment and returns another, and a second choice
   assert.match(await payer.page.locator('main').innerText(), /has accepted[^]*goes back to the account that paid/)
 })
 
-/** Opens the first dialog of a choice, and confirms it. */
+/** Opens the first dialog with a label, and confirms it. */
 async function choose(page: Page, name: string): Promise<void> {
   await page
     .locator(`button[popovertarget]:has-text("${name.startsWith('Accept') ? 'Accept' : 'Return'}")`)

@@ -1,4 +1,7 @@
-/** A session in parts in a real browser: the payer sees what is still due, and the receipt lists the parts. */
+/**
+ * A session paid in parts, in a real browser: the payer sees the amount that is still due, and the receipt lists the
+ * parts.
+ */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from '../support/browser.ts'

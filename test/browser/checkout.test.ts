@@ -1,6 +1,6 @@
 /**
- * The payment page and the sandbox bank's page in a real browser: with and without JavaScript, by keyboard, in both themes and
- * on both sizes. A blocked, failed or foreign request fails the test, and so does any finding of axe.
+ * The payment page and the sandbox bank's page in a real browser: with and without JavaScript, by keyboard, in both
+ * themes and both sizes. A blocked, failed or cross-origin request fails the test, and so does any finding of axe.
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -39,7 +39,7 @@ async function visit(url: string, options?: Parameters<typeof openPage>[2], expe
 
 const heading = (page: Page) => page.locator('h1').innerText()
 
-/** The payer signs in at the bank. */
+/** Signs in at the bank as the payer. */
 async function toDecision(page: Page): Promise<void> {
   await page.locator('button.primary').click()
   await page.locator('#name').fill('Grace Hopper')
@@ -100,7 +100,7 @@ test('the copy buttons copy the format that a bank accepts, without blanks, and 
   }
 })
 
-test('an open page shows changes made elsewhere: a credit by reference, and an end by the partner', async () => {
+test('an open page shows changes made elsewhere: a credit by reference, and the partner ending the session', async () => {
   const [paid, ended] = [await openSession(), await openSession()]
   const first = await visit(textAt(paid, 'url'))
   const second = await visit(textAt(ended, 'url'))
@@ -134,7 +134,7 @@ test("the language is the browser's, and a chosen language is kept from page to 
   assert.equal(await heading(page), 'Die Zahlung kam nicht zustande')
 })
 
-test('a keyboard reaches every control in the order of reading, with a visible focus', async () => {
+test('a keyboard reaches every control in reading order, with a visible focus', async () => {
   const session = await openSession({ returnUrl: 'https://shop.example.com/' })
   const { page } = await visit(textAt(session, 'url'))
   const reached: unknown[] = []
@@ -190,7 +190,7 @@ const purchase = {
   ],
 }
 
-/** Each state of the pages, left open in a context that takes the script of axe. */
+/** Opens the pages in each state, in a browser context that allows the script of axe. */
 async function states(context: BrowserContext): Promise<ReadonlyMap<string, Page>> {
   const pages = new Map<string, Page>()
   const add = async (name: string, url: string) => {
@@ -231,7 +231,10 @@ async function states(context: BrowserContext): Promise<ReadonlyMap<string, Page
   return pages
 }
 
-/** The colours that are proposed instead of the brightest and the darkest one: their contrast is the least that is permitted. */
+/**
+ * The colours that are suggested instead of the brightest and the darkest one. Their contrast is the minimum that is
+ * allowed.
+ */
 async function setBarelyReadableBranding(): Promise<void> {
   const proposed = async (field: string, colour: string): Promise<string> => {
     const refused = await service.client.put('/v1/checkout/branding', { [field]: colour })

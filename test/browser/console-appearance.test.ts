@@ -1,4 +1,4 @@
-/** The appearance of payment pages in a real browser: set, refused and removed, and seen by a payer. */
+/** The appearance of payment pages in a real browser: set, refused and removed, and shown to a payer. */
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { test } from '../support/browser.ts'
@@ -16,7 +16,7 @@ const svg = (content: string) => ({
   buffer: Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8">${content}</svg>`),
 })
 
-test('a person sets name, colour and logo, which payers see, and refusals are shown at their fields', async () => {
+test('a person sets name, colour and logo, payers see them, and invalid values are reported at their fields', async () => {
   const { page } = await person('Operator', 'Ann Operator')
   await page.goto(`${site}/console/checkout`)
   await page.getByRole('link', { name: 'Appearance' }).click()

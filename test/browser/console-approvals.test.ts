@@ -1,6 +1,6 @@
 /**
- * The approval of payouts in a real browser, with an authenticator that the browser simulates: the passkey signs amount and payee, the proof
- * holds without the service, and each attack on the form is refused.
+ * The approval of payouts in a real browser, with an authenticator that the browser simulates: the passkey signs amount
+ * and payee, the proof verifies without the service, and each attack on the form is refused.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -34,7 +34,7 @@ async function payout(
 }
 const read = async (id: string) => success(await service.client.get(`/v1/payouts/${id}`))
 
-/** The fields that the page sends once the passkey has signed. The form is not sent. */
+/** Returns the fields that the page would send after the passkey has signed. Does not send the form. */
 async function signedFields(page: Page, id: string): Promise<Record<string, string>> {
   await page.goto(`${site}/console/payouts/${id}/approve`)
   await page.route('**/approve', (route) => route.abort(), { times: 1 })
@@ -157,7 +157,7 @@ test('a signature is valid for one payout, one person and one use; a code, an AP
   assert.equal((await post(first.id, 'approve', fields, sessionOf(done))).status, 409, 'again')
 })
 
-test('a person who signs in with a password is notified that a passkey is needed, and may reject with a reason', async () => {
+test('a person who signs in with a password is told that approving needs a passkey, and may reject with a reason', async () => {
   const { id } = await payout('300.00')
   const { cookie, secret } = await joinByPassword(service, await inviteTo(service, 'Operator', 'Dora Fourth'))
   const page = await fetch(new URL(`/console/payouts/${id}/approve`, service.baseUrl), { headers: { cookie } })

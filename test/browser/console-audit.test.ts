@@ -1,4 +1,7 @@
-/** The audit log in a real browser: find a record by its day, see its proof, save it and verify it; and what others see. */
+/**
+ * The audit log in a real browser: a person finds a record by its day, saves its proof and verifies it; and the access
+ * of others.
+ */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { test } from '../support/browser.ts'
@@ -11,7 +14,7 @@ import { createBeneficiary, finalTransaction, payoutText } from '../support/worl
 
 const { service, person, open } = useConsole(await useSharedService())
 
-test('an Admin finds a step of a payment, and saves its proof, which holds offline', async () => {
+test('an Admin finds a step of a payment and saves its proof, which verifies offline', async () => {
   const { page } = await person('Admin', 'Ann Admin')
   const payee = textAt(await createBeneficiary(service.client), 'id')
   success(await service.client.post('/v1/payouts/fiat', payoutText(payee, '5.00', { reference: 'Rent & <repairs>' })))
@@ -68,7 +71,7 @@ test('the audit log is paged and filtered by date, and an invalid date is report
   await check(page)
 })
 
-test('another role, another partner and a wrong id see no record', async () => {
+test('a record is not shown to another role or partner, and a wrong id finds none', async () => {
   const [record = {}] = listAt(success(await service.client.get('/v1/audit?limit=1')))
   const id = textAt(record, 'id')
   const foreign = await otherPartner(service)

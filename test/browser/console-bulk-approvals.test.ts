@@ -1,4 +1,4 @@
-/** The approval of a bulk as a whole in a real browser: one signature, each payout proved alone, and what is refused. */
+/** The approval of a whole bulk in a real browser: one signature, a proof for each payout, and refused attempts. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -36,7 +36,7 @@ async function foreignBulk(): Promise<string> {
   return makeBulk(client, [payoutText(textAt(await createBeneficiary(client), 'id'), '1.00')])
 }
 
-/** The fields that the page sends once the passkey has signed. The form is not sent. */
+/** Returns the fields that the page would send after the passkey has signed. Does not send the form. */
 async function signedFields(page: Page, id: string): Promise<Record<string, string>> {
   await page.goto(`${site}/console/bulk-payouts/${id}/approve`)
   await page.route('**/approve', (route) => route.abort(), { times: 1 })
@@ -63,7 +63,7 @@ async function proofOf(reference: string): Promise<string> {
   return stdout
 }
 
-test('one signature approves the payouts of a bulk, and proves each of them offline', async () => {
+test('one signature approves all payouts of a bulk, and the proof of each verifies offline', async () => {
   const id = await bulkOf('60.00', '30.00', '20.00')
   const { page } = await person('Operator', 'Bob Approver')
   await page.goto(`${site}/console/payouts?tab=waiting`)
@@ -94,7 +94,7 @@ test('one signature approves the payouts of a bulk, and proves each of them offl
     )
 })
 
-test('a signature is valid once, for its payouts and its person', async () => {
+test('a signature is valid once, only for the payouts and the person that it was requested for', async () => {
   const [id, other] = [await bulkOf('60.00', '50.00'), await bulkOf('70.00', '60.00', '50.00')]
   const bob = await person('Operator', 'Bob Second')
   const eve = await person('Operator', 'Eve Third')

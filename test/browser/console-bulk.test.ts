@@ -1,4 +1,4 @@
-/** Bulk payouts in a real browser: from the template to the file with the results; and what others see and do. */
+/** Bulk payouts in a real browser: from the template to the file with the results; and the access of others. */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
@@ -16,7 +16,7 @@ const { service, site, person, visit, open } = useConsole(await useSharedService
 const upload = (page: Page, text: string, encoding: 'utf8' | 'latin1' = 'utf8', name = 'payouts.csv') =>
   page.setInputFiles('#file', { name, mimeType: 'text/csv', buffer: Buffer.from(text, encoding) })
 
-/** The text of the file that a link downloads. */
+/** Returns the text of the file that a link downloads. */
 async function downloaded(page: Page, link: string): Promise<string> {
   const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: link }).click()])
   return readFile(await file.path(), 'utf8')
@@ -172,7 +172,7 @@ test('the pages are German for a German reader, and a corrected file keeps the c
   assert.match(await downloaded(page, 'Ergebnisse herunterladen (CSV)'), /1;Vermieterin GmbH;[^;]*;"7,77";EUR;A;/)
 })
 
-test('two concurrent submissions make one bulk, and another role, person, site or partner sends nothing', async () => {
+test('two concurrent submissions create one bulk, and another role, person, site or partner cannot send it', async () => {
   const { context, page } = await person('Operator', 'Bo Operator')
   await createBeneficiary(service.client, { name: 'Twice Ltd' })
   const begin = async () => {

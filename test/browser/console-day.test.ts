@@ -1,6 +1,7 @@
 /**
- * The whole day of a team in real browsers: the link that `npm start` prints makes the first Admin, who invites a colleague; the colleague
- * adds a payee and makes a payout, the Admin approves it with a passkey, and the proof holds offline.
+ * A full day of a team in real browsers: the first Admin joins by the link that `npm start` prints and invites a
+ * colleague; the colleague adds a payee and creates a payout, the Admin approves it with a passkey, and the proof
+ * verifies offline.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -40,7 +41,7 @@ async function inviteColleague({ page }: BrowserPage): Promise<void> {
   await page.getByRole('button', { name: 'Send invitation' }).click()
 }
 
-/** Saves a payee and asks for the approval of a payout. Returns the path of the payout's page, and its id. */
+/** Saves a payee and creates a payout that needs approval. Returns the path of the payout's page, and its id. */
 async function askForPayout(
   { page }: BrowserPage,
   site: string,
@@ -77,7 +78,7 @@ async function search({ page }: BrowserPage, site: string, id: string): Promise<
   await check(page)
 }
 
-/** Verifies the proof of the payment by the command, which has no connection. */
+/** Verifies the proof of the payment with the command, which uses no network. */
 async function verified(): Promise<string> {
   const proof = await until('the approval is under a signed head', async () => {
     const answer = success(await service.client.get('/v1/transactions/INV-77/proof'))
@@ -91,7 +92,7 @@ async function verified(): Promise<string> {
   return stdout
 }
 
-test('two people pay and approve, from the first link to the proof', async () => {
+test('two people join, pay and approve, and the proof of the payment verifies', async () => {
   const site = siteOf(service)
   const rule = ['--partner', service.credentials.partnerId, '--currency', 'EUR', '--above', '100.00', '--passkey']
   await service.operator('approval', 'set', ...rule, '--staff', 'Sam', '--note', 'two persons')

@@ -1,4 +1,7 @@
-/** The pages for developers in a real browser: find a failed delivery, send it again, keep an endpoint; and what another role and another partner see. */
+/**
+ * The pages for developers in a real browser: a failed delivery is found and redelivered, an endpoint is managed; and
+ * the access of another role and another partner.
+ */
 import assert from 'node:assert/strict'
 import { test } from '../support/browser.ts'
 import { type JsonObject, listAt, success, textAt } from '../support/client.ts'
@@ -164,7 +167,7 @@ test('a developer creates an endpoint, tests it, rotates its secret and deletes 
   await check(page)
 })
 
-test('another role and another partner see no endpoint', async () => {
+test('an endpoint is not shown to another role or partner', async () => {
   const { page } = await person('Operator', 'Olga Operator')
   const id = await createHook({})
   assert.equal(await page.getByRole('link', { name: 'Webhooks' }).count(), 0)

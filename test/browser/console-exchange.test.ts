@@ -1,4 +1,7 @@
-/** Exchange and wallets in a real browser: quote and exchange, what is refused, a form that is sent twice, and who may not. */
+/**
+ * Exchange and wallets in a real browser: a quote and its exchange, refusals, a form submitted twice, and people
+ * without permission.
+ */
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { createLog } from '../../service/src/kernel/index.ts'
@@ -67,7 +70,7 @@ test('a person requests a quote and exchanges, and the ledger has exactly the am
   await page.getByRole('link', { name: reference }).waitFor()
 })
 
-test('a refusal is shown at its field, and all input is kept', async () => {
+test('a refused form keeps all input and reports the problem at its field', async () => {
   const { page } = await person('Operator', 'Bo Operator')
   const before = (await conversions()).length
   const unknown = '019aa8c4-6e4f-7a12-8d3e-2b1c5f7a9e10'
@@ -128,7 +131,7 @@ test('a refusal is shown at its field, and all input is kept', async () => {
   assert.equal((await conversions()).length, before)
 })
 
-test('an expired quote exchanges nothing, and a form submitted twice makes one conversion', async () => {
+test('an expired quote exchanges nothing, and a form submitted twice creates one conversion', async () => {
   const { context, page } = await person('Operator', 'Cy Operator')
   const expired = await quoteFor(page, '7')
   await expire(expired)
@@ -156,7 +159,7 @@ test('an expired quote exchanges nothing, and a form submitted twice makes one c
   assert.equal((await conversions()).length, before + 1)
 })
 
-test('a Developer reads exchange and wallets and writes nothing, and another partner has its own data', async () => {
+test('a Developer can read but not change exchange and wallets, and another partner sees only its own data', async () => {
   const { context, page } = await person('Developer', 'Dan Developer')
   const body = { sellCurrency: 'EUR', buyCurrency: 'USD', sellAmount: 3, kind: 'held' }
   const customerId = textAt(await createCustomer(service.client), 'guid')

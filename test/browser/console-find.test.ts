@@ -1,4 +1,7 @@
-/** Each kind of text finds its things in a real browser: amounts, accounts, names, identifiers, references; lists that fit, add up and move; and a failed payout. */
+/**
+ * The search in a real browser, by amounts, accounts, names, identifiers and references; lists with sums that fit the
+ * screen and update; and a failed payout.
+ */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from '../support/browser.ts'
@@ -39,7 +42,7 @@ const session = success(
   }),
 )
 
-test('searches by amount, account, name, identifier and reference find their objects', async () => {
+test('a search finds payments, payees, customers and sessions by amount, account, name, identifier and reference', async () => {
   const { page } = await person('Operator', 'Fay Finder')
   const found = async (text: string) => {
     await open(page, `find?q=${encodeURIComponent(text)}`)

@@ -1,4 +1,7 @@
-/** A guest of the webhook pages in a real browser: the link, what the guest sees, and how it ends. */
+/**
+ * A guest of the webhook pages in a real browser: the link, the pages that the guest can open, and the end of the
+ * access.
+ */
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { test } from '../support/browser.ts'
@@ -17,7 +20,7 @@ const endpoint = async () =>
 const admin = (name = 'Ada Admin') => person('Admin', name)
 
 let guests = 0
-/** The maker mails a link in the page. Returns its path. */
+/** Mails a guest link from the page. Returns its path. */
 async function mailLink(page: Page, access: 'read' | 'manage'): Promise<string> {
   const email = `guest-${++guests}@example.com`
   await open(page, 'webhooks')
@@ -38,7 +41,7 @@ async function enter(path: string) {
   return opened
 }
 
-test('a guest opens the link exactly once with a click, and sees only the webhook pages', async () => {
+test('a guest link opens once, only by a click, and shows only the webhook pages', async () => {
   const maker = await admin()
   const id = await endpoint()
   await open(maker.page, 'webhooks/guests')
@@ -71,7 +74,7 @@ test('a guest opens the link exactly once with a click, and sees only the webhoo
   assert.match(guest.page.url(), /\/console\/sign-in/)
 })
 
-/** Other pages and forms, and the forms of the own pages that change something. */
+/** Pages and forms that a guest cannot use, including forms on the pages that the guest can open. */
 async function checkNoOther(page: Page, cookie: string, id: string): Promise<void> {
   const others = ['home', 'transactions', 'payouts', 'customers', 'team', 'service-accounts', 'audit', 'sessions']
   for (const path of [...others, 'account', 'find?q=a', 'approvals', 'reports', 'simulations', 'webhooks/guests']) {
@@ -87,7 +90,7 @@ async function checkNoOther(page: Page, cookie: string, id: string): Promise<voi
   }
 }
 
-test('a guest who manages rotates a secret under both names, and loses access when the maker is removed', async () => {
+test('a guest who manages webhooks rotates a secret, is logged with its inviter, and loses access when the inviter is removed', async () => {
   const id = await endpoint()
   const maker = await admin('Mia Maker')
   const guest = await enter(await mailLink(maker.page, 'manage'))
@@ -109,7 +112,7 @@ test('a guest who manages rotates a secret under both names, and loses access wh
   assert.match(guest.page.url(), /\/console\/sign-in/)
 })
 
-test('of two simultaneous clicks only one opens the link, and signing out ends the session', async () => {
+test('only one of two simultaneous clicks opens the link, and signing out ends the session', async () => {
   const maker = await admin()
   const path = await mailLink(maker.page, 'read')
   const token = new URLSearchParams(path.split('?')[1]).get('token') ?? ''

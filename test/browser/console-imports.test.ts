@@ -1,4 +1,4 @@
-/** Payees and customers as files: the download, a dry run that says what each row would do, and the import. */
+/** Payees and customers as files: the download, a dry run that shows the effect of each row, and the import. */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'

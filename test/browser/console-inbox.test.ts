@@ -1,6 +1,6 @@
 /**
- * An approver is told by mail, opens its link, signs in, approves, and nothing waits any more. Each number of the home page leads to a list with
- * exactly so many rows.
+ * An approver gets a mail, opens its link, signs in and approves, and no task is left. Each count on the home page
+ * links to a list with exactly that many rows.
  */
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
@@ -16,7 +16,10 @@ const { service, site, person, open } = useConsole(await useService({ env: { INB
 const rule = ['--partner', service.credentials.partnerId, '--currency', 'EUR', '--above', '100.00']
 await service.operator('approval', 'set', ...rule, '--staff', 'Sam', '--note', 'two persons')
 
-/** Follows each number of the home page, and compares it with the rows of its list. Returns the numbers. */
+/**
+ * Follows the link of each count on the home page, and compares the count with the rows of its list. Returns the
+ * counts.
+ */
 async function followed(page: Page): Promise<readonly string[]> {
   await open(page, 'home')
   const links = await page.locator('.waiting a').evaluateAll((found) =>
@@ -32,7 +35,7 @@ async function followed(page: Page): Promise<readonly string[]> {
   return links.map(({ count }) => count)
 }
 
-test('an approver gets the mail, opens its link, signs in and approves, and then nothing waits', async () => {
+test('an approver gets the mail, opens its link, signs in and approves, and no task is left', async () => {
   const { page, email } = await person('Operator', 'Bob Approver')
   const payee = textAt(await createBeneficiary(service.client, { name: 'Grace Hopper' }), 'id')
   success(await service.client.post('/v1/payouts/fiat', payoutText(payee, '1234.50')))
@@ -74,7 +77,7 @@ test('an approver gets the mail, opens its link, signs in and approves, and then
   await check(page)
 })
 
-test('a new person sees the waiting items, and each number leads to its rows', async () => {
+test('a new person sees the counts of waiting tasks, and each count links to its list', async () => {
   const { page } = await person('Admin', 'Mary Maker')
   const payee = textAt(await createBeneficiary(service.client, { name: 'Grace Hopper' }), 'id')
   success(await service.client.post('/v1/payouts/fiat', payoutText(payee, '500.00')))

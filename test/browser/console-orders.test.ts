@@ -1,4 +1,4 @@
-/** Standing orders and checkout sessions in a real browser: make one, follow it, end it; and what others see and do. */
+/** Standing orders and checkout sessions in a real browser: created, followed and ended; and the access of others. */
 import assert from 'node:assert/strict'
 import { test } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'
@@ -57,7 +57,7 @@ test('a person creates a standing order, sees its dates, pauses, resumes and can
   await check(page)
 })
 
-test('a form submitted twice makes one order, and another role or partner cannot make an order', async () => {
+test('a form submitted twice creates one order, and another role or partner cannot create one', async () => {
   const { context, page } = await person('Operator', 'Bo Operator')
   const id = textAt(await createBeneficiary(service.client), 'id')
   const fields = {

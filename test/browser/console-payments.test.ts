@@ -1,6 +1,7 @@
 /**
- * The pages of payments and customers in a real browser: save a payee, pay it, find the payment, cancel one that waits, keep a customer;
- * and what a person without the permission, another partner or a repeated form can do.
+ * The pages of payments and customers in a real browser: a payee is saved and paid, the payment found, a pending
+ * payment cancelled, a customer managed; and attempts by a person without permission, another partner and a repeated
+ * form.
  */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
@@ -124,7 +125,7 @@ test('a person saves and pays a payee by sort code and account number, and by ro
   }
 })
 
-test('a payout above the limit waits for another person, and its maker cancels it', async () => {
+test('a payout above the limit waits for another person, and its creator can cancel it', async () => {
   const payeeId = textAt(await createBeneficiary(service.client), 'id')
   const ann = await person('Operator', 'Ann Second')
   const { page } = ann
@@ -204,7 +205,7 @@ test('without JavaScript the menu of a phone opens, and no page is wider than it
   }
 })
 
-test('a reader sees no forms and cannot send any; foreign ids and bad filters are refused', async () => {
+test('a person who may only read sees no forms and cannot send any; foreign ids and bad filters are refused', async () => {
   const { cookie } = await joinByPassword(service, await inviteTo(service, 'Developer', 'Dora Reader'))
   const url = (path: string) => new URL(`/console/${path}`, service.baseUrl)
   const read = async (path: string) => {
@@ -265,7 +266,7 @@ test('a reader sees no forms and cannot send any; foreign ids and bad filters ar
     assert.equal((await read(`payouts?${query}`))[0], 200, query)
 })
 
-test('a form submitted twice, or concurrently, makes one payout, one payee and one customer', async () => {
+test('a form submitted twice, or concurrently, creates one payout, one payee and one customer', async () => {
   const { cookie } = await joinByPassword(service, await inviteTo(service, 'Operator', 'Dan Double'))
   const send = (path: string, fields: Record<string, string>) =>
     sendForm(new URL(`/console/${path}`, service.baseUrl), fields, { cookie })

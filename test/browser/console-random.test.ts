@@ -1,6 +1,4 @@
-/**
- * People who click at random and type hostile texts: no page fails, no script fails, and what a role may not change stays as it is.
- */
+/** Random clicks and hostile input: no page fails, no script fails, and a role cannot change what it must not. */
 import assert from 'node:assert/strict'
 import type { Locator, Page } from 'playwright-core'
 import { test } from '../support/browser.ts'
@@ -11,7 +9,7 @@ import { runOperator } from '../support/operator.ts'
 import { createRandom, type Random } from '../support/random.ts'
 import { createBeneficiary, createCustomer, payoutText } from '../support/world.ts'
 
-/** More steps and other seeds walk other ways. */
+/** Number of steps. Other seeds and more steps take other paths. */
 const [stepsMax, seed] = [25, 465_287]
 
 const { service, browser } = useConsole(await useService())
@@ -30,7 +28,7 @@ const texts = [
   ' ',
 ]
 
-/** Fills the fields that are shown, then follows a link or presses a button. Signing out ends no walk. */
+/** Fills the visible fields, then follows a link or presses a button, except the one that signs out. */
 async function step(page: Page, random: Random): Promise<string> {
   const { pick, chance } = random
   for (const input of await page.locator('main input:visible').all()) {
@@ -74,7 +72,7 @@ async function walk(address: string): Promise<void> {
   await close()
 }
 
-/** The ids of what a Developer may not create or remove. */
+/** Returns the ids of all objects that a Developer may not create or remove. */
 async function ids(): Promise<string> {
   const paths = ['payouts', 'beneficiaries', 'customers', 'transactions', 'users/invitations']
   const lists = await Promise.all(paths.map((path) => service.client.get(`/v1/${path}?limit=100`)))

@@ -1,4 +1,6 @@
-/** Refunds of checkout sessions in a real browser: the form, its effect before it is sent, the list, and who may do it. */
+/**
+ * Refunds of checkout sessions in a real browser: the form, the preview of its effect, the list, and the permissions.
+ */
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { test } from '../support/browser.ts'
@@ -14,7 +16,7 @@ import { createCustomer } from '../support/world.ts'
 const { service, site, person, browser } = useConsole(await useSharedService())
 const customerId = textAt(await createCustomer(service.client), 'guid')
 
-/** The same session in a browser that prefers German. */
+/** Opens the same session in a browser that prefers German. */
 async function inGerman({ context }: Awaited<ReturnType<typeof person>>) {
   const german = await openPage(await browser(), site, { locale: 'de' })
   await german.context.addCookies(await context.cookies())
@@ -79,7 +81,7 @@ test('a person refunds a part and then the rest: input is kept, and nothing is s
   assert.match(await main(page), /Sandbox Payer[^]*9\.90 EUR[^]*Completed/)
 })
 
-test('a form submitted twice makes one refund, and another role, site or partner cannot make a refund', async () => {
+test('a form submitted twice creates one refund, and another role, site or partner cannot create one', async () => {
   const id = await paidSession(service.client, customerId, 20)
   const { context, page } = await person('Admin', 'Bo Admin')
   const fields = { amount: '5', reason: 'Twice', idempotencyKey: 'refund-sent-twice' }

@@ -1,6 +1,6 @@
 /**
- * Payments that may repeat another, in a real browser: the person is warned, looks, and pays again by a worded yes; the approver sees the invoice
- * number, the note and what it may repeat; a payment for a later day is scheduled.
+ * Possible duplicates of payments, in a real browser: the person is warned and confirms with a checkbox to pay again;
+ * the approver sees the invoice number, the note and the earlier payment; a payment for a later day is scheduled.
  */
 import assert from 'node:assert/strict'
 import { test } from '../support/browser.ts'
@@ -17,7 +17,7 @@ await service.operator('approval', 'set', ...rule, '--staff', 'Sam', '--note', '
 const payoutsOf = async (payeeId: string) =>
   listAt(success(await service.client.get(`/v1/payouts?beneficiaryId=${payeeId}`)))
 
-test('a second payment of an invoice shows a warning, is confirmed and paid, and the approver sees the reason', async () => {
+test('a second payment of an invoice needs a confirmation, and the approver sees the warning and the reason', async () => {
   const payeeId = textAt(await createBeneficiary(service.client, { name: 'Müller GmbH' }), 'id')
   const { page } = await person('Operator', 'Ann Payer')
   const fillForm = async (reference: string) => {

@@ -1,4 +1,7 @@
-/** Reports in a real browser: ask for one, read its file, delete it, keep a schedule; and what others see and do. */
+/**
+ * Reports in a real browser: a report is requested, downloaded and deleted, a schedule is saved; and the access of
+ * others.
+ */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -83,7 +86,7 @@ test('a person saves a schedule whose recipients are members of the team', async
   assert.match(await main(page), /The schedule is deleted[^]*No schedule yet/)
 })
 
-test('a form submitted twice makes one report, and another role or partner can neither read nor create it', async () => {
+test('a form submitted twice creates one report, and another role or partner can neither read nor create reports', async () => {
   const { context, page } = await person('Operator', 'Cy Operator')
   const cookie = await cookieOf(context)
   const fields = { kind: 'fees', format: 'csv', from: '2026-11-01', to: '2026-11-01', idempotencyKey: 'report-twice' }

@@ -1,4 +1,7 @@
-/** The request log in a real browser: from a refused request to its cure, from a payment to its request, and what others see. */
+/**
+ * The request log in a real browser: from a refused request to its remedy, from a payment to its request, and the
+ * access of others.
+ */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from '../support/browser.ts'
@@ -12,7 +15,7 @@ import { createBeneficiary, payoutText } from '../support/world.ts'
 
 const { service, site, person, open, browser } = useConsole(await useSharedService())
 
-/** Sends a request, and returns its entry when it is in the log. */
+/** Sends a request, and returns its entry in the log. */
 async function logged(
   call: Parameters<SharedService['client']['send']>[0],
   client = service.client,
@@ -25,7 +28,7 @@ async function logged(
 }
 const refused = { method: 'POST', target: '/v1/customers', body: '{"surplus":1}' } as const
 
-test('a developer finds a refused request by its problem, and a forged request leads to the debugger', async () => {
+test('a developer finds a refused request by its problem, and a request with a wrong signature links to the debugger', async () => {
   const entry = await logged(refused)
   const forged = await logged({ method: 'GET', target: '/v1/customers', signed: { secret: 'another' } })
   const { page } = await person('Developer')
@@ -52,7 +55,7 @@ test('a developer finds a refused request by its problem, and a forged request l
   await page.getByText('/v1/simulations/signature').first().waitFor()
 })
 
-test('a payment leads to its request, the request to its payment, and the search finds both', async () => {
+test('a payment links to its request, the request to its payment, and the search finds both', async () => {
   const payee = textAt(await createBeneficiary(service.client), 'id')
   const body = payoutText(payee, '5.00', { reference: 'Rent & <repairs>' })
   const entry = await logged({ method: 'POST', target: '/v1/payouts/fiat', body })
@@ -110,7 +113,7 @@ test('the log is read in pages and by its filters, also in German, and a wrong f
   await checkForms(page)
 })
 
-test('another role, another partner and a wrong id see no request', async () => {
+test('a request is not shown to another role or partner, and a wrong id finds none', async () => {
   const mine = textAt(await logged(refused), 'id')
   const theirs = textAt(await logged(refused, await otherPartner(service)), 'id')
   const olga = await person('Operator')

@@ -1,4 +1,4 @@
-/** Service accounts in a real browser, which makes the key pair; and the saved file signs requests. */
+/** Service accounts in a real browser, which creates the key pair. The saved file can sign requests. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -17,7 +17,7 @@ const press = (page: Page, name: string) => page.locator('main').getByRole('butt
 
 const box = (page: Page, permission: string) => page.locator(`input[value="${permission}"]`)
 
-/** Takes all permissions, which is refused, and gives others. */
+/** Removes all permissions, which is refused, and selects others. */
 async function changePermissions(page: Page): Promise<void> {
   const checked = () =>
     page
@@ -36,7 +36,7 @@ async function changePermissions(page: Page): Promise<void> {
   assert.match(await page.locator('main').innerText(), /Balances: Read\nCustomers: Read\nPayouts: Read\n/)
 }
 
-/** Presses a button that makes a key pair, and reads the file that the page offers. */
+/** Presses a button that creates a key pair, and reads the file that the page offers. */
 async function credentialsBy(page: Page, button: string) {
   await press(page, button)
   await page.getByRole('heading', { name: 'The service account is ready' }).waitFor()
@@ -117,7 +117,7 @@ test('the browser makes the key pair, sends only its public half, and the saved 
   await checkForms(page)
 })
 
-test("a partner's own key pair needs no script of the page, and a private key is refused", async () => {
+test('a person can create an account with the public key of their own key pair, and a private key is refused', async () => {
   const { page } = await person('Admin')
   await open(page, 'service-accounts/new')
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
@@ -139,7 +139,7 @@ test("a partner's own key pair needs no script of the page, and a private key is
   assert.equal((await client.get('/v1/accounts')).status, 200)
 })
 
-test('only people with the permissions of the team see and create keys', async () => {
+test('only people with permission to read or manage the team can see or create keys', async () => {
   const operator = await person('Operator')
   assert.equal(await operator.page.getByRole('link', { name: 'Service accounts' }).count(), 0)
   for (const path of ['service-accounts', 'service-accounts/new']) {

@@ -1,4 +1,4 @@
-/** The simulations of the sandbox in a real browser: what a form refuses, what it makes, and who has none. */
+/** The simulations of the sandbox in a real browser: their results, refused input, and roles without the permission. */
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { test } from '../support/browser.ts'
@@ -79,7 +79,7 @@ test('an unknown object, a wrong choice and a wrong number are refused at their 
   assert.equal((await open(page, 'simulations/nothing'))?.status(), 404)
 })
 
-test('a role without the permission has no simulations', async () => {
+test('a role without the permission cannot open simulations', async () => {
   const { page } = await person('Operator', 'Ole Operator')
   assert.equal(await page.getByRole('link', { name: 'Simulations' }).count(), 0)
   for (const path of ['simulations', 'simulations/deposit']) {

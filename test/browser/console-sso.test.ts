@@ -1,4 +1,7 @@
-/** A team sets its provider of OpenID Connect in the console, connects, joins and signs in there, in a real browser. */
+/**
+ * Single sign-on of a team in a real browser: an Admin configures the OpenID Connect provider, and people connect, join
+ * and sign in with it.
+ */
 import assert from 'node:assert/strict'
 import { test } from '../support/browser.ts'
 import {
@@ -21,7 +24,7 @@ const { service, site, browser } = useConsole(await useService({ env: { WEBHOOK_
 
 const open = async (expected: readonly string[] = []) => openBesideProvider(await browser(), site, provider, expected)
 
-test('an Admin sets the provider, proves the domain and connects the own account', async () => {
+test('an Admin configures the provider, proves the domain and connects their own account', async () => {
   const admin = await inviteTo(service, 'Admin', 'Ann Admin')
   const ann = await open(['400'])
   await addAuthenticator(ann.context, ann.page)
@@ -64,7 +67,7 @@ test('an Admin sets the provider, proves the domain and connects the own account
   ofAnn = await ann.context.cookies()
 })
 
-test('a colleague of the proved domain needs no invitation, and the claim gives the role', async () => {
+test('a colleague with an address in the proved domain needs no invitation, and a claim sets the role', async () => {
   provider.people.set('zoe', { name: 'Zoe', email: 'zoe@acme.example', email_verified: true, groups: ['ops'] })
   const zoe = await open(['403'])
   await zoe.page.goto(`${site}/console/sign-in?partner=${service.credentials.partnerId}`)
@@ -80,7 +83,7 @@ test('a colleague of the proved domain needs no invitation, and the claim gives 
   await zoe.page.getByRole('heading', { name: 'You cannot open this page' }).waitFor()
 })
 
-test('the sign-in returns only to the browser that started it', async () => {
+test('a provider callback is refused in a browser that did not start the sign-in', async () => {
   const stranger = await open(['403'])
   await stranger.page.goto(`${site}/console/sso/${service.credentials.partnerId}?code=x&state=y`)
   await stranger.page.getByText('This sign-in took too long').waitFor()

@@ -1,6 +1,7 @@
 /**
- * The team's pages in a real browser, with an authenticator that the browser simulates: join, sign in, manage the team, sign out, and the
- * attacks on each. A blocked, failed or foreign request fails the test, and so does any finding of axe.
+ * The team's pages in a real browser, with an authenticator that the browser simulates: join, sign in, manage the team,
+ * sign out, and the attacks on each. A blocked, failed or cross-origin request fails the test, and so does any finding
+ * of axe.
  */
 import assert from 'node:assert/strict'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
@@ -19,13 +20,13 @@ const invite = (role: 'Admin' | 'Developer' | 'Operator', name?: string) => invi
 const open = (options?: Parameters<Browser['newContext']>[0], expected: readonly string[] = []) =>
   visit(options, expected)
 
-/** How many mails about a new device an address has. */
+/** Counts the mails about a new device that an address has received. */
 async function newDeviceMails(address: string): Promise<number> {
   const mails = await mailsIn(service, address)
   return mails.filter((mail) => mail.includes('Subject: New device signed in to')).length
 }
 
-/** The browser keeps the cookie of its device; without it the next sign-in is mailed. */
+/** The browser keeps its device cookie. Without it, the next sign-in causes a mail. */
 async function checkDevice(context: BrowserContext, page: Page, address: string): Promise<void> {
   const deviceOf = async () => (await context.cookies()).find(({ name }) => name === '__Host-device')
   const known = await deviceOf()
@@ -45,7 +46,7 @@ async function checkDevice(context: BrowserContext, page: Page, address: string)
 
 const heading = (page: Page) => page.locator('h1').innerText()
 
-test('a person joins with a passkey, signs out and signs in with it, and an old cookie opens nothing', async () => {
+test('a person joins with a passkey, signs out and signs in with it, and an old cookie is refused', async () => {
   const address = await invite('Admin')
   const { context, page } = await open()
   await addAuthenticator(context, page)
@@ -85,7 +86,7 @@ test('a person joins with a passkey, signs out and signs in with it, and an old 
   assert.deepEqual(users.data.find(({ email }) => email === address)?.factors, ['passkey'])
 })
 
-test('a passkey signature signs in exactly once, at its partner, for its page, with a verified user', async () => {
+test('a passkey signature signs in exactly once, only at its partner, and not if it is altered', async () => {
   const { context, page } = await open()
   await addAuthenticator(context, page)
   await joinByPasskey(service, page, await invite('Operator'))
@@ -112,7 +113,7 @@ test('a passkey signature signs in exactly once, at its partner, for its page, w
     assert.equal((await sendForm(target, { ...fields, credential })).status, 400, credential)
 })
 
-test('an authenticator that does not verify its user does not join', async () => {
+test('a person cannot join with an authenticator that does not verify its user', async () => {
   const address = await invite('Operator')
   const { context, page } = await open()
   await addAuthenticator(context, page, false)
@@ -228,7 +229,7 @@ test('an Admin invites, changes a role, removes and revokes, and the removed per
   assert.equal((await home()).status, 303)
 })
 
-test('a person ends other sessions, and forms of other sites, long bodies and foreign ids change nothing', async () => {
+test('a person can end other sessions, and forms from other sites, long bodies and foreign ids have no effect', async () => {
   const address = await invite('Operator')
   const { cookie, secret } = await joinByPassword(service, address)
   const url = (path: string) => new URL(path, service.baseUrl)
@@ -255,7 +256,7 @@ test('a person ends other sessions, and forms of other sites, long bodies and fo
   assert.ok(long === undefined || long.status === 413)
 })
 
-test('a refusal is the same for an unknown address, a wrong password and a wrong code, and links are only mailed', async () => {
+test('sign-in is refused alike for an unknown address, a wrong password and a wrong code, and links are only mailed', async () => {
   const address = await invite('Operator')
   await joinByPassword(service, address)
   const texts = []
@@ -279,7 +280,7 @@ test('a refusal is the same for an unknown address, a wrong password and a wrong
   assert.equal(await known.text(), await unknown.text())
 })
 
-test('a used, revoked or invented link shows its own page, also in German', async () => {
+test('a used or invented link responds with 404 and a page that says so, also in German', async () => {
   const address = await invite('Operator')
   const path = await mailedPath(service, address)
   await joinByPassword(service, address)

@@ -1,7 +1,8 @@
 /**
- * Working days of people in a real browser, over a month of data: finance pays and finds, a colleague approves, compliance decides an alert and a
- * hit, support follows a customer to a payment, a payer pays a shop, which decides about late money. Each prints what its jobs cost. No job may meet a dead end: an address that
- * no link leads to, an error, or a text for programs.
+ * Working days of people in a real browser, over a month of data: finance pays and finds, a colleague approves,
+ * compliance decides an alert and a hit, support follows a customer to a payment, a payer pays a shop, which decides
+ * about late money. Each day prints the cost of its tasks. No task may hit a dead end: a URL without a link to it, an
+ * error, or a text meant for programs.
  */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
@@ -24,7 +25,7 @@ import { until } from '../support/until.ts'
 const languages = ['en', 'de'] as const
 type Language = (typeof languages)[number]
 type Form = { readonly language: Language; readonly width: number }
-/** Forms: both languages and both widths; all four in a run of all shares. */
+/** Variants: both languages and both widths. A run of all shares covers all four. */
 const forms: readonly Form[] = takesAll
   ? languages.flatMap((language) => [1280, 390].map((width) => ({ language, width })))
   : [
@@ -46,7 +47,7 @@ const { as } = await staffAtDesk(
   { name: 'Rosa', role: 'admin' },
 )
 
-/** Shows the pages as the person wants them. */
+/** Sets language and width of the pages. */
 async function show(page: Page, root: string, { language, width }: Form): Promise<void> {
   page.setDefaultTimeout(15_000)
   await page.setViewportSize({ width, height: 844 })
@@ -67,7 +68,7 @@ async function atDesk(form: Form, role: string, name: string) {
   return { ...opened, day: createDay(opened.page, consoleTexts[form.language]) }
 }
 
-/** A payer, who has nothing but the link that the shop has sent. */
+/** Opens the page of a payer, who has only the link that the shop sent. */
 async function atShop({ language, width }: Form) {
   const viewport = { width, height: 844 }
   const opened = await openPage(await browser(), site, { locale: language, viewport }, ['400', '409'])
@@ -75,7 +76,7 @@ async function atShop({ language, width }: Form) {
   return { ...opened, day: createDay(opened.page, consoleTexts[language]) }
 }
 
-/** Money comes to a session from an account of its payer. */
+/** Simulates money for a session from an account of its payer. */
 const credit = async (sessionId: string, amount?: number) =>
   success(
     await service.client.post(`/v1/simulations/checkout/sessions/${sessionId}`, {
@@ -186,7 +187,7 @@ for (const [nth, form] of forms.entries())
         await atDesk(form, 'compliance', `Cora${nth}`),
         await atDesk(form, 'compliance', `Carl${nth}`),
       ]
-      /** The verb of an alert, which says how many payouts it holds. */
+      /** Returns a pattern for the button label of an alert, which contains the number of payouts that it holds. */
       const refusing = (around = '{verb}') =>
         new RegExp(fill(around, { verb: `(?:${fill(c.verbs.refuse, { payouts: '.+' })}|${c.verbs.refuseOne})` }))
       let address = ''
@@ -246,7 +247,7 @@ for (const [nth, form] of forms.entries())
       }
       const sessions = async () => listAt(success(await service.client.get('/v1/checkout/sessions?limit=100')))
       const newest = async () => (await sessions())[0] ?? assert.fail('no session')
-      /** Signs in at the bank of the sandbox and approves, then waits until the page says that the money has arrived. */
+      /** Signs in at the sandbox bank and approves, then waits until the page shows that the money has arrived. */
       const payAtBank = async ({ type, press, sees }: PersonActions) => {
         await press(x.withBank)
         await type(x.yourName, 'Paula Payer')
@@ -255,7 +256,7 @@ for (const [nth, form] of forms.entries())
         await sees(x.completed)
       }
 
-      /** The field of a form: other labels have the word inside. */
+      /** Returns a pattern for labels that begin with a text. Other labels contain the text further on. */
       const named = (label: string) => new RegExp(`^${label}`)
       let link = ''
       await shop.day.job('make a payment link', async (hands) => {

@@ -1,4 +1,7 @@
-/** Alerts of monitoring at the desk in a real browser: compliance reads one, refuses its payouts, a second person approves, and the money is back. */
+/**
+ * Monitoring alerts at the desk in a real browser: compliance opens an alert and refuses its payouts, a second person
+ * approves, and the money is available again.
+ */
 import assert from 'node:assert/strict'
 import { test } from '../support/browser.ts'
 import { listAt, success, textAt } from '../support/client.ts'

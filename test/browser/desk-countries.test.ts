@@ -1,11 +1,14 @@
-/** Rules for countries at the desk in a real browser: refused at their field, proposed, approved by another person, and read in German. */
+/**
+ * Country rules at the desk in a real browser: errors at fields, a proposal, its approval by another person, and the
+ * German page.
+ */
 import assert from 'node:assert/strict'
 import { test } from '../support/browser.ts'
 import { checkForms, postFrom, useDesk } from '../support/desk.ts'
 
 const { site, join, inGerman } = await useDesk({ TWO_PERSONS: 'on' })
 
-test('a rule is refused at its field, proposed, approved by a second person, and removed', async () => {
+test('an invalid rule is reported at its field, and a rule is proposed, approved by a second person, and removed', async () => {
   const cora = await join('Cora', 'compliance', ['400'])
   const { page } = cora
   await page.getByRole('link', { name: 'Countries' }).click()

@@ -1,4 +1,7 @@
-/** The desk in a real browser beside a file-based bank: staff read the files that came and went, and whether bank and ledger agree. */
+/**
+ * The desk in a real browser with a file-based bank: staff read the received and sent files, and whether bank and
+ * ledger agree.
+ */
 import assert from 'node:assert/strict'
 import { readdir, rename } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
@@ -33,7 +36,7 @@ const messages = (state: string) =>
     sql`select id, file_name from rails.iso_messages where state = ${state}`,
   )
 
-/** A payout in a file, and its end-to-end id at the bank. */
+/** Creates a payout that is in a file. Returns it with its end-to-end id at the bank. */
 async function payInFile() {
   const account = { iban: 'DE89370400440532013000', currency: 'EUR', name: 'Grace Hopper' }
   const beneficiaryId = textAt(success(await service.client.post('/v1/beneficiaries', account)), 'id')
@@ -48,7 +51,10 @@ async function payInFile() {
   return { ...sent, payoutId: textAt(listAt(json, 'data')[0] ?? {}, 'id'), reference: body.reference }
 }
 
-/** Brings files in: a statement with the payout and an unknown credit, a notification, a message id again, and what is no message. */
+/**
+ * Receives files: a statement with the payout and an unknown credit, a notification, a repeated message id, and a file
+ * that is not a message.
+ */
 async function bringIn(endToEndId: string) {
   const on = today()
   const dated = { bookingDate: on, valueDate: on }
@@ -130,7 +136,7 @@ test('staff read files and their contents, and reconciliation day by day', async
   assert.deepEqual(opened[0]?.details?.['payments'], [key])
 })
 
-/** A payout that the bank has in a file and about which it says nothing. */
+/** Creates a payout that was sent in a file and about which the bank reports nothing. */
 async function stuckPayout() {
   const account = { iban: 'DE89370400440532013000', currency: 'EUR', name: 'Grace Hopper' }
   const beneficiaryId = textAt(success(await service.client.post('/v1/beneficiaries', account)), 'id')
@@ -148,7 +154,7 @@ async function stuckPayout() {
   return { payoutId, reference, partnerId, statusOf }
 }
 
-/** One person proposes to take the file that was quarantined, another one approves it. */
+/** Releases a quarantined file: one person proposes it, and another one approves it. */
 async function takeFile(one: Page, two: Page) {
   const [aside] = await inside.db.rows<{ id: string }>(
     sql`select id from rails.iso_messages where file_name = 'again.xml'`,
@@ -166,7 +172,7 @@ async function takeFile(one: Page, two: Page) {
   })
 }
 
-test('staff look into a stuck payout, and two people end it with a document from the bank', async () => {
+test('staff investigate a stuck payout, and two people record its outcome with a document from the bank', async () => {
   const { payoutId, reference, partnerId, statusOf } = await stuckPayout()
   const sam = await join('Sue', 'support', ['400'])
   const one = await join('Ada', 'finance', ['400'])
@@ -224,7 +230,7 @@ test('staff look into a stuck payout, and two people end it with a document from
   assert.deepEqual([actor?.name, details?.['approvedBy']], ['Ada', 'Grace'])
 })
 
-test('a bank file is found by its name and by its message id, and a runbook opens from the queue', async () => {
+test('a bank file is found by its name and by its message id, and the queue links to a runbook', async () => {
   const ida = await join('Ida', 'support', ['404'])
   const { page } = ida
   for (const [text, rows] of [
@@ -259,7 +265,7 @@ test('a bank file is found by its name and by its message id, and a runbook open
     assert.equal((await page.request.get(`${site}/desk/runbooks/${name}`)).status(), 404, name)
 })
 
-test('staff read reconciliation in both languages, and a session of a team cannot read it', async () => {
+test("staff read reconciliation in both languages, and a session of a partner's team cannot read it", async () => {
   const fay = await join('Fay', 'compliance')
   const { page } = fay
   await page.getByRole('link', { name: 'Reconciliation' }).click()

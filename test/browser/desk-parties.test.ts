@@ -1,4 +1,4 @@
-/** The pages of a partner and its people in a real browser: followed by their links, and acted on by their buttons. */
+/** The pages of a partner, its customers and payees in a real browser, opened by links and changed by buttons. */
 import assert from 'node:assert/strict'
 import { test } from '../support/browser.ts'
 import { success, textAt } from '../support/client.ts'

@@ -1,4 +1,4 @@
-/** The queue of the desk in a real browser: what waits has an owner and notes, and the page of connectors. */
+/** The queue of the desk in a real browser: items with owner and notes, and the page of connectors. */
 import assert from 'node:assert/strict'
 import { fileURLToPath } from 'node:url'
 import { newId } from '../../service/src/kernel/index.ts'
@@ -67,7 +67,7 @@ test('a person takes a hit from the queue, a second person sees its owner, and t
   assert.equal(await ada.page.getByRole('link', { name: 'Screening hit' }).count(), 0)
 })
 
-test('a recall without an answer has an owner, and connectors have a page, in both languages', async () => {
+test('a recall without an answer can get an owner, and connectors have a page, in both languages', async () => {
   const payee = await createBeneficiary(service.client, { name: 'Grace <Hopper>' })
   const { reference } = success(await service.client.post('/v1/payouts/fiat', payoutText(textAt(payee, 'id'), '10.00')))
   const paid = async () =>

@@ -1,4 +1,4 @@
-/** Rules of monitoring at the desk in a real browser: written by form, tried on the past, turned on and off by two persons. */
+/** Monitoring rules at the desk in a real browser: created with a form, backtested, turned on and off by two people. */
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { test } from '../support/browser.ts'
@@ -33,7 +33,7 @@ async function tryOnThePast(page: Page, id: string): Promise<void> {
   await checkForms(page)
 }
 
-test('a rule is written, refused at its field, tested, and turned on and off by two people', async () => {
+test('an invalid rule is reported at its field, and a saved rule is backtested and turned on and off by two people', async () => {
   const cora = await join('Cora', 'compliance', ['400'])
   const { page } = cora
   await page.getByRole('link', { name: 'Rules' }).click()

@@ -1,4 +1,4 @@
-/** Staff join, connect and sign in by a real provider of OpenID Connect in a real browser. */
+/** Staff join, connect and sign in with a real OpenID Connect provider, in a real browser. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from '../support/browser.ts'
@@ -25,7 +25,7 @@ const links = { ann: await invite('Ann', 'admin'), bo: await invite('Bo', 'finan
 const browser = useBrowser()
 const open = async (expected: readonly string[] = []) => openBesideProvider(await browser(), site, provider, expected)
 
-test('a person joins with the provider, signs out and signs in again, and another person is notified that no account is connected', async () => {
+test('a person joins with the provider and signs in again, and another person sees that no account is connected', async () => {
   provider.people.set('ann', { email: 'ann@example.com', email_verified: true })
   const { page } = await open(['403'])
   await page.goto(links.ann)
@@ -54,7 +54,7 @@ test('a person joins with the provider, signs out and signs in again, and anothe
   await eve.page.getByText('took too long').waitFor()
 })
 
-test('a person with a passkey connects the account at the desk', async () => {
+test('a person with a passkey connects their provider account at the desk', async () => {
   const { page, context } = await open()
   await addAuthenticator(context, page)
   await page.goto(links.bo)

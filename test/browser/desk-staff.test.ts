@@ -1,4 +1,4 @@
-/** The desk in a real browser: commands that sign in, changes that two persons make, staff, and a partner on one page. */
+/** The desk in a real browser: the sign-in of commands, changes by two people, staff, and the page of a partner. */
 import assert from 'node:assert/strict'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ const service = await useService({ env: { TWO_PERSONS: 'on' } })
 const site = service.opsUrl.replace('127.0.0.1', 'localhost')
 const browser = useBrowser()
 
-/** The options by which commands act for the first admin. Empty until then. */
+/** The options with which commands act for the first admin. Empty until the admin has joined. */
 let as: readonly string[] = []
 /** The session of the first admin. */
 let ofRosa: Cookies = []
@@ -23,7 +23,7 @@ let ofRosa: Cookies = []
 const joinStaff = async (name: string, role: string, expected: readonly string[] = []) =>
   joinDesk({ service, browser: await browser(), site, as }, name, role, expected)
 
-test('the first admin joins, and confirms at the desk the code of a command that signs in', async () => {
+test('the first admin joins, and confirms the sign-in code of a command at the desk', async () => {
   const { page, context } = await joinStaff('Rosa', 'admin', ['400'])
   ofRosa = await context.cookies()
   await page.getByRole('link', { name: 'Commands' }).click()
@@ -226,7 +226,7 @@ test('on the page of a partner a block takes effect at once, a limit waits, and 
   await checkForms(german.page)
 })
 
-test('an option with a list is chosen with checkboxes, and its words are in the change', async () => {
+test('an option that takes a list is shown as checkboxes, and the change shows the chosen labels', async () => {
   const { partnerId } = service.credentials
   const olga = await joinStaff('Olga', 'compliance', ['400'])
   const { page } = olga

@@ -1,4 +1,4 @@
-/** The desk in a real browser: two persons of staff join with passkeys and decide a case. */
+/** The desk in a real browser: two staff members join with passkeys and decide a case. */
 import assert from 'node:assert/strict'
 import { fileURLToPath } from 'node:url'
 import { test } from '../support/browser.ts'
@@ -240,7 +240,7 @@ test('every role finds a payout by its reference and its case, in both languages
   assert.deepEqual(pluck(searches, 'details'), [withPayout, withPayout, withNothing])
 })
 
-test('a session of a team cannot open the desk, a session of staff cannot open the console, and the API has no desk', async () => {
+test("a session of a partner's team cannot open the desk, a session of staff cannot open the console, and the API has no desk", async () => {
   const { cookie } = await joinByPassword(service, await inviteTo(service, 'Admin'))
   const value = cookie.slice(cookie.indexOf('=') + 1)
   const ask = (url: string, given: string) => fetch(url, { headers: { cookie: given }, redirect: 'manual' })

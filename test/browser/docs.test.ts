@@ -16,7 +16,10 @@ const browser = useBrowser()
 
 type WatchedPage = { readonly page: Page; readonly verify: () => Promise<void> }
 
-/** A page at `path`. `verify` requires that the policy blocked nothing, and that no request left the origin. */
+/**
+ * Opens a page at `path`. `verify` requires that the content security policy blocked nothing, and that no request left
+ * the origin.
+ */
 async function open(path: string, viewport = desktop): Promise<WatchedPage> {
   const page = await (await browser()).newPage({ viewport })
   const failures: string[] = []
@@ -47,7 +50,7 @@ async function untilShown(page: Page): Promise<void> {
     .waitFor()
 }
 
-test('200 to / and /docs: every operation and event, no dead dialog, no blocked or foreign request', async () => {
+test('200 to / and /docs: the page lists every operation and event, and no request is blocked or sent to another site', async () => {
   const { page, verify } = await open('/')
   assert.equal(new URL(page.url()).pathname, '/docs')
   await untilShown(page)
@@ -118,7 +121,10 @@ test('"Try it out" signs in the browser: 200 to GET /v1/accounts and to POST /v1
   await verify()
 })
 
-/** Operations that succeed only in a state that this page cannot make: the answer is the documented one of its absence. */
+/**
+ * Operations that succeed only in a state that this page cannot create. They respond with the documented problem
+ * instead.
+ */
 const states: Readonly<Partial<Record<OperationId, readonly [status: number, reason: string]>>> = {
   cancelPayout: [409, 'a payout is Pending for less than a second'],
   approvePayout: [409, 'payouts wait for an approval by a rule that the operator sets'],
@@ -135,7 +141,7 @@ const states: Readonly<Partial<Record<OperationId, readonly [status: number, rea
 /** Deletions come last: no later operation needs what they delete. */
 const phases = { GET: 0, POST: 1, PUT: 2, PATCH: 3, DELETE: 4 } as const
 
-test('Execute as filled in succeeds for every operation of a fresh sandbox, and a second time with a new key', async () => {
+test('"Execute" succeeds with the prefilled values for every operation of a fresh sandbox, and again with a new key', async () => {
   const fresh = await useService()
   const page = await (await browser()).newPage({ viewport: desktop })
   await page.goto(`${fresh.baseUrl}/docs`)
@@ -190,7 +196,7 @@ test('a wrong key and missing fields are refused in the page with a text', async
   await verify()
 })
 
-test('the search finds operations, guides and problems, and its results lead there', async () => {
+test('the search finds operations, guides and problems, and its results link to them', async () => {
   const { page, verify } = await open('/docs')
   await untilShown(page)
   const results = page.locator('#search-results a')

@@ -1,6 +1,7 @@
 /**
- * A form that meets an ended session, at the console and at the desk: it is shown again as it was after the sign-in, and sends nothing by
- * itself. Every form of both sites is asked over HTTP; some are filled in by hand in a real browser.
+ * Forms that are sent after the session has ended, at the console and at the desk. After the sign-in a form is shown
+ * again as it was, and is not sent automatically. Every form of both sites is tested over HTTP, and some in a real
+ * browser.
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -25,7 +26,7 @@ const escaped = 'Typed before &quot;lunch&quot; &amp; &lt;kept&gt;'
 const inPath = (path: string, names: Names) =>
   path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => names[name] ?? randomUUID())
 
-/** The visible text fields of the form that sends to a path, and its hidden ones, as a browser would send them. */
+/** Returns the fields of the form that posts to a path, visible and hidden, as a browser would send them. */
 function fieldsOf(html: string, pageUrl: URL, path: string) {
   for (const [whole, tag = ''] of html.matchAll(/<form\b([^>]*)>[^]*?<\/form>/g)) {
     const action = /action="([^"]*)"/.exec(tag)?.[1] ?? ''
@@ -139,7 +140,7 @@ suite('forms and ended sessions', { skip }, async () => {
     await check(page)
   })
 
-  test('a note at the desk is kept after the sign-in', async () => {
+  test('the input of a desk form is kept until after the sign-in', async () => {
     const at = service.opsUrl.replace('127.0.0.1', 'localhost')
     const deskOfRosa = { service, browser: await browser(), site: at, as: rosa.as }
     const { page } = await joinDesk(deskOfRosa, 'Ines', 'admin', ['400', '404'])
@@ -168,7 +169,7 @@ suite('forms and ended sessions', { skip }, async () => {
     },
   ] as const
   for (const { name, base, cookie, rows, names } of sites)
-    test(`every form of the ${name} that a person sends is kept, or leads to the sign-in without a trace`, async () => {
+    test(`every form of the ${name} is kept when the session has ended, or leads to the sign-in and is not stored`, async () => {
       const device = `__Host-device=${'d'.repeat(43)}`
       const headers = { cookie: `${cookie}; ${device}`, 'sec-fetch-site': 'same-origin' }
       const get = (path: string) => fetch(new URL(path, base), { headers, redirect: 'manual' })

@@ -1,4 +1,6 @@
-/** The language and the time zone of the pages: by links and a form, without a script, kept in the browser. */
+/**
+ * The language and the time zone of the pages: set by links and a form, without JavaScript, and stored in the browser.
+ */
 import assert from 'node:assert/strict'
 import { test } from '../support/browser.ts'
 import { check, useConsole } from '../support/console.ts'

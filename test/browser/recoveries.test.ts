@@ -1,4 +1,4 @@
-/** Recoveries of a sign-in in a real browser: by another Admin, and by two persons of staff. */
+/** Recoveries of a sign-in in a real browser: by another Admin, and by two staff members. */
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { createLog } from '../../service/src/kernel/index.ts'
@@ -21,14 +21,14 @@ async function joined(role: 'Admin' | 'Operator', fullName: string, expected: re
   return { ...opened, address }
 }
 
-/** The newest link to a path that was mailed to an address. */
+/** Returns the newest link to a path that was mailed to an address. */
 const linkTo = (address: string, path: string) =>
   until(`a link to ${path}`, async () => {
     const link = await mailedPath(service, address)
     return link.startsWith(`${path}?`) ? link : undefined
   })
 
-/** A person with a new device opens the link and sets a passkey. */
+/** Opens the link on a new device and sets a passkey. */
 async function recover(link: string) {
   const opened = await openPage(await browser(), siteOf(service), {}, ['404'])
   const { page } = opened
@@ -63,7 +63,7 @@ test('an Admin resets a colleague, who is signed out and sets a new passkey with
   await recover(await linkTo(alan.address, '/console/recover'))
 })
 
-test('two people of staff recover an Admin: first cancelled by the mail, then carried out', async () => {
+test('two staff members recover an Admin: the first attempt is cancelled by mail, the second succeeds', async () => {
   const joan = await joined('Admin', 'Joan Locked')
   const site = service.opsUrl.replace('127.0.0.1', 'localhost')
   const desk = async (as: readonly string[]) => ({ service, browser: await browser(), site, as })

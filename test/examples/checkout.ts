@@ -1,4 +1,4 @@
-/** The body of a checkout session, with line items that add up to another sum if one is given. */
+/** The body of a checkout session, with line items that add up to a different sum if `sum` is set. */
 import { randomUUID } from 'node:crypto'
 
 export const checkoutOrder = ({ customer: customerId }: { readonly customer: string }, sum?: string) => ({

@@ -1,11 +1,14 @@
-/** Changes the database of the examples, as their partner cannot. */
+/** Changes the database of the examples directly, in ways that the API does not offer. */
 import { randomUUID } from 'node:crypto'
 import { type Database, sql } from '../../service/src/postgres/index.ts'
 import type { Answer } from '../support/client.ts'
 
 type Stage = { readonly service: { readonly credentials: { readonly partnerId: string } }; readonly db: Database }
 
-/** Sets a fee as the operator's command does, which a running service does not offer: 10.00 EUR a payout to one beneficiary. */
+/**
+ * Sets a limit as the operator's command does, which the API does not offer: 10.00 EUR for each payout to one
+ * beneficiary.
+ */
 export async function limitPayouts({ service, db }: Stage, beneficiary: string): Promise<void> {
   const { partnerId } = service.credentials
   await db.run(sql`
@@ -16,7 +19,7 @@ export async function limitPayouts({ service, db }: Stage, beneficiary: string):
     values (${partnerId}, ${randomUUID()}, 'beneficiary', ${beneficiary}, 'EUR', 'payment', 1000, now(), now())`)
 }
 
-/** While the balance of the partner is locked, a payout waits until its lock times out. */
+/** Locks the balance of the partner meanwhile, so that a payout waits until its lock times out. */
 export async function withLockedBalance(stage: Stage, request: () => Promise<Answer>): Promise<Answer> {
   return stage.db.transaction(async (tx) => {
     await tx.rows(sql`

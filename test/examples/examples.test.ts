@@ -1,4 +1,4 @@
-/** The examples of the reference are complete, valid by the contract, and still what the service answers. */
+/** The examples of the reference are complete, conform to the contract, and match what the service returns. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -29,7 +29,7 @@ function assertValid(schema: TSchema | undefined, value: unknown, where: string)
   assert.ok(compiled.Check(value), `${where}: ${JSON.stringify(compiled.Errors(value))}`)
 }
 
-/** Every operation, event and problem has an example, and each example is valid by its schema. */
+/** Checks that every operation, event and problem has an example, and that each example conforms to its schema. */
 function assertExamples(examples: Examples): void {
   for (const id of operationIds) {
     const { body, bodyOptional, response }: Operation = operations[id]
@@ -54,7 +54,7 @@ function assertExamples(examples: Examples): void {
   }
 }
 
-test('every operation, event and problem has an example that is valid by the contract', () => assertExamples(committed))
+test('every operation, event and problem has an example that conforms to the contract', () => assertExamples(committed))
 
 /** Runs every operation on the oldest PostgreSQL, where npm has installed it, because the other tests run on the newest. */
 async function recordOnOldest(): Promise<string> {

@@ -7,12 +7,12 @@ import { isRawNumber, parseJsonExactly } from '@partner-payments/wire'
 const itemsMax = 2
 const secondMs = 1000
 const firstInstant = Date.parse('2026-01-15T09:30:00.000Z')
-/** The bytes 0 to 31. */
+/** Replacement of keys: the bytes 0 to 31. */
 const key = Buffer.from(Array.from({ length: 32 }, (_, index) => index)).toString('base64')
 
 const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi
 const compactUuid = /(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])/g
-/** Except the times of a schedule, which belong to its dates. */
+/** Matches times, except those of a schedule, which belong to its dates. */
 const instant = /\d{4}-\d\d-\d\dT(?!06:00:00\.000Z)\d\d:\d\d:\d\d\.\d{3}Z/g
 
 const fixedFields: Readonly<Record<string, unknown>> = {

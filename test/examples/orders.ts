@@ -1,10 +1,10 @@
-/** Brings a partner to the bound of its active standing orders. */
+/** Creates the maximum number of active standing orders of a partner. */
 import { type Database, sql } from '../../service/src/postgres/index.ts'
 import { type Answer, type Client, success, textAt } from '../support/client.ts'
 
 const activeMax = 10_000
 
-/** The refusal of one order more than a partner may have by default. Cancels the others again. */
+/** Returns the refusal of one order more than a partner may have by default. Then cancels the others. */
 export async function orderBeyondBound(client: Client, db: Database, beneficiaryId: string): Promise<Answer> {
   const schedule = { frequency: 'Once', startsOn: new Date(Date.now() + 86_400_000).toISOString().slice(0, 10) }
   const body = { beneficiaryId, amount: 10, currency: 'EUR', schedule }

@@ -5,7 +5,7 @@ import { idOfPayout, payoutText, type World } from '../support/world.ts'
 
 type Stage = { readonly service: TestService; readonly client: Client; readonly world: World }
 
-/** The path of a payout that waits. */
+/** Returns the path of a payout that awaits approval. */
 async function waiting({ client, world }: Stage): Promise<string> {
   const made = success(await client.post('/v1/payouts/fiat', payoutText(world.beneficiary, '100000.02')))
   return `/v1/payouts/${await idOfPayout(client, textAt(made, 'reference'))}`

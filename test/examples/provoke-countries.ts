@@ -1,4 +1,7 @@
-/** Provokes the refusal of a country, in a database of its own: rules for countries make every other name of a database wait for a comparison. */
+/**
+ * Provokes the refusal of a country, in a separate database, because after a change of country rules every name in a
+ * database waits until it is screened again.
+ */
 import type { Answer } from '../support/client.ts'
 import { startTestService } from '../support/service.ts'
 

@@ -1,10 +1,13 @@
-/** Provokes the refusal of a checkout session by the largest balance of its customer. */
+/** Provokes the refusal of a checkout session that would exceed the largest balance of its customer. */
 import { randomUUID } from 'node:crypto'
 import { type Database, sql } from '../../service/src/postgres/index.ts'
 import { type Answer, type Client, textAt } from '../support/client.ts'
 import { createCustomer } from '../support/world.ts'
 
-/** The gate is of a state that refuses the payouts of `customer_not_verified` as well. */
+/**
+ * Requests a session above the largest balance of its customer. The verification state of the gate also refuses the
+ * payouts of `customer_not_verified`.
+ */
 export async function sessionAboveBalance({
   client,
   db,

@@ -51,7 +51,7 @@ async function invite({ client }: Stage): Promise<string> {
   return textAt((invitations as readonly JsonObject[])[0] ?? {}, 'inviteId')
 }
 
-/** Sends what no HTTP client sends, and leaves the connection open. */
+/** Sends raw bytes that no HTTP client would send, and leaves the connection open. */
 async function sendRaw(baseUrl: string, head: string): Promise<RefusalAnswer> {
   const { hostname, port } = new URL(baseUrl)
   const socket = connect(Number(port), hostname)
@@ -213,7 +213,7 @@ const ofExchange: Partial<Record<ProblemCode, Provocation>> = {
   },
 }
 
-/** Posts to the path of a new customer in an installation of production that has nothing configured. */
+/** Posts to a path of a new customer in a production installation that has nothing configured. */
 async function inProduction(path: string, body?: JsonObject) {
   const service = await createProcesses()
   try {
@@ -226,7 +226,7 @@ async function inProduction(path: string, body?: JsonObject) {
 }
 
 const january = { kind: 'statement', format: 'csv', from: '2026-01-01T00:00:00Z', to: '2026-02-01T00:00:00Z' }
-/** Keeps the reports that wait from the workers. */
+/** Postpones recent and pending reports, so that no worker starts them. */
 const holdReports = (db: Database) =>
   db.run(sql`
     update reports.reports set status = 'Queued', lease_id = null, rows = null, bytes = null, sha256 = null,
@@ -311,7 +311,10 @@ const ofUsersAndWebhooks: Partial<Record<ProblemCode, Provocation>> = {
   webhook_limit_reached: ({ client, hookUrl }) => last(21, () => client.post('/v1/webhooks', { url: hookUrl })),
 }
 
-/** Failures of the service itself: limits, a broken table, and an api process that hangs up or is silent. */
+/**
+ * Failures of the service itself: limits, a broken table, and an API process that closes the connection or does not
+ * respond.
+ */
 const ofFailures: Partial<Record<ProblemCode, Provocation>> = {
   rate_limited: async () => {
     const service = await startTestService({ env: { RATE_PER_SECOND: '1' } })
@@ -369,7 +372,9 @@ const ofFailures: Partial<Record<ProblemCode, Provocation>> = {
   downstream_timeout: () => behindGateway('silence', '300'),
 }
 
-/** Sets the database to read only, and ends the connections of the service: new ones are read only. */
+/**
+ * Sets the database to read-only, and terminates the connections of the service, so that new connections are read-only.
+ */
 async function makeReadOnly(url: string): Promise<void> {
   const db = createDatabase({ url, connectionsMax: 1, log: createLog('silent') })
   try {
@@ -395,7 +400,7 @@ async function behindGateway(manner: 'hangUp' | 'silence', REQUEST_TIMEOUT_MS = 
   }
 }
 
-/** The order matters: the later ones leave the service broken. */
+/** The provocations in order: the last ones leave the service broken. */
 export const provocations: Readonly<Partial<Record<ProblemCode, Provocation>>> = {
   ...ofRequests,
   ...ofSignatures,

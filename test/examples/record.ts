@@ -30,7 +30,10 @@ import {
 import { normalise } from './normalise.ts'
 import { provocations, type Stage } from './provoke.ts'
 
-/** The order of recording: a changed subscription no longer reaches the receiver, a deleted resource has no more examples. */
+/**
+ * The operations in the order of recording, because a changed subscription no longer reaches the receiver, and a
+ * deleted resource has no more examples.
+ */
 const phases: Readonly<Record<Operation['method'], number>> = { GET: 0, POST: 1, PUT: 1, PATCH: 2, DELETE: 3 }
 const phaseOf = ({ operation }: Subject): number => phases[operation.method]
 
@@ -54,7 +57,7 @@ async function recordOperations(client: Client, world: World): Promise<Record<st
   return Object.fromEntries(subjects.map(({ id }) => [id, recorded.get(id)]))
 }
 
-/** A beneficiary whose name is verified, and renamed to one that does not belong to its account. */
+/** Creates a beneficiary whose name is verified, and renames it to a name that does not match its account. */
 async function worsen(client: Client): Promise<void> {
   const beneficiary = await createBeneficiary(client)
   const [id, name, iban] = ['id', 'name', 'iban'].map((field) => textAt(beneficiary, field)) as [string, string, string]
@@ -62,7 +65,10 @@ async function worsen(client: Client): Promise<void> {
   success(await client.put('/v1/beneficiaries', { id, name: 'CloseMatch Grace Hopper' }))
 }
 
-/** Payments with every outcome, a part of one, a recall, a refund, an identity verification, and a verification that worsens, so that every event is delivered. */
+/**
+ * Creates payments with every outcome, a partial payment, a recall, a refund, an identity verification, and a
+ * verification state that worsens, so that every event is delivered.
+ */
 async function recordEvents(client: Client, world: World, receiver: Receiver): Promise<Record<string, unknown>> {
   const subscription = success(
     await client.post('/v1/webhooks', { url: receiver.url, extensionEvents: ['*'], description: 'All events' }),
@@ -118,7 +124,7 @@ async function recordProblems(stage: Stage): Promise<Record<string, unknown>> {
   return recorded
 }
 
-/** Starts the service, by default with a database of its own. */
+/** Starts the service, by default with a new database. */
 export async function recordExamples(env: Readonly<Record<string, string>> = {}): Promise<string> {
   const [service, receiver] = await Promise.all([startTestService({ env }), startReceiver()])
   const db = createDatabase({ url: service.databaseUrl, connectionsMax: 2, log: createLog('silent') })

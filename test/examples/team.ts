@@ -1,4 +1,4 @@
-/** A team whose only Admin is to be removed. */
+/** Removes the only Admin of a team, which is refused. */
 import { type Answer, type Client, type JsonObject, listAt, success, textAt } from '../support/client.ts'
 import { joinByPassword, type Team } from '../support/team.ts'
 import { invitee } from '../support/world.ts'

@@ -1,7 +1,8 @@
 /**
- * The schema of a database as sorted lines, from the system catalogue, so that two databases are compared by what PostgreSQL has
- * and not by the texts that made it. Excluded: the tables of applied migrations, the dates of weekly partitions, and whether a
- * constraint was validated, because a database that was upgraded has constraints that were added as `not valid`.
+ * The schema of a database as sorted lines, from the system catalogue, so that databases are compared by what
+ * PostgreSQL contains and not by the SQL that created it. Excluded: the tables of applied migrations, the dates of
+ * weekly partitions, and whether a constraint was validated, because a database that was upgraded has constraints that
+ * were added as `not valid`.
  */
 import type { Database } from '../../service/src/postgres/index.ts'
 
@@ -56,7 +57,7 @@ const queries: Readonly<Record<string, string>> = {
   extension: `select extname from pg_extension`,
 }
 
-/** Weeks have the name of their first day. */
+/** Replaces the first day of the week in names of weekly partitions, and removes their bounds. */
 const withoutWeek = (line: string): string =>
   line.replaceAll(/_\d{8}(?=_|\b)/g, '_week').replaceAll(/ FROM \('[0-9a-f-]{36}'\) TO \('[0-9a-f-]{36}'\)/g, '')
 
@@ -72,7 +73,7 @@ async function rowsOf(pool: Pool): Promise<readonly string[]> {
   return lines
 }
 
-/** Includes all rows. */
+/** Reads the catalogue, with the rows of all tables. */
 export async function readCatalog(pool: Pool): Promise<readonly string[]> {
   const lines: string[] = []
   for (const [kind, text] of Object.entries(queries)) {

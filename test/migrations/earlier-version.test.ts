@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 const repository = fileURLToPath(new URL('../..', import.meta.url))
-/** The last commit before the baseline, until there is a release. */
+/** The last commit before the baseline. It stands for the last release until there is one. */
 const lastRelease = '69df0e16'
 
 const known = spawnSync('git', ['cat-file', '-e', `${lastRelease}^{commit}`], { cwd: repository }).status === 0

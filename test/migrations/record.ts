@@ -18,7 +18,7 @@ import {
   type TestPartner,
 } from '../support/composition.ts'
 
-/** Payouts and deposits in every final status, and some in progress. */
+/** Creates payouts and deposits in every final status, and some in progress. */
 async function recordPayments(service: Service, partner: TestPartner): Promise<void> {
   const { settlement, simulations, clock, payoutLife } = service
   const work = async (steps: number) => {
@@ -78,7 +78,7 @@ async function recordOthers(service: Service, { partnerId, caller, customer }: T
 
 type Table = { readonly name: string; readonly columns: readonly string[]; readonly needs: readonly string[] }
 
-/** Each table after the tables that its foreign keys reference. */
+/** Lists the tables, each after the tables that its foreign keys reference. */
 function inOrder(tables: readonly Table[]): readonly Table[] {
   const done: Table[] = []
   const add = (table: Table) => {
@@ -90,7 +90,7 @@ function inOrder(tables: readonly Table[]): readonly Table[] {
   return done
 }
 
-/** All rows as `insert` statements, with values in PostgreSQL's text format. */
+/** Formats all rows as `insert` statements, with values in PostgreSQL's text format. */
 async function dump({ pool }: Service['db']): Promise<string> {
   const tables = await pool.query<Table>(`
     select class.oid::regclass::text as name,

@@ -1,4 +1,7 @@
-/** The baseline makes the schema of the version before it, and a database of that version goes on without a change. */
+/**
+ * The baseline creates the schema of the version before it, and a database of that version can be used without a
+ * change.
+ */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -23,7 +26,10 @@ import { createTestDatabase, oldestMissing, startOldestServer, type TestDatabase
 import { type Pool, readCatalog } from './catalog.ts'
 import { appliedBefore, createVersionBefore, recorded } from './version-before.ts'
 
-/** SHA-256 of the catalogue that the 179 migrations before the baseline made, on PostgreSQL 15 and 18 and from the texts for Citus. */
+/**
+ * SHA-256 of the catalogue that the 179 migrations before the baseline created, on PostgreSQL 15 and 18 and with the
+ * Citus texts.
+ */
 const catalogBefore = 'e9b8aa58437e86ff9ac52ca58fa680e7632ab9ddf7edb0e2e10b9ca2a427dd72'
 const folder = fileURLToPath(new URL('../../service/migrations', import.meta.url))
 const baseline = (await readMigrations()).filter(({ number }) => isBaseline(number)).map(({ name }) => name)
@@ -65,7 +71,7 @@ test('PostgreSQL 15 gets the same schema as the newest version', { skip: oldestM
   }
 })
 
-test('a database of the previous version continues: one process records the baseline once, and nothing else changes', async () => {
+test('migrating a database of the previous version records the baseline once and changes nothing else', async () => {
   await withDatabase(await createEmptyDatabase(), async (pool) => {
     await createVersionBefore(pool)
     await pool.query(recorded)
@@ -84,7 +90,7 @@ test('a database of the previous version continues: one process records the base
   })
 })
 
-test('the texts for Citus and the first text of 0046 are known, alone and together', async () => {
+test('databases with the Citus texts of migrations, the first text of 0046, or both can be migrated', async () => {
   for (const texts of [{ citus: true }, { earlier: true }, { citus: true, earlier: true }])
     await withDatabase(await createEmptyDatabase(), async (pool) => {
       await createVersionBefore(pool, appliedBefore(texts))

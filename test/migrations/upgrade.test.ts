@@ -17,7 +17,7 @@ import { createVersionBefore, recorded } from './version-before.ts'
 
 const [, now = '', partnerId = ''] = /^-- Now: (\S+)\. Partner: (\S+)\.$/m.exec(recorded) ?? []
 
-/** Makes a database of the version before with its data, and applies the migrations of this version. */
+/** Creates a database of the version before the baseline with its data, and applies the migrations of this version. */
 async function upgrade() {
   const { url, drop } = await createEmptyDatabase()
   const service = await createTestService({ url, now: new Date(now) })
@@ -58,7 +58,7 @@ describe('data of the version before the baseline', () => {
     assert.equal(payments.length, 15)
   })
 
-  test('the modules read the old data, sealed fields included', async () => {
+  test('the modules can read the old data, including sealed fields', async () => {
     const { service, partnerId } = old
     const { db, clock, access, accounts, customers, beneficiaries, users, webhooks } = service
     const [customer] = (await customers.list(partnerId, {})).data

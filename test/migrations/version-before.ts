@@ -5,13 +5,13 @@ import { migrate } from '../../service/src/postgres/index.ts'
 import type { Pool } from './catalog.ts'
 
 const folder = new URL('fixtures/', import.meta.url)
-/** Data that this version wrote. The header says when, and for which partner. */
+/** Data that this version wrote. The header states when, and for which partner. */
 export const recorded = readFileSync(new URL('0300.sql', folder), 'utf8')
 
 type Texts = { readonly citus?: boolean; readonly earlier?: boolean }
 type Row = readonly [number: number, name: string, checksum: string]
 
-/** The migrations of that version. `citus`: with the texts for Citus. `earlier`: with the first text of 0046. */
+/** The migrations of that version. `citus`: with the Citus texts. `earlier`: with the first text of 0046. */
 export function appliedBefore({ citus = false, earlier = false }: Texts = {}): readonly Row[] {
   const lines = readFileSync(new URL('0300.applied', folder), 'utf8').trim().split('\n')
   return lines.map((line) => {
@@ -21,7 +21,7 @@ export function appliedBefore({ citus = false, earlier = false }: Texts = {}): r
   })
 }
 
-/** Makes the schema of that version, which is the schema of the baseline, with its list of applied migrations. */
+/** Creates the schema of that version, which equals the schema of the baseline, and its list of applied migrations. */
 export async function createVersionBefore(pool: Pool, rows: readonly Row[] = appliedBefore()): Promise<void> {
   await migrate(pool, { upTo: baselineLast })
   await pool.query('delete from public.schema_migrations')

@@ -164,7 +164,7 @@ test('a secret is printed exactly once, after an approval, and only to the autho
   assert.match(String(approved['next']), /^Ada Admin runs: change run --id/)
   assert.equal(approved['apiSecret'], undefined)
   await refused(/was approved by Bob Admin/, ...change('approve', id, bob))
-  await refused(/Ada Admin proposed it/, ...change('run', id, bob))
+  await refused(/Only the author of the change, Ada Admin, may run it/, ...change('run', id, bob))
   const runs = await Promise.all([1, 2].map(() => command(...change('run', id, ada))))
   assert.deepEqual(runs.map(({ code }) => code).toSorted(), [0, 1])
   const { apiSecret } = JSON.parse(runs.find(({ code }) => code === 0)?.stdout ?? '{}') as { apiSecret?: string }

@@ -1,4 +1,7 @@
-/** Adds the operation of CONTRIBUTING.md to a copy of the repository, from the blocks of the page, and runs it. */
+/**
+ * Adds the example operation of CONTRIBUTING.md to a copy of the repository, from the code blocks of that page, and
+ * runs it.
+ */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import {
@@ -51,7 +54,10 @@ function copyTree(): string {
   return copy
 }
 
-/** Applies a hunk: the lines that begin with a space are in the file, together, and those with `+` are put between them. */
+/**
+ * Applies a hunk: the file must contain the lines that begin with a space, in sequence, and the lines with `+` are
+ * inserted between them.
+ */
 function applyHunk(text: string, hunk: string, path: string): string {
   const lines = hunk.split('\n').filter((line) => line !== '')
   const linesOf = (signs: string) => lines.filter((line) => signs.includes(line.charAt(0))).map((line) => line.slice(1))
@@ -66,12 +72,12 @@ after(() => rmSync(copy, { recursive: true }))
 const node = (...args: readonly string[]) => run(process.execPath, args, copy)
 const read = (path: string) => readFileSync(join(copy, path), 'utf8')
 
-test(`a new read of a table costs at most ${filesMax} hand-written files`, () => {
+test(`a new operation that reads a table needs at most ${filesMax} hand-written files`, () => {
   const paths = new Set(blocks.map(({ path }) => path))
   assert.ok(paths.size >= 3 && paths.size <= filesMax, [...paths].join())
 })
 
-test('the operation of the page is generated, compiles and passes its contract tests on a real service', () => {
+test('the operation from the guide is generated, compiles and passes its contract tests on a real service', () => {
   for (const { path, text } of blocks) {
     const changed = text.split('@@\n').reduce((before, hunk) => applyHunk(before, hunk, path), read(path))
     writeFileSync(join(copy, path), changed)

@@ -1,4 +1,4 @@
-/** Cases under four eyes: what one person proposes and another one approves, on the sandbox bank. */
+/** Decisions about cases by two people, one who proposes and one who approves, with the sandbox bank. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dayMs, newId } from '../kernel/index.ts'
@@ -22,7 +22,7 @@ const debtor = {
   address: null,
 }
 
-/** Has the sandbox bank report this once. */
+/** Makes the sandbox bank send one report. */
 async function report(told: BankNotification): Promise<void> {
   const saying: Connector = {
     ...service.bank,
@@ -39,7 +39,7 @@ async function caseOf(notificationId: string) {
   return found
 }
 
-/** Money on an account that is not ours to know. */
+/** Reports a credit to an unknown account, which opens a case. */
 async function unknownCredit(amount: bigint, from = debtor) {
   const id = newId()
   await report({
@@ -113,7 +113,7 @@ test('a proposal moves no money, and its author cannot approve it under another 
   await checkLedger(service.db, operatorPartnerId)
 })
 
-test('a proposal can be replaced, withdrawn, rejected or expire, and each leaves a decision', async () => {
+test('a proposal that is replaced, withdrawn, rejected or expires is recorded in the history of the case', async () => {
   const found = await unknownCredit(500n)
   const first = await propose(found, 'write-off')
   const second = await propose(found, 'reverse', { staff: 'Joan' })
@@ -158,7 +158,7 @@ test('only one of a concurrent approval and rejection takes effect', async () =>
   }
 })
 
-test('an approval that races a replacement carries out the proposal that its author read, or nothing', async () => {
+test('an approval that races a replacement carries out the proposal that the approver read, or nothing', async () => {
   for (let round = 0; round < 5; round += 1) {
     const found = await unknownCredit(10n)
     const { proposalId } = await propose(found, 'write-off')
@@ -203,7 +203,7 @@ test('a proposal that does not apply to the case is refused', async () => {
   await checkLedger(service.db, operatorPartnerId)
 })
 
-test('every action is in the list, and one person can note a case without money', async () => {
+test('a case without money refuses the actions for money and alerts, and one person can resolve it with a note', async () => {
   assert.equal(caseActions.length, 11)
   const id = newId()
   await report({
@@ -222,7 +222,7 @@ test('every action is in the list, and one person can note a case without money'
   assert.deepEqual(await historyOf(found), [[1, 'noted', 'Ada']])
 })
 
-test('a credit is matched with a customer: a deposit with its payer, transaction and balance', async () => {
+test('matching a credit with a customer creates a deposit and its transaction, and adds to the balance', async () => {
   const found = await unknownCredit(1234n)
   const partner = await addPartner(service)
   const { partnerId, customer } = partner
@@ -237,7 +237,7 @@ test('a credit is matched with a customer: a deposit with its payer, transaction
   for (const id of [partnerId, operatorPartnerId]) await checkLedger(service.db, id)
 })
 
-test('a credit is matched with the partner itself', async () => {
+test('a credit can be matched with the partner itself', async () => {
   const found = await unknownCredit(4321n)
   const { partnerId } = await addPartner(service)
   await propose(found, 'match', { toPartnerId: partnerId })
@@ -254,7 +254,7 @@ async function work(steps: number): Promise<void> {
   }
 }
 
-test('a debit is matched with the payout that it paid, and returned money is matched with its payout', async () => {
+test('a debit can be matched with the payout that it paid, and returned money with the payout that it returns', async () => {
   const partner = await addPartner(service, 1_000_000n)
   const { partnerId } = partner
   const { payout } = await pay(service, partner, '4001.07')
@@ -273,7 +273,7 @@ test('a debit is matched with the payout that it paid, and returned money is mat
   await approve(came)
   assert.equal((await service.payouts.get(partnerId, payout.id)).status, 'Returned')
   assert.equal((await balanceOf(service, partnerId)).posted, 1_000_000n)
-  // The bank reports the payment late: it is known.
+  // The bank reports the payment late, when it is already recorded.
   await report({
     kind: 'payout.settled',
     partnerId,
@@ -315,7 +315,7 @@ test('a return is sent once to the debtor, and leaves suspense when the bank has
   assert.equal(returning.resolution, null)
   assert.ok(returning.returningSince)
   await assert.rejects(propose(found, 'fees'), /on its way back/)
-  // The first call is lost on its way back: the bank has the instruction, and is asked about it.
+  // The response to the first call is lost: the bank has the instruction, and the service queries its status.
   let lost = 0
   const losing: Connector = {
     ...service.bank,
@@ -350,7 +350,7 @@ test('a return is sent once to the debtor, and leaves suspense when the bank has
 })
 
 test('a return that the bank refuses or rejects reopens the case, and a second return is a new instruction', async () => {
-  // By amount the sandbox bank refuses the first, and rejects the second after it has accepted it.
+  // Depending on the amount, the sandbox bank refuses the first, and accepts and then rejects the second.
   for (const [amount, kind] of [
     [400_102n, 'return_refused'],
     [400_101n, 'return_rejected'],

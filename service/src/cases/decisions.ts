@@ -37,7 +37,7 @@ import { type CaseReport, readCaseReport } from './report.ts'
 import * as store from './store.ts'
 
 export type CaseKey = { readonly partnerId: string; readonly id: string }
-/** The person who decides. `staffId`: the signed-in account; absent for a name given to a command. */
+/** The person who decides. `staffId`: the signed-in account; absent if a command was called with only a name. */
 type CaseDecider = { readonly staff: string; readonly staffId?: string }
 export type ProposalRequest = CaseKey &
   ActionArguments &
@@ -48,7 +48,9 @@ export type Proposal = ActionArguments & {
   readonly staffId?: string
 }
 
-/** The money of a case that is being moved. It is on the partner's settlement account of `connector`. */
+/**
+ * The money of a case that the decision moves. It was booked to the partner's settlement account of `connector` first.
+ */
 type CaseMoney = {
   readonly case: CaseKey & Pick<store.CaseRow, 'connector' | 'notificationId' | 'subject'>
   readonly partnerId: string
@@ -64,7 +66,7 @@ type RefusalCounts = Readonly<Record<'stopped' | 'alreadySent', number>>
 export type SenderHold = 'unscreened' | 'listed'
 
 export type CaseEffects = {
-  /** Applies the money to a payout, which it paid or returned. Refuses: not_found, validation_failed. */
+  /** Applies the money to the payout that it paid or returned. Refuses: not_found, validation_failed. */
   readonly payout: (tx: Tx, moving: CaseMoney, payoutId: string) => Promise<void>
   /** Books the money as a deposit of a customer or of the partner. Refuses: not_found (customerId). */
   readonly deposit: (tx: Tx, moving: CaseMoney, customerId: string | undefined) => Promise<void>
@@ -78,15 +80,19 @@ export type CaseEffects = {
   readonly screenSender: (tx: Tx, row: store.CaseRow) => Promise<SenderHold | undefined>
   /** Explains why the case cannot be decided now. Undefined if it can. */
   readonly notNow: (tx: Tx, row: store.CaseRow) => Promise<string | undefined>
-  /** Counts the held payouts that a refusal stops, and payouts that were already sent. Refuses: validation_failed (none waits). */
+  /**
+   * Counts the held payouts that a refusal stops, and payouts that were already sent. Refuses: validation_failed (no
+   * payout is held).
+   */
   readonly refusal: (tx: Tx, row: store.CaseRow) => Promise<RefusalCounts>
   readonly sendBack: (tx: Tx, row: store.CaseRow, money: BookedMoney, id: string) => Promise<void>
 }
 
 export type Decisions = {
   /**
-   * Proposes the resolution of a case, and replaces an existing proposal. Resolves a case without money at once (`note`), except the kinds of
-   * `needsTwoForNote`. Refuses: not_found, validation_failed, permission_denied (a role that does not decide the kind).
+   * Proposes the resolution of a case, and replaces an existing proposal. Resolves a case without money at once
+   * (`note`), except the kinds that need a second person even for a note. Refuses: not_found, validation_failed,
+   * permission_denied (a role that does not decide the kind).
    */
   readonly propose: (tx: Tx, proposing: ProposalRequest) => Promise<store.CaseRow>
   /**
@@ -97,18 +103,23 @@ export type Decisions = {
     tx: Tx,
     approving: CaseKey & CaseDecider & { readonly proposalId?: string },
   ) => Promise<store.CaseRow>
-  /** Removes a proposal. Its author withdraws it in this way. Refuses: not_found, validation_failed, permission_denied. */
+  /**
+   * Rejects a proposal, or withdraws it if the person is its author. Refuses: not_found, validation_failed,
+   * permission_denied.
+   */
   readonly reject: (tx: Tx, rejecting: CaseKey & CaseDecider & { readonly note: string }) => Promise<store.CaseRow>
-  /** Resolves a case without money whose reason has ended. False if it was already resolved, or has money. */
+  /**
+   * Resolves a case without money because its cause is gone. Returns false if it was already resolved, or has money.
+   */
   readonly resolveGone: (tx: Tx, key: CaseKey, actor: string, note: string) => Promise<boolean>
-  /** Expires proposals without a timely second decision. Returns their number. */
+  /** Expires proposals that no second person decided in time. Returns their number. */
   readonly expire: (transaction: Transaction, proposalsMax: number) => Promise<number>
   /**
    * Returns the kind by whose roles the case is decided: `sanctions_hold` if a name, account or country of the sender may
    * be on a list, because such money is neither made available nor sent back.
    */
   readonly decidedKind: (tx: Tx, row: store.CaseRow) => Promise<CaseKind>
-  /** Lists the decisions about a case in their order. */
+  /** Lists the decisions about a case in order. */
   readonly history: (tx: Tx, partnerId: string, id: string) => Promise<readonly DecisionRow[]>
 }
 type Transaction = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>
@@ -120,7 +131,7 @@ export type DecisionsDeps = {
   readonly effects: CaseEffects
   /** Refuses (permission_denied) a person whose role does not decide the kind. */
   readonly requireDecider: (tx: Tx, kind: CaseKind, by: Decider) => Promise<void>
-  /** Judges whether the author and the approver may decide together, by their current roles. */
+  /** Checks by their current roles whether the author and the approver may decide together. */
   readonly judgeTwo: (
     tx: Tx,
     kind: CaseKind,
@@ -207,7 +218,7 @@ async function lockOpen(
 
 type NewDecision = Pick<DecisionRow, 'kind' | 'actor' | 'note'> & Partial<RefusalCounts>
 
-/** Writes the case and the decision. `named`: the author of the proposal, if any. */
+/** Writes the case and the decision. `named`: the author of the proposal, if there is one. */
 export async function decide(
   { clock }: Pick<DecisionsDeps, 'clock'>,
   tx: Tx,
@@ -230,7 +241,7 @@ export async function decide(
   return changed
 }
 
-/** Computes a fingerprint of the parts of a case that a decision may change. */
+/** Serializes the fields of a case that a decision may change, for its history. */
 const caseFingerprint = (row: store.CaseRow): string =>
   JSON.stringify({
     proposalId: row.proposalId,
@@ -320,7 +331,7 @@ async function approve(
   if (row.booked !== null) await carryOut(deps, tx, row, proposal)
   const by = { resolvedBy: proposedBy, approvedBy: staff }
   const ended = { ...withoutProposal, ...by, disposition: proposal.disposition ?? null }
-  // The proposal stays while the money is under way, because the bank's reports refer to it.
+  // The proposal stays while the return is in progress, because the bank's reports refer to it.
   const changed =
     action === 'return'
       ? { ...row, approvedBy: staff, returningSince: now }
@@ -328,7 +339,11 @@ async function approve(
   return decide(deps, tx, row, changed, decided)
 }
 
-/** Moves the money. Money for another partner leaves this ledger as it came, and enters the other ledger in the same way. */
+/**
+ * Moves the money as the action requires. Fees and write-offs are booked from suspense, and a return stays there until
+ * the bank books it. Other money first moves back to the settlement account, and from there into the ledger of the
+ * partner.
+ */
 async function carryOut(
   { ledger, effects }: DecisionsDeps,
   tx: Tx,
@@ -376,10 +391,13 @@ async function expireProposal(deps: DecisionsDeps, tx: Tx, { partnerId, id }: Ca
 
 // The refusal of a step that conflicts with an earlier step of another person.
 
-/** Steps of other people that make a step impossible. */
+/** Reasons why an earlier step of another person makes this one impossible. */
 export type ConflictReason = 'owned' | 'handedBack' | 'resolved' | 'returning' | 'replaced'
 
-/** Refuses a step after a conflicting one. `who` and `at` are values, so that a page can write them in the reader's language and zone. */
+/**
+ * Refusal of a step that conflicts with an earlier step of another person. `who` and `at` are separate values, so that
+ * a page can format them in the reader's language and time zone.
+ */
 export class ConflictingStep extends Refusal {
   readonly by: ConflictReason
   readonly who: string
@@ -406,7 +424,7 @@ type OwnerChange = CaseKey & {
   readonly by: Person
   /** The new owner. Null removes the owner. */
   readonly owner: Person | null
-  /** The owner that the person saw, or null. The second of two concurrent changes saw an outdated owner, and is refused. */
+  /** The owner that the page showed, or null. The change is refused if the owner has changed since. */
   readonly seen: string | null
 }
 
@@ -434,7 +452,7 @@ export const createCaseAssignment = (deps: { readonly clock: Clock }): CaseOwner
   },
 })
 
-/** Returns the refusal of an owner change after a concurrent one. `what`: `the case`, or `it`. */
+/** Returns the refusal of an owner change that came after a concurrent one. `what`: `the case` or `it`. */
 export const ownerChanged = (
   what: string,
   { ownerName: who, ownedSince: at }: Pick<CaseRow, 'ownerName' | 'ownedSince'>,

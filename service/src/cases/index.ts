@@ -1,11 +1,11 @@
 /**
- * Cases: bank reports that match nothing known, and other matters for the operator. Their money is booked to suspense. One person proposes a
- * resolution, and another one approves it.
+ * Cases: bank reports that match no payment or account, and other matters for the operator. Their money is booked to
+ * suspense. One person proposes a resolution, and another one approves it.
  *
- * Tables: cases.cases, cases.decisions, cases.returns. Invariants: one case per notification of a connector. The transaction that
- * opens a case books its money from the connector's settlement account to suspense (or back, if money left); the one that resolves
- * it books it away from there. So the suspense account is the sum of the open cases. Decisions are added and never changed, until their
- * notes are erased with the report (docs/decisions/0055-erasure.md).
+ * Tables: cases.cases, cases.decisions, cases.returns. Invariants: one case per notification of a connector. The
+ * transaction that opens a case books its money from the connector's settlement account to suspense (or back, if money
+ * left); the one that resolves it books it away from there. So the suspense account is the sum of the open cases.
+ * Decisions are added and never changed, until their notes are erased with the report (docs/decisions/0055-erasure.md).
  */
 export { caseKindNames } from './kind-names.ts'
 export {

@@ -7,7 +7,7 @@ import type { CaseRow, ReturnRow } from './store.ts'
 /** An amount of a report, as a decimal number. */
 export type ReportedMoney = { readonly amount: string; readonly currency: string }
 
-/** The report of a case. A credit names its sender, account and purpose, if the bank gives them. */
+/** The report of a case. A credit has its sender, account and purpose, if the bank provides them. */
 export type CaseReport = {
   readonly kind?: string
   readonly subjectId?: string
@@ -23,12 +23,12 @@ export type CaseReport = {
   }
   readonly remittance?: string | null
   readonly endToEndId?: string | null
-  /** The creditor references that the message may name, most likely first. */
+  /** The creditor references that the message may contain, most likely first. */
   readonly creditorReferences?: readonly (readonly string[])[]
   readonly transactionHash?: string
   readonly details?: string
   readonly money?: ReportedMoney
-  /** The expected amount of a deposit, or the instructed amount of a payout, if the bank booked another one. */
+  /** The expected amount of a deposit, or the instructed amount of a payout, if the bank booked a different amount. */
   readonly expected?: ReportedMoney
   readonly instructed?: ReportedMoney
   readonly rule?: { readonly id: string; readonly version: number; readonly name: string; readonly kind: string }
@@ -47,7 +47,7 @@ export type CaseReport = {
   readonly resource?: string | null
   readonly missingStatements?: readonly string[]
   readonly payer?: { readonly lacks: readonly string[]; readonly answerBy: string | null }
-  /** The refunds of a payment that its bank has taken back, at the time of the report. */
+  /** The refunds of a payment that the payer's bank has reversed, as of the report. */
   readonly refunds?: readonly { readonly payoutId: string }[]
 }
 

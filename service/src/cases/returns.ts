@@ -28,16 +28,19 @@ export type ReturnReport = {
 export type Returns = {
   /** Starts a return, as a step of the approval. */
   readonly start: (tx: Tx, row: store.CaseRow, money: BookedMoney, id: string) => Promise<void>
-  /** Claims due returns of a connector for one attempt each, which is counted before the bank is called. */
+  /** Claims due returns of a connector for one attempt each. The attempt is counted before the bank is called. */
   readonly claim: (connector: string, returnsMax: number) => Promise<readonly ReturnClaim[]>
   /** Records that the bank has accepted the instruction. */
   readonly accepted: (claim: ReturnClaim) => Promise<void>
   /** Records that the bank has refused the instruction, and reopens the case. */
   readonly refused: (claim: ReturnClaim, details: string) => Promise<void>
-  /** Retries later, because the outcome is unknown or the connector holds the instruction until a time. */
+  /**
+   * Retries later, because the outcome is unknown or because the connector holds the instruction back until a given
+   * time.
+   */
   readonly postponed: (claim: ReturnClaim, until?: Date) => Promise<void>
   /**
-   * Applies a report about a return. A settled return takes the money out of suspense; a rejected or returned one
+   * Applies a report about a return. A settled return moves the money out of suspense; a rejected or returned one
    * reopens the case. `unknown`: the report is not about a return. `contradiction`: the report does not fit, and its
    * money gets its own case.
    */
@@ -58,7 +61,7 @@ export type ReturnsDeps = {
   ) => Promise<void>
 }
 
-/** Longer than a call to a bank. */
+/** Lease of a return. It is longer than a call to a bank takes. */
 const leaseMs = 15 * secondMs
 const retryMs = [1, 2, 5, 15, 60, 300].map((seconds) => seconds * secondMs)
 
@@ -71,7 +74,7 @@ export function createReturns(deps: ReturnsDeps): Returns {
         `no case ${claim.caseId} of return ${claim.id}`,
       )
       const held = await store.lockReturn(tx, claim.partnerId, claim.id)
-      // Another worker has it, or the bank's report came first.
+      // Another worker has claimed it, or the bank's report arrived first.
       if (held?.leaseId === claim.leaseId && held.status === 'Due') await work(tx, row)
     })
   return {
@@ -135,13 +138,16 @@ async function reopen(
   await deps.ended(tx, row, 'WithOperator')
 }
 
-/** Reports whether a report repeats what is known. Money that comes back after the booking is new, because the first case has ended. */
+/**
+ * Checks whether a report repeats a recorded outcome. Money that comes back after the booking is new, because the first
+ * case was resolved.
+ */
 const isRepeated = (status: store.ReturnStatus, kind: ReturnReport['kind']): boolean =>
   status === 'Returned' || (status === 'Rejected' && kind === 'payout.rejected')
 
 /**
- * Applies a report about a return, by the status of the return, as with a payout. A repeated report changes nothing; the
- * same report in another notification is about other money.
+ * Applies a report about a return according to the status of the return, as for a payout. A repeated report changes
+ * nothing; the same report in another notification is about other money.
  */
 async function apply(
   deps: ReturnsDeps,

@@ -6,9 +6,9 @@ import { type Currency, dayMs, type Minor } from '../kernel/index.ts'
 export const operatorPartnerId = '00000000-0000-8000-8000-000000000000'
 
 /**
- * Kinds of cases. Sources: settlement and deposits; `debit.booked` and `oddity` of the connector port;
- * reconciliation; deposits that wait for a screening decision or for data of their payer, or are frozen by one; payouts that are frozen by one
- * and keep their money reserved; safeguarding; monitoring.
+ * Kinds of cases. Sources: settlement and deposits; `debit.booked` and `oddity` of the connector port; reconciliation;
+ * deposits that await a screening decision or payer data; deposits and payouts frozen by a screening decision, where
+ * the money of a payout stays reserved; safeguarding; monitoring.
  */
 export const caseKinds = [
   'unknown_payment',
@@ -41,11 +41,12 @@ export const caseKinds = [
 export type CaseKind = (typeof caseKinds)[number]
 
 /**
- * `match`: the money belongs to a payout, or to the owner of an account. `credit`: a partner gets it. `fees`: charges
- * of the bank, which the operator bears. `return`: an instruction sends it back to the payer. `reverse`: it went back
- * outside this service. `charge`: the partner bears money that left. `announced`: the entry is one that another message has reported and that is already counted.
- * `write-off`: the operator keeps the gain or bears the loss. `note`: there is no money, and nothing waits. `release`: an alert of monitoring ends,
- * and its payouts go on. `refuse`: the payouts that an alert or a name on a list holds fail, and their money is available again.
+ * `match`: the money belongs to a payout, or to the owner of an account. `credit`: a partner gets it. `fees`: bank
+ * charges, which the operator bears. `return`: an instruction returns it to the payer. `reverse`: it was returned
+ * outside this service. `charge`: the partner bears money that left. `announced`: another message has already reported
+ * the entry, and it is counted. `write-off`: the operator keeps the gain or bears the loss. `note`: there is no money,
+ * and nothing to do. `release`: closes a monitoring alert, and its payouts continue. `refuse`: fails the payouts that
+ * an alert or a listed name holds, and their money is available again.
  */
 export const caseActions = [
   'match',
@@ -76,12 +77,12 @@ export const resolutions = {
   refuse: 'refused',
 } as const satisfies Readonly<Record<CaseAction, string>>
 /**
- * `gone`: the case was resolved automatically, because its reason has ended. `released`: its payments continue, because people released an
- * alert, the names were cleared, or the bank's entry was corrected.
+ * `gone`: the case was resolved automatically, because its cause is gone. `released`: its payments continue, because
+ * staff released an alert or cleared the names, or the bank's entry was corrected.
  */
 export type Resolution = (typeof resolutions)[CaseAction] | 'gone'
 
-/** Findings of staff about an alert, by the action that ends it. The compliance figures count them. */
+/** Findings of staff about an alert, by the action that closes it. The compliance figures count them. */
 const dispositions = {
   release: ['false_positive', 'explained', 'watched', 'suspicious_reported'],
   refuse: ['suspicious_reported', 'fraud', 'unexplained'],
@@ -95,12 +96,12 @@ export const proposalMsMax = 7 * dayMs
 
 export type BookedMoney = { readonly currency: Currency; readonly amount: Minor }
 
-/** Moves `amount` from one account to another; an amount below zero moves the other way. */
+/** Builds the transfer of `amount` from one account to another. A negative amount moves the other way. */
 function between(debit: AccountName, credit: AccountName, amount: Minor) {
   return amount > 0n ? { debit, credit, amount } : { debit: credit, credit: debit, amount: -amount }
 }
 
-/** Books incoming money to suspense, or outgoing money from it. */
+/** Builds the transfer that books incoming money to suspense, or outgoing money from it. */
 export const openingTransfer = (connector: string, amount: Minor) =>
   between(`settlement.${connector}`, 'suspense', amount)
 
@@ -117,7 +118,7 @@ export type ActionArguments = {
 
 type CaseMoneyAndKind = { readonly kind: CaseKind; readonly booked: Minor | null }
 
-/** Kinds whose payouts wait for the decision, and fail after a refusal. */
+/** Kinds of cases that hold payouts until the decision. A refusal fails these payouts. */
 const holdsPayouts: ReadonlySet<CaseKind> = new Set(['monitoring_alert', 'sanctions_hold'])
 
 export const actionsFor = (row: CaseMoneyAndKind, debtorAccount: string | undefined): readonly CaseAction[] =>
@@ -171,7 +172,7 @@ export function explainMisfit(
   return undefined
 }
 
-/** Kinds that need a second person even for a note: a day that does not balance. */
+/** Kinds that a note resolves only with a second person: a safeguarding day that does not balance. */
 export const needsTwoForNote: ReadonlySet<CaseKind> = new Set(['safeguarding'])
 
 /** Kinds that a partner must not learn of, because it could warn its customer (tipping off; AMLD, Article 39). */
@@ -185,7 +186,7 @@ export function returnRemittance(endToEndId: string | null, remittance: string |
   return `Return of your payment${named}${remittance ? `: ${remittance}` : ''}`.slice(0, 140).trimEnd()
 }
 
-// The ledger entry that moves the money of a case.
+// Returns the ledger entry that moves the money of a case.
 
 export const entryOfCase = (
   { partnerId, id }: { readonly partnerId: string; readonly id: string },

@@ -35,7 +35,7 @@ export type NewCase = {
 export type Cases = {
   /**
    * Opens a case and books its money in its own transaction. Returns false if the notification already has a case.
-   * `also` joins the transaction.
+   * `also` runs in the same transaction.
    */
   readonly open: (opened: NewCase, also?: (tx: Tx, caseId: string) => Promise<void>) => Promise<boolean>
   /**
@@ -44,23 +44,23 @@ export type Cases = {
    */
   readonly record: (tx: Tx, opened: readonly NewCase[]) => Promise<readonly Entry[]>
   /**
-   * Resolves cases whose money continues after a decision made elsewhere. The caller books the money away from suspense
-   * in the same transaction.
+   * Resolves cases whose payments continue because of a decision made elsewhere, such as in screening. The caller books
+   * the money away from suspense in the same transaction.
    */
   readonly release: (tx: Tx, keys: readonly CaseKey[], note: string) => Promise<void>
   /**
-   * Sends the money of cases back by a rule that two people have approved, or because the partner asks for it. A decided case, or one whose
-   * report does not name the payer's account, stays as it is.
+   * Returns the money of cases under a rule that two people approved, or at the request of the partner. Skips decided
+   * cases and cases whose report has no payer account.
    */
   readonly sendBack: (tx: Tx, keys: readonly CaseKey[], note: string) => Promise<void>
   /**
-   * Resolves cases whose bank entry was corrected, and returns the ledger entries that reverse their booking. The caller holds the cases, and
-   * books the entries in the same transaction.
+   * Resolves cases whose bank entry was corrected, and returns the ledger entries that reverse their booking. The
+   * caller has locked the cases, and books the entries in the same transaction.
    */
   readonly withdraw: (tx: Tx, rows: readonly store.CaseRow[], note: string) => Promise<readonly Entry[]>
   /**
-   * Resolves a case because the partner that owns the account accepts its money, and returns the ledger entries that reverse its booking. The
-   * caller holds the case, and books the entries in the same transaction.
+   * Resolves a case because the partner that owns the account accepts its money, and returns the ledger entries that
+   * reverse its booking. The caller has locked the case, and books the entries in the same transaction.
    */
   readonly accept: (tx: Tx, row: store.CaseRow, note: string) => Promise<readonly Entry[]>
   /** Lists open cases, oldest first, newer than the cursor `after`. */
@@ -74,7 +74,7 @@ export type Cases = {
   readonly byId: (tx: Tx, partnerId: string, id: string) => Promise<store.CaseRow | undefined>
   /** Reads the resolutions of cases. Null for an open case. */
   readonly resolutionsOf: typeof store.caseResolutions
-  /** Locks a case until the commit, so that no decision comes between. */
+  /** Locks a case until the commit, so that it cannot be decided meanwhile. */
   readonly hold: typeof store.lockCase
   /** Sums the cases of a partner that were open at a moment, by currency and kind. */
   readonly openAt: (tx: Tx, partnerId: string, moment: Date) => Promise<readonly store.CaseSums[]>
@@ -98,7 +98,7 @@ export type Cases = {
   readonly byIds: typeof store.casesByIds
   /** Lists the open cases of a partner, oldest first, in pages. */
   readonly openOf: typeof store.openCasesOf
-  /** Counts for the figures of decisions. */
+  /** Reads the counts for the decision figures. */
   readonly numbers: typeof numbers
 }
 
@@ -202,7 +202,7 @@ async function record(
   const type = kind === 'monitoring_alert' ? 'alert.opened' : 'case.opened'
   facts.append(tx, [{ partnerId, type, subject: id, facts: { kind } }])
   tx.afterCommit(() =>
-    log.error({ caseId: id, partnerId, kind, connector, subject }, 'case opened: waits for an operator'),
+    log.error({ caseId: id, partnerId, kind, connector, subject }, 'case opened: an operator must decide it'),
   )
   return row
 }
@@ -246,7 +246,7 @@ const undecided = {
   ownedSince: null,
 } as const
 
-/** Writes amounts of a report as decimal numbers of their currency. */
+/** Formats amounts of a report as decimal numbers of their currency. */
 const amountsAsText = (_key: string, value: unknown): unknown =>
   isMoney(value) ? { ...value, amount: amountText(value.amount, value.currency) } : value
 const isMoney = (value: unknown): value is BookedMoney =>

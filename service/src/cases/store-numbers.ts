@@ -4,7 +4,7 @@ import { acrossPartners, sql, type Tx } from '../postgres/index.ts'
 import type { CaseKind, Disposition, Resolution } from './rules.ts'
 import type { CaseRow } from './store.ts'
 
-/** Times that divide open cases by age, latest first. */
+/** The times that bound the age groups of open cases, latest first. */
 export type AgeTimes = readonly [Date, Date, Date, Date]
 
 /** The number of cases opened after each of the times. */
@@ -31,7 +31,7 @@ export function countOpenCases(tx: Tx, [first, second, third, fourth]: AgeTimes)
   )
 }
 
-/** A period from `from` to before `before`. */
+/** A period that includes `from` and excludes `before`. */
 export type CountedPeriod = { readonly from: Date; readonly before: Date }
 
 export type DecidedCount = { readonly kind: CaseKind; readonly outcome: Resolution; readonly count: number }
@@ -55,7 +55,7 @@ export type DecidingTime<Kind = CaseKind> = {
   readonly ninety: number
 }
 
-/** Reads the times of decisions by people. It leaves out cases that ended automatically or after a decision elsewhere. */
+/** Reads the times of decisions by people. Omits cases that were resolved automatically or by a decision elsewhere. */
 export function decidingTimes(tx: Tx, { from, before }: CountedPeriod): Promise<readonly DecidingTime[]> {
   return tx.rows<DecidingTime>(
     acrossPartners(
@@ -74,7 +74,10 @@ export function decidingTimes(tx: Tx, { from, before }: CountedPeriod): Promise<
 export type DecidedAlert = Pick<CaseRow, 'partnerId' | 'id'> & {
   readonly resolvedAt: Date
   readonly outcome: Resolution
-  /** The finding of the staff who decided. Null if the case ended automatically, or an earlier version decided it. */
+  /**
+   * The finding of the staff who decided. Null if the case was resolved automatically, or decided under an earlier
+   * version of the service.
+   */
   readonly disposition: Disposition | null
 }
 

@@ -17,12 +17,12 @@ export type CaseRow = {
   readonly resolvedAt: Date | null
   readonly resolution: Resolution | null
   readonly resolvedBy: string | null
-  /** The second person of the decision. Null if it needed none. */
+  /** The second person of the decision. Null if one person decided. */
   readonly approvedBy: string | null
   readonly note: string | null
   /** The finding about an alert. Null for open alerts and other kinds. */
   readonly disposition: Disposition | null
-  /** The proposal that waits for a second person. */
+  /** The proposal that awaits approval by a second person. */
   readonly proposalId: string | null
   readonly proposal: string | null
   readonly proposedBy: string | null
@@ -95,7 +95,7 @@ export function openCasesOf(
     order by opened_at, id limit ${rowsMax}`)
 }
 
-/** Writes what a decision changes. The caller holds the lock. */
+/** Updates the columns that a decision changes. The caller holds the lock. */
 export async function updateCase(tx: Tx, row: CaseRow): Promise<void> {
   await tx.run(sql`/* cases.updateCase */
     update cases.cases set resolution = ${row.resolution}, resolved_by = ${row.resolvedBy},
@@ -144,7 +144,7 @@ export function openCases(
   )
 }
 
-/** Returns the resolution of each of these cases; null: it is open. */
+/** Returns the resolution of each of these cases. Null if the case is open. */
 export async function caseResolutions(
   tx: Tx,
   partnerId: string,
@@ -157,7 +157,7 @@ export async function caseResolutions(
 
 export type OpenCounts = readonly { readonly kind: CaseKind; readonly count: number }[]
 
-/** Counts the open cases by kind, by the index of the open cases of a kind. */
+/** Counts the open cases by kind. Reads only the index of open cases by kind. */
 export const countsOpen = (tx: Tx): Promise<OpenCounts> =>
   tx.rows<OpenCounts[number]>(
     acrossPartners(
@@ -175,7 +175,7 @@ const ownerCondition = (owned: OwnerFilter) =>
 
 export type DebitSum = { readonly currency: Currency; readonly count: bigint; readonly booked: Minor }
 
-/** Sums money of all partners that had left by a time and whose case was not decided: below zero. */
+/** Sums money of all partners that had left by a time and whose case was not decided. The sums are negative. */
 export function debitsOpenAt(tx: Tx, moment: Date): Promise<readonly DebitSum[]> {
   return tx.rows<DebitSum>(
     acrossPartners(
@@ -195,7 +195,7 @@ export type OpenSums = {
   readonly count: bigint
   readonly booked: Minor
   readonly oldest: Date
-  /** The number of cases with a proposal that waits for a second person. */
+  /** The number of cases with a proposal that awaits approval. */
   readonly proposals: bigint
 }
 
@@ -220,7 +220,7 @@ export type ReversedSum = {
   readonly oldest: Date
 }
 
-/** Sums the cases that were resolved by `reverse`: no bank entry has moved their money. */
+/** Sums the cases that were resolved by `reverse`. No bank entry in the ledger has moved their money. */
 export function reversedSums(tx: Tx): Promise<readonly ReversedSum[]> {
   return tx.rows<ReversedSum>(
     acrossPartners(
@@ -279,7 +279,7 @@ export function listOpenOfKind(
   )
 }
 
-/** Lists waiting proposals from before a time. */
+/** Lists pending proposals made before a time. */
 export function proposedBefore(
   tx: Tx,
   before: Date,
@@ -399,7 +399,7 @@ export const keptCases: RetainedTable = {
   ],
 }
 
-// All SQL of returns: the money of cases that is sent back.
+// All SQL of returns of the money of cases.
 
 export type ReturnStatus = 'Due' | 'Sent' | 'Refused' | 'Rejected' | 'Returned' | 'Booked'
 export type ReturnRow = {

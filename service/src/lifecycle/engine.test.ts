@@ -1,4 +1,7 @@
-/** The engine and the form of tables, with a table that breaks the rules on purpose. No database: the engine sends nothing. */
+/**
+ * The engine and the checks of tables, including invalid tables. Uses no database, because the engine runs no statement
+ * itself.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createManualClock } from '../../../test/support/clock.ts'
@@ -88,7 +91,7 @@ test('transitions of one batch are written together; a second trigger of a payme
   assert.deepEqual(written, [['pack', 'pack']])
 })
 
-test('a trigger that implies an earlier transition makes that one, and its own when it is repeated', async () => {
+test('a trigger that implies an earlier transition applies it first, and applies its own when it is repeated', async () => {
   const { orders, written, send } = createOrders('Packed')
   assert.deepEqual(await send({ kind: 'arrived', actor: 'bank' }), ['deferred'])
   assert.equal(orders[0]?.status, 'Sent')
@@ -96,7 +99,7 @@ test('a trigger that implies an earlier transition makes that one, and its own w
   assert.deepEqual(written, [['send'], ['lose']])
 })
 
-test('a transition by a wrong actor fails, and nothing of the batch is written', async () => {
+test('a transition by a wrong actor fails, and its whole batch is discarded', async () => {
   const cases = [
     { status: 'New', kind: 'packed', allowed: ['worker'] },
     { status: 'New', kind: 'expired', allowed: ['time'] },
@@ -115,7 +118,7 @@ test('a transition by a wrong actor fails, and nothing of the batch is written',
     }
 })
 
-test('a worker that contradicts the status under its lease is a bug, but time and partners are only late', async () => {
+test('a trigger that contradicts the status fails for a worker under its lease, and is ignored for time and partners', async () => {
   const { send } = createOrders('Lost')
   await assert.rejects(send({ kind: 'sent', actor: 'worker' }), AssertionFailure)
   for (const actor of ['time', 'partner'] as const)
@@ -131,12 +134,12 @@ test('the table classifies a bank report without a transition as a repetition, a
   assert.deepEqual(written, [])
 })
 
-test('a trigger for an unknown payment is a bug, except from a bank', async () => {
+test('a trigger for an unknown payment fails, except from a bank', async () => {
   await assert.rejects(createOrders().send({ kind: 'packed', actor: 'worker' }), AssertionFailure)
   assert.deepEqual(await createOrders().send({ kind: 'arrived', actor: 'bank' }), ['unknown'])
 })
 
-test('a table in which a report is a transition and is ignored in one status is refused', () => {
+test('a table that both applies and ignores a report in the same status is refused', () => {
   const transitions = { send: { ...row, from: ['New'], to: 'Sent', by: ['bank'], on: ['sent'] } } as const
   const make = (reports: { repeat: Record<string, ['New']>; early: Record<string, ['New']> }) =>
     createLifecycle({ subject: 'order', statuses: ['New', 'Sent'], transitions, reports })

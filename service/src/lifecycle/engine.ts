@@ -6,9 +6,9 @@ import { type BatcherOptions, createBatcher, type Tx } from '../postgres/index.t
 type Key = { readonly partnerId: string; readonly id: string }
 
 /**
- * Effect of a trigger in a batch. True: the status changed. False: the trigger repeats what is recorded, or no longer
- * holds. `deferred`: the caller must repeat the trigger after the commit. Bank reports can also be `early` or a
- * `contradiction` (`ReportMeaning`), or `unknown`: no such payment.
+ * Effect of a trigger in a batch. True: the status changed. False: the trigger repeats what is recorded, or its
+ * condition no longer holds. `deferred`: the caller must repeat the trigger after the commit. Bank reports can also be
+ * `early` or a `contradiction` (`ReportMeaning`), or `unknown`: no such payment.
  */
 export type TriggerOutcome = boolean | 'deferred' | 'early' | 'contradiction' | 'unknown'
 
@@ -37,11 +37,14 @@ type EngineDeps<Row extends Payment, Trigger, Kind extends string, Event extends
   readonly kindOf?: (row: Row, trigger: Trigger) => Kind
   /** Reports whether a bank report cannot be about this payment in any status: it has another connector or currency. */
   readonly isForeign?: (row: Row, trigger: Trigger) => boolean
-  /** Reports whether a bank report has to wait for something other than a report: the bank must repeat it. */
+  /** Reports whether a bank report must wait for an event that is not a bank report. The bank must then repeat it. */
   readonly isEarly?: (row: Row, trigger: Trigger) => boolean
   /** Reports whether the trigger still holds under the lock: the worker has its lease, or the time has come. */
   readonly holds: (row: Row, trigger: Trigger, now: Date) => boolean
-  /** Locks and reads further rows, and returns the answer for each refused move. Refused moves are not written. */
+  /**
+   * Locks and reads further rows, and returns the outcome of each refused transition. Refused transitions are not
+   * written.
+   */
   readonly findRefused?: (
     tx: Tx,
     moves: readonly LifecycleMove<Row, Trigger, Event>[],
@@ -144,7 +147,7 @@ export type Transition<Status extends string = string, Event extends EventName =
   readonly concludes?: Exclude<TransactionStatus, 'Pending'>
   /** Every conclusion also emits `transaction.status.changed`, which no row lists. */
   readonly event?: Event
-  /** Set only if it is the same for every trigger. */
+  /** Set only if every trigger of the transition has the same error key. */
   readonly errorKey?: ErrorKey
 }
 
@@ -156,7 +159,7 @@ type Transitions<Status extends string> = Readonly<Record<string, Transition<Sta
  */
 type ReportMeaning = 'repeat' | 'early' | 'contradiction'
 
-/** Statuses by trigger. A trigger and status in neither list contradict each other. */
+/** Statuses by trigger. A pair of trigger and status that is in neither list is a contradiction. */
 type Reports<Status extends string> = Readonly<
   Record<Exclude<ReportMeaning, 'contradiction'>, Readonly<Record<string, readonly Status[]>>>
 >
@@ -173,7 +176,7 @@ export type Lifecycle<
   Event extends EventName = EventName,
 > = {
   readonly subject: string
-  /** All statuses of the contract, including those that no transition leads to. */
+  /** All statuses of the contract, including those that no transition reaches. */
   readonly statuses: readonly Status[]
   readonly triggers: readonly Trigger[]
   readonly transitions: Readonly<Record<string, Transition<Status, Event>>>
@@ -242,7 +245,7 @@ export type UnfinishedPayment = {
   readonly partnerId: string
   readonly id: string
   readonly status: string
-  /** Null: the payment has none yet. */
+  /** Null: the payment has no connector yet. */
   readonly connector: string | null
   readonly since: Date
 }
@@ -274,9 +277,9 @@ export function oldestByStatus<Status extends string>(
 
 // Triggers that arrive at the same time share a transaction.
 
-/** Batches of 128 spent a tenth of their time on planning and round trips. */
+/** Maximum triggers of a batch. In batches of 128, planning and round trips took a tenth of the time. */
 const triggersPerBatchMax = 512
-/** A batch locks the balances last: a second batch can run until then. */
+/** Maximum batches at the same time. A batch locks the balances last, so a second batch can run until then. */
 const batchesUnderWayMax = 2
 
 export type AppliedOutcome = Exclude<TriggerOutcome, 'deferred'>

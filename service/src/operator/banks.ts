@@ -81,13 +81,16 @@ export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = 
     })
   },
 
-  /** Takes a file that was quarantined. Closes its case. */
+  /** Releases a quarantined file for processing, and closes its case. */
   'bank file take': async (context, { id, note, staff }, call) => {
     const { service } = context
     return runChange(context, call, async (tx) => {
       const found = await service.cases.byId(tx, operatorPartnerId, id)
       if (found === undefined || !releasableKinds.has(found.kind))
-        throw new Refusal('not_found', `Not a case of a file that can be taken: ${[...releasableKinds].join(', ')}.`)
+        throw new Refusal(
+          'not_found',
+          `No such case about a quarantined file. Its kind must be one of: ${[...releasableKinds].join(', ')}.`,
+        )
       const released = await service.isoBanks.releaseFile(tx, found.subject)
       if (!(await service.decisions.resolveGone(tx, found, staff, note)))
         throw new Refusal('validation_failed', 'The case has already been decided.')
@@ -95,7 +98,9 @@ export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = 
     })
   },
 
-  /** Cancels an entry that the bank does not have, for example because a corrected statement omits it. Closes its case. */
+  /**
+   * Cancels an entry that the bank never booked, for example because a corrected statement omits it. Closes its case.
+   */
   'bank entry cancel': async (context, { id, note, staff }, call) => {
     const { service } = context
     return runChange(context, call, async (tx) => {
@@ -109,7 +114,7 @@ export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = 
     })
   },
 
-  /** Ends a payment by a written statement of the bank, whose hash is recorded. */
+  /** Sets the final outcome of a payment by a written statement of the bank. Records the hash of the statement. */
   'payment end': async (context, options, call) => {
     const { outcome: end, payout } = options
     const evidence = await readEvidence(options.evidence)
@@ -145,8 +150,8 @@ export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = 
   },
 
   /**
-   * Loads the whole file or nothing. Then completes the BICs of all beneficiaries that have none of their own. If the
-   * command is interrupted, the same command continues.
+   * Loads the whole file or nothing. Then adds the BIC to all beneficiaries that have none of their own. After an
+   * interruption, run the same command again to continue.
    */
   'bic load': async ({ service, db }, { from: file, staff }, call) => {
     const { access, beneficiaries } = service
@@ -198,10 +203,10 @@ export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = 
   },
 }
 
-/** Kinds of cases whose file may be taken. A file that cannot be read may have wrong entries only. */
+/** Kinds of cases whose file may be released. In an unreadable file, possibly only some entries are wrong. */
 const releasableKinds: ReadonlySet<string> = new Set(['message_differs', 'sum_differs', 'file_unreadable'])
 
-/** Reads the id by which the bank knows a payout: that of its instruction. */
+/** Reads the id under which the bank knows a payout: the id of its instruction. */
 async function readInstruction(
   { service: { payouts } }: Context,
   { partner: partnerId, payout: id }: { readonly partner: string; readonly payout: string },
@@ -213,7 +218,7 @@ async function readInstruction(
 const evidenceForm = / sha256:[0-9a-f]{64}$/
 const evidenceBytesMax = 50_000_000
 
-/** Reads the name and the hash of a bank's document. A change that waited already has both. */
+/** Reads the name and the hash of a bank's document. A change that awaited approval already has both. */
 export async function readEvidence(file: string): Promise<string> {
   if (evidenceForm.test(file)) return file
   const bytes = await readFile(file).catch(failFile(`--evidence ${file}`))
@@ -280,11 +285,13 @@ async function importFile(context: Context, call: Call, file: IbanFile, bad: Bad
   }
 }
 
-/** Reports whether accounts take IBANs from the pool: IBAN_POOLS must name its country. */
+/** Reports whether accounts take IBANs from the pool. Its country must be listed in IBAN_POOLS. */
 const isInUse = ({ config }: Context, { country }: ImportedFile): boolean =>
   country !== null && config.IBAN_POOLS.includes(country)
 
-/** A line with an IBAN and a BIC has 48 characters. The end of a longer line is dropped, because the line is bad anyway. */
+/**
+ * Characters of a line that are read, at most. A line with an IBAN and a BIC has 48, and a longer one is bad anyway.
+ */
 const lineCharsMax = 256
 const lineFeed = 0x0a
 
@@ -339,13 +346,13 @@ async function* readLines(path: string, fileHash: string): AsyncGenerator<string
 type BadLines = {
   readonly clear: () => Promise<void>
   readonly add: (lines: readonly BadLine[]) => Promise<void>
-  /** Parts of a list of JSON without its brackets. */
+  /** Chunks of a JSON array without its brackets. */
   readonly read: () => AsyncIterable<string>
 }
 
 /**
- * Keeps bad lines on the disk until the transaction has ended: a slow reader of the report would keep it open. There
- * may be as many as the file has lines.
+ * Stores bad lines on disk until the transaction has ended, because a slow reader of the report would hold it open.
+ * Every line of the file may be bad.
  */
 async function withBadLines<T>(work: (lines: BadLines) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'partner-payments-ibans-'))
@@ -375,10 +382,10 @@ function createBadLines(file: FileHandle): BadLines {
   }
 }
 
-/** Larger than the directory of all SEPA banks, which has about 10 MB. */
+/** Maximum size of a file. The directory of all SEPA banks has about 10 MB. */
 const fileBytesMax = 64 * 1024 * 1024
 
-/** Reads a file of UTF-8 as a whole. Throws a ConfigError of one line. */
+/** Reads a whole UTF-8 file. Throws a one-line ConfigError. */
 async function readText(file: string): Promise<string> {
   try {
     const { size } = await stat(file)

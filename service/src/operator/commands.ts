@@ -1,4 +1,7 @@
-/** Runs the operator's commands by name, from the command line and at the desk, and keeps changes that wait for a second person. */
+/**
+ * Runs the operator's commands by name, from the command line and at the desk, and stores changes that await a second
+ * person.
+ */
 import { ownJson } from '@partner-payments/wire'
 import { Refusal } from '../kernel/api/index.ts'
 import { type Config, ConfigError } from '../app/config.ts'
@@ -92,7 +95,7 @@ export async function runOffline(args: readonly string[], config: Config): Promi
     : offlineCommands[command](config, parseOptions(command, typed))
 }
 
-/** Runs commands and decides changes for the desk. */
+/** Runs commands, and approves and rejects changes, for the desk. */
 export const deskChanges = (context: Context): DeskChanges => ({
   mayDecide: mayRun,
   form: (command) => {
@@ -139,8 +142,8 @@ async function refusalAtDesk<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Runs one command for the person who has signed in. Throws a ConfigError of one line if an argument is wrong, or if the command would take
- * access away and no person has said yes.
+ * Runs one command for the person who has signed in. Throws a one-line ConfigError if an argument is wrong, or if the
+ * command would remove access and the person has not confirmed it.
  */
 export async function runOperator(
   args: readonly string[],
@@ -158,7 +161,7 @@ export async function runOperator(
   }
 }
 
-/** Asks for confirmation if the command takes access away. Throws a ConfigError without a yes. */
+/** Asks for confirmation if the command removes access. Throws a ConfigError if the person does not confirm. */
 async function confirmEffect(
   context: Context,
   { command, typed }: Call,
@@ -227,8 +230,8 @@ function refuseRole(role: StaffRole, { command }: StaffChange): void {
 }
 
 /**
- * Approves a change and carries it out in one transaction. If its result is a secret, its author runs it later. Refuses: not_found,
- * validation_failed (also as the command does), permission_denied.
+ * Approves a change and carries it out in one transaction. If its result is a secret, the author of the change runs it
+ * later. Refuses: not_found, validation_failed (also as the command does), permission_denied.
  */
 async function approveChange(context: Context, by: Person, id: string): Promise<CommandResult> {
   const { service, db } = context
@@ -255,7 +258,8 @@ async function rejectChange(context: Context, by: Person, id: string, note: stri
 /** Carries out an approved change for its author. Refuses: not_found, permission_denied, validation_failed. */
 async function carryOutApproved(context: Context, by: Person, id: string): Promise<CommandResult> {
   const row = await context.service.staff.changes.get(context.db, id)
-  if (row.proposedBy !== by.id) throw new Refusal('permission_denied', `${row.proposedByName} proposed it.`)
+  if (row.proposedBy !== by.id)
+    throw new Refusal('permission_denied', `Only the author of the change, ${row.proposedByName}, may run it.`)
   refuseRole(by.role, row)
   if (row.approved !== true || row.decidedBy === null)
     throw new Refusal('validation_failed', 'No second person has approved the change.')
@@ -269,7 +273,9 @@ const toCall = (command: Call['command'], { id: staffId, fullName: staff }: Pers
   ...{ command, typed, staff, staffId },
 })
 
-/** Carries out a change with its stored options. Throws a ConfigError if this version of the command no longer takes an option. */
+/**
+ * Carries out a change with its stored options. Throws a ConfigError if the command no longer accepts a stored option.
+ */
 function carryOut(context: Context, row: StaffChange, by: Omit<Person, 'role'>): Promise<CommandResult> {
   if (!isCommand(row.command)) throw new ConfigError(`operator: there is no command ${row.command} any more`)
   const second = { changeId: row.id, id: by.id, fullName: by.fullName }
@@ -292,13 +298,13 @@ const changeCommands: CommandsOf<`change ${string}`> = {
   'change approve': (context, { id }, call) =>
     refusalAsLine(async () => approveChange(context, await readPerson(context, call), id)),
 
-  /** Rejects a change. Its author withdraws it in this way. */
+  /** Rejects a change, or withdraws it if the person is its author. */
   'change reject': async (context, { id, note }, call) => {
     await refusalAsLine(async () => rejectChange(context, await readPerson(context, call), id, note))
     return { rejected: id }
   },
 
-  /** Carries out an approved change whose result is a secret. Its author runs it, once. */
+  /** Carries out an approved change whose result is a secret. Only its author can run it, once. */
   'change run': (context, { id }, call) =>
     refusalAsLine(async () => carryOutApproved(context, await readPerson(context, call), id)),
 }

@@ -1,4 +1,6 @@
-/** Parts that commands share: dependencies, the call by a person, and the transaction of a change with its audit record. */
+/**
+ * Code that commands share: dependencies, the call by a person, and the transaction of a change with its audit record.
+ */
 import { Refusal } from '../kernel/api/index.ts'
 import type { Service } from '../app/compose.ts'
 import { type Config, ConfigError } from '../app/config.ts'
@@ -17,17 +19,17 @@ export type Context = {
   readonly databaseUrl: string
 }
 
-/** Adds the address of the API to a new credential, so that a client needs nothing else. */
+/** Adds the address of the API to a new credential, so that it is all that a client needs. */
 export const withBaseUrl = <T extends object>({ config }: Pick<Context, 'config'>, credential: T) => ({
   // A sandbox may listen on a port that the environment of the command does not have.
   baseUrl: (config.MODE === 'sandbox' && !config.PUBLIC_URL && sandboxAddress(config.DATA_DIR)) || publicUrlOf(config),
   ...credential,
 })
 
-/** The result of a command. One that is too long for memory is a function that writes its parts. */
+/** The result of a command. A result that is too long for memory is a function that writes it in chunks. */
 export type CommandResult = object | ((write: Write) => Promise<void>)
 
-/** Writes a part of a result. Resolves when the output has taken it. */
+/** Writes a chunk of a result. Resolves when the output has accepted it. */
 export type Write = (text: string) => Promise<void>
 
 /** A command with its options as typed, and the person who runs it. `staff`: the name of the signed-in account. */
@@ -36,11 +38,11 @@ export type Call = {
   readonly typed: TypedOptions
   readonly staff?: string
   readonly staffId?: string
-  /** `needed` if the command waits for a second person, else the person who has approved the change. */
+  /** `needed` if a second person must approve the command first, else the person who approved the change. */
   readonly second?: 'needed' | { readonly changeId: string; readonly id: string; readonly fullName: string }
 }
 
-/** Asks a question at the terminal. Resolves to true after a yes. */
+/** Asks a question at the terminal. Resolves to true if the person answers yes. */
 export type ConfirmationPrompt = (question: string) => Promise<boolean>
 
 /** Commands that print the declarations and need no settings. */
@@ -59,13 +61,16 @@ export type CommandsOf<P extends string> = {
 
 export type RecordedCall = Omit<Call, 'command'> & {
   readonly command: Call['command'] | 'change propose'
-  /** The partner whose log gets the record. Default: `--partner`. Hidden commands and commands without a partner are in the operator's log. */
+  /**
+   * The partner in whose log the command is recorded. Default: `--partner`. Hidden commands and commands without a
+   * partner are in the operator's log.
+   */
   readonly partnerId?: string
   /** Ids of created records, if the options do not contain them. */
   readonly made?: Readonly<Record<string, string>>
 }
 
-/** Options that a record has in fields of its own: the subject and the reason. */
+/** Options that an audit record has as fields: the subject and the reason. */
 const recordFields: ReadonlySet<string> = new Set(['partner', 'id', 'note', 'reason'])
 
 const isHidden = (command: string): boolean => isCommand(command) && declarationOf(command).hidden === true
@@ -75,7 +80,7 @@ function toRecord({ command, typed, staff, staffId, second, partnerId: whose, ma
   const text = (name: string) => (typed[name] === undefined ? undefined : String(typed[name]))
   const [id, partner] = [text('id')?.toLowerCase(), text('partner')?.toLowerCase()]
   const partnerId = (whose ?? (isHidden(command) ? undefined : partner) ?? operatorPartnerId).toLowerCase()
-  // A record in the operator's log names the partner that it concerns.
+  // A record in the operator's log states the partner that it concerns.
   const about = partner === undefined || partnerId === partner ? {} : { partnerId: partner }
   const taken = isCommand(command) ? optionsOf(command) : {}
   const said: (readonly [string, unknown])[] = Object.entries(typed).filter(
@@ -110,7 +115,7 @@ export async function recordCommand({ access, audit, staff }: RecordDeps, tx: Tx
   audit.append(tx, [written])
 }
 
-/** Throws the error of a file as the line that the command prints. `label`: names the file. */
+/** Rethrows a file error as the line that the command prints. `label`: the name of the file in that line. */
 export const failFile =
   (label: string) =>
   (error: unknown): never => {
@@ -140,7 +145,10 @@ export async function refusalAsLine<T>(work: () => T | Promise<T>): Promise<T> {
   }
 }
 
-/** Thrown when a command has passed its checks and waits for a second person. Its transaction is rolled back. */
+/**
+ * Thrown when a command has passed its checks and needs the approval of a second person. Its transaction is rolled
+ * back.
+ */
 export class WaitsForSecondPerson extends Error {
   override readonly name = 'WaitsForSecondPerson'
 }
@@ -180,7 +188,7 @@ export async function runChange(
   return refusalAsLine(() => runAndRecord(context, change, known, ({ id }) => (typeof id === 'string' ? { id } : {})))
 }
 
-/** Makes a command of an operation, which runs in one transaction with its audit record. */
+/** Creates a command that runs an operation and writes its audit record in one transaction. */
 export const verbCommand =
   <O>(verb: (service: Service, tx: Tx, options: O, call: Call) => Promise<Readonly<Record<string, unknown>>>) =>
   (context: Context, options: O, call: Call): Promise<object> =>

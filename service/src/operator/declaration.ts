@@ -1,6 +1,6 @@
 /**
- * The type of a command's declaration, from which its parsing, help, roles and the page of commands derive. Pure, and loads no module, so that
- * `--help` is fast: a command loads its function when it runs.
+ * The type of a command's declaration. Parsing, help, roles and the page of commands derive from it. It is pure and
+ * loads no module, so that `--help` is fast. A command loads its function when it runs.
  */
 import type { Capability, Permission } from '@partner-payments/wire'
 import type { Currency, Minor } from '../kernel/index.ts'
@@ -13,7 +13,7 @@ export type OptionValues = {
   readonly email: string
   readonly id: string
   readonly time: Date
-  /** A time, or the end of a day in UTC. */
+  /** A time. A day alone means its end in UTC. */
   readonly moment: Date
   /** A day in UTC, as typed. */
   readonly day: string
@@ -41,17 +41,20 @@ export type CommandOption = {
   /** The placeholder of the value in the help. */
   readonly value: string
   readonly text: string
-  /** True if the option may be left out. An option without this and without a default is required. */
+  /** True if the option may be omitted. An option that is not optional and has no default is required. */
   readonly optional?: true
   readonly otherwise?: string | number | false
   readonly choices?: readonly string[]
   readonly min?: number
   readonly max?: number
-  /** Left out of the audit log: paths of keys do not concern the partner, and the signed log could never erase a person's name. */
+  /**
+   * Omitted from the audit log: paths of keys do not concern the partner, and a person's name could never be erased
+   * from the signed log.
+   */
   readonly unrecorded?: true
 }
 export type DeclaredOptions = Readonly<Record<string, CommandOption>>
-/** Options as typed, which a waiting change stores. */
+/** Options as typed. A change that awaits approval stores them. */
 export type TypedOptions = Readonly<Record<string, string | true>>
 
 const option =
@@ -110,26 +113,29 @@ export const roleGroups = {
 
 type CommandTraits<Os extends DeclaredOptions> = {
   /**
-   * proposals of their own.
-   * A second person must approve the command: `always` if it moves money or admits a person to a partner's team, `on` if TWO_PERSONS is on.
-   * Blocks and ends of credentials take effect at once, because money could leave while they wait. Cases, hits and rules of monitoring have their
-   * own proposals.
+   * A second person must approve the command: `always` if it moves money or admits a person to a partner's team, `on`
+   * if TWO_PERSONS is on. Blocks and revocations of credentials take effect at once, because money could leave
+   * meanwhile. Cases, hits and monitoring rules have their own proposals.
    */
   readonly second?: 'always' | 'on'
   /** Only roles that decide the kind of the case or hit may run it, as `decider list` shows. The operation refuses others. */
   readonly byKind?: true
   /** Only the author sees the result: another person approves the command, and then the author runs it. */
   readonly secret?: true
-  /** A schedule may run it with a token, because it loads or computes and does not decide. */
+  /** A schedule may run the command with a token, because it loads or computes data and decides nothing. */
   readonly scheduled?: true
   /**
-   * The partner must not read the record: it is about a suspicion against a customer (tipping off; AMLD, Article 39), a customer's class of risk,
-   * or the reason of a block. For decisions about cases, the kind of the case decides this.
+   * The partner must not read the audit record: it is about a suspicion against a customer (tipping off; AMLD, Article
+   * 39), a customer's risk class, or the reason for a block. For decisions about cases, the kind of the case decides
+   * this.
    */
   readonly hidden?: true
-  /** Says whose access the command takes away, when and how. It then asks for `--yes`. Undefined if these options take no access away. */
+  /**
+   * Describes which access the command removes with these options. The command then asks for `--yes`. Undefined if it
+   * removes none.
+   */
   readonly cuts?: (given: { readonly [N in keyof Os]?: string }) => string | undefined
-  /** Options of calls that the list does not explain. */
+  /** Example option lists, for calls that the list of options does not explain. */
   readonly examples?: readonly string[]
 }
 

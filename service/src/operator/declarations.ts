@@ -1,4 +1,4 @@
-/** Pure: the declarations by command, and what derives from them: options, roles and help. */
+/** Pure: the declarations by command, and the options, roles and help that derive from them. */
 import type { StaffRole } from '../people/staff/index.ts'
 import {
   type Declaration,
@@ -27,7 +27,7 @@ export const isCommand = (text: string): text is CommandName => Object.hasOwn(al
 const personOptions = { staff: optional(staff), note: optional(note), 'token-file': optional(tokenFile) }
 const confirmationOption = { yes: flag('Do it without asking. A script needs it.') }
 
-/** Lists the options of a command: its own first, then those that every command of a person takes. */
+/** Lists the options of a command: its own first, then those shared by all commands that need a person. */
 export function optionsOf(command: CommandName): DeclaredOptions {
   const { options, by, cuts } = declarationOf(command)
   const others = { ...(cuts && confirmationOption), ...(by && personOptions) }

@@ -1,4 +1,6 @@
-/** The declarations of commands for people and credentials: sign-in, staff, changes that wait, partners and their access. */
+/**
+ * The declarations of commands for people and credentials: sign-in, staff, pending changes, partners and their access.
+ */
 import type { DecidedKind } from '../people/staff/index.ts'
 import {
   changeCommand,

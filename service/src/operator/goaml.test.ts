@@ -1,4 +1,4 @@
-/** Reports whose data is hostile: they stay well-formed, and name the country in which a customer lives. */
+/** Reports with hostile data stay well-formed, and contain the country of residence of a customer. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newId } from '../kernel/index.ts'
@@ -26,7 +26,7 @@ const reporting: Parameters<typeof goamlReport>[0] = {
   codes: monitoringSettings.FIU_CODES.read(undefined),
 }
 
-/** Returns the elements of a text that has nothing but elements and escaped text. Throws if they do not nest. */
+/** Returns the names of the elements of an XML text. Throws if the text is not well-formed. */
 function elementsOf(text: string): readonly string[] {
   const open: string[] = []
   const found: string[] = []
@@ -40,7 +40,7 @@ function elementsOf(text: string): readonly string[] {
   return found
 }
 
-test('a report of hostile names is well-formed, and has the country of the address', () => {
+test('a report with hostile names is well-formed and contains the country of the address', () => {
   const kyc = { fullName: hostile, addressLine1: hostile, city: hostile, postalCode: hostile, mobilePhone: hostile }
   const person: NonNullable<ReturnType<ReportedAlert['customers']['get']>> = {
     ...{

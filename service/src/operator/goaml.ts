@@ -1,6 +1,7 @@
 /**
- * Pure: formats an alert of monitoring as a goAML report (UNODC schemas 4 and 5), with elements in the order of the schema. Missing data is
- * left out and listed, because each authority requires other fields, which a person completes.
+ * Pure: formats an alert of monitoring as a goAML report (UNODC schemas 4 and 5), with elements in the order of the
+ * schema. Missing data is omitted and listed for a person to complete, because each authority requires different
+ * fields.
  */
 import { amountText, type Currency, type Minor } from '../kernel/index.ts'
 import { shorten, xmlDeclaration, xmlElement as element, xmlText } from '../iso20022/index.ts'
@@ -34,7 +35,7 @@ export type ReportedAlert = {
   readonly customers: ReadonlyMap<string, Customer>
 }
 
-/** The missing data of a report, each named once. */
+/** The missing data of a report, each listed once. */
 type MissingFields = Set<string>
 type Report = { readonly missing: MissingFields; readonly reporting: ReportingEntity; readonly alert: ReportedAlert }
 
@@ -42,7 +43,9 @@ const commentsCharsMax = 8000
 const timeText = (at: Date): string => at.toISOString().slice(0, 19)
 const dateText = (day: string): string => `${day.slice(0, 10)}T00:00:00`
 
-/** Formats an element with text. Without text it is left out, and `lacking` names it in the list of missing data. */
+/**
+ * Formats an element with text. An element without text is omitted, and `lacking` is added to the list of missing data.
+ */
 function optionalElement(
   missing: MissingFields,
   name: string,
@@ -183,7 +186,10 @@ function clientSide({ missing, reporting, alert }: Report, customerId: string | 
     : { ...place, tag: 'person', content: personContent(missing, codes, customer) }
 }
 
-/** Formats the other side: a customer or the partner for a transfer, the same party for a conversion, else an outside account. */
+/**
+ * Formats the counterparty: a customer or the partner for a transfer, the same party for a conversion, else an external
+ * account.
+ */
 function otherSide(report: Report, payment: ReportedPayment): Side {
   const { missing } = report
   const { reference, account, bic, otherName, otherCountry, currency, userCurrency } = payment
@@ -202,7 +208,7 @@ function otherSide(report: Report, payment: ReportedPayment): Side {
   return { tag: 'account', content, country: accountCountry(account, bic) ?? otherCountry ?? '-', isClient: false }
 }
 
-/** Reads the customer on the other side of a transfer. */
+/** Reads the id of the customer who is the counterparty of a transfer. */
 export const counterpartyCustomer = (account: string | null): string | undefined =>
   /^customer (?<id>.+)$/.exec(account ?? '')?.groups?.['id']
 
@@ -231,7 +237,7 @@ function addressesXml(missing: MissingFields, codes: FiuCodes, { kyc }: Customer
 
 const emailXml = (missing: MissingFields, { email }: Customer): string => optionalElement(missing, 'email', email, 255)
 
-/** Formats a person. The last word counts as the family name, which the list asks a person to check. */
+/** Formats a person. The last word is used as the family name, and the list of missing data asks to check it. */
 function personContent(missing: MissingFields, codes: FiuCodes, customer: Customer): string {
   const { kyc, serviceId } = customer
   const words = (kyc.fullName ?? '').split(/\s+/).filter((word) => word !== '')
@@ -264,7 +270,7 @@ function entityContent(missing: MissingFields, codes: FiuCodes, customer: Custom
   const owners = ([1, 2, 3, 4, 5] as const).flatMap(
     (n) => [kyc[`uboFirstName${n}`], kyc[`uboLastName${n}`]].filter((name) => name !== undefined).join(' ') || [],
   )
-  // The legal form is a code of the authority: the words of the customer are in the comments.
+  // The legal form is a code of the authority. The customer's own text is in the comments.
   const said = [
     ...(kyc.legalForm === undefined ? [] : [`Legal form: ${kyc.legalForm}.`]),
     ...(owners.length === 0 ? [] : [`Beneficial owners: ${owners.join('; ')}.`]),

@@ -1,6 +1,6 @@
 /**
- * The operator's commands. Each prints one JSON object or list on standard output, a statement prints its lines. They use
- * the database of the service and may run while it runs.
+ * The operator's commands. Each prints one JSON object or list to standard output; a statement prints its lines. They
+ * use the database of the service and may run while the service runs.
  */
 import type { Config } from '../app/config.ts'
 import type { DeskChanges } from '../pages/index.ts'

@@ -30,9 +30,9 @@ export const keyCommands: CommandsOf<`${'key' | 'audit'} ${string}` | 'backup cr
     }))
   },
 
-  /** Seals all values under the first key. It may be interrupted and repeated. */
+  /** Reseals all values under the first key. The command may be interrupted and repeated. */
   'key reseal': async ({ service, db, config }, _options, call) => {
-    // The command runs many transactions, so its record says that it began.
+    // The command runs many transactions, so its record states that it started.
     await db.transaction((tx) => recordCommand(service, tx, call))
     const keyId = masterKeyId(config.MASTER_KEY[0])
     const { sealedColumns } = service
@@ -60,7 +60,7 @@ export const keyCommands: CommandsOf<`${'key' | 'audit'} ${string}` | 'backup cr
     return createBackup({ url: databaseUrl, dataDir: config.DATA_DIR, backupDir: config.BACKUP_DIR })
   },
 
-  /** Verifies audit logs. A fault is an error, so that the exit status shows it. */
+  /** Verifies audit logs. Fails if it finds a fault, so that the exit status shows it. */
   'audit verify': async ({ service, db }, { partner }) => {
     const partnerIds = partner === undefined ? await service.access.partnerIds(db) : [partner]
     const verified = []
@@ -72,10 +72,10 @@ export const keyCommands: CommandsOf<`${'key' | 'audit'} ${string}` | 'backup cr
 }
 
 const rowsPerStep = 500
-/** Passes over all values. A running service may seal values between a pass and the count. */
+/** Maximum passes over all values. More than one is needed if a running service seals values after the pass. */
 const walksMax = 3
 
-/** Seals the values of one partner in steps of one statement each. Returns their number. */
+/** Reseals the values of one partner, in batches of one statement each. Returns their number. */
 async function resealPartner(
   { sealer }: Context['service'],
   db: Context['db'],

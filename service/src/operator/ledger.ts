@@ -158,8 +158,8 @@ const linesPerPage = 500
 type StatementFormat = OptionsOf<'ledger statement'>['format']
 
 /**
- * Prints a line for each finding, and positions from which an interrupted check continues. The command fails if there
- * are findings.
+ * Prints a line for each finding, and positions from which an interrupted check can continue. The command fails if
+ * there are findings.
  */
 async function checkLedger(context: Context, only: string | undefined, from: string, write: Write): Promise<void> {
   const first = readPosition(from)
@@ -202,7 +202,10 @@ async function findDifferences(db: Database, partnerId: string, step: string): P
 const findingLine = ({ table, key, column, expected, found }: Finding): string =>
   `${table} ${key} (${column}): expected ${expected}, found ${found}`
 
-/** Runs work in one snapshot on its own connection, so that its amounts agree while the service books further transfers. */
+/**
+ * Runs work in one snapshot on its own connection, so that its amounts agree although the service books further
+ * transfers.
+ */
 const inSnapshot = (context: Context, work: (tx: Tx) => Promise<void>): Promise<void> =>
   withOwnConnection(context, (db) =>
     db.transaction(async (tx) => {
@@ -235,8 +238,9 @@ function accountName(name: string) {
 }
 
 /**
- * Writes a statement from one snapshot on its own connection, so that opening, lines and closing agree while the service
- * books further transfers. The reader of the output may pause for longer than a transaction of the service may last.
+ * Writes a statement from one snapshot on its own connection, so that opening balance, lines and closing balance agree
+ * although the service books further transfers. The reader of the output may pause for longer than a transaction of the
+ * service may last.
  */
 async function writeStatement(
   context: Context,
@@ -374,7 +378,7 @@ const SignedFile = Type.Array(
   Type.Object({ content: Type.String(), signature: Type.String(), publicKey: Type.String() }),
   { minItems: 1 },
 )
-/** The records of some years, each of a few kilobytes. */
+/** Maximum size of an exported file: the records of some years, of a few kilobytes each. */
 const signedCharsMax = 256 * 2 ** 20
 
 const readSignedJson = (text: string): readonly SignedContent[] | undefined =>
@@ -396,7 +400,7 @@ async function readRecords(
   return (await Promise.all(last.map(({ currency }) => service.safeguarding.versions(db, day, currency)))).flat()
 }
 
-/** Values an amount in cents, rounded towards zero. Undefined if the sheet has no rate of the currency. */
+/** Values an amount in cents, rounded towards zero. Undefined if the sheet has no rate for the currency. */
 function valueInEuros(
   { quotes }: StoredSheet,
   currency: Currency,
@@ -412,9 +416,9 @@ function valueInEuros(
 const blockStates = { both: 'Blocked', inbound: 'BlockedInbound', outbound: 'BlockedOutbound' } as const
 
 /**
- * Changes the state of an account. After a block it cancels the waiting payouts, while payouts that a worker has begun
- * continue. Before an unblock it completes these cancellations, because later it would also cancel newly accepted
- * payouts.
+ * Changes the state of an account. After a block it cancels the pending payouts; payouts that a worker has already
+ * started continue. Before an unblock it completes these cancellations, because afterwards they would also hit newly
+ * accepted payouts.
  */
 async function changeState(context: Context, options: StateOptions, call: Call, state: AccountState): Promise<object> {
   const { accounts, cancellations, customers } = context.service

@@ -1,4 +1,4 @@
-/** Commands of the monitoring of transactions: rules, their backtests, and the alerts of a partner, also as a file. */
+/** Commands for transaction monitoring: rules, their backtests, and the alerts of a partner, also as a file. */
 import { open, readFile, writeFile } from 'node:fs/promises'
 import { ownJson } from '@partner-payments/wire'
 import { ConfigError } from '../app/config.ts'
@@ -85,11 +85,11 @@ export const monitoringCommands: CommandsOf<`monitoring ${string}`> = {
       )
     }),
 
-  /** Proposes to turn a rule on. A second person who runs the command turns it on. */
+  /** Proposes to turn a rule on. When a second person runs the command, the rule is turned on. */
   'monitoring rule on': (context, options, call) =>
     refusalAsLine(() => changeRule(context, call, (tx) => context.service.monitoring.turnOn(tx, ruleKey(options)))),
 
-  /** Proposes to turn a rule off. A second person who runs the command turns it off. */
+  /** Proposes to turn a rule off. When a second person runs the command, the rule is turned off. */
   'monitoring rule off': (context, options, call) =>
     refusalAsLine(() => changeRule(context, call, (tx) => context.service.monitoring.turnOff(tx, ruleKey(options)))),
 
@@ -108,7 +108,7 @@ export const monitoringCommands: CommandsOf<`monitoring ${string}`> = {
     const { service, db } = context
     if (format === 'goaml' && alertId === undefined)
       throw new ConfigError('operator: a goAML report is about one alert: give --alert')
-    // Recorded first, so that the log has the read even if the command is interrupted.
+    // The access is recorded first, so that it is in the log even if the command is interrupted.
     await db.transaction((tx) => recordCommand(service, tx, call))
     if (format === 'goaml') return exportReport(context, partnerId, alertId ?? '', file)
     const handle = await open(file, 'w').catch(failFile(file))
@@ -130,7 +130,7 @@ export const monitoringCommands: CommandsOf<`monitoring ${string}`> = {
   },
 }
 
-/** Transactions of a report. A person must be able to read and describe them. */
+/** Maximum transactions of a report, because a person must be able to read and describe them. */
 const reportedMax = 10_000
 
 /** Writes an alert as a goAML report with the personal data of its customers. Returns the missing data. */

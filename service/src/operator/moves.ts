@@ -41,16 +41,16 @@ import {
 } from '../postgres/index.ts'
 import { type Context, type CommandsOf, failFile, recordCommand } from './context.ts'
 
-/** Longer than the transactions of the service, for which a move waits. */
+/** Lock timeout of a move: longer than the transactions of the service, which it waits for. */
 const lockTimeoutMs = 30 * secondMs
-/** The time until every process has read the closed credentials again and has answered its accepted requests. */
+/** Time in which every process reloads the closed credentials and completes the requests that it has accepted. */
 const closeMs = credentialTtlMs + secondMs
 const rowsPerInsertMax = 200
 
 export const moveCommands: CommandsOf<'partner export' | 'partner import'> = {
   /**
-   * The order matters: the file is complete on the disk before the removal is committed. At any crash the partner is in
-   * its cell, or in the file, or in both; in both, its credentials stay closed until the export is repeated.
+   * The order matters: the file is complete on the disk before the removal is committed. After any crash the partner is
+   * in its cell, in the file, or in both. If in both, its credentials stay closed until the export is repeated.
    */
   'partner export': async (context, options, call) => {
     const { service } = context
@@ -65,7 +65,7 @@ export const moveCommands: CommandsOf<'partner export' | 'partner import'> = {
       if (!removes) return { ...summary(move), rows: await db.transaction((tx) => writeFile(context, tx, move)) }
       await db.transaction(async (tx) => {
         await service.closePartner(tx, partnerId)
-        // This record leaves with the partner. The log of the operator keeps the removal.
+        // This record is exported with the partner. The operator's log retains the removal.
         await recordCommand(service, tx, call)
         await recordCommand(service, tx, { ...call, partnerId: operatorPartnerId, made: { partnerId } })
       })
@@ -171,7 +171,10 @@ function requireEqualCounts(one: Readonly<Record<string, number>>, other: Readon
     throw new ConfigError(`operator: the rows of ${table} changed during the command, which had no effect: repeat it`)
 }
 
-/** Undoes a failed removal. If its outcome is unknown, the file stays, because it may hold the only rows of the partner. */
+/**
+ * Undoes a failed removal. If the outcome of the removal is unknown, the file stays, because it may hold the only copy
+ * of the partner.
+ */
 async function undoRemoval(
   { service }: Context,
   db: Database,
@@ -357,7 +360,7 @@ const fileError = (path: string, reason: string) => new ConfigError(`operator: -
 
 /**
  * Reads the whole file. Throws a ConfigError if it is incomplete or changed, or has another key. The caller must then
- * roll back what the reader has done.
+ * roll back what the reader has written.
  */
 async function readPartnerFile(
   path: string,

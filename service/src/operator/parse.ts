@@ -1,4 +1,7 @@
-/** Reads the arguments of a command by its declaration. Throws a ConfigError of one line that names the option, its value and the cure. */
+/**
+ * Parses the arguments of a command by its declaration. Throws a one-line ConfigError that states the option, its value
+ * and the remedy.
+ */
 import { capabilities, type Permission, permissions } from '@partner-payments/wire'
 import { ConfigError } from '../app/config.ts'
 import { type Currency, currencies, isCurrency, type Minor, nearest, tidyName } from '../kernel/index.ts'
@@ -19,7 +22,7 @@ export type ParsedCommand = { readonly command: CommandName; readonly typed: Typ
 
 const refuse = (text: string) => new ConfigError(`operator: ${text}`)
 
-/** Reads a command and its typed options. Throws for an unknown command or option. */
+/** Parses a command and its typed options. Throws for an unknown command or option. */
 export function parseCommand(args: readonly string[]): ParsedCommand {
   const [command, rest] = findCommand(args)
   const taken = optionsOf(command)
@@ -66,12 +69,12 @@ function optionList(command: CommandName): string {
   return names.length === 0 ? 'it takes no options' : `it takes ${names.map((name) => `--${name}`).join(', ')}`
 }
 
-/** Kinds that people confuse with each other, by their common sense. */
+/** Groups of option kinds that people confuse with each other. */
 const kindSenses: Partial<Record<keyof OptionValues, string>> = {
   ...{ time: 'time', moment: 'time', day: 'time', amount: 'money', positive: 'money', file: 'file', id: 'id' },
 }
 
-/** The sense of each option name across all commands. */
+/** The group of each option name, across all commands. */
 const optionSenses: ReadonlyMap<string, string> = new Map(
   commandNames.flatMap((command) =>
     Object.entries(declarationOf(command).options).flatMap(([name, { kind }]) => {
@@ -81,7 +84,10 @@ const optionSenses: ReadonlyMap<string, string> = new Map(
   ),
 )
 
-/** Returns the error for an unknown option. It suggests an option with a similar name, or one with the same sense that was not given. */
+/**
+ * Returns the error for an unknown option. It suggests an option with a similar name, or one of the same group that was
+ * not given.
+ */
 function unknownOption(command: CommandName, name: string, typed: TypedOptions): ConfigError {
   const sense = optionSenses.get(name)
   const alike = Object.entries(declarationOf(command).options).find(
@@ -103,7 +109,7 @@ type OptionReader<T> = (
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const timeForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)$/
 const dayForm = /^\d{4}-\d\d-\d\d$/
-/** More digits than any sum of a currency has. */
+/** Maximum digits before the decimal point, more than any amount needs. */
 const wholeDigitsMax = 12
 
 const readTime: OptionReader<Date> = (text, mistake) => {
@@ -168,7 +174,7 @@ export function knownValues({ kind, choices }: CommandOption): readonly string[]
   if (kind === 'capabilities') return ['none', ...capabilities]
   return kind === 'commands' ? scheduled : choices
 }
-/** Kinds whose value is a list with commas. */
+/** Kinds whose value is a comma-separated list. */
 export const listKinds: ReadonlySet<keyof OptionValues> = new Set([
   'permissions',
   'capabilities',
@@ -262,11 +268,11 @@ const readers: { readonly [K in keyof OptionValues]: OptionReader<OptionValues[K
   choices: (text, mistake, { choices = [] }) => readList(text, choices, mistake),
 }
 
-/** Errors shorten longer values, such as a rule. */
+/** Maximum length of a value in an error. Longer values, such as a rule, are shortened. */
 const shortCharsMax = 60
 const shortened = (text: string): string => (text.length > shortCharsMax ? `${text.slice(0, shortCharsMax)}...` : text)
 
-/** Parses the typed options of a command, for the command line, the desk and waiting changes. */
+/** Parses the typed options of a command, for the command line, the desk and pending changes. */
 export function parseOptions<N extends CommandName>(command: N, typed: TypedOptions): OptionsOf<N> {
   const taken = optionsOf(command)
   for (const name of Object.keys(typed)) if (!Object.hasOwn(taken, name)) throw unknownOption(command, name, typed)

@@ -108,7 +108,10 @@ const nameCharsMax = 140
 
 const hourMs = 60 * minuteMs
 
-/** Returns the time at which credentials end, by default now. A past time is refused, because a mistyped year would end them at once. */
+/**
+ * Returns the time at which credentials expire, by default now. A past time is refused, because a mistyped year would
+ * revoke them at once.
+ */
 function expiryTime(at: Date | undefined): Date {
   const now = systemClock.now()
   if (at !== undefined && at < now)
@@ -118,7 +121,7 @@ function expiryTime(at: Date | undefined): Date {
   return at ?? now
 }
 
-/** Returns the time at which the old credential of a rotation ends. */
+/** Returns the time at which the old credential of a rotation expires. */
 const overlapEnd = (hours: number): Date => after(systemClock.now(), hours * hourMs)
 
 const pemStart = '-----BEGIN PUBLIC KEY-----'
@@ -126,7 +129,7 @@ const pemStart = '-----BEGIN PUBLIC KEY-----'
 /** Reads a public key. Throws a ConfigError for other kinds of keys, which would fail at every request. */
 export async function readPublicKey(file: string): Promise<string> {
   const refuse = (reason: string) => new ConfigError(`operator: --public-key ${file}: ${reason}`)
-  // A change that waited has the text of the file.
+  // A change that awaited approval contains the text of the file.
   const pem = file.startsWith(pemStart)
     ? file
     : await readFile(file, 'utf8').catch((error: Error) => {

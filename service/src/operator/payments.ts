@@ -33,7 +33,7 @@ export const paymentCommands: CommandsOf<Exclude<Name, 'payment end'>> = {
     return { id: caseId, partnerId, payoutId, ...money }
   }),
 
-  /** Recalls a paid payout, such as the refund of a payment that its bank has taken back. */
+  /** Recalls a paid payout, for example a refund of a payment that the payer's bank has reversed. */
   'payment recall': verbCommand(async ({ recalls }, tx, { partner: partnerId, payout: payoutId, reason }) => {
     const { id, status } = await recalls.create(operatorRequester(partnerId), payoutId, { reason }, tx)
     return { partnerId, payoutId, recallId: id, status }
@@ -64,7 +64,7 @@ export const paymentCommands: CommandsOf<Exclude<Name, 'payment end'>> = {
     return open.map(caseView)
   },
 
-  /** Shows a case with candidates for its money, the best first, and why each fits. */
+  /** Shows a case with candidates for its money, best first, and the reasons why each matches. */
   'case show': async ({ service: { cases, reconciliation }, db }, { partner: partnerId, id }) => {
     const found = await cases.byId(db, partnerId, id)
     if (found === undefined) throw new ConfigError('operator: No such case.')
@@ -118,7 +118,7 @@ export const paymentCommands: CommandsOf<Exclude<Name, 'payment end'>> = {
   },
 }
 
-/** Rows of a search. A search with more matches is too wide. */
+/** Maximum rows of a search. A search with more matches is too broad. */
 const paymentsMax = 50
 
 const runbook = 'docs/runbooks/stuck-payout.md'
@@ -199,7 +199,7 @@ async function payoutView(
   }
 }
 
-/** Finds the exact hold, which partners do not see: a name, a text or a rule. */
+/** Determines what exactly holds a payout, which partners do not see: a name, a text or a rule. */
 function exactHoldKind(
   { kind }: Hold,
   hits: readonly { readonly subjectKind: string }[],
@@ -213,7 +213,7 @@ function exactHoldKind(
 /** Masks a name except the first letter of each word, so that a caller can recognise it. */
 const maskName = (name: string): string => name.replaceAll(/(?<=\p{L})[\p{L}\p{M}]+/gu, '***')
 
-/** Advice about a payout that does not wait. */
+/** Advice about a payout in a final status. */
 const endedAdvice: Readonly<Partial<Record<ShownStatus, string>>> = {
   Completed: 'The bank has paid it. To have it back: bank recall.',
   Failed: 'It has ended, and its money is available again. The partner pays again with a new payout.',

@@ -22,7 +22,7 @@ import type { ParsedCommand } from './parse.ts'
 export const peopleCommands: CommandsOf<
   `sign-${string}` | 'who' | `staff ${string}` | `decider ${string}` | `member ${string}`
 > = {
-  /** Prints a link to the desk and waits until a person has confirmed the code there, for ten minutes at most. */
+  /** Prints a link to the desk, and waits for at most ten minutes until a person confirms the code there. */
   'sign-in': (context, options) => async (write) => {
     const { service, config } = context
     const { token, userCode, confirmBefore } = await service.staff.commands.request(callerOrigin())
@@ -62,7 +62,10 @@ export const peopleCommands: CommandsOf<
     return { signedIn: account.fullName, role: account.role, commands, until: expiresAt }
   },
 
-  /** Writes a token for scheduled commands to a file. It acts for an account until it expires, and cannot decide anything. */
+  /**
+   * Writes a token for scheduled commands to a file. The token acts for an account until it expires, and cannot make
+   * decisions.
+   */
   'staff token create': async (context, { commands, days, to }, call) => {
     if (call.staffId === undefined) throw new ConfigError('operator: a token acts for a person: sign in first')
     const by = call.staffId
@@ -116,7 +119,10 @@ export const peopleCommands: CommandsOf<
     service.staff.setDeciders(tx, { kind, roles, staff }),
   ),
 
-  /** Begins the recovery of an Admin. The link is mailed after a cooling-off of 24 hours, in which every Admin can cancel. */
+  /**
+   * Begins the recovery of an Admin. The link is mailed after a cooling-off of 24 hours, during which any Admin can
+   * cancel.
+   */
   'member recover': verbCommand(({ members }, tx, { partner, email, staff, note: reason }) =>
     members.recoveries.begin(tx, partner, { email, staff, reason }),
   ),
@@ -131,7 +137,7 @@ export const peopleCommands: CommandsOf<
   'member recovery list': ({ service, db }, { partner }) => service.members.recoveries.list(db, partner),
 }
 
-/** Returns the home folder of the user. In containers without one it is the data folder. */
+/** Returns the home folder of the user, or the data folder in a container without a home folder. */
 function homeFolder({ DATA_DIR }: Config): string {
   try {
     return homedir()
@@ -140,7 +146,7 @@ function homeFolder({ DATA_DIR }: Config): string {
   }
 }
 
-/** Returns the person and machine that ask for a sign-in, as the desk shows them. */
+/** Returns the user and machine that request a sign-in, as the desk shows them. */
 function callerOrigin(): string {
   try {
     return `${userInfo().username}@${hostname()}`
@@ -170,7 +176,7 @@ async function writeToken(config: Config, named: string | undefined, token: stri
 const removeToken = (config: Config, named: string | undefined): Promise<void> =>
   rm(tokenFile(config, named), { force: true })
 
-/** Reads the signed-in person. Undefined if there is no file, or its token has ended. */
+/** Reads the signed-in person. Undefined if there is no file, or its token has expired. */
 async function readBearer({ service, config }: Context, named: string | undefined): Promise<Bearer | undefined> {
   const path = tokenFile(config, named)
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
@@ -187,8 +193,8 @@ async function readBearer({ service, config }: Context, named: string | undefine
 const howToSignIn = 'sign in first: npm run -s operator -- sign-in'
 
 /**
- * Finds the person for whom a command acts. A sandbox without accounts of staff takes the typed `--staff`. Throws a ConfigError if a person
- * must sign in, or may not run the command.
+ * Finds the person for whom a command acts. A sandbox without staff accounts uses the typed `--staff`. Throws a
+ * ConfigError if a person must sign in, or may not run the command.
  */
 export async function identifyCaller(context: Context, { command, typed }: ParsedCommand): Promise<Call> {
   if (rolesOf(command) === undefined) return { command, typed }
@@ -227,7 +233,7 @@ export async function createCall(
   return (await needsSecondPerson(context, command)) ? { ...call, second: 'needed' } : call
 }
 
-/** Reports whether a second person must approve the command. A single admin invites the next one alone. */
+/** Reports whether a second person must approve the command. A sole admin can invite the next one alone. */
 async function needsSecondPerson({ config, db, service }: Context, command: CommandName): Promise<boolean> {
   const { second } = declarationOf(command)
   if (second === 'always') return true
@@ -235,5 +241,5 @@ async function needsSecondPerson({ config, db, service }: Context, command: Comm
   return !command.startsWith('staff ') || (await service.staff.changes.admins(db)) > 1
 }
 
-/** Shorter than the five seconds of RFC 8628, because the command asks its own database. */
+/** Polling interval, shorter than the five seconds of RFC 8628, because the command polls its own database. */
 const askEveryMs = 500

@@ -48,7 +48,7 @@ ${sections.join('\n\n')}
 `
 }
 
-/** Lists the words that may follow each beginning of a command. */
+/** Lists the words that may follow each prefix of a command. */
 function nextWords(): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, Set<string>>()
   for (const command of commandNames) {
@@ -64,7 +64,7 @@ function nextWords(): ReadonlyMap<string, readonly string[]> {
 const isFile = ({ kind }: CommandOption): boolean => kind === 'file'
 const optionNames = (command: CommandName) => Object.keys(optionsOf(command)).map((name) => `--${name}`)
 
-/** Formats a shell function with a `case` branch for each text, which lists all words that lead to it. */
+/** Formats a shell function with a `case` branch for each text, which lists all inputs that print it. */
 function shellCase(name: string, entries: Iterable<readonly [typed: string, text: string]>): string {
   const branches = Map.groupBy(entries, ([, text]) => text)
   const lines = [...branches].map(

@@ -106,7 +106,7 @@ export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
 
   'segregation plan': (context, options) => withOwnConnection(context, (db) => segregationPlan(context, db, options)),
 
-  /** Moves the partner's own money to customers who have paid out more than they paid in. */
+  /** Moves the partner's own money to customers whose payouts exceed their deposits. */
   'segregation cover': (context, { partner: partnerId, currency }, call) =>
     withOwnConnection(context, (db) =>
       runChange({ ...context, db }, call, async (tx) => {
@@ -150,12 +150,12 @@ export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
         }
         return { currency, mode }
       })
-      // The rows of parties are unused from here on. If the command is killed, the next one deletes them.
+      // The rows of parties are not needed any more. If the command is killed, the next run deletes them.
       if (mode === 'pooled') await db.transaction((tx) => ledger.clearParties(tx, partnerId, currency))
       return changed
     }),
 
-  /** Records a review of today. It replaces the previous one. */
+  /** Records a review dated today, which replaces the previous one. */
   'review set': verbCommand(({ customers }, tx, { partner: partnerId, customer: customerRef, ...review }) =>
     customers.reviews.set(tx, { partnerId, customerRef, ...review }),
   ),
@@ -177,7 +177,10 @@ const removeRule = (
     removed: (await context.service.payoutControls[kind].remove(tx, partner, id)).id,
   }))
 
-/** Reads the customer or beneficiary of a limit. Undefined if the limit holds for the partner, or for each of them. */
+/**
+ * Reads the customer or beneficiary of a limit. Undefined if the limit applies to the partner, or to each customer or
+ * beneficiary.
+ */
 function readScopeRef({ customer, beneficiary, scope }: OptionsOf<'limit set'>): string | undefined {
   if (customer !== undefined && scope !== 'customer')
     throw new ConfigError('operator: --customer needs --scope customer')
@@ -186,7 +189,7 @@ function readScopeRef({ customer, beneficiary, scope }: OptionsOf<'limit set'>):
   return customer ?? beneficiary
 }
 
-/** Reads the verification state of a limit. Null if the limit holds in every state. */
+/** Reads the verification state of a limit. Null if the limit applies in every state. */
 function readVerificationState({ state, scope, customer }: OptionsOf<'limit set'>): Limit['verificationState'] {
   if (state !== undefined && (scope !== 'customer' || customer !== undefined))
     throw new ConfigError('operator: --state needs --scope customer, without --customer')
@@ -220,7 +223,7 @@ function approvalView({ aboveAmount, aboveDayAmount, aboveBulkAmount, perPersonA
   }
 }
 
-/** Customers that an answer lists. The counts include all. */
+/** Maximum customers listed in a result. The counts include all. */
 const namedMax = 100
 
 const totalMissing = (short: readonly ShortParty[]) => short.reduce((sum, { missing }) => sum + missing, 0n)

@@ -1,4 +1,7 @@
-/** Commands for screening: lists, hits, country rules, and payments without payer data. Rules hold for all partners, so that the operator's log records them. */
+/**
+ * Commands for screening: lists, hits, country rules, and payments without payer data. Rules apply to all partners, so
+ * they are recorded in the operator's log.
+ */
 import { createReadStream, type ReadStream } from 'node:fs'
 import { ConfigError } from '../app/config.ts'
 import { MessageProblem } from '../iso20022/index.ts'
@@ -75,8 +78,8 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
   },
 
   /**
-   * Screens all names that are due, beside the workers of the service, and prints the changes by the newest list: `new`
-   * hits, hits that are `gone` with their entry, and hits whose entry has `changed`.
+   * Screens all names that are due, in parallel with the workers of the service, and prints what the newest list
+   * changed: `new` hits, hits that are `gone` with their entry, and hits whose entry has `changed`.
    */
   'screening rescreen': async ({ service: { screening, screener }, db }) => {
     while ((await screener.sweepStep()) > 0);
@@ -97,7 +100,7 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
     }
   },
 
-  /** Lists the open hits, oldest first, each with all present and earlier names of its subject. */
+  /** Lists the open hits, oldest first, each with all current and earlier names of its subject. */
   'screening hits': async ({ service: { screening, screener }, db }) =>
     Promise.all(
       (await readOpenHits(screening)).map(async (hit) => ({
@@ -122,11 +125,11 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
     return { ...hit, names, decisions: await screening.decisionsOf(db, partnerId, id), view: { ...view, ...held } }
   },
 
-  /** Lists matches of common names that a second datum excludes, with the reason. */
+  /** Lists matches of common names that another datum, such as a date of birth, rules out, with the reason. */
   'screening excluded': ({ db }, { partner: partnerId }) =>
     readAllPages<ExclusionRow>(pageMax, (last) => exclusionsOf(db, partnerId, last, pageMax)),
 
-  /** Measures what the loaded lists find, in some minutes. Prints its progress on standard error. */
+  /** Measures how many hits the loaded lists produce, which takes minutes. Prints its progress to standard error. */
   'screening report': async ({ service: { screening }, db, config }, { seed, names: namesMax, format }) => {
     const { lists, countries } = screening
     const settings = { pepHits: config.PEP_HITS, secondDatum: config.SECOND_DATUM }
@@ -193,7 +196,10 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
     ),
 }
 
-/** Chooses the reader of a list. `name`: set for a list of politically exposed persons; sanctions lists name themselves. */
+/**
+ * Chooses the reader of a list. `name`: set for a list of politically exposed persons; a sanctions list contains its
+ * own name.
+ */
 function chooseReader(file: string, name: string | undefined): (source: ReadStream) => Promise<SanctionsList> {
   if (name === undefined && file.toLowerCase().endsWith('.csv'))
     throw new ConfigError('operator: --name is required for a list of politically exposed persons (CSV)')
@@ -212,7 +218,7 @@ function readSource(name: string) {
 const pageMax = 1000
 const sanctionsSources = ['un', 'eu', 'ofac'] as const
 
-/** Reads the names of a hit's subject, present names first. */
+/** Reads the names of a hit's subject, current names first. */
 const readNames = (
   screener: Context['service']['screener'],
   tx: Tx,
@@ -222,7 +228,7 @@ const readNames = (
 const readOpenHits = (screening: Context['service']['screening']): Promise<readonly Hit[]> =>
   readAllPages<Hit>(pageMax, (last) => screening.openHits(last, pageMax))
 
-/** Summarises a hit for a list. `screening show` prints all of it. */
+/** Formats a hit for a list. `screening show` prints all details. */
 function hitView({ words, entryDigest: _digest, endedGeneration: _ended, cause: _cause, ...hit }: Hit): object {
   return { ...hit, matched: words.map(({ word, listed, how }) => `${word ?? '-'} ~ ${listed ?? '-'}: ${how}`) }
 }

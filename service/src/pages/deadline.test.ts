@@ -1,4 +1,4 @@
-/** The last day on which an ordinary transfer is sent in time. */
+/** The last day on which an ordinary transfer can be sent to arrive in time. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { lastDayToSend } from './deadline.ts'

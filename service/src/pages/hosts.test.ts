@@ -1,4 +1,4 @@
-/** The hosts at which pages are shown. */
+/** The hosts on which pages are served. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal } from '../kernel/api/index.ts'

@@ -1,6 +1,4 @@
-/**
- * Tests that a table states for every form of the console and the desk whether it is kept after its session has ended.
- */
+/** Every form of the console and the desk has a row that states what happens to it if the session has ended. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { useModules } from '../../../test/support/fixture.ts'

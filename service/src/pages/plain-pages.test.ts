@@ -1,6 +1,6 @@
 /**
- * Tests that pages for finance, compliance and support mention no API call and no shell command, because their forms
- * and links do the work.
+ * Pages for finance, compliance and support mention no API call and no shell command, because forms and links are
+ * enough.
  */
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'

@@ -1,10 +1,13 @@
-/** An account document: a head, a box of balances, and a table that repeats its head and carries its balance over on each page. */
+/**
+ * An account document: a header, a box of balances, and a table that repeats its header and carries the balance over on
+ * each page.
+ */
 import { boldShare, createSheet, type DocumentBrand, markBox, page, printable, type Sheet } from './sheet.ts'
 
 export type DocumentRow = {
   readonly date: string
   readonly text: string
-  /** Detail in small type below the text. */
+  /** Detail in small print below the text. */
   readonly detail: string
   readonly amount: string
   /** Absent in a table without a running balance. */
@@ -14,7 +17,7 @@ export type DocumentSection = {
   readonly heading: string
   readonly box: readonly (readonly [label: string, value: string])[]
   readonly columns: { readonly amount: string; readonly balance?: string }
-  /** Opening row before the first row, and closing row after the last row. */
+  /** Row before the first row, and row after the last row. */
   readonly opening?: readonly [label: string, value: string]
   readonly closing: readonly [label: string, value: string]
   readonly empty: string
@@ -81,7 +84,7 @@ async function* layOut(document: AccountDocument, sheet: Sheet): AsyncGenerator<
         drawn += 1
         balance = row.balance ?? balance
       }
-      // Lets other work run between pages.
+      // Yields to other work between pages.
       yield* sheet.written()
       await new Promise((resolve) => setImmediate(resolve))
     }
@@ -199,7 +202,7 @@ function drawEmpty({ empty }: DocumentSection, sheet: Sheet, y: number): number 
   return y + heights.carried
 }
 
-/** Draws the closing row, for which the page limit leaves space. */
+/** Draws the closing row. The page limit leaves space for it. */
 function drawClosing({ closing: [label, value] }: DocumentSection, sheet: Sheet, y: number): number {
   sheet.row(() => {
     sheet.text('TD', label, { font: 'bold', size: sizes.body, x: columns.text, y: y + 2 })

@@ -99,7 +99,7 @@ async function drawTable(
   sheet.beginTable()
   row('TH', heads)
   for (const [index, each] of rows.entries()) {
-    // Lets other work run, because anybody with the link of a payment can request its receipt.
+    // Yields to other work, because anyone with the link of a payment can request its receipt.
     if (index % rowsAtOnce === 0) await new Promise((resolve) => setImmediate(resolve))
     row('TD', each)
   }

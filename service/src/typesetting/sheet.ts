@@ -1,6 +1,6 @@
 /**
- * The pages of a document, drawn by pdfkit: positioned text with a role for screen readers, rules, and the running lines of each
- * page. A sheet without a number of pages only counts pages.
+ * The pages of a document, drawn by pdfkit: positioned text with a role for screen readers, lines, and the running
+ * header and footer of each page. A sheet that is created without a number of pages only counts pages.
  */
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -15,7 +15,7 @@ type PlacedText = {
   readonly font: FontName
   readonly size: number
   readonly y: number
-  /** The left edge. `end`: the right edge instead. */
+  /** The left edge of the text. `end`: its right edge instead. */
   readonly x?: number
   readonly end?: number
   readonly color?: Color
@@ -24,13 +24,13 @@ type Role = 'H1' | 'H2' | 'P' | 'TH' | 'TD'
 
 export type Sheet = {
   readonly text: (role: Role, text: string, placed: PlacedText) => void
-  /** Draws a text of several lines. */
+  /** Draws a text that may wrap into several lines. */
   readonly paragraph: (text: string, size: number, x: number, y: number, width: number) => void
   readonly wrap: (text: string, size: number, width: number) => readonly string[]
   readonly beginTable: () => void
   readonly endTable: () => void
   readonly row: (draw: () => void) => void
-  /** Draws a cell of several texts. */
+  /** Draws a table cell with several texts. */
   readonly cell: (draw: () => void) => void
   readonly rule: (y: number, width: number, color?: 'rule' | 'accent') => void
   /** Draws the brand's logo at the top right, or its name without a logo. */
@@ -98,9 +98,9 @@ type EmbeddedFont = {
 }
 
 /**
- * Makes the library set one glyph per character, without ligatures and kerning. With these, a line takes a hundred times as long
- * and the library keeps every word, so that memory grows with the document. Latin, Greek and Cyrillic text in composed form does
- * not need them.
+ * Makes the library set one glyph per character, without ligatures and kerning. With these, a line takes a hundred
+ * times as long, and the library caches every word, so that memory grows with the document. Latin, Greek and Cyrillic
+ * text in composed form does not need them.
  */
 function simplify(embedded: EmbeddedFont): void {
   const known = new Map<string, { readonly glyph: Glyph; readonly position: Position }>()
@@ -122,7 +122,7 @@ function simplify(embedded: EmbeddedFont): void {
 }
 
 const nameSize = 12
-/** Largest width of bold text relative to regular text, by which lines are measured. */
+/** Maximum width of bold text relative to regular text. Lines are measured in regular text. */
 export const boldShare = 1.15
 
 /** Creates a sheet. `pages` undefined: only counts the pages. */
@@ -142,7 +142,7 @@ function embed(pdf: Pdf, logo: Uint8Array): Image {
   return image
 }
 
-/** Wraps text by the widths of its characters, which `simplify` makes independent of each other. */
+/** Wraps text by the widths of its characters, which do not depend on their neighbours because of `simplify`. */
 const wrapIn = (pdf: Pdf) => {
   const known = new Map<string, number>()
   const widthOf = (character: string): number => {
@@ -367,7 +367,7 @@ const fontNames = Object.keys(files) as readonly FontName[]
 
 const loaded = new Map<FontName, Buffer>()
 
-/** Reads a font once, at the first document. */
+/** Reads a font once, for the first document that uses it. */
 function fontBytes(name: FontName): Buffer {
   const known = loaded.get(name)
   if (known) return known

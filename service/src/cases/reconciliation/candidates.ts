@@ -1,5 +1,5 @@
 /**
- * Finds candidates for the money of a case: payments that the connector has submitted, waiting deposits, owners of
+ * Finds candidates for the money of a case: payments that the connector has submitted, expected deposits, and owners of
  * accounts.
  */
 import { type CaseReport, type CaseRow, readCaseReport } from '../index.ts'
@@ -10,8 +10,8 @@ import type { BankBooks, BankInstruction } from '../../rails/index.ts'
 /** Sources of candidates in the modules. */
 export type CandidateSources = {
   /**
-   * Finds candidates for incoming money: the credited account, and deposits of the partner that a reference names or that
-   * wait for this amount.
+   * Finds candidates for incoming money: the owner of the credited account, and deposits of the partner that match a
+   * reference or await this amount.
    */
   readonly incoming: (tx: Tx, money: Money, credited: string, partnerId: string) => Promise<readonly Candidate[]>
   /** Finds payouts of the case's partner with this amount. */
@@ -71,10 +71,10 @@ const toCandidate = (row: BankInstruction): Candidate => ({
 
 // Pure: scores how well a payment fits the money of a case, with the reasons.
 
-/** Known facts about the money of a case. Empty texts are unknown. */
+/** Known facts about the money of a case. A text is empty if the fact is unknown. */
 export type Money = {
   readonly currency: Currency
-  /** Above zero, in either direction. */
+  /** Always positive, for incoming and outgoing money. */
   readonly amount: Minor
   /** The account and the name of the other side. */
   readonly account: string
@@ -119,7 +119,7 @@ const points = {
 } as const
 
 const scoreMax = 100
-/** A lower score may be chance. */
+/** Minimum score of a listed candidate. A lower score may be a coincidence. */
 const scoreMin = 40
 const dayMs = 86_400_000
 
@@ -148,7 +148,7 @@ function matchReasons(money: Money, candidate: Candidate): readonly MatchReason[
   const alike = nameSimilarity(money.name, candidate.name)
   const days = candidate.on === null ? Infinity : Math.abs(candidate.on.getTime() - money.on.getTime()) / dayMs
   return [
-    // One percent: the usual charges of banks on the way.
+    // One percent, which covers the usual charges of intermediary banks.
     ...first(apart === 0n && 'amount', apart !== undefined && apart * 100n <= money.amount && 'amount nearly'),
     ...first(containsReference(money.texts, candidate.references) && 'reference'),
     ...first(isSameText(...accounts) && 'account', isTypingError(...accounts) && 'account but for a typing error'),
@@ -168,7 +168,7 @@ function containsReference(texts: readonly string[], references: readonly string
   return references.map(compact).some((reference) => reference.length >= referenceCharsMin && whole.includes(reference))
 }
 
-/** Reports whether texts differ by one wrong character, or by two exchanged neighbours. */
+/** Reports whether texts differ by one wrong character, or by two adjacent characters that are swapped. */
 function isTypingError(a: string, b: string): boolean {
   if (a.length !== b.length || a === b || a.length < referenceCharsMin) return false
   const wrong = Array.from({ length: a.length }, (_none, at) => at).filter((at) => a[at] !== b[at])

@@ -1,4 +1,7 @@
-/** The arithmetic holds in every snapshot while payments, words of the bank, bookings, statements and decisions go on. */
+/**
+ * The equation of reconciliation holds in every snapshot while payments, bank reports, bookings, statements and
+ * decisions run.
+ */
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { after, test } from 'node:test'
@@ -60,7 +63,7 @@ function createMoves(partners: readonly TestPartner[]): readonly (() => Promise<
   const paid = new Set<string>()
   const booked = new Set<string>()
   const returned = new Set<string>()
-  /** Each payment once. */
+  /** Calls `say` for some payments, with each payment at most once. */
   const some = async (seen: Set<string>, unless: (id: string) => boolean, max: number, say: Say) => {
     const open = (await bank.instructions()).filter(({ id }) => !seen.has(id) && !unless(id)).slice(0, max)
     for (const { id } of open) seen.add(id)
@@ -121,7 +124,7 @@ test(`every snapshot adds up while ${movements} movements run`, async () => {
   const halves = await Promise.allSettled(
     [0, 1].map(async (half) => {
       for (let at = half; at < movements; at += 2) {
-        // One half alone makes statements, so that their balances join.
+        // Only one half creates statements, so that their balances are consecutive.
         if (half === 0 && at % 20 === 0) await statement()
         // The other half may have decided about the same case.
         await pick(moves)?.().catch((error: unknown) => {

@@ -1,4 +1,6 @@
-/** Reconciliation over real files of a bank: what each message brings into the equation, what takes it out again, and corrected statements. */
+/**
+ * Reconciliation with real bank files: the differences that each message causes and resolves, and corrected statements.
+ */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, suite, test } from 'node:test'
 import { accountReportXml, type ReportPart } from '../../iso20022/index.ts'
@@ -66,7 +68,7 @@ suite('messages', () => {
   }
   const kinds = async () => (await service.cases.list(undefined, 100)).map(({ kind }) => kind).toSorted()
 
-  test('a day of credits, charges and a payment is first notified, then on the statement', async () => {
+  test('a credit and a payment that are notified before the statement count once, and the statement adds the fee', async () => {
     const credit = entryOf(50_000n, { details: [{ references: { endToEndId: 'E1' }, debtor: { name: 'Ada' } }] })
     const fee = entryOf(-250n, { codes: { domain: 'ACMT', family: 'MDOP', subFamily: 'CHRG' } })
     await take(reportXml([credit]))
@@ -128,7 +130,7 @@ suite('messages', () => {
   }
   const statementCases = async () => (await kinds()).filter((kind) => /statement|sum/.test(kind))
 
-  test('a correction of a statement closes its gap, its case and the case of the correction', async () => {
+  test('a corrected statement closes the gap and the cases of the gap and of the correction', async () => {
     const entry = entryOf(100n)
     await take(dayOf({ number: 1, opening: 0n, closing: 100n }, [entry]))
     await take(dayOf({ number: 2, opening: 150n, closing: 200n }, [entryOf(50n)]))
@@ -138,13 +140,13 @@ suite('messages', () => {
     assert.deepEqual(await found(), { left: '0.00' })
     await look()
     assert.deepEqual(await statementCases(), [])
-    // A later start looks at all of them again.
+    // After a restart, all statements are checked again.
     bank = createIncomingBank(service, folders)
     await look()
     assert.deepEqual(await statementCases(), [])
   })
 
-  test('balances by value date do not stop this or later statements, and are listed until they are explained', async () => {
+  test('statements with balances by value date are processed, and the difference is listed until it is explained', async () => {
     const onDay = (day: number, amount: bigint, valued: number) =>
       entryOf(amount, { bookingDate: `2026-01-0${day}`, valueDate: `2026-01-0${valued}` })
     await take(
@@ -156,7 +158,7 @@ suite('messages', () => {
     await take(dayOf({ number: 3, opening: 175n, closing: 177n }, []))
     assert.deepEqual(await found(), { left: '0.00' })
     assert.deepEqual(await statementCases(), [])
-    // What no value date explains is quarantined, as before.
+    // A statement with a difference that no value date explains is still quarantined.
     await take(dayOf({ number: 4, opening: 177n, closing: 180n }, [onDay(4, 5n, 5)]))
     assert.deepEqual(await statementCases(), ['sum_differs'])
   })
@@ -205,7 +207,7 @@ suite('messages', () => {
         await take(page(3, 30n, 60n, 30n))
         await take(dayOf({ number: 2, opening: 60n, closing: 61n }, [entryOf(1n)]))
         assert.deepEqual(await found(), { left: '0.00' })
-        // The first page came again with other references: only that is a case.
+        // The first page was repeated with other references. Only that opens a case.
         assert.deepEqual(
           (await kinds()).filter((kind) => !kind.startsWith('unknown')),
           ['message_differs'],
@@ -305,7 +307,7 @@ suite('corrected statements', () => {
       .filter(({ resolution }) => resolution === null)
       .map(({ kind }) => kind)
       .toSorted()
-  /** Cancels the entry of a case whose text has these words. */
+  /** Cancels the entry of the case whose report contains a text. */
   const cancelled = async (words = '') => {
     const found = (await service.cases.list(undefined, 100)).find(
       ({ kind, report }) => kind === 'announced_missing' && report.includes(words),
@@ -364,7 +366,7 @@ suite('corrected statements', () => {
       (await openKinds()).filter((kind) => kind !== 'announced_missing'),
       [],
     )
-    // The bank lists the debit after all: the difference has its name, and its age raises an alert.
+    // The bank lists the debit after all: the difference is explained, and its age raises an alert.
     await list(income, debit)
     await look()
     assert.deepEqual([await statusOf(), await posted(), await unexplained()], ['Returned', 7_00n, '0.00'])
@@ -372,7 +374,7 @@ suite('corrected statements', () => {
 
   const undo = (payoutId: string) => service.db.transaction((tx) => service.undoPayment(tx, { partnerId, payoutId }))
   type Decision = Pick<Parameters<Service['decisions']['propose']>[1], 'action' | 'toPartnerId' | 'payoutId'>
-  /** Two persons decide about the open case with this money. */
+  /** Decides the open case with this money by two people. */
   async function decide(money: bigint, decision: Decision) {
     const found = (await service.cases.list(undefined, 100)).find(({ booked }) => booked === money)
     const { partnerId: ownerId, id } = present(found, 'the case')
@@ -401,7 +403,7 @@ suite('corrected statements', () => {
     assert.deepEqual([await second.statusOf(), await posted(), await unexplained()], ['Completed', 7_00n, '0.00'])
     assert.deepEqual(await openKinds(), [])
     await checkLedger(service.db, partnerId)
-    // The bank pays the first one after all: the money has no payment that waits for it.
+    // The bank pays the first one after all: no payment is pending for this money.
     await list(income, first.debit, { ...first.debit, bankReference: 'D2' })
     await look()
     assert.deepEqual(
@@ -497,7 +499,7 @@ suite('corrected statements', () => {
     assert.deepEqual([await posted(), await unexplained()], [20_00n, '0.00'])
   })
 
-  test('a debit that differs from the amount of its payment is removed whole, and an omitted debit leaves no difference', async () => {
+  test('undoing a debit that differs from its payment removes all of it, and an omitted debit leaves no difference', async () => {
     const income = credit(20_00n, 'E1', 'R1')
     await list(income)
     const [first, second] = [await paidDebit('3.00', 5_00n), await paidDebit('5.00', 1_00n)]
@@ -527,7 +529,7 @@ suite('corrected statements', () => {
     assert.deepEqual([await posted(), await unexplained()], [0n, '0.00'])
   })
 
-  test('an entry with another amount is the same booking, and the difference opens a case with its money', async () => {
+  test('an entry with a corrected amount is the same booking, and its difference opens a case with the money', async () => {
     await list(credit(7_00n, 'E1', 'R1'))
     await look()
     await list(credit(9_00n, 'E1', 'R1'))
@@ -540,7 +542,7 @@ suite('corrected statements', () => {
     )
   })
 
-  test('an entry with another bank reference is the same booking, and an added entry counts', async () => {
+  test('an entry with a corrected bank reference is the same booking, and an added entry is booked', async () => {
     await list(credit(7_00n, 'E1', 'R1'))
     await list(credit(7_00n, 'E1', 'R9'), credit(1_00n, 'E3', 'R3'))
     await look()
@@ -571,11 +573,12 @@ suite('corrected statements', () => {
     assert.deepEqual([await posted(), await openKinds(), await unexplained()], [10_00n, [], '0.00'])
   })
 
-  test('after a process ends before it reads the correction, the sums still agree', async () => {
+  test('the sums agree if the process ends before it reads the correction', async () => {
     const [kept, omitted] = [credit(7_00n, 'E1', 'R1'), credit(3_00n, 'E2', 'R2')]
     await list(kept, omitted)
     await look()
-    // What the first step of a correction leaves: the row of the statement, whose message is being taken, and entries on none.
+    // The state after the first step of a correction: the row of the statement, whose message is being processed, and entries
+    // without a statement.
     const id = '019b9f00-0000-7000-8000-000000000001'
     const { db } = service
     await db.run(sql`

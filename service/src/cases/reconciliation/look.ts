@@ -28,8 +28,8 @@ import {
 } from './rules.ts'
 
 /**
- * State of reports in the ledger: `settled`, the payout's payment; `returned`, its payment and return, or neither;
- * `applied`, a report about anything but a payout. Absent: nothing is booked.
+ * Bookings of each report in the ledger. `settled`: the payout's payment. `returned`: its payment and return, or
+ * neither. `applied`: a report that is not about a payout. Absent: nothing.
  */
 export type LedgerStates = ReadonlyMap<string, 'settled' | 'returned' | 'applied'>
 
@@ -39,7 +39,7 @@ export type LookDeps = {
   readonly cases: Pick<Cases, 'openSums' | 'reversedSums'>
   /** Reads the state of reports in the ledger, by report id. */
   readonly inLedger: (tx: Tx, connector: string, reports: readonly PendingReport[]) => Promise<LedgerStates>
-  /** Reads the sums of statements that no longer change. */
+  /** Reads the stored sums of statements whose entries no longer change. */
   readonly counted: (tx: Tx, account: BooksAccount) => Promise<ReadonlyMap<string, Minor>>
 }
 
@@ -123,7 +123,7 @@ export async function lookAt(deps: LookDeps, tx: Tx, account: BooksAccount, shar
   }
 }
 
-/** Compares the suspense accounts of all partners with the open cases, which alone may be booked there. */
+/** Compares the suspense accounts of all partners with the open cases. Only money of open cases may be there. */
 export function suspenseLook({ totals, open }: SharedData, currency: Currency): LookResult {
   const ledger = totals.find((one) => one.name === 'suspense' && one.currency === currency)?.posted ?? 0n
   const ours = open.filter((one) => one.currency === currency)
@@ -259,7 +259,10 @@ const notTakenSums = ({ versions }: StatementChain, written: ReadonlyMap<string,
     return amount === 0n ? [] : [{ statement, amount }]
   })
 
-/** Sums entries that the bank counts by a later value date. Later statements reverse this difference. */
+/**
+ * Sums entries that the bank includes in its balance only at a later value date. Later statements reverse this
+ * difference.
+ */
 function valueDateDifference({ statements }: StatementChain) {
   let open: { readonly amount: Minor; readonly at: Date }[] = []
   for (const { byValueDate, createdAt: at } of statements) {

@@ -15,15 +15,17 @@ export type ReportQuery = {
   readonly account?: string | undefined
   readonly currency?: string | undefined
   readonly at?: Date | undefined
-  /** Bounds a page: the latest statements, and the oldest entries, payments and cases of each kind. */
+  /** Maximum rows of each kind: the latest statements, and the oldest entries, payments and cases. */
   readonly rowsMax?: number | undefined
 }
 
 export type ReconciliationReader = {
-  /** Reads the report in the caller's snapshot. `at`: reads the results stored then, without single entries. */
+  /** Reads the report in the caller's snapshot. `at`: reads the results stored at that time, without single entries. */
   readonly report: (tx: Tx, wanted: ReportQuery) => AsyncGenerator<readonly ReportLine[]>
   readonly accounts: (tx: Tx) => Promise<readonly BooksAccount[]>
-  /** Lists the results stored when each statement was first seen, latest first: a line `account` each, without items. */
+  /**
+   * Lists the stored result of the first run with each statement, latest first: one `account` line each, without items.
+   */
   readonly days: (
     tx: Tx,
     account: BooksAccount,
@@ -164,7 +166,7 @@ function accountLines(
   ]
 }
 
-/** Latest statements whose entries are summed by kind. */
+/** Number of latest statements whose entries are summed by kind. */
 const detailedMax = 31
 
 async function statementLines(
@@ -252,7 +254,7 @@ const entryLine = (record: string, looked: LookResult, entry: BankEntry, now: Da
   remittance: entry.remittance ?? '',
 })
 
-/** More than an operator reads. The sums include all. */
+/** Maximum payments listed, more than an operator reads. The sums include all payments. */
 const paymentsMax = 10_000
 
 async function paymentLines(
@@ -323,7 +325,7 @@ const columns = [
   ...['matched_by', 'reference', 'other_party', 'remittance', 'explained'],
 ] as const
 
-/** The header of the report as CSV. Lines of all records share the columns. */
+/** The CSV header of the report. All record types share the columns. */
 export const reportHead: string = columns.join(',')
 export const reportLine = (line: ReportLine): string =>
   columns.map((name) => csvAmountCell((line as Readonly<Record<string, string>>)[name] ?? '')).join(',')

@@ -1,4 +1,7 @@
-/** Reconciliation over the rows of a file-based bank: each kind of difference is made, named to the cent, aged, and gone again; its pages. */
+/**
+ * Reconciliation with the rows of a file-based bank: each kind of difference appears, is explained to the cent, ages
+ * and disappears; and the pages of the report.
+ */
 import assert from 'node:assert/strict'
 import { after, afterEach, beforeEach, suite, test } from 'node:test'
 import { operatorPartnerId } from '../index.ts'
@@ -33,7 +36,7 @@ suite('differences', () => {
     service = await createTestService({ chooseConnector: () => isoConnector, bankAccounts: [isoAccount] })
     services.push(service)
     bank = createIsoBooksBank(service)
-    // The float stands on the settlement account of the sandbox bank.
+    // The initial balance is on the settlement account of the sandbox bank.
     partner = await addPartner(service, 10_000_000n)
   })
   after(() => Promise.all(services.map((each) => each.close())))
@@ -50,13 +53,13 @@ suite('differences', () => {
     return lines
   }
 
-  /** The parts of the difference, and what is left over, of the account at the bank. */
+  /** Returns the parts of the difference of the account at the bank, and the unexplained amount as `left`. */
   async function found(): Promise<Readonly<Record<string, string>>> {
     const lines = (await report()).filter(({ account }) => account === isoAccount.account)
     const [head] = lines
     assert.equal(head?.['record'], 'account')
     const parts = lines
-      // An entry and another that undo each other are there with their count.
+      // Two entries that cancel each other out are still listed with their count.
       .filter(({ record, amount }) => record === 'difference' && amount !== '0.00')
       .map(({ kind, amount }) => [kind, amount])
     return { ...Object.fromEntries(parts), left: head['unexplained'] ?? '' }
@@ -175,7 +178,7 @@ suite('differences', () => {
     }
   })
 
-  test('one booking of several payments, one of which the bank reported as paid, counts as far as the ledger has them', async () => {
+  test('the payments of one booking that the ledger has not applied yet explain the difference', async () => {
     const [one, other, third] = [await sent('10.00'), await sent('20.00'), await sent('30.00')]
     await bank.paid(one)
     await apply()
@@ -192,13 +195,13 @@ suite('differences', () => {
     assert.deepEqual(await found(), { left: '0.00' })
   })
 
-  test('a sum whose payments a later message lists explains the difference', async () => {
+  test('a booked sum whose payments a later message will list explains the difference', async () => {
     const statementId = await bank.statement({ on: '2026-01-01', opening: 0n, closing: 900n })
     await bank.entry({ amount: 900n, kind: 'waiting', statementId })
     assert.deepEqual(await found(), { waiting: '-9.00', left: '0.00' })
   })
 
-  test('money in suspense is listed by its case until the case ends, and money returned outside is listed until it is booked', async () => {
+  test('money in suspense is listed until its case is resolved, and money returned outside the service until it is booked', async () => {
     await bank.entry({ amount: 700n, kind: 'unknown' }, credited)
     await bank.entry({ amount: -30n, kind: 'fee' }, { kind: 'debit.booked', why: 'bank_fee', details: 'Charges.' })
     await apply()
@@ -215,7 +218,7 @@ suite('differences', () => {
     await apply()
     await resolveAll('reverse')
     assert.deepEqual(await found(), { not_on_statement: '5.00', reversed: '-5.00', left: '0.00' })
-    // The bank books what went back: it pays for the case that said so.
+    // The bank books the returned money, which matches the case that was resolved by `reverse`.
     await bank.entry(
       { amount: -500n, kind: 'unknown' },
       { kind: 'debit.booked', why: 'unknown_debit', details: 'Back.' },
@@ -239,7 +242,7 @@ suite('differences', () => {
       assert.equal((await found()).left, '0.00')
     })
 
-  test('a missing statement is a gap until it arrives, and its case resolves itself', async () => {
+  test('a missing statement is a gap until it arrives, and then its case is resolved automatically', async () => {
     await bank.statement({ on: '2026-01-01', opening: 0n, closing: 0n, sequence: 1n })
     await bank.statement({ on: '2026-01-03', opening: 400n, closing: 400n, sequence: 3n })
     await bank.report(newId(), {
@@ -291,7 +294,7 @@ suite('differences', () => {
     assert.deepEqual(await found(), { not_on_statement: '2.00', left: '0.00' })
   })
 
-  test('an unexplained difference opens a case at the second run, and the case ends with the difference', async () => {
+  test('the second run with an unexplained difference opens a case, which is resolved when the difference is gone', async () => {
     const money = { debit: `settlement.${isoConnector}` as const, ...euros, amount: 77n }
     await service.db.transaction((tx) => service.deposits.creditPartner(tx, partner.partnerId, money))
     assert.deepEqual(await found(), { left: '0.77' })
@@ -324,7 +327,7 @@ suite('differences', () => {
     assert.equal((await openCases()).length, 1)
   })
 
-  test('a case about a payment without an answer ends when the bank reports', async () => {
+  test('a case about a payment without an answer is resolved when the bank reports the payment', async () => {
     const instruction = await sent()
     await bank.file(instruction, true)
     await bank.report(instruction.id, { kind: 'oddity', what: 'payment_missing', details: 'No word.' })
@@ -342,7 +345,7 @@ suite('differences', () => {
     assert.deepEqual(await openCases(), [])
   })
 
-  test('runs are kept as history: an item has the time when it was first seen, and a past day can be read', async () => {
+  test('runs are stored as history: an item has the time when it first appeared, and a past day can be read', async () => {
     await bank.entry({ amount: 1234n, kind: 'credit' }, credited)
     await apply()
     await look()
@@ -384,7 +387,7 @@ suite('differences', () => {
     assert.deepEqual([await found(), await suspended(), await openCases()], [{ left: '0.00' }, [], []])
   })
 
-  test('a debit that is matched with its payment counts as booked, and a later bank report counts as a repetition', async () => {
+  test('a debit that is matched with its payment counts as booked, and a later bank report changes nothing', async () => {
     const instruction = await sent()
     await bank.entry(
       { amount: -1000n, kind: 'unknown' },
@@ -432,7 +435,7 @@ suite('pages', () => {
     await service.reconciliation.step()
   }
 
-  /** Takes the statement of a day with one credit, and looks. */
+  /** Imports the statement of a day with one credit, and reconciles. */
   async function takeDay(number: number) {
     const on = `2026-01-0${number}`
     const opening = BigInt(number - 1) * 100n
@@ -450,11 +453,11 @@ suite('pages', () => {
   }
   const count = (lines: readonly ReportLine[], wanted: string) => lines.filter(({ record }) => record === wanted).length
 
-  test('days on which a statement was first seen are listed newest first, in pages, with the parts of each difference', async () => {
+  test('the first run of each statement is listed newest first, in pages, with the parts of its difference', async () => {
     await look()
     for (const number of [1, 2, 3]) {
       await takeDay(number)
-      // Another look at the same statement is another result, and no other day.
+      // Another look at the same statement stores another result, but not another day.
       await folders.put(`n${number}.xml`, reportXml([entryOf(BigInt(number))]))
       await bank.work()
       await look()

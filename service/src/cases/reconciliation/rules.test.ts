@@ -1,4 +1,4 @@
-/** The chain of statements, and the points of candidates. */
+/** The chain of statements, and the scores of candidates. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BankStatement } from '../../rails/index.ts'
@@ -82,7 +82,7 @@ test('balances show whether statements are consecutive, and numbers count only w
   assert.deepEqual(facts([of(1n, null, bare), of(3n, null, bare)]).gaps, [0n])
   assert.deepEqual(facts([of(1n, null, bare), of(3n, null, { ...bare, numbering: 'ignored' })]).gaps, [])
   assert.deepEqual(facts([of(1n, 1n), of(3n, null, bare)]).gaps, [0n])
-  // What balances say is said whatever the numbers are.
+  // If there are balances, they decide, whatever the numbers are.
   assert.deepEqual(facts([of(1n, 1n), of(2n, 9n, { opening: 4n })]).gaps, [3n])
 })
 
@@ -110,7 +110,7 @@ test('balances that differ from the entries are listed with their statement', ()
   assert.deepEqual(facts([statement(0n, 10n, { credits: 7n })]).differ, [3n])
 })
 
-test('only items of the difference reduce it', () => {
+test('only items on the difference side reduce the unexplained amount', () => {
   const item = (side: 'difference' | 'suspense' | 'memo', amount: bigint) =>
     ({ side, kind: 'x', amount, count: 1n, oldestAt: null }) as const
   assert.equal(unexplainedAmount(10n, 3n, [item('difference', 5n), item('suspense', 100n), item('memo', 100n)]), 2n)
@@ -165,7 +165,7 @@ test('poor matches and other currencies are left out', () => {
   const little = { amount: 5n, references: [], account: '', name: '', on: null }
   assert.equal(scoreOf(little), undefined)
   assert.equal(scoreOf({ currency: 'USD' }), undefined)
-  // A short reference stands in a text by chance.
+  // A short reference may occur in a text by chance.
   assert.deepEqual(agreedOf({ references: ['E2E'] }), ['amount', 'account', 'name', 'same day'])
 })
 

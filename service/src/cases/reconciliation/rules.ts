@@ -11,7 +11,7 @@ import {
   type StatementVersions,
 } from '../../rails/index.ts'
 
-/** A part of `ledger - bank`, with its reason. */
+/** Parts of `ledger - bank`, each with its reason. */
 export const differenceKinds = {
   not_on_statement: 'The ledger has these entries, and no statement of the bank has them yet.',
   settled_not_booked: 'The bank says that it has paid these, and has not booked them yet.',
@@ -27,7 +27,7 @@ export const differenceKinds = {
     'A statement lists these entries, and they are not taken: another statement has them, or they cannot be read.',
 } as const
 
-/** Kinds of items that are not part of the difference: payments under way. */
+/** Kinds of items that are not part of the difference: payments in progress. */
 export const memoKinds = {
   queued: 'These payments wait for their window or their file.',
   at_bank: 'These payments are at the bank, which has not said that it has paid them.',
@@ -53,7 +53,7 @@ export type StatementGap = {
 
 export type StatementChain = {
   readonly statements: readonly BankStatement[]
-  /** All versions of each statement, by the version that counts. */
+  /** All versions of each statement, keyed by the version that counts. */
   readonly versions: StatementVersions<BankStatement>
   readonly last: BankStatement | undefined
   /** The opening balance of the first statement and the closing balance of the last. Null if the bank does not state them. */
@@ -114,6 +114,6 @@ export type LookResult = {
   readonly unexplained: Minor
 }
 
-/** Computes `ledger - bank` without the named parts. */
+/** Computes `ledger - bank` minus the items that explain it. */
 export const unexplainedAmount = (ledger: Minor, bank: Minor, items: readonly DifferenceItem[]): Minor =>
   ledger - bank - sum(items.flatMap(({ side, amount }) => (side === 'difference' ? [amount] : [])))

@@ -1,6 +1,6 @@
 /**
- * Reconciliation of bank accounts with the ledger: stores looks, opens cases about unexplained differences, and resolves
- * cases whose reason has ended.
+ * Reconciliation of bank accounts with the ledger: stores looks, opens cases about unexplained differences, and
+ * resolves cases whose cause is gone.
  */
 import { type Cases, type Decisions, operatorPartnerId } from '../index.ts'
 import {
@@ -66,19 +66,19 @@ type ReconciliationDeps = {
 }
 
 export type Reconciliation = ReconciliationReader & {
-  /** Looks up to the statements of a day, for safeguarding. */
+  /** Compares accounts as of the statements of a day, for safeguarding. */
   readonly day: DayReader
   /**
-   * Looks at every account and stores the findings. Only one of several processes looks. Returns 0, so that its loop
-   * pauses.
+   * Compares every account with the ledger and stores the results. If several processes run, only one of them does
+   * this. Returns 0, so that its loop pauses.
    */
   readonly step: (observe?: ReconciliationObserver) => Promise<number>
 }
 
 export const reconciliationEveryMs = minuteMs
-/** A look within this time makes another one unnecessary. */
+/** An account is not compared again within this time. */
 const freshMs = reconciliationEveryMs / 2
-/** How long looks between statements are kept. */
+/** Retention of runs that are not the first run of a statement. */
 const keptMs = 30 * dayMs
 const proposalsPerStepMax = 1000
 
@@ -201,7 +201,7 @@ async function storeRun(tx: Tx, row: store.AccountRow, looked: LookResult, now: 
 const unexplainedCaseId = ({ account, currency }: Pick<LookResult, 'account' | 'currency'>, since: Date) =>
   `unexplained ${account} ${currency} ${since.toISOString()}`
 
-/** Names the connector of an account. Suspense has none. */
+/** Returns the name of the connector of an account. Suspense has none, so it is `ledger`. */
 const connectorName = ({ connector }: Pick<LookResult, 'connector'>): string => connector || 'ledger'
 
 async function openCase({ cases }: ReconciliationDeps, tx: Tx, looked: LookResult, since: Date): Promise<void> {
@@ -245,7 +245,7 @@ async function resolveUnexplained({ db, cases, decisions }: ReconciliationDeps, 
 
 const endOfDay = (day: string | null): Date | undefined => (day === null ? undefined : new Date(`${day}T23:59:59Z`))
 
-/** Reports the stored results, which any process may have stored, for metrics. */
+/** Reports the stored results for metrics. Any process may have stored them. */
 async function reportResults(
   { db, cases }: ReconciliationDeps,
   observe: ReconciliationObserver,
@@ -355,9 +355,9 @@ export type DayLook = BooksAccount & {
 }
 
 export type DayReader = {
-  /** Looks at accounts in the caller's snapshot. */
+  /** Compares accounts with the ledger in the caller's snapshot, up to the statements of a day. */
   readonly lookUpTo: (tx: Tx, accounts: readonly BooksAccount[], day: string) => Promise<readonly DayLook[]>
-  /** Finds the last complete statement up to a day, among statements that name their day. */
+  /** Finds the last complete statement up to a day, among statements that state their day. */
   readonly lastStatement: (tx: Tx, account: BooksAccount, day: string) => Promise<BankStatement | undefined>
   readonly sumInScope: (tx: Tx, account: BooksAccount, scope: EntryScope) => Promise<PaymentSums>
   /** Lists entries of a scope, oldest first. */

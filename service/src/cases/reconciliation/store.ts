@@ -86,7 +86,7 @@ export function runAt(
     order by first_at desc limit 1`)
 }
 
-/** Lists the runs that first saw each statement, latest first. A partial index holds only these runs. */
+/** Lists the first run with each statement, latest first. A partial index holds only these runs. */
 export function runsOfStatements(
   tx: Tx,
   { connector, account, currency }: BooksAccount,
@@ -127,7 +127,7 @@ export function runItems(tx: Tx, runId: string): Promise<readonly ItemRow[]> {
     order by side, first_seen, kind`)
 }
 
-/** Deletes old runs that first saw no statement, with their items. */
+/** Deletes old runs and their items, except the first run with each statement. */
 export function deleteRuns(tx: Tx, before: Date): Promise<number> {
   return tx.run(sql`/* reconciliation.deleteRuns */
     delete from reconciliation.runs where not is_of_statement and last_at < ${before}`)

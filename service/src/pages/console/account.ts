@@ -30,7 +30,7 @@ type AccountPage = {
   /** When the account was connected with the provider. Null: not connected. Undefined: the partner has no provider. */
   readonly sso?: Date | null | undefined
   readonly error?: string
-  /** Says what the last form did. */
+  /** Confirmation of the last form. */
   readonly confirmation?: string | undefined
 }
 
@@ -288,7 +288,7 @@ function createAccountPages(factors: Factors, { singleSignOn }: Pick<Members, 's
   return { show, showPassword }
 }
 
-/** Reports whether an error refuses this field. Throws every other error. */
+/** Reports whether a refusal concerns this field. Throws every other error. */
 function refusesField(error: unknown, pointer: string): boolean {
   if (!(error instanceof Refusal)) throw error
   return error.errors.some((refused) => refused.pointer === pointer)

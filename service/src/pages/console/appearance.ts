@@ -96,12 +96,12 @@ function form(view: ConsoleView, { values, problems, hasLogo }: Appearance): Htm
   </form>`
 }
 
-/** `#rrggbb` */
+/** Length of a colour such as `#rrggbb`. */
 const colourCharsMax = 7
 
 type Branding = ResponseOf<'getCheckoutBranding'>
 
-/** Holds a logo of 64 KiB and the other fields. */
+/** Maximum size of the form: a logo of 64 KiB and the other fields. */
 const formBytesMax = 128 * 1024
 
 const brandingValues = ({ name, accentColour, accentColourDark }: Branding): Values => ({
@@ -159,7 +159,9 @@ async function save(frame: Frame, request: PublicRequest, person: Person): Promi
   }
 }
 
-/** Returns the text of a refused colour. For too little contrast it suggests the nearest colour that passes. */
+/**
+ * Returns the error text of a refused colour. If the contrast is too low, it suggests the nearest colour that passes.
+ */
 function colourProblem(a: ConsoleTexts['appearance'], error: unknown): string {
   const [first] = error instanceof Refusal && error.code === 'contrast_too_low' ? error.errors : []
   const [colour] = /#[0-9a-f]{6}$/.exec(first?.message ?? '') ?? []

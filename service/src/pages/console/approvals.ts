@@ -34,12 +34,12 @@ type ExceededMaximum = {
   readonly resetsAt: Date
 }
 
-/** Content of the page for a payout, or for those of a bulk. */
+/** Content of the page for a payout, or for the payouts of a bulk. */
 type Approval = {
   readonly words: ConsoleTexts['approvals']
   /** Path below the root, to which `/approve` and `/reject` are added. */
   readonly path: string
-  /** The facts that the person signs: amount and payee, or number and sums. */
+  /** The facts that the person signs: amount and payee of a payout, or number and sums of a bulk. */
   readonly facts: readonly (readonly [label: string, value: Html | string, form?: 'sum' | 'code'])[]
   /** Label of the button. */
   readonly label: string
@@ -52,7 +52,7 @@ type Approval = {
   /** PublicKeyCredentialRequestOptionsJSON. Absent: the person has no passkey. */
   readonly passkeyOptions?: string | undefined
   readonly needsPasskey: boolean
-  /** The daily maximum of the person that this approval would exceed. The page then has no form to approve. */
+  /** The daily maximum of the person, if this approval would exceed it. The page then has no form to approve. */
   readonly beyond?: ExceededMaximum
   readonly errors?: Readonly<Record<string, string>>
 }
@@ -217,7 +217,7 @@ async function readNoteAndRepeats(operate: Frame['operate'], call: Call, id: str
   return { repeats, note }
 }
 
-/** Writes the amount that the limits across all currencies count, with its rate. */
+/** Formats the amount that counts towards limits across all currencies, with its rate. */
 const countedText = (
   { language }: ConsoleView,
   { amount, currency, rate, rateOn }: NonNullable<ReturnType<typeof readReference>>,
@@ -228,7 +228,7 @@ const countedText = (
 
 type WaitingBulk = Awaited<ReturnType<Frame['approvals']['snapshotOfBulk']>>
 
-/** Number of the largest payouts that the page lists. */
+/** Maximum payouts that the page lists, largest first. */
 const listedPayoutsMax = 10
 
 const bulkSubject = ({ operate, approvals, bulks }: Frame): Subject => ({
@@ -353,7 +353,7 @@ function subjectRoutes({ signIn }: Frame, withMoney: WithPerson, subject: Subjec
   ]
 }
 
-/** Writes the amounts of a maximum for the page. */
+/** Formats the amounts of a maximum for the page. */
 const maximumTexts = ({ currency, most, left, resetsAt }: BeyondMaximum) => ({
   currency,
   most: amountText(most, currency),
@@ -363,7 +363,7 @@ const maximumTexts = ({ currency, most, left, resetsAt }: BeyondMaximum) => ({
 
 type Act = (request: PublicRequest, person: Person) => Promise<PublicAnswer>
 
-/** Shows a page if the payout does not wait for this person. */
+/** Shows an explanation instead if the payout does not await approval by this person. */
 const guardWith =
   (withMoney: WithPerson, subject: Subject) =>
   (act: Act): PublicRoute['handle'] =>

@@ -39,7 +39,7 @@ type AuditRow = {
   readonly actor: { readonly kind: string; readonly name?: string | undefined; readonly staff?: string | undefined }
   /** The id of an operation or of a command. Absent: the record has the steps of a payment. */
   readonly action?: string | undefined
-  /** True if the record names what a request created. */
+  /** True if the record identifies what a request created. */
   readonly isMade: boolean
   /** Steps of a payment, in words. */
   readonly steps: readonly string[]
@@ -64,7 +64,10 @@ const actorText = ({ language }: ConsoleView, { kind, name, staff }: AuditRow['a
   return staff === undefined ? shown : fill(a.impersonated, { name: shown, staff })
 }
 
-/** Names an act in words: an operation, an act of the service, or a command. Undefined for acts of earlier versions. */
+/**
+ * Returns the text of an audited action: an operation, an action of the service, or a command. Undefined for actions of
+ * earlier versions.
+ */
 export function actText({ language }: ConsoleView, action: string): string | undefined {
   const { audit, serviceActs } = texts[language]
   const own: Readonly<Record<string, string>> = serviceActs
@@ -119,7 +122,7 @@ type AuditHead = {
 }
 
 export type RecordProof =
-  /** The service proves no records of this kind. */
+  /** The service has no proofs for records of this kind. */
   | { readonly state: 'none' }
   /** The person has not opened the proof, which costs more than the rest of the page. */
   | { readonly state: 'unread'; readonly href: string }
@@ -235,7 +238,7 @@ function auditRow(person: Person, record: AuditRecord): AuditRow {
   }
 }
 
-/** The choice that shows every kind of record. */
+/** Filter value that shows every kind of record. */
 const everyKind = 'All'
 
 /** Lists the members of the team and the service accounts. */
@@ -270,7 +273,7 @@ async function showList(frame: Frame, request: PublicRequest, person: Person): P
   return page(request, pageStatus(shown.problems), auditPage(view, records))
 }
 
-/** The last time of year 9999. The time in the id of a record is earlier. */
+/** The start of the last day of the year 9999. An id with a later time is not the id of a record. */
 const lastMs = Date.UTC(9999, 11, 31)
 
 /** Finds a record by its id among the records of its millisecond, which the id contains. Refuses: not_found. */

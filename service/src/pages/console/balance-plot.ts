@@ -15,13 +15,16 @@ export type BalancePlot = {
   readonly heights: readonly number[]
   readonly highest: string
   readonly lowest: string
-  /** The amount at the lower edge of the drawing: zero, or the lowest one. */
+  /** The amount at the lower edge of the drawing: zero, or the lowest amount. */
   readonly floor: string
   readonly fromZero: boolean
   readonly change: { readonly kind: 'more' | 'less' | 'same'; readonly amount: string }
 }
 
-/** Steps of the drawing's height. Amounts are divided as integers first, because a double does not hold the 18 digits of a token. */
+/**
+ * Resolution of the heights. Amounts are divided as integers first, because a double cannot represent the 18 digits of
+ * a token.
+ */
 const heightSteps = 1000n
 /** The drawing begins at zero if the lowest amount is less than a fifth of the highest. Otherwise the line would be flat at the top. */
 const zeroBelow = 5n
@@ -115,7 +118,7 @@ export function balancePlot(view: ConsoleView, plot: BalancePlot): Html {
   </figure>`
 }
 
-/** Renders the days newest first, in two columns also on a narrow page. */
+/** Renders the days, newest first, in two columns, even on a narrow page. */
 const dayTable = (view: ConsoleView, { currency, days }: BalancePlot): Html =>
   html`<table class="days">
     <caption class="away">

@@ -50,15 +50,15 @@ export type CheckPage = CheckedBulk & {
   readonly problems: Problems
 }
 
-/** Invalid lines in one form. Keeps the page small and the form below the size limit of its body. */
+/** Maximum invalid lines in one form. Keeps the page small and the form body below its size limit. */
 const correctedAtOnce = 25
 const shownPayeesMax = 100
 const shownDuplicatesMax = 50
-/** Possible duplicates that are named for a line. Those with the same reference come first. */
+/** Maximum possible duplicates that are listed for a line. Those with the same reference come first. */
 const namedDuplicatesMax = 2
 const linesPerPage = 100
 
-/** The state of a line: the first that applies. Only a `wrong` line blocks the bulk. */
+/** The state of a line: the first state that applies. Only a `wrong` line blocks the bulk. */
 type LineState = 'wrong' | 'refused' | 'unreachable' | 'held' | 'pay'
 
 export const needsCorrection = ({ mistakes, resolved }: CheckedLine): boolean =>

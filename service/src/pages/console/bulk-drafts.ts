@@ -1,4 +1,4 @@
-/** The draft of a bulk: the upload is kept for its person, checked, corrected, and sent once. */
+/** The draft of a bulk: the upload is stored for its person, checked, corrected, and sent once. */
 import { createHash } from 'node:crypto'
 import { bulkPayouts, decimalText, rawNumber } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
@@ -27,15 +27,15 @@ import { texts } from './texts/index.ts'
 
 type Draft = Upload<BulkDraft>
 
-/** Holds 1,000 lines with long texts. */
+/** Maximum size of a file: 1,000 lines with long texts. */
 const fileBytesMax = 4 * 1024 * 1024
-/** Holds the inputs of one correction form, percent-encoded. */
+/** Maximum size of a correction form, percent-encoded. */
 const formBytesMax = 512 * 1024
 
 const showForm = (request: PublicRequest, { view }: Person, given: NewBulk): PublicAnswer =>
   page(request, pageStatus(given.problems), newBulkPage(view, given))
 
-/** Says why a file cannot be checked. */
+/** Explains why a file cannot be checked. */
 function fileProblem(
   { view }: Person,
   file: Exclude<BulkFile, { readonly kind: 'lines' }>,
@@ -107,7 +107,7 @@ async function upload(frame: Frame, request: PublicRequest, person: Person): Pro
   return seeOther(`drafts/${id}`)
 }
 
-/** Names that one request verifies at most, and for how long: a scheme may need seconds for each. */
+/** Maximum number of names that one request verifies, and maximum time, because a scheme may need seconds for each. */
 const verifiedAtOnce = 100
 const verificationMsMax = 10 * secondMs
 
@@ -129,7 +129,7 @@ async function verifyPayees(
   })
 }
 
-/** Acts on a draft. A draft that was sent redirects to its bulk. */
+/** Runs an action on a draft. If the draft was sent, redirects to its bulk. */
 async function withDraft(
   frame: Frame,
   request: PublicRequest,
@@ -170,7 +170,10 @@ async function showDraft(
   })
 }
 
-/** Changes the lines of a draft if the person saw its current revision. `revision`: null for changes of single cells, which any revision takes. */
+/**
+ * Changes the lines of a draft if the page showed its current revision. `revision`: null for changes of single cells,
+ * which apply to any revision.
+ */
 const changeLines = (
   frame: Frame,
   request: PublicRequest,
@@ -189,7 +192,10 @@ const changeLines = (
     return isSaved ? seeOther(`../${id}?done=${done}`) : showDraft(frame, request, person, { form: b.changed })
   })
 
-/** Takes the cells of the form and drops lines that the person leaves out. A choice of payee applies to all lines with the same payee. */
+/**
+ * Applies the cells of the form, and removes lines that the person excludes. A chosen payee applies to all lines with
+ * the same payee.
+ */
 function applyCorrections(lines: readonly TypedLine[], given: URLSearchParams): readonly TypedLine[] {
   const payeeKey = ({ cells: { amount: _a, currency, reference: _r, ...payee } }: TypedLine) =>
     JSON.stringify([payee, currency])
@@ -320,7 +326,10 @@ type BulkToSend = {
   readonly lease: SendingLease
 }
 
-/** Creates the new payees and the bulk under keys of the draft, so that a repetition after a crash creates nothing twice. */
+/**
+ * Creates the new payees and the bulk under idempotency keys of the draft, so that a retry after a crash creates
+ * nothing twice.
+ */
 async function createBulk(
   { operate, uploads }: Frame,
   request: PublicRequest,

@@ -33,13 +33,13 @@ test('files are read as Excel writes them in German and in English', async () =>
   assert.deepEqual(await cellsOf(bytes(english)), ['|Lovelace, Ada|DE89 3704 0044 0532 0130 00|1,234.56|EUR|Rent'])
 })
 
-test('Windows-1252 keeps the euro sign, and UTF-8 is never mistaken for it', async () => {
+test('a Windows-1252 file keeps its euro sign, and a UTF-8 file is never read as Windows-1252', async () => {
   const euro = new Uint8Array([...latin(`Name;IBAN;Betrag;Währung\r\nJörg;${iban};5,00 `), 0x80, ...latin(';EUR\r\n')])
   assert.deepEqual(await cellsOf(euro), [`|Jörg|${iban}|5,00 €|EUR|`])
   assert.deepEqual(decodeFile(bytes('Jörg €')), { text: 'Jörg €' })
 })
 
-test('formulas that keep zeros, guards against formulas, and columns in any order are read', async () => {
+test('cells are read without ="..." formulas and leading apostrophes, and columns in any order', async () => {
   const file = `Currency;Amount;Account number;Sort code;Name;Remarks\nGBP;5;="01234567";"=""040004""";'+Ada;x\n`
   const [line] = await linesOf(bytes(file))
   assert.deepEqual(
@@ -56,7 +56,7 @@ test('line numbers match the file, also after line breaks and empty lines', asyn
   )
 })
 
-test('"Empfänger" is a saved payee, or the name beside an account', async () => {
+test('the column "Empfänger" is a saved payee, or the payee name if the file has an account column', async () => {
   assert.deepEqual(await cellsOf(bytes(`Empfänger;Betrag;Währung\nVermieter;5;EUR`)), ['Vermieter|||5|EUR|'])
   assert.deepEqual(await cellsOf(bytes(`Empfaenger;IBAN;Betrag;Waehrung\nAda;${iban};5;EUR\nBo;;5;EUR`)), [
     `|Ada|${iban}|5|EUR|`,
@@ -101,7 +101,7 @@ test('a file of 1,001 payouts is refused with their number, and a very long file
   assert.equal((await readBulkFile(bytes(`payee,amount,currency\n${','.repeat(4_000_000)}`))).kind, 'problem')
 })
 
-test('other work runs while a file is read', async () => {
+test('reading a large file does not block the event loop', async () => {
   let turns = 0
   const timer = setInterval(() => (turns += 1), 0)
   await readBulkFile(bytes(['payee,amount,currency', ...Array.from({ length: 10_000 }, () => 'Ada,5,EUR')].join('\n')))
@@ -109,7 +109,7 @@ test('other work runs while a file is read', async () => {
   assert.ok(turns > 0)
 })
 
-test('the payments of a pain.001 are lines, in the encoding that it declares', async () => {
+test('each payment of a pain.001 becomes a line, decoded by the encoding that the file declares', async () => {
   const createdAt = new Date(`${today}T09:00:00Z`)
   const british = {
     creditorAccount: { other: '55779911' },
@@ -142,7 +142,7 @@ test('the payments of a pain.001 are lines, in the encoding that it declares', a
   }
 })
 
-test('a pain.001 that asks for more than payouts do is refused with the reason at each payment', async () => {
+test('a pain.001 with features that payouts do not support is refused with a reason for each payment', async () => {
   const mistakesOf = async (
     payments: Parameters<typeof pain001Text>[1],
     more: Parameters<typeof pain001Text>[2] = {},

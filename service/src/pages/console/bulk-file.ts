@@ -9,7 +9,7 @@ import {
 } from '../../payouts/bulk/index.ts'
 import { type FileColumns, type UnreadableFile, readTable, type RowProblem, decodeFile } from '../kit/csv.ts'
 
-/** Further names of the columns. The first two are the heads of the template in English and German. */
+/** Accepted names of the columns. The first two are the headings of the template in English and German. */
 const bulkColumns: FileColumns<LineColumn> = {
   payee: [
     ...['Saved payee', 'Gespeicherter Empfänger', 'beneficiaryId', 'beneficiary', 'recipient', 'alias', 'short name'],
@@ -47,7 +47,7 @@ export const templateHead = (language: 'en' | 'de'): readonly string[] =>
 /** Returns the cells of a line in the order of the template. */
 export const templateCells = ({ cells }: TypedLine): readonly string[] => templateColumns.map((column) => cells[column])
 
-/** Lines that are read at most, including empty ones. */
+/** Maximum number of lines that are read, including empty ones. */
 const linesMax = 10 * bulkPayouts.bulkPayoutsMax
 
 export type BulkFile =
@@ -58,8 +58,8 @@ export type BulkFile =
   | { readonly kind: 'rows'; readonly problems: readonly RowProblem[] }
 
 /**
- * Reads the lines of a CSV file, or the payments of a pain.001. Cells stay as typed; the check of the bulk reports their mistakes. `today`:
- * `YYYY-MM-DD`.
+ * Reads the lines of a CSV file, or the payments of a pain.001. Cells stay as typed; the check of the bulk reports
+ * mistakes in them. `today`: `YYYY-MM-DD`.
  */
 export async function readBulkFile(bytes: Uint8Array, today: string): Promise<BulkFile> {
   const decoded = decodeFile(bytes)

@@ -107,9 +107,9 @@ type BulkView = BulkRow &
     readonly creator?: CreatorFact | undefined
     readonly items: readonly ItemRow[]
     readonly done?: (typeof doneForms)[number] | undefined
-    /** True if payouts were not made, and the person may send them again. */
+    /** True if some payouts were not created, and the person may send them again. */
     readonly mayRepeat?: boolean
-    /** Payouts that wait for an approval. Absent: none. */
+    /** Payouts that await approval. Absent: none. */
     readonly waiting?: WaitingPayouts | undefined
   }
 
@@ -297,10 +297,10 @@ async function showResults(
   return download(`${b.bulk}-${readId(request).slice(0, shortIdChars)}.csv`, spreadsheetText(language, [head, ...rows]))
 }
 
-/** Characters of an id in a file name. */
+/** Number of characters of an id in a file name. */
 const shortIdChars = 13
 
-/** Returns the payouts that wait for approval. Undefined: no payout waits. */
+/** Returns the payouts that await approval. Undefined: there are none. */
 const waitingPayouts = (
   { payouts, totals, expiresAt }: ResponseOf<'getBulkPayoutApproval'>,
   { caller }: Person,

@@ -73,7 +73,7 @@ type SessionRow = {
   readonly order: string
   readonly description: string
   readonly payer: string
-  /** True if late money waits for the shop's decision. */
+  /** True if a late payment awaits the shop's decision. */
   readonly isLate: boolean
   readonly createdAt: Date
   readonly expiresAt: Date

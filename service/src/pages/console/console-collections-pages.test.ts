@@ -103,7 +103,7 @@ function checkoutPages(language: ConsoleLanguage, text: string): NamedPages {
   ]
 }
 
-/** Late payments in each state, of which the first two wait, one of them in another currency. */
+/** Late payments in each state. The first two await a decision, one of them in another currency. */
 const lateRowsOf = (text: string) =>
   (['Waiting', 'Waiting', 'Accepted', 'Returning', 'Returned', 'WithOperator', 'Decided'] as const).map(
     (status, index) => ({
@@ -254,7 +254,7 @@ function bulkPages(language: ConsoleLanguage, text: string): NamedPages {
   ]
 }
 
-/** A file with a line of each kind, one without mistakes, one that asks nothing, an empty one, and one of 1,000 wrong lines. */
+/** Bulk files: with a line of each kind, without mistakes, without questions, empty, and with 1,000 invalid lines. */
 function checkPages(view: ConsoleView, text: string): NamedPages {
   const cells = {
     ...{ payee: '', name: text, iban: text, sortCode: text, routingNumber: '', accountNumber: text },

@@ -81,7 +81,7 @@ const approvalOf = (view: ConsoleView, text: string, passkeyOptions: string | un
     errors: passkeyOptions === undefined ? { code: text, reason: text } : { form: text, reason: text },
   })
 
-/** The pages of approvals, of the first Admin and of how a person signs in. */
+/** The pages of approvals, of the first Admin, and of a person's sign-in settings. */
 function signedInPages(inside: (current: string) => ConsoleView, text: string): readonly (readonly [string, string])[] {
   const errors = { password: text, code: text, form: text }
   const totp = { secret: 'JBSWY3DPEHPK3PXP', qrSvg: qrCode('otpauth://totp/a', text) }
@@ -124,7 +124,9 @@ function signedInPages(inside: (current: string) => ConsoleView, text: string): 
   ]
 }
 
-/** The inbox with an entry in each state, an empty one, and the choices with every kind and refusal. */
+/**
+ * The inbox with an entry in each state, an empty inbox, and the notification settings with every kind and every error.
+ */
 function inboxPages(
   inside: (current: string) => ConsoleView,
   language: ConsoleLanguage,
@@ -188,7 +190,7 @@ function supportPages(inside: (current: string) => ConsoleView, text: string): r
   ]
 }
 
-/** Every page with every part, written with the hostile text wherever a person or another system gives a text. */
+/** Every page with every section. `text` replaces each text that a person or another system enters. */
 function pagesOf(language: ConsoleLanguage, text: string, mayWrite = true): ReadonlyMap<string, string> {
   const view = viewOf(language)
   const person = { fullName: text, email: text, roleName: 'Admin' as const, partnerName: text }
@@ -282,7 +284,7 @@ suite('the texts of the console', () => {
     assert.deepEqual(same.toSorted(), cognates.toSorted())
   })
 
-  test('every page is worded in both languages, with the same placeholders', () => {
+  test('every page has texts in both languages, with the same placeholders', () => {
     const subjects = Object.keys(texts.en) as (keyof typeof texts.en)[]
     assert.ok(subjects.length > 20)
     for (const subject of subjects) {
@@ -366,7 +368,7 @@ suite('the team', () => {
     assert.ok(page.includes(consoleTexts.en.teamReadOnly))
   })
 
-  test('offers no action on oneself, and no role that the person may not give', () => {
+  test("offers no action on one's own account, and only roles that the person may grant", () => {
     const person = { fullName: 'a', email: 'a', roleName: 'Developer' as const, partnerName: 'a' }
     const member = { fullName: 'a', email: 'a', joinedAt: at, lastSignInAt: null, factors: ['passkey'] as const }
     const shown = (reset: boolean) => ({
@@ -389,7 +391,7 @@ suite('the team', () => {
   })
 })
 
-test('sandbox and production differ in band, title and name of the environment', () => {
+test('only the sandbox has a banner, "Sandbox" in the title, and simulations', () => {
   const person = { fullName: 'Ada', email: 'a', roleName: 'Admin' as const, partnerName: 'Acme' }
   const home = (sandbox: boolean) =>
     homePage(viewOf('en', { sandbox, person }), { balances: [], plots: [], waiting: [] })

@@ -99,7 +99,7 @@ function waitingPages(view: ConsoleView, text: string): NamedPages {
   ])
 }
 
-/** Earlier payments that one may repeat, and the rule that names them. */
+/** Possible duplicates of a payment, and the preview rule that lists them. */
 function repeated(text: string) {
   const earlier = [true, false].map((sameReference) => ({
     ...{ id: 'p0', reference: text, userReference: `own ${text}`, beneficiaryName: text, currency: 'EUR' },

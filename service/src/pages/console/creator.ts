@@ -1,4 +1,4 @@
-/** Names the creator of a payee, session or key, and links to its history in the audit log. */
+/** Shows the creator of a payee, session or key, with a link to its history in the audit log. */
 import { html, type Html } from '../html.ts'
 import { time } from '../kit/parts.ts'
 import { linkOf } from '../kit/request.ts'

@@ -4,7 +4,7 @@ import { callOf, type Frame, type Person } from './request.ts'
 
 export type CustomerLink = { readonly name: string; readonly href?: string | undefined }
 
-/** Reads names and links of customers by id. An erased or unreadable customer gets its id as the name and no link. */
+/** Reads names and links of customers by id. An erased or unreadable customer has its id as the name, and no link. */
 export async function readCustomerLinks(
   { operate }: Frame,
   request: PublicRequest,

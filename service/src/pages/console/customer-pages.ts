@@ -113,7 +113,7 @@ const kindsByType: Readonly<Record<'Individual' | 'Business' | 'SoleTrader', rea
   Business: ['Company', 'Address'],
 }
 
-/** The checkboxes of the form. */
+/** The checkboxes of the form that starts a verification. */
 export const kindFields = ['Document', 'Address', 'Company'] as const
 
 const tones: Readonly<Record<IdentityVerification['status'], Tone>> = {
@@ -169,7 +169,7 @@ function verificationTable(view: ConsoleView, rows: readonly IdentityVerificatio
   })
 }
 
-/** Renders the link to an open verification, or the result of the provider. */
+/** Renders the link to an open verification, or the provider's result. */
 function resultPart(view: ConsoleView, { status, url, reason, evidence, validUntil }: IdentityVerification): Html {
   const t = texts[view.language].identity
   const { kyc } = texts[view.language].customers

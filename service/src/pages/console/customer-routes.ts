@@ -99,7 +99,10 @@ async function showOne(
 export const customerRoutes: Routes = (frame, withPerson, withMoney) => {
   const { operate } = frame
   const route = placeRoutes(frame, withMoney, 'customers')
-  /** Redirects after a form of a customer's page, or shows the page again with the refusal. */
+  /**
+   * Runs the action of a form on a customer's page and redirects. If it is refused, shows the page again with the
+   * refusal.
+   */
   const orProblem = async (
     request: PublicRequest,
     person: Person,

@@ -1,4 +1,4 @@
-/** Every component of the console in all its states, on one page. */
+/** A page with every component of the console in all its states. */
 import type { DailyBalances } from '../../accounts/index.ts'
 import { html, type Html } from '../html.ts'
 import { confirmationDialog, inputs, dialogButton } from '../kit/forms.ts'
@@ -108,7 +108,7 @@ const fields = (view: ConsoleView): Html => {
   </form>`
 }
 
-/** Plots that begin at zero, at the lowest amount, with a constant amount, and with negative amounts. */
+/** Plots that begin at zero and at the lowest amount, with constant and with negative amounts. */
 const plots = (view: ConsoleView): Html => {
   const day = (index: number) => new Date(Date.UTC(2026, 9, 29 + index)).toISOString().slice(0, 10)
   const shapes: readonly (readonly [DailyBalances['currency'], (index: number) => number])[] = [

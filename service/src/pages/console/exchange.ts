@@ -137,7 +137,7 @@ function rateTable(view: ConsoleView, { base, rates }: Rates): Html {
   })
 }
 
-/** Writes basis points (1/10,000) as a percentage. */
+/** Formats basis points (1/10,000) as a percentage. */
 const percent = ({ language }: ConsoleView, basisPoints: number): string =>
   new Intl.NumberFormat(language, { style: 'percent', minimumFractionDigits: 2 }).format(
     `${basisPoints}e-4` as Intl.StringNumericLiteral,
@@ -161,12 +161,12 @@ type QuoteView = {
   readonly available?: Amount | undefined
   readonly customer?: CustomerLink | undefined
   readonly transaction?: { readonly reference: string; readonly href?: string | undefined } | undefined
-  /** Link to the form of a quote with the values of this one. */
+  /** Link to the quote form, filled with the values of this quote. */
   readonly againHref: string
-  /** Path of the form that exchanges. */
+  /** Path of the form that accepts the quote. */
   readonly convertHref: string
   readonly mayWrite: boolean
-  /** The reason to refuse a conversion now. */
+  /** The reason why a conversion would be refused now. */
   readonly refusal: 'balance_limit_exceeded' | 'customer_not_verified' | undefined
   readonly idempotencyKey: string
   /** True if the person has just sent the form. */
@@ -225,7 +225,7 @@ function details(view: ConsoleView, quote: QuoteView): Html {
   ])
 }
 
-/** Renders the expiry of the quote with a countdown, and the button that exchanges. */
+/** Renders the expiry of the quote with a countdown, and the button that accepts the quote. */
 function quoteExpiry(view: ConsoleView, quote: QuoteView): Html {
   const x = texts[view.language].exchange
   const { sold, expiresAt, secondsLeft, againHref, convertHref, mayWrite, refusal, idempotencyKey } = quote
@@ -261,7 +261,7 @@ type QuoteAnswer = ResponseOf<'getFxQuote'>
 
 const refusalTexts = (person: Person) => textsWithRefusals(person, 'exchange')
 
-/** Reads the rates of a base currency. Without rates: the source has no current ones, or the base was refused. */
+/** Reads the rates of a base currency. Returns none if the source has no current rates, or if the base was refused. */
 async function readRates({ operate }: Frame, request: PublicRequest, person: Person, base: string | undefined) {
   try {
     const query = base === undefined ? '' : `base=${encodeURIComponent(base)}`
@@ -307,7 +307,7 @@ async function show(
   return page(request, pageStatus(problems), exchangePage(view, shown))
 }
 
-/** Returns the texts of a refused quote by field. The sold and the bought amount share one field. */
+/** Returns the error texts of a refused quote by field. The sold and the bought amount share one field. */
 function quoteProblems(person: Person, error: unknown, { sellCurrency, buyCurrency }: Values): Problems {
   const { sameCurrency, currencyUnknown, customerUnknown } = texts[person.view.language].exchange
   const { sellAmount, buyAmount, ...problems } = problemsOf(
@@ -352,7 +352,7 @@ async function readAvailable({ operate }: Frame, request: PublicRequest, person:
   const { data } = await operate('listAccounts', call)
   const balance = data.find(({ currency }) => currency === sellCurrency)
   if (balance === undefined) return { amount: '0', currency: sellCurrency }
-  // A pooled balance has no parts: a quote can use all of it.
+  // A pooled balance is not split by customer, so a quote can use all of it.
   if (balance.own === undefined) return { amount: decimalText(balance.available), currency: sellCurrency }
   if (customerId === undefined) return { amount: decimalText(balance.own.available), currency: sellCurrency }
   const parts = await ifFound(operate('listCustomerBalances', { ...call, params: { id: customerId } }))
@@ -360,7 +360,10 @@ async function readAvailable({ operate }: Frame, request: PublicRequest, person:
   return part && { amount: decimalText(part.available), currency: sellCurrency }
 }
 
-/** Links to the quote form with the same values. `side` is in the address, because a quote does not store which amount was given. */
+/**
+ * Links to the quote form with the same values. `side` is in the address, because a quote does not store which amount
+ * was entered.
+ */
 function quoteFormHref({ view }: Person, side: 'buy' | 'sell', quote: QuoteAnswer): string {
   const { sellCurrency, buyCurrency, kind, customerId } = quote
   const amount = decimalText(side === 'buy' ? quote.buyAmount : quote.sellAmount)

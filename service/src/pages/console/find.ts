@@ -15,7 +15,7 @@ export type SearchResult = {
   /** Path below the root of the pages. */
   readonly href: string
   readonly name: string
-  /** Distinguishes results of the same name: a person, an account, an identifier. */
+  /** Text that distinguishes results with the same name: a person, an account, an identifier. */
   readonly about?: string | undefined
   readonly amount?: string
   readonly currency?: string
@@ -70,7 +70,7 @@ const serviceIdPattern = /^cus_[0-9a-z]{16}$/
 /** A creditor reference (ISO 11649), with or without blanks. */
 const creditorReferencePattern = /^rf\s?\d\s?\d/i
 
-/** Payees with an alias whose payments the search adds. */
+/** Maximum payees with an alias whose payments the search also lists. */
 const ownersMax = 3
 
 export const findRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
@@ -227,7 +227,10 @@ const requestResult = ({ id, method, operation, status }: ResponseOf<'getRequest
   name: `${method} ${operation}, ${status}`,
 })
 
-/** Turns a refused search into an empty result: the text or the permission does not fit the operation. */
+/**
+ * Turns a refused search into an empty result. The operation does not accept the text, or the person lacks the
+ * permission.
+ */
 function ignoreRefusal(error: unknown): readonly SearchResult[] {
   if (!(error instanceof Refusal)) throw error
   return []

@@ -111,7 +111,7 @@ function newLink(view: ConsoleView, { typed, problems, idempotencyKey }: GuestLi
   </section>`
 }
 
-/** More digits than the largest number of hours has, so that a larger one is refused and not cut off. */
+/** Maximum digits of the number of hours. Numbers above the limit fit, so that they are refused instead of cut off. */
 const hoursCharsMax = 4
 
 type GuestInvitation = {

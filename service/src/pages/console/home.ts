@@ -1,4 +1,4 @@
-/** The home page: tasks of the person, balances, and their last days. */
+/** The home page: tasks of the person, and balances with their last days. */
 import { decimalText } from '@partner-payments/wire'
 import type { Caller } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
@@ -28,7 +28,7 @@ type WaitingItem = { readonly title: string; readonly count: string; readonly hr
 
 type HomeView = {
   readonly balances: readonly Balance[]
-  /** Plots of the first balances, all over the same days. */
+  /** Plots of the first balances, all for the same days. */
   readonly plots: readonly BalancePlot[]
   readonly waiting: readonly WaitingItem[]
 }
@@ -106,22 +106,25 @@ const countText = (found: ListAnswer | undefined): string | undefined =>
     ? undefined
     : `${found.data.length}${found.nextCursor === null ? '' : '+'}`
 
-/** More are shown as `25+`, because an exact count would read them all. */
+/** Maximum that is counted. More are shown as `25+`, because an exact count would read them all. */
 const countedMax = 25
 
-/** Days of each plot. Only the first balances of the table have a plot. */
+/** Number of days of a plot. Only the first balances of the table have a plot. */
 const plotDays = 30
 
 const plotsMax = 6
 
-/** Lists approvals that the person may decide: for payouts that others created. A bulk counts as one, as in the list. */
+/**
+ * Lists approvals that the person may decide, which are for payouts that others created. A bulk counts as one, as in
+ * the list.
+ */
 async function listApprovals({ access, approvals }: Frame, caller: Caller) {
   const made = { notBy: await access.madeBy(caller) }
   const found = await approvals.waitingApprovals(caller.partnerId, { made, afterId: null, rowsMax: waitingPerPage + 1 })
   return { data: found.slice(0, waitingPerPage), nextCursor: found.length > waitingPerPage ? 'more' : null }
 }
 
-/** Counts the tasks that wait for a person and that the person may do. */
+/** Counts the open tasks that the person may do. */
 async function countWaiting(frame: Frame, person: Person, call: ReturnType<typeof callOf>) {
   const { operate, clock, members } = frame
   const { view } = person

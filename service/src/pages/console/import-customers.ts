@@ -14,7 +14,7 @@ type Column = 'id' | 'partnerCustomerIdentifier' | 'email' | 'customerType' | Ky
 type Customer = ResponseOf<'getCustomer'>
 type CustomerRow = FileRow<Column>
 
-/** Answers never contain it, so that downloads leave it empty. An import may set it. */
+/** API responses never contain this field, so it is empty in downloads. An import may set it. */
 const pin = 'personalIdentificationNumber'
 
 const columns = {
@@ -106,7 +106,10 @@ async function plan(
 
 type Body = Readonly<Record<string, unknown>> & { readonly kyc?: Readonly<Record<string, string>> }
 
-/** Returns the cells to write: all of a new customer, the changed ones of a known customer. The type of a customer never changes. */
+/**
+ * Returns the request body: all cells of a new customer, or the changed cells of an existing one. The type of a
+ * customer never changes.
+ */
 function requestBody({ cells }: CustomerRow, customer: Customer | undefined): Body {
   const values: Readonly<Record<string, string | undefined>> = customer?.kyc ?? {}
   const kyc = kycFields.flatMap((name) =>
@@ -119,7 +122,7 @@ function requestBody({ cells }: CustomerRow, customer: Customer | undefined): Bo
   return { ...Object.fromEntries(own), ...type, ...(kyc.length > 0 && { kyc: Object.fromEntries(kyc) }) }
 }
 
-/** Names the cells that do not fit the schema of the API. */
+/** Lists the fields that do not match the schema of the API. */
 function wrongFields({ kyc = {}, ...body }: Body): readonly string[] {
   const wrong = (fields: object, properties: Readonly<Record<string, object>>) =>
     Object.entries(fields).filter(([name, value]) => selectForeign(value, properties[name] ?? {}) === undefined)

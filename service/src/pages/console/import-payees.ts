@@ -92,7 +92,7 @@ function requestBody(row: PayeeRow): FieldTexts & { readonly address?: FieldText
   }
 }
 
-/** Names the cells that do not fit the schema of the API. */
+/** Lists the fields that do not match the schema of the API. */
 const wrongFields = (body: object, properties: Readonly<Record<string, object>>): readonly string[] =>
   Object.entries(body).flatMap(([name, value]) => {
     const schema = properties[name]
@@ -156,7 +156,7 @@ async function plan(
   })
 }
 
-/** Reads the customer ids by the texts in the file. Unknown customers are absent. */
+/** Resolves the customers of the file to their ids. Unknown customers are absent. */
 async function readOwners(
   { operate }: Frame,
   request: PublicRequest,

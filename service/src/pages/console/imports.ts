@@ -27,20 +27,20 @@ import { inParallel } from './parallel.ts'
 import { type Frame, type Person, type Routes, placeRoutes } from './request.ts'
 import { texts } from './texts/index.ts'
 
-/** Rows of a file at most. Applying the import calls one operation for each. */
+/** Maximum rows of a file. Applying the import calls one operation for each. */
 const importRowsMax = 2000
-/** Rows of a download at most. */
+/** Maximum rows of a download. */
 const exportRowsMax = 5000
 const fileBytesMax = 4 * 1024 * 1024
 const shownRowsMax = 200
 
 type Effect = 'Create' | 'Change' | 'Same' | 'Refused'
 
-/** The effect of a row. `fields`: those that it changes. `reason`: why it is refused. */
+/** The effect of a row. `fields`: the fields that it changes. `reason`: why it is refused. */
 export type PlannedRow<Column extends string> = {
   readonly row: FileRow<Column>
   readonly effect: Effect
-  /** Names the payee or the customer. */
+  /** The name of the payee or the customer. */
   readonly label: string
   readonly fields: readonly string[]
   readonly reason?: string
@@ -182,13 +182,13 @@ const rowResult = ({ row, label, effect, reason = '' }: PlannedRow<string>): Row
   reason,
 })
 
-/** Hashes everything that the person has seen, to detect changes before applying. */
+/** Hashes everything that the page showed, to detect changes before the import is applied. */
 const planHash = (planned: readonly PlannedRow<string>[]): string =>
   createHash('sha256')
     .update(JSON.stringify(planned.map(({ row, effect, fields, reason }) => [row, effect, fields, reason])))
     .digest('base64url')
 
-/** Reads the rows of a file, or returns the text of its problem. */
+/** Reads the rows of a file, or returns the text of the problem with it. */
 async function readRows<Column extends string>(
   request: PublicRequest,
   { view }: Person,

@@ -1,4 +1,4 @@
-/** The inbox of a person, the choice of mails, and the links in mails, which lead through the sign-in to a page. */
+/** The inbox of a person, the settings for mails, and the links in mails, which open a page after the sign-in. */
 import { type PublicRequest, type PublicRoute, readCookie, Refusal, sessionCookie } from '../../kernel/api/index.ts'
 import { isUuid } from '../../kernel/index.ts'
 import { type MailChoices, type InboxEntry, type Reader, mailFrequencies, zoneNames } from '../../inbox/index.ts'
@@ -67,7 +67,7 @@ function entryTable(view: ConsoleView, entries: readonly InboxEntry[]): Html {
   })
 }
 
-/** Time zones of the form. A person's other zone is added to them. */
+/** Time zones offered by the form. If the person has another zone, it is added. */
 const offeredZones = zoneNames.filter(
   (zone) =>
     zone.startsWith('Europe/') ||
@@ -81,7 +81,7 @@ const hours: Options = Array.from({ length: 24 }, (_none, hour) => [
   `${String(hour).padStart(2, '0')}:00`,
 ])
 
-/** The texts of a site about its kinds of notifications. */
+/** The texts of a site for its kinds of notifications. */
 export type NotificationWords = {
   readonly title: string
   readonly lead: string
@@ -127,7 +127,7 @@ export function notificationsPage(view: ConsoleView, { words, choices, problems,
   })
 }
 
-/** Reads the choices of the form. */
+/** Reads the notification settings from the form. */
 export function readChoices(request: PublicRequest, { kinds }: MailChoices) {
   const given = readForm(request)
   return {
@@ -138,7 +138,7 @@ export function readChoices(request: PublicRequest, { kinds }: MailChoices) {
   }
 }
 
-/** Returns the texts of the refused fields of the form. Throws other errors. */
+/** Returns the error texts of the refused fields. Throws other errors. */
 export function choiceProblems(view: ConsoleView, error: unknown): Problems {
   if (!(error instanceof Refusal) || error.code !== 'validation_failed') throw error
   const { wrong } = texts[view.language].inbox
@@ -225,7 +225,9 @@ export const inboxRoutes: Routes = ({ inbox, members }, withPerson, withMoney) =
   ]
 }
 
-/** Follows the link of a mail: to the page if the person is signed in, else to the sign-in of the partner first. */
+/**
+ * Opens the link of a mail: redirects to the page if the person is signed in, else first to the sign-in of the partner.
+ */
 const openRoute = (members: Parameters<Routes>[0]['members']): PublicRoute => ({
   method: 'GET',
   path: '/console/open',

@@ -12,12 +12,12 @@ const itemParts = ['name', 'quantity', 'amount'] as const
 type ItemPart = (typeof itemParts)[number]
 const fieldName = (index: number, part: ItemPart): string => `item${index}${part}`
 
-/** Rows of a form at most. The API takes more items. */
+/** Maximum rows of a form. The API accepts more items. */
 const rowsMax = 20
 const indexes = [...Array(rowsMax).keys()]
 export const itemFields: readonly string[] = indexes.flatMap((index) => itemParts.map((part) => fieldName(index, part)))
 
-/** Counts the rows to show: the used ones, and one more if the person pressed the button. */
+/** Counts the rows to show: the used rows, and one more if the person pressed the button. */
 const rowCount = ({ values }: FormState): number => {
   const used = indexes.findLast((index) => itemParts.some((part) => values[fieldName(index, part)] !== undefined)) ?? -1
   return Math.min(rowsMax, Math.max(1, used + 1) + (values['add'] === undefined ? 0 : 1))
@@ -70,7 +70,7 @@ export function readItems(view: ConsoleView, values: Values): ReadItems {
   return { items, problems, sum: items.length === 0 ? undefined : sumItems(items) }
 }
 
-/** Adds in hundredths, because a double does not hold every amount. */
+/** Adds in hundredths, because a double cannot represent every amount. */
 function sumItems(items: readonly Item[]): string {
   const hundredths = items.reduce((sum, { amount }) => {
     const [whole = '0', decimals = ''] = decimalText(amount).split('.')

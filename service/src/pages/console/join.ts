@@ -101,9 +101,9 @@ type Invitation = {
   /** PublicKeyCredentialCreationOptionsJSON. */
   readonly passkeyOptions: string
   readonly errors?: Problems
-  /** True if the provider of the organisation signs people in. */
+  /** True if people sign in at the provider of the organisation. */
   readonly sso?: boolean
-  /** True for the link of a recovery, whose person is already a member. */
+  /** True for a recovery link. Its person is already a member. */
   readonly isRecovery?: boolean
 }
 

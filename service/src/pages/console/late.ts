@@ -117,7 +117,7 @@ export const lateRows = (
 
 type ShowSession = (frame: Frame, request: PublicRequest, person: Person, problems: Problems) => Promise<PublicAnswer>
 
-/** Accepts or returns a late payment. The page says so if another person has decided meanwhile. */
+/** Accepts or returns a late payment. If another person has decided meanwhile, the page says so. */
 export const chooseLate =
   (operation: 'acceptLatePayment' | 'returnLatePayment', showOne: ShowSession) =>
   async (frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {

@@ -31,7 +31,7 @@ test('a file has every page up to the limit, and more rows are refused before al
   assert.equal(linesOf(await writeCsv('en', columns, read(1, 0))).length, 1)
 })
 
-test('a feed whose last page is empty and has a cursor ends', async () => {
+test('the export ends at an empty page, even if it has a cursor', async () => {
   let reads = 0
   const text = await writeCsv('en', columns, async () => pageOf(reads++ === 0 ? 2 : 0, 'more'))
   assert.equal(reads, 2)

@@ -1,6 +1,6 @@
 /**
- * Writes a list as a CSV file (RFC 4180), page by page through its operation, up to a limit. A German file has semicolons and decimal
- * commas. `csvCell` disarms cells that a spreadsheet would run as formulas.
+ * Writes a list as a CSV file (RFC 4180), page by page through its operation, up to a limit. A German file has
+ * semicolons and decimal commas. `csvCell` escapes cells that a spreadsheet would run as formulas.
  */
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { csvCell } from '../../kernel/index.ts'
@@ -13,7 +13,7 @@ import { problemsOf } from './request.ts'
 import { texts } from './texts/index.ts'
 
 export const exportRowsMax = 5000
-/** The longest page of the operations. */
+/** The maximum page size of the operations. */
 export const exportPageRows = '100'
 
 /** A cell: a text, an amount or a time. Undefined: empty. */
@@ -26,10 +26,10 @@ type ListAnswer<Row> = { readonly data: readonly Row[]; readonly nextCursor: str
 /** Tells a spreadsheet that the file is UTF-8. */
 const byteOrderMark = '\ufeff'
 
-/** Writes a time in UTC as spreadsheets read it. */
+/** Formats a time in UTC in a form that spreadsheets recognise. */
 const timeText = (at: string): string => at.slice(0, 'YYYY-MM-DDThh:mm:ss'.length).replace('T', ' ')
 
-/** Writes the CSV text. Undefined: the list has more rows than a file may have. */
+/** Formats the list as CSV. Undefined: the list has more rows than a file may have. */
 export async function writeCsv<Row>(
   language: ConsoleLanguage,
   columns: Columns<Row>,
@@ -62,7 +62,7 @@ type ListFile = {
   readonly make: () => Promise<string | undefined>
 }
 
-/** Answers with the file of a list, or with a page that explains the refusal. */
+/** Responds with the file of a list, or with a page that explains why it was refused. */
 export async function sendCsv(
   request: PublicRequest,
   view: ConsoleView,

@@ -101,7 +101,7 @@ type PayoutPreview = PayoutDraft & {
   readonly paidOn?: string | undefined
   readonly rail?: string | undefined
   readonly cutOffAt?: Date | undefined
-  /** Calendar days: the time is ignored. */
+  /** Calendar days. The time of day is ignored. */
   readonly valueDate?: Date | undefined
   readonly arrivesOn?: Date | undefined
   readonly rules: readonly Rule[]
@@ -168,7 +168,9 @@ function buttons(view: ConsoleView, preview: PayoutPreview): Html {
   </form>`
 }
 
-/** Rules that are checked again on the day of the payment, because balances, limits and states change until then. */
+/**
+ * Rules that are checked again on the day of the payment, because balances, limits and states may change until then.
+ */
 const rulesOfPaymentDay: readonly string[] = [
   'customer',
   'account',
@@ -186,7 +188,7 @@ const canBeSent = ({ accepted, paidOn, rules }: PayoutPreview): boolean =>
 
 const tones = { passed: 'good', warning: 'warning', failed: 'bad', notApplicable: 'neutral' } as const
 
-/** Rules whose English detail says more than the text of the page, unless amounts are shown. */
+/** Rules whose English detail is more precise than the text of the page, unless amounts are shown. */
 const rulesWithDetails: readonly string[] = ['limit', 'funds', 'approval']
 
 /** Explains a rule that has no code. */
@@ -201,7 +203,7 @@ function ruleExplanation(
   return known[`${rule}.${verdict}`]
 }
 
-/** Says whose money pays, from the English detail of the service. */
+/** Derives whose money pays from the English detail of the service. */
 const fundsText = ({ ruleExplained: r }: ConsoleTexts['payments'], detail = ''): string | undefined =>
   detail.endsWith('pooled.') ? r['funds.pooled'] : detail.endsWith('segregated.') ? r['funds.segregated'] : undefined
 
@@ -250,7 +252,7 @@ type TypedPayout = Pick<PayoutDraft, 'beneficiaryId' | 'amount' | 'reference' | 
 const fields = ['amount', 'reference', 'note'] as const
 const typedFields = ['beneficiaryId', 'amount', 'reference', 'note', 'payOn'] as const
 const dayPattern = /^\d{4}-\d\d-\d\d$/
-/** Refused in notes, because the API operation accepts only one line. */
+/** Characters that are refused in notes, because the API operation accepts only one line. */
 const controlCharacters = /\p{Cc}/u
 
 async function readDraft(
@@ -266,7 +268,7 @@ async function readDraft(
   return { ...typed, payee: payee.name, payeeAccount: payee.account, currency: payee.currency, problems }
 }
 
-/** Checks the fields that the preview operation does not check. */
+/** Checks the fields that the preview operation ignores. */
 function checkTyped({ language }: Person['view'], { note, payOn }: TypedPayout, today: string): Problems {
   const { noteWrong, payOnWrong } = texts[language].sending
   const isNote = note.length <= payouts.noteCharsMax && !controlCharacters.test(note)
@@ -338,7 +340,7 @@ export const newPayoutRoutes: Routes = (frame, _withPerson, withMoney) => {
     const asked = { ...body, ...(later ? { payOn: draft.payOn } : {}) }
     const found = await operate('previewFiatPayout', { ...callOf(person, request), body: asked })
     const { accepted, status, rail, rules } = found
-    // The preview is about today; a scheduled payment has other days.
+    // The preview is for today; a scheduled payment has other days.
     const day = (text: string | undefined) => (text === undefined || later ? undefined : new Date(text))
     return {
       ...draft,
@@ -390,7 +392,7 @@ export const newPayoutRoutes: Routes = (frame, _withPerson, withMoney) => {
   const pay = async (request: PublicRequest, person: Person, body: PayoutBody, draft: PayoutDraft, again: boolean) => {
     const call = callOf(person, request)
     await operate('createFiatPayout', { ...call, body: { ...body, onDuplicate: again ? 'Allow' : 'Refuse' } })
-    // The answer of this operation does not contain the id.
+    // The response of this operation does not contain the id.
     const { idempotencyKey, beneficiaryId } = body
     const { data } = await operate('listPayouts', { ...call, query: queryText({ idempotencyKey, beneficiaryId }) })
     const [payout] = data

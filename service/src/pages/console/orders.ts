@@ -212,7 +212,7 @@ function doneText(view: ConsoleView, order: OrderDetails, done: (typeof doneForm
   if (done !== 'scheduled') return o[done]
   const { payee, amount, currency, nextDates = [] } = order
   const [next] = nextDates
-  // The payout was made meanwhile.
+  // The payout was created meanwhile.
   if (next === undefined) return o.created
   const day = dayText(view, next.executesAt.slice(0, 'YYYY-MM-DD'.length))
   return fill(texts[view.language].sending.scheduled, { payee, amount: moneyText(view, amount, currency), day })
@@ -402,7 +402,7 @@ async function begin(frame: Frame, request: PublicRequest, person: Person): Prom
 
 const wholePattern = /^\d{1,5}$/
 
-/** Reads a number. Another text is returned for the operation to refuse. */
+/** Parses a whole number. Any other text is returned unchanged, so that the operation refuses it. */
 const wholeNumber = (text: string): number | string => (wholePattern.test(text) ? Number(text) : text)
 
 async function create(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {

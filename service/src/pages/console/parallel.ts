@@ -1,7 +1,10 @@
-/** Parallel calls of one request. More would slow down other requests. */
+/** Maximum parallel calls of one request. More would slow down other requests. */
 const callsAtOnce = 4
 
-/** Works on items in parallel. After a failure it starts no further item, and throws when the running ones have ended. */
+/**
+ * Processes items in parallel. After a failure it starts no further item, and throws when the running ones have
+ * finished.
+ */
 export async function inParallel<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
   const left = items.values()
   let isFailed = false

@@ -74,7 +74,7 @@ function payeeTable(view: ConsoleView, rows: readonly PayeeRow[], path: string):
 
 type Place = 'payouts' | 'standing-orders'
 
-/** Shows the choice of a payee for a form. */
+/** Shows the page on which a person chooses a payee for a form. */
 export async function choosePayee(
   { operate }: Frame,
   request: PublicRequest,
@@ -97,7 +97,7 @@ const choiceFilters = ['search', 'currency']
 
 const ibanPattern = /^[a-z]{2}\s?\d\s?\d/i
 
-/** Searches by IBAN, else by alias, else by the beginning of a name. A cursor belongs to a search by name. */
+/** Searches by IBAN, else by alias, else by the beginning of a name. Only a search by name has a cursor. */
 async function searchPayees(
   search: string,
   read: (by: Readonly<Record<string, string>>) => Promise<ResponseOf<'listBeneficiaries'>>,

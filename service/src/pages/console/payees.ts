@@ -154,14 +154,14 @@ const accountTypeText = (
   type: string | undefined,
 ): string | undefined => (type === 'Checking' || type === 'Savings' ? accountTypes[type] : undefined)
 
-/** The fields of an address with their lengths. */
+/** The fields of an address with their maximum lengths. */
 const addressChars = { streetName: 70, buildingNumber: 16, postalCode: 16, city: 35, state: 35, country: 2 } as const
 
 type AddressDraft = Readonly<Record<keyof typeof addressChars, string>>
 
 const addressFields = Object.keys(addressChars) as readonly (keyof AddressDraft)[]
 
-/** Returns the typed address. Undefined: every field is empty. */
+/** Returns the address as typed. Undefined: every field is empty. */
 function typedAddress(draft: AddressDraft): Readonly<Record<string, string>> | undefined {
   const given = addressFields.map((name) => [name, draft[name].trim()] as const).filter(([, value]) => value !== '')
   if (given.length === 0) return undefined
@@ -193,7 +193,7 @@ const payeeFields = [
 
 type PayeeDraft = Readonly<Record<(typeof payeeFields)[number] | 'idempotencyKey', string>>
 
-/** An IBAN in groups, the numbers of another account, or the address of a wallet. */
+/** Maximum length of an IBAN in groups, the numbers of another account, or the address of a wallet. */
 const accountCharsMax = 128
 const currencyCharsMax = 5
 const bicCharsMax = 11
@@ -228,7 +228,7 @@ export function newPayeePage(view: ConsoleView, { idempotencyKey, ...values }: P
   })
 }
 
-/** Renders the bank's answer about the name before the payee is saved. `verification`: undefined for a wallet. */
+/** Renders the bank's verification of the name before the payee is saved. `verification`: undefined for a wallet. */
 export function checkPayeePage(view: ConsoleView, draft: PayeeDraft, verification: Verification | undefined): string {
   const p = texts[view.language].payments
   const isSure = verification === undefined || verification.result === 'Match'
@@ -262,7 +262,7 @@ type PayeeView = PayeeRow & {
   readonly creator?: CreatorFact | undefined
   /** The last person or key that changed the payee. Absent: the payee is unchanged. */
   readonly changedBy?: string | undefined
-  /** Absent: the present name was not verified. */
+  /** Absent: the current name was not verified. */
   readonly verification?: Verification | undefined
   readonly may: { readonly write: boolean; readonly pay: boolean; readonly readPayouts: boolean }
   readonly done?: 'saved' | 'changed' | undefined
@@ -333,7 +333,7 @@ function changeForm(view: ConsoleView, { id, name, alias = '', address, isWallet
     <form method="post" action="${view.root}payees/${id}/change">
       ${inputs(view, { values, problems }, [
         { name: 'name', label: p.payeeName, help: p.payeeNameHelp, charsMax: nameCharsMax },
-        // The operation changes a short name, and does not remove one.
+        // The operation can change a short name, but not remove it.
         { name: 'alias', label: p.alias, help: p.aliasHelp, charsMax: aliasCharsMax, optional: alias === '' },
       ])}
       ${!isWallet && addressForm(view, { values, problems })}

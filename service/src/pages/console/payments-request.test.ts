@@ -1,4 +1,4 @@
-/** Tests of what people type, and of where links lead. */
+/** Parsing of typed amounts and days, and the targets of links after the sign-in. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dayStart, linkOf, readAmount } from '../kit/request.ts'

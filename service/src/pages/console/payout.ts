@@ -76,10 +76,10 @@ type PayoutDetails = {
     | undefined
   readonly may: {
     readonly cancel: boolean
-    /** `own`: the person made the payout, so another person must approve it. */
+    /** `own`: the person created the payout, so another person must approve it. */
     readonly approve: 'yes' | 'own' | 'no'
   }
-  /** Outcome of the last form. */
+  /** Name of the last form that succeeded. */
   readonly done?: (typeof doneForms)[number] | undefined
   readonly repeats: Repeats
   readonly note: Note

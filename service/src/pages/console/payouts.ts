@@ -160,11 +160,11 @@ export function payoutsPage(
   })
 }
 
-/** Reports whether the status can still change by itself. */
+/** Reports whether the status can still change without an action of the person. */
 export const isInProgress = (status: string): boolean =>
   ['Pending', 'PendingApproval', 'Processing', 'Sent'].includes(status)
 
-/** Renders a tab of waiting approvals, newest first. */
+/** Renders a tab of pending approvals, newest first. */
 export function waitingPage(view: ConsoleView, { rows, tab, pages, mayWrite }: WaitingList): string {
   const p = texts[view.language].payments
   return shell(view, {
@@ -265,7 +265,10 @@ function exportList({ operate }: Frame, request: PublicRequest, person: Person):
   return sendCsv(request, view, { list: 'payouts', values, filters: payoutFilters, make })
 }
 
-/** Shows a tab of waiting approvals. The cursor is the id of the last row, so that decisions do not move rows between pages. */
+/**
+ * Shows a tab of pending approvals. The cursor is the id of the last row, so that decisions do not shift rows between
+ * pages.
+ */
 async function showWaiting(
   { access, approvals, bulks }: Frame,
   request: PublicRequest,

@@ -1,15 +1,15 @@
-/** The places of the partner's console, in the order of the navigation. */
+/** The navigation entries of the partner's console, in order. */
 import type { Permission } from '@partner-payments/wire'
 import type { Place } from '../kit/frame.ts'
 import type { Texts } from '../kit/texts/en.ts'
 
 const places: readonly (Pick<Place, 'name' | 'icon' | 'isForGuests' | 'isPersonal'> & {
   readonly text: (t: Texts) => string
-  /** Absent: the place stands before the groups. */
+  /** Absent: the entry comes before the groups. */
   readonly group?: (t: Texts) => string
-  /** Absent: every person who is signed in sees the place. */
+  /** Absent: every signed-in person sees the entry. */
   readonly permission?: Permission
-  /** True if only the sandbox has the place. */
+  /** True if only the sandbox has the entry. */
   readonly isSandbox?: boolean
 })[] = [
   { name: 'home', text: (t) => t.home, icon: 'M3 9.5 10 3.5l7 6M5 8v8.5h10V8M8.5 16.5v-4h3v4' },
@@ -162,7 +162,7 @@ const places: readonly (Pick<Place, 'name' | 'icon' | 'isForGuests' | 'isPersona
   },
 ]
 
-/** Lists the places that a person with these permissions may open. */
+/** Lists the navigation entries that a person with these permissions may open. */
 export const visiblePlaces = (t: Texts, granted: readonly Permission[], sandbox: boolean): readonly Place[] =>
   places
     .filter(({ isSandbox = false }) => sandbox || !isSandbox)

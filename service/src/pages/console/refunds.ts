@@ -100,7 +100,7 @@ export function refundPart(view: ConsoleView, sessionId: string, refunds: Refund
 
 type RefundForm = NonNullable<Refunds['form']> & Pick<Refunds, 'payments' | 'currency'> & { readonly sessionId: string }
 
-/** Renders the form, with the whole remaining amount until the person changes it. */
+/** Renders the form, prefilled with the whole remaining amount. */
 function refundForm(view: ConsoleView, form: RefundForm, problems: Problems): Html {
   const { language, root } = view
   const r = texts[language].refunds
@@ -208,7 +208,7 @@ type Session = ResponseOf<'getCheckoutSession'>
 /** A form that was refused or is changed again: its problems and its values. */
 export type TypedRefund = { readonly problems: Problems; readonly values: Values; readonly idempotencyKey: string }
 
-/** Writes the sum of the refunds of a session. Null: zero. */
+/** Formats the sum of the refunds of a session. Null: nothing was refunded. */
 export function refundedText({ refundedAmount, currency: code }: Session): string | null {
   const currency = readCurrency(code)
   const refunded = readBalance(refundedAmount, currency, '/refundedAmount')
@@ -299,7 +299,7 @@ const refundProblems = (person: Person, error: unknown): Problems => {
   return problemsOf(p, error, refundFields, { amount: p.payoutAmountWrong })
 }
 
-/** Shows the preview of a refund, without sending it. `again` shows the form as it was typed. */
+/** Shows the preview of a refund without sending it. `again`: shows the form again as it was typed. */
 export async function checkRefund(
   { operate }: Frame,
   request: PublicRequest,
@@ -338,7 +338,7 @@ export async function checkRefund(
   return page(request, 200, refundPreviewPage(view, shown))
 }
 
-/** Parses an amount. Undefined: the text is not an amount, or the amount is not above zero. */
+/** Parses an amount. Undefined: the text is not a positive amount. */
 function readMinor(text: string | undefined, currency: Currency): bigint | undefined {
   const amount = readAmount(text ?? '')
   const minor = amount === undefined ? 0n : readBalance(rawNumber(amount), currency, '/amount')

@@ -1,4 +1,4 @@
-/** Possible duplicates of a payment: the list, and the checkbox that confirms to pay again. */
+/** Possible duplicates of a payment: the list, and the checkbox that confirms a second payment. */
 import { decimalText, type ResponseOf } from '@partner-payments/wire'
 import { Refusal } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
@@ -58,7 +58,7 @@ export function repeatsPart(view: ConsoleView, repeats: Repeats): Html | undefin
   </section>`
 }
 
-/** Renders the checkbox that confirms to pay again. `error`: the form was sent without it. */
+/** Renders the checkbox that confirms a second payment. `error`: set if the form was sent without it. */
 export const payAgainBox = (sentence: string, error: string | undefined): Html =>
   html`<div class="field${error !== undefined && ' wrong'}">
     ${error !== undefined && html`<p class="error" id="again-error">${error}</p>`}

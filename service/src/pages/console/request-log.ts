@@ -35,7 +35,7 @@ import { callOf, type Frame, type Person, readList, type Routes, placeRoutes } f
 import { texts } from './texts/index.ts'
 import { listCreated, transactionHref } from './transactions.ts'
 
-/** The page of an operation's subject, by the path of the operation. */
+/** The console page of an operation's subject, by the path of the operation. */
 const subjectPages: readonly (readonly [path: string, parameter: string, page: string, permission: Permission])[] = [
   ['/v1/customers', 'id', 'customers', 'customers:read'],
   ['/v1/payouts/bulk/pain001', 'bulkId', 'bulk-payouts', 'payouts:read'],
@@ -72,12 +72,12 @@ export function subjectLinks(
   })
 }
 
-/** Filters of the pages with counts. */
+/** Filters of the pages that show counts. */
 export const periodFilters: readonly string[] = ['createdFrom', 'createdTo']
 
 export const requestFilters = ['statusClass', 'code', 'operation', 'serviceAccountId', 'requestId', ...periodFilters]
 
-/** Stands in the log for a request that matches no operation. */
+/** Logged as the operation of a request that matches none. */
 const unknownOperation = 'unknown'
 
 type RequestRow = {
@@ -168,10 +168,10 @@ const accountPart = (view: ConsoleView, { serviceAccountName, verified, replayed
 type ProblemRow = {
   readonly code: string
   readonly status: number
-  /** English title, as in the API. */
+  /** Title in English, as in the API. */
   readonly title: string
   readonly cure: string
-  /** Page about the problem. */
+  /** Link to the page about the problem. */
   readonly explained: string
   readonly count: number
   readonly operations: readonly string[]
@@ -226,7 +226,7 @@ const curePart = ({ language }: ConsoleView, cure: string, explained: string, co
 type RequestView = RequestRow & {
   /** The path with its values. Absent: no operation matches. */
   readonly path?: string | undefined
-  /** English sentence about the operation. */
+  /** Summary of the operation in English. */
   readonly summary?: string | undefined
   readonly problem?: Pick<ProblemRow, 'title' | 'cure' | 'explained'> | undefined
   readonly pointer?: string | undefined
@@ -299,7 +299,7 @@ type RequestSum = ResponseOf<'listRequestSums'>['data'][number]
 
 type RequestTotals = Omit<RequestSum, 'day' | 'operation'>
 
-/** Adds sums up by name, in the order of first occurrence. The mean is weighted by the number of requests. */
+/** Adds up sums by name, in the order of first occurrence. The mean is weighted by the number of requests. */
 export function sumBy(
   sums: readonly RequestSum[],
   nameOf: (sum: RequestSum) => string,
@@ -455,7 +455,7 @@ async function showUsage({ operate }: Frame, request: PublicRequest, person: Per
   return page(request, pageStatus(shown.problems), body)
 }
 
-/** Describes a problem of the catalogue. Undefined: another version of the service answered it. */
+/** Describes a problem of the catalogue. Undefined: the code is of another version of the service. */
 function problemDetails(view: ConsoleView, code: string | undefined) {
   if (code === undefined || !Object.hasOwn(catalogue, code)) return undefined
   const { title, detail } = catalogue[code as ProblemCode]

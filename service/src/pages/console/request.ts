@@ -1,4 +1,6 @@
-/** Parts that the routes of the console share: the view of a request, the signed-in person, permissions, lists, refusals. */
+/**
+ * Code that the routes of the console share: the view of a request, the signed-in person, permissions, lists, refusals.
+ */
 import type { FieldError, Permission } from '@partner-payments/wire'
 import {
   type Caller,
@@ -61,7 +63,10 @@ export type ConsoleDeps = {
   readonly guests: Pick<GuestLinks, 'shown' | 'open' | 'guest' | 'leave'>
   readonly savedViews: SavedViews
   readonly inbox: Omit<Inbox, 'spreadStep' | 'mailStep' | 'retain'>
-  /** Lists the accounts whose payouts count as made by a person: its own, and the keys that it created. */
+  /**
+   * Lists the accounts whose payouts count as created by a person: the person, and the service accounts that the person
+   * created.
+   */
   readonly access: { readonly madeBy: (caller: Caller) => Promise<readonly string[]> }
   readonly uploads: Uploads
   readonly customers: Pick<Customers, 'assess'>
@@ -86,7 +91,7 @@ export type ConsoleDeps = {
   readonly brand: Brand
 }
 
-/** The dependencies of the pages, and the names of their files. */
+/** The dependencies of the pages, and the file names of their assets. */
 export type Frame = Omit<ConsoleDeps, 'brand'> & Pick<Assets, 'css' | 'js' | 'brand'>
 
 /** Returns the relative path to the root of the pages. `/console/home` is one level below it. */
@@ -102,7 +107,7 @@ export type Person = SignedInUser & { readonly view: ConsoleView }
 /** A member of the team, or a guest of the webhook pages. */
 export type Visitor = Pick<Person, 'caller' | 'view'>
 
-/** Answers a person who is signed in. Without a session it redirects to the sign-in and back. */
+/** Responds to a signed-in person. Without a session, redirects to the sign-in, and from there back to the page. */
 export type AnswerAs<P extends Visitor> = (
   request: PublicRequest,
   answer: (person: P) => PublicAnswer | Promise<PublicAnswer>,
@@ -110,7 +115,7 @@ export type AnswerAs<P extends Visitor> = (
 
 export type WithPerson = AnswerAs<Person>
 
-/** `money`: an idle session must sign in again. */
+/** `money`: a person whose session is idle must sign in again. */
 export function createWithPerson(frame: Frame, shows: 'money' | 'settings'): WithPerson {
   return async (request, answer) => {
     const token = readCookie(request.headers['cookie'], sessionCookie)
@@ -148,7 +153,7 @@ async function readSavedViews(
   return savedViewParts(view, { page: list, query: readFilters(query), views: await savedViews.list(signed, list) })
 }
 
-/** Answers members of the team, and guests with their places only. */
+/** Responds to members of the team, and to guests on the pages that they may open. */
 export function createWithVisitor(frame: Frame, withPerson: WithPerson): AnswerAs<Visitor> {
   return async (request, answer) => {
     const token = readCookie(request.headers['cookie'], sessionCookie)
@@ -176,7 +181,7 @@ function leadToSignIn(request: PublicRequest): PublicAnswer {
   return signInAgain(request, request.body.length === 0 ? asked : undefined)
 }
 
-/** Redirects to the sign-in, which leads to a page afterwards. */
+/** Redirects to the sign-in, which then redirects to a page. */
 export function signInAgain(request: PublicRequest, asked: string | undefined): PublicAnswer {
   const next = safeNextPath(asked)
   const partner = readCookie(request.headers['cookie'], partnerCookie)
@@ -184,7 +189,7 @@ export function signInAgain(request: PublicRequest, asked: string | undefined): 
   return seeOther(`${rootPath(request.path)}sign-in?${query.toString()}`)
 }
 
-/** Writes the session cookie. It ends with the browser; the service ends the session earlier. */
+/** Formats the session cookie. It is deleted when the browser closes; the service expires the session earlier. */
 export const sessionCookieFor = (token: string): string => `${sessionCookie}=${token}; ${cookieAttributes}`
 
 export const clearedSessionCookie = `${sessionCookie}=; ${cookieAttributes}; Max-Age=0`
@@ -192,7 +197,7 @@ export const clearedSessionCookie = `${sessionCookie}=; ${cookieAttributes}; Max
 export const partnerCookieFor = (partnerId: string): string =>
   `${partnerCookie}=${partnerId}; ${cookieAttributes}; Max-Age=${yearSeconds}`
 
-/** Writes the cookies after a sign-in. Each sign-in renews the device cookie for a year; signing out keeps it. */
+/** Formats the cookies after a sign-in. Each sign-in renews the device cookie for a year; signing out keeps it. */
 export const signedInCookies = (token: string, { device }: { readonly device: string }): readonly string[] => [
   sessionCookieFor(token),
   deviceCookieFor(device),
@@ -211,7 +216,7 @@ export const callOf = ({ caller }: Pick<Visitor, 'caller'>, { requestId, ip }: P
 
 type Act<P> = (request: PublicRequest, person: P) => Promise<PublicAnswer>
 
-/** Answers a person who has the permission. A missing permission and an unknown id show a page. */
+/** Responds to a person who has the permission. A missing permission and an unknown id get an error page. */
 export const withPermission =
   <P extends Visitor>(withMoney: AnswerAs<P>, permission: Permission, act: Act<P>): PublicRoute['handle'] =>
   (request) =>
@@ -233,7 +238,7 @@ export const withPermission =
       }
     })
 
-/** Adds the refusals of a place to the texts of all pages. */
+/** Adds the refusal texts of a section to the texts of all pages. */
 export function textsWithRefusals(
   { view: { language } }: Pick<Visitor, 'view'>,
   place: { [K in keyof ConsoleTexts]: 'refusal' extends keyof ConsoleTexts[K] ? K : never }[keyof ConsoleTexts],
@@ -242,7 +247,10 @@ export function textsWithRefusals(
   return { ...p, refusal: { ...p.refusal, ...texts[language][place].refusal } }
 }
 
-/** Returns the texts of a refusal in the language of the page, by field, or as `form` for the whole form. Throws other errors. */
+/**
+ * Returns the error texts of a refusal in the language of the page, by field, or as `form` for the whole form. Throws
+ * other errors.
+ */
 export function problemsOf(
   p: ConsoleTexts['payments'],
   error: unknown,
@@ -263,7 +271,7 @@ export function problemsOf(
     : { form: known[error.code] ?? withoutBackticks(error.detail) }
 }
 
-/** Returns the text of a refused field, with the service's reason, which says what is accepted. */
+/** Returns the error text of a field, with the service's reason, which states what is accepted. */
 function fieldText(p: ConsoleTexts['payments'], { code, message: reason }: FieldError): string {
   if (code === 'required' || code === 'empty') return p.fieldRequired
   if (code === 'too_precise') return p.fieldPrecise
@@ -272,7 +280,7 @@ function fieldText(p: ConsoleTexts['payments'], { code, message: reason }: Field
   return fill(text, { reason: withoutBackticks(reason) })
 }
 
-/** Returns the text of a refused amount: too large, too small, or not an amount. */
+/** Returns the error text of a refused amount: too large, too small, or not an amount. */
 export function amountProblem({ language }: ConsoleView, typed: string): string {
   const p = texts[language].payments
   const amount = /^\d+(?:[.,]\d{1,2})?$/.test(typed.trim()) ? Number(typed.trim().replace(',', '.')) : Number.NaN
@@ -284,7 +292,7 @@ export function amountProblem({ language }: ConsoleView, typed: string): string 
 }
 const amountMin = 0.01
 
-/** Reads a page of a list. A refused filter gives an empty list and the problem of its field. */
+/** Reads a page of a list. A refused filter results in an empty list and a problem at its field. */
 export async function readPage<T>(
   p: ConsoleTexts['payments'],
   fields: readonly string[],

@@ -105,7 +105,7 @@ const changeForm = (view: ConsoleView, changing: ChangedView): Html =>
 
 type RefusedView = { readonly error: string; readonly saving?: NewView; readonly changing?: ChangedView }
 
-/** Renders a refused form as it was typed. */
+/** Renders the page with a refused form, as it was typed. */
 export function refusedViewPage(view: ConsoleView, { error, saving, changing }: RefusedView): string {
   const title = texts[view.language].savedViews.refused
   return shell(view, {

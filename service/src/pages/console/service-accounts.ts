@@ -53,7 +53,7 @@ import {
 } from './request.ts'
 import { texts } from './texts/index.ts'
 
-/** `permissions`: those of the checkboxes. `granted`: those that the person has, and can grant. */
+/** `permissions`: the checked permissions. `granted`: the permissions that the person has, and can grant. */
 type AccountDraft = Draft & { readonly permissions: readonly string[]; readonly granted: readonly Permission[] }
 
 export function newServiceAccountPage(view: ConsoleView, draft: AccountDraft): string {
@@ -73,7 +73,7 @@ export function newServiceAccountPage(view: ConsoleView, draft: AccountDraft): s
   })
 }
 
-/** Renders the fields of an account: name, permissions, allowed addresses and end. */
+/** Renders the fields of an account: name, permissions, allowed IP addresses and expiry. */
 function accountFields(view: ConsoleView, draft: Omit<AccountDraft, 'idempotencyKey'>): Html {
   const s = texts[view.language].serviceAccounts
   const { permissions, granted, problems } = draft
@@ -92,21 +92,21 @@ function accountFields(view: ConsoleView, draft: Omit<AccountDraft, 'idempotency
   ])
 }
 
-/** Longer than any list of addresses that the operation takes. */
+/** Maximum length of the address list, longer than any that the operation accepts. */
 const addressesCharsMax = 2500
 const pemCharsMax = 2000
 
 type KeyPair = {
   readonly action: string
   readonly fields: Html
-  /** The text of the button that makes a key pair, and of the one that sends a pasted key. */
+  /** The text of the button that creates a key pair, and of the button that sends a pasted key. */
   readonly make: string
   readonly submit: string
 }
 
 /**
- * Renders a form with a key. The script creates a key pair, sends the public key and offers the credentials as a file. Without the script, the
- * person pastes a public key and the next page shows the secret.
+ * Renders the form that creates or replaces a key. The script creates a key pair, sends the public key and offers the
+ * credentials as a file. Without the script, the person pastes a public key and the next page shows the secret.
  */
 function keyPair(view: ConsoleView, draft: Draft, { action, fields, make, submit }: KeyPair): Html {
   const s = texts[view.language].serviceAccounts
@@ -183,9 +183,9 @@ type AccountPage = Draft & {
   readonly creator?: CreatorFact | undefined
   readonly account: ServiceAccount
   readonly mayWrite: boolean
-  /** The permissions of the person, who grants no others. */
+  /** The permissions of the person, who cannot grant others. */
   readonly granted: readonly Permission[]
-  /** Checkboxes of a form that was refused. */
+  /** The checked permissions of a refused form. */
   readonly chosen?: readonly string[] | undefined
   readonly done?: 'changed' | 'revokedNow' | undefined
 }
@@ -222,7 +222,7 @@ export function serviceAccountPage(view: ConsoleView, shown: AccountPage): strin
 
 const replaced = (view: ConsoleView, id: string): Html => html`<a href="${view.root}service-accounts/${id}">${id}</a>`
 
-/** Renders permissions in words by group. The title has their API names. */
+/** Renders permissions in words by group. The title attribute lists their API names. */
 function permissionList(view: ConsoleView, given: readonly string[]): Html {
   const s = texts[view.language].serviceAccounts
   if (given.length === allPermissions.length) return html`<span title="${given.join(', ')}">${s.allPermissions}</span>`
@@ -273,7 +273,7 @@ function rotation(view: ConsoleView, shown: AccountPage): Html {
   </section>`
 }
 
-/** More digits than the largest number of hours has, so that a larger one is refused and not cut off. */
+/** Maximum digits of the number of hours. Numbers above the limit fit, so that they are refused instead of cut off. */
 const hoursCharsMax = 4
 
 function revocation(view: ConsoleView, { serviceAccountId, name }: ServiceAccount): Html {
@@ -309,7 +309,10 @@ const secret = (view: ConsoleView, label: string, text: string): Html =>
   html`<h2>${label}</h2>
     ${copyBlock(view, text, label)}`
 
-/** A key outlives the session: only a recent sign-in opens the form, so that a passer-by cannot create a key in an open browser. */
+/**
+ * Maximum age of the sign-in when the form is opened. A key outlives the session, so a passer-by must not be able to
+ * create one in an open browser.
+ */
 const openMsMax = 5 * minuteMs
 
 const sendMsMax = 20 * minuteMs
@@ -322,7 +325,7 @@ const splitAddresses = (text: string): string[] =>
     .map((each) => each.trim())
     .filter((each) => each !== '')
 
-/** Returns the texts of the refusals. A problem of one address or permission is shown at its field. */
+/** Returns the error texts by field. A problem of one address or permission is shown at the field of the list. */
 function accountProblems(person: Person, error: unknown): Problems {
   const s = texts[person.view.language].serviceAccounts
   const own = {
@@ -339,7 +342,7 @@ function accountProblems(person: Person, error: unknown): Problems {
   )
 }
 
-/** Points each error at its field of the page: a list is one field, and the end is a day. */
+/** Maps each error to its field of the page: a list is one field, and the expiry is entered as a day. */
 function pointAtFields(error: unknown): unknown {
   if (!(error instanceof Refusal)) return error
   const errors = error.errors.map((each) => {
@@ -349,7 +352,7 @@ function pointAtFields(error: unknown): unknown {
   return new Refusal(error.code, error.detail, { errors })
 }
 
-/** Time before the end of a key from which it needs a rotation. */
+/** Time before the expiry of a key at which it must be rotated. */
 const keyMsLeft = 14 * dayMs
 
 /** Reports whether a key must be rotated soon. */
@@ -358,7 +361,7 @@ export const endsSoon = (
   now: Date,
 ): boolean => !impersonation && expiresAt !== null && Date.parse(expiresAt) < now.getTime() + keyMsLeft
 
-/** Keys that are searched for those that end soon: the most that a partner can have. */
+/** Maximum keys that are checked for an early expiry: as many as a partner can have. */
 const endingAmongMax = 100
 
 async function showList({ operate, clock }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
@@ -399,11 +402,11 @@ const showNew = (request: PublicRequest, person: Person, draft: Omit<AccountDraf
   return page(request, pageStatus(draft.problems), body)
 }
 
-/** Returns the checkboxes that are checked. */
+/** Returns the permissions whose checkboxes are checked. */
 const permissionsIn = ({ body }: PublicRequest): string[] =>
   new URLSearchParams(body.toString('utf8')).getAll('permissions')
 
-/** Answers with the secret, which no later request can show: as JSON for the script, or as a page. */
+/** Responds with the secret, as JSON for the script or as a page. No later request can show it. */
 function sendCredentials(
   request: PublicRequest,
   person: Person,
@@ -477,7 +480,7 @@ async function revoke({ operate }: Frame, request: PublicRequest, person: Person
 export const serviceAccountRoutes: Routes = (frame, withPerson) => {
   const route = placeRoutes(frame, withPerson, 'service-accounts')
   type Act = (request: PublicRequest, person: Person) => PublicAnswer | Promise<PublicAnswer>
-  /** Answers people whose sign-in is recent; others sign in again. */
+  /** Runs the action if the sign-in is recent. Otherwise the person must sign in again. */
   const recent = (msMax: number, asked: string | undefined, act: Act) =>
     withPermission(withPerson, 'users:write', async (request, person) =>
       frame.clock.now().getTime() - person.session.createdAt.getTime() < msMax

@@ -1,4 +1,7 @@
-/** Signing in: with a passkey, a password or a provider, and the sessions in which staff reads as the partner. */
+/**
+ * Signing in: with a passkey, a password or a provider, and the sessions in which staff view the console of the
+ * partner.
+ */
 import { emailCharsMax } from '@partner-payments/wire'
 import {
   partnerCookie,
@@ -40,7 +43,7 @@ import { texts } from './texts/index.ts'
 type PasskeyForm = {
   readonly action: string
   readonly kind: 'create' | 'get'
-  /** JSON for `navigator.credentials`. */
+  /** Options for `navigator.credentials`, as JSON. */
   readonly options: string
   readonly label: string
   readonly title: string
@@ -73,7 +76,7 @@ export function passkeyForm({ t }: ConsoleView, form: PasskeyForm): Html {
   </section>`
 }
 
-/** The cookie of an open sign-in at a provider, sealed. `Lax`, because the provider redirects back. */
+/** The sealed cookie of a sign-in at a provider that is in progress. `Lax`, because the provider redirects back. */
 const attemptCookie = '__Host-sso'
 
 const attemptSeconds = 600
@@ -94,7 +97,10 @@ export const redirectToProvider = (begun: SignInAttempt): PublicAnswer => ({
   body: '',
 })
 
-/** Redirects to the provider through a page, because the policy (`form-action`) forbids redirects of a form to another site. */
+/**
+ * Redirects to the provider through a page, because the content security policy (`form-action`) does not allow a form
+ * to redirect to another site.
+ */
 export const leadToProvider = (request: PublicRequest, view: ConsoleView, begun: SignInAttempt): PublicAnswer =>
   leadOn(request, view, begun.url, attemptCookieFor(begun))
 
@@ -113,7 +119,7 @@ export function leadOn(
   return { ...answer, headers: { ...answer.headers, refresh: `0; url=${href}` } }
 }
 
-/** Answers with the reason why a sign-in at the provider failed. Throws other errors. */
+/** Responds with the reason why a sign-in at the provider failed. Throws other errors. */
 export function signOnFailedPage(request: PublicRequest, view: ConsoleView, error: unknown): PublicAnswer {
   if (!(error instanceof SignOnFailed)) throw error
   const s = texts[view.language].signOn
@@ -126,7 +132,7 @@ export function signOnFailedPage(request: PublicRequest, view: ConsoleView, erro
 export const signOnError = ({ language }: ConsoleView, error: unknown): { readonly form: string } | undefined =>
   error instanceof SignOnFailed ? { form: texts[language].signOn.failures[error.reason] } : undefined
 
-/** Renders the link that signs in or joins at the provider. */
+/** Renders the link to sign in or join through the provider. */
 export const signOnWay = (
   view: ConsoleView,
   { href, label }: { readonly href: string; readonly label: 'signIn' | 'join' },
@@ -139,7 +145,7 @@ export const signOnWay = (
   </section>`
 }
 
-/** Shows whether an account is connected with the provider, and the form that connects it. */
+/** Renders whether an account is connected with the provider, and the form that connects it. */
 export function connectionPart(
   view: ConsoleView,
   { since, action }: { readonly since: Date | null; readonly action: string },
@@ -160,9 +166,11 @@ type SignIn = {
   /** PublicKeyCredentialRequestOptionsJSON. */
   readonly passkeyOptions: string
   readonly email?: string
-  /** The same text for every failure: it does not reveal the wrong factor or a known address. */
+  /**
+   * The same text for every failure, so that it does not reveal which factor was wrong or whether the address exists.
+   */
   readonly error?: string
-  /** True if the provider of the organisation signs people in. */
+  /** True if people sign in at the provider of the organisation. */
   readonly sso?: boolean
   /** The page to open after the sign-in. */
   readonly next?: string
@@ -200,7 +208,7 @@ export function signInPage(view: ConsoleView, given: SignIn): string {
 const keptQuery = (kept: readonly (readonly [string, string])[]): string =>
   kept.length === 0 ? '' : `?${new URLSearchParams(kept.map(([name, value]) => [name, value])).toString()}`
 
-/** A recovery code takes the place of a code. */
+/** Maximum length of a recovery code, which can be entered instead of a code. */
 const recoveryCodeCharsMax = 64
 
 function passwordWay(view: ConsoleView, { email }: SignIn, kept: readonly (readonly [string, string])[]): Html {
@@ -243,7 +251,7 @@ function passwordWay(view: ConsoleView, { email }: SignIn, kept: readonly (reado
   </section>`
 }
 
-/** Renders the same answer for every address, so that it does not reveal who has an account. */
+/** Renders the same page for every address, so that it does not reveal who has an account. */
 export function findPartnerPage(view: ConsoleView, { sent = false }: { readonly sent?: boolean }): string {
   const { t, root } = view
   return shell(view, {
@@ -323,7 +331,7 @@ export function signInRoutes(frame: Frame): readonly PublicRoute[] {
         // Not awaited, because the response time would reveal whether the address is known.
         frame.members
           .mailSignInLinks(readForm(request)('email'))
-          .catch((err: unknown) => frame.log.warn({ err }, 'links to sign in were not mailed'))
+          .catch((err: unknown) => frame.log.warn({ err }, 'sign-in links could not be mailed'))
         return page(request, 200, findPartnerPage(createView(frame, request), { sent: true }))
       },
     },
@@ -365,8 +373,8 @@ export function enterSupportPage(view: ConsoleView, code: string): string {
 }
 
 /**
- * Refuses every form in a support session. Operations refuse writes themselves, but forms of factors, sessions and recoveries call no
- * operation.
+ * Refuses every form in a support session. API operations refuse writes themselves, but the forms for factors, sessions
+ * and recoveries call no operation.
  */
 export const refusingSupport = (frame: Frame, routes: readonly PublicRoute[]): readonly PublicRoute[] =>
   routes.map((route) =>

@@ -28,16 +28,16 @@ type SimulatedField = {
   readonly name: SimulationField
   readonly kind: Kind
   readonly optional?: boolean
-  /** Values of a select. The texts name them, or they are shown unchanged. */
+  /** Values of a select. They are shown by their texts, or unchanged if they have none. */
   readonly options?: readonly string[]
-  /** Value of a new form. */
+  /** Initial value of the field. */
   readonly value?: string
 }
 
 type Simulation = {
   readonly operation: OperationId
   readonly fields: readonly SimulatedField[]
-  /** Field of the answer with the result, and the page that shows it. */
+  /** Response field with the result, and the page that shows it. */
   readonly result?: { readonly field: string; readonly page: 'transaction' | 'events' | 'reversal' | 'none' }
 }
 
@@ -208,7 +208,7 @@ function readName({ params }: PublicRequest): SimulationName {
 
 const fieldNames = (name: SimulationName): readonly string[] => simulated[name].fields.map((field) => field.name)
 
-/** A reference, an id, a hash, a number or a time. */
+/** Matches the result of a simulation: a reference, an id, a hash, a number or a time. */
 const resultPattern = /^[\w.:-]{1,140}$/
 
 function showForm(request: PublicRequest, person: Person, values: Values, problems: Problems = {}): PublicAnswer {
@@ -227,7 +227,7 @@ function showForm(request: PublicRequest, person: Person, values: Values, proble
 
 const decimalPattern = /^(0|[1-9]\d{0,11})(?:[.,](\d{1,10}))?$/
 
-/** Reads the value of a field for the operation. Undefined: the text is not a number. */
+/** Parses the value of a field for the operation. Undefined: the text is not a number. */
 function readValue({ kind }: SimulatedField, text: string): unknown {
   if (kind === 'switch') return text === 'true'
   if (kind === 'count') return /^\d{1,6}$/.test(text) ? Number(text) : undefined

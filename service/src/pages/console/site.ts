@@ -79,7 +79,7 @@ export async function createConsoleSite(deps: ConsoleDeps): Promise<PublicSite> 
   }
 }
 
-/** Declares the pages whose forms are kept when the session ends. */
+/** Describes the pages whose forms are stored when the session ends. */
 const keptSite = (frame: Frame): Parameters<typeof withKeptForms>[0] => ({
   root: 'console',
   routes: refusingSupport(frame, personRoutes(frame)),

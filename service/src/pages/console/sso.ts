@@ -74,12 +74,12 @@ type SsoPage = {
     readonly domainRecord: { readonly name: string; readonly value: string }
     readonly domainProvedAt: Date | null
   }
-  /** A change that waits for a second Admin. */
+  /** A change that awaits the approval of a second Admin. */
   readonly waiting?: WaitingChange | undefined
   /** The values of the form. */
   readonly values: Readonly<Partial<Record<SsoField, string>>>
   readonly may: { readonly write: boolean }
-  /** Problems by field. Other keys are problems of the whole page. */
+  /** Error texts by field. Any other key is about the whole page. */
   readonly errors?: Readonly<Record<string, string>> | undefined
   readonly confirmation?: string | undefined
 }
@@ -104,7 +104,7 @@ export function ssoPage(view: ConsoleView, shown: SsoPage): string {
   })
 }
 
-/** Renders every part of a change for the second Admin, because the provider decides who becomes Admin. */
+/** Renders every setting of a change for the second Admin, because the provider decides who becomes Admin. */
 function changePart(view: ConsoleView, waiting: WaitingChange, may: boolean): Html {
   const { settings } = texts[view.language].signOn
   const { id, by, isOwn, expiresAt, roles, required } = waiting
@@ -418,7 +418,7 @@ const settingValues = (found: SsoSettings | undefined) =>
         ...Object.fromEntries(ssoRoles.map((role) => [role, (found.roles?.[role] ?? []).join(', ')])),
       }
 
-/** Returns the text of each field's refusal, by its name. `form`: a refusal of the form as a whole. */
+/** Returns the error text of each refused field, by its name. `form`: the error text of the whole form. */
 function ssoProblems({ view }: Person, error: unknown): Readonly<Record<string, string>> {
   if (!(error instanceof Refusal)) throw error
   const { settings } = texts[view.language].signOn

@@ -53,7 +53,7 @@ type TeamMember = {
   readonly factors: readonly ('passkey' | 'password' | 'sso')[]
 }
 
-/** Renders the members. The reader's own row and members with a role that the reader cannot grant have no forms. */
+/** Renders the members. The reader's own row, and rows of members whose role the reader cannot grant, have no forms. */
 function memberTable(
   view: ConsoleView,
   members: readonly TeamMember[],
@@ -220,11 +220,11 @@ type TeamView = {
   readonly next: string | null
   /** The roles that the person may grant. */
   readonly grantable: readonly RoleName[]
-  /** Problems by field of the invitation (`email`, `fullName`, `role`); any other key is about the whole page. */
+  /** Error texts by field of the invitation (`email`, `fullName`, `role`); any other key is about the whole page. */
   readonly errors?: Readonly<Record<string, string>>
   /** The values of a refused invitation. */
   readonly typed?: Values
-  /** Says what the last form did. */
+  /** Confirmation of the last form. */
   readonly confirmation?: string
 }
 

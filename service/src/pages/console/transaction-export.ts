@@ -1,4 +1,4 @@
-/** The CSV file of transactions, and the amounts of their filters. */
+/** The CSV file of transactions, and the amounts in its filters. */
 import { decimalText, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import type { Values } from '../kit/forms.ts'
@@ -42,7 +42,7 @@ function exportColumns({ language }: ConsoleView): Columns<ExportRow> {
   ]
 }
 
-/** Rewrites amounts of the filters, which people type in their own format, for the operation. */
+/** Converts the amounts of the filters from the format in which people type them to that of the operation. */
 export function amountQuery({ language }: ConsoleView, values: Partial<Values>): Partial<Values> {
   const { amount, amountMin, amountMax, ...rest } = values
   const thousands = language === 'de' ? '.' : ','

@@ -79,7 +79,7 @@ export const transactionFilters: readonly string[] = [...mainFilters, ...moreFil
 const reordering = ['amountMin', 'amountMax', 'updatedSince', 'referencePrefix', 'payerName']
 
 type TransactionList = ListRows<TransactionRow> & {
-  /** Absent: no filter is set, or the filtered rows are not added up. */
+  /** Absent: no filter is set, or the sums of these filters are not computed. */
   readonly sums?: Sums | undefined
 }
 
@@ -194,7 +194,7 @@ type TransactionDetails = {
   readonly eventsHref?: string | undefined
   /** `read`: absent until the person opens the proof, which costs more than the rest of the page. */
   readonly proof: {
-    /** The proof as a file. */
+    /** Link to the proof as a file. */
     readonly fileHref: string
     readonly href: string
     readonly read?: { readonly records: number; readonly pending: number } | undefined
@@ -202,7 +202,7 @@ type TransactionDetails = {
   readonly raw: unknown
 }
 
-/** Renders the explanation of a hold: the reason, who acts next, until when, and which evidence helps. */
+/** Renders the explanation of a hold: the reason, who acts next, by when, and which evidence helps. */
 export function holdPart(view: ConsoleView, { kind, actor, by, evidence }: PartnerHold): Html {
   const h = texts[view.language].holds
   const words = h.kinds[kind]
@@ -316,7 +316,10 @@ function proofPart(view: ConsoleView, { proof: { fileHref, href, read } }: Trans
 
 type LoggedRequest = ResponseOf<'getRequest'>
 
-/** The request is logged after it created the transaction. The clocks of two processes may differ by a second. */
+/**
+ * Search range before and after the creation of a transaction. Its request is logged later, and the clocks of two
+ * processes may differ by a second.
+ */
 const beforeMs = 1000
 
 const afterMs = 60_000
@@ -350,7 +353,10 @@ async function creatingRequest(
 
 const recordsMax = '100'
 
-/** Lists transactions that a request created, by the audit records of its time. Reads at most the last 100 records. */
+/**
+ * Lists transactions that a request created, found in the audit records of that time. Reads at most the last 100
+ * records.
+ */
 export async function listCreated(
   { operate }: Frame,
   request: PublicRequest,
@@ -481,7 +487,7 @@ type SumAnswer = {
   readonly capped: boolean
 }
 
-/** Reads a list and its sums in parallel. A list without filters, or in the order of changes, has no sums. */
+/** Reads a list and its sums in parallel. A list without filters, or sorted by change, has no sums. */
 export async function readSummed<T>(
   request: PublicRequest,
   person: Person,

@@ -106,7 +106,7 @@ export type DeliveryRow = {
     readonly error?: string | undefined
     readonly responseBody?: string | undefined
   }[]
-  /** Idempotency key of the form that redelivers, so that a double click sends once. */
+  /** Idempotency key of the form that redelivers, so that a double click sends the event only once. */
   readonly idempotencyKey: string
 }
 
@@ -123,7 +123,7 @@ type WebhookView = WebhookRow &
     readonly deliveries: readonly DeliveryRow[]
     readonly pages: PageLinks
     readonly mayWrite: boolean
-    /** Idempotency key of the form that rotates the secret, so that a double click creates one. */
+    /** Idempotency key of the form that rotates the secret, so that a double click creates only one secret. */
     readonly idempotencyKey: string
     readonly done?: 'enabled' | 'redelivered' | undefined
     readonly test?: TestResult | undefined
@@ -292,7 +292,7 @@ export function attemptList(view: ConsoleView, { attempts }: Pick<DeliveryRow, '
   </details>`
 }
 
-/** `events`: empty for every event type of the interface document. */
+/** `events`: the selected event types. Empty: every event type of the interface document. */
 type NewWebhook = Draft & {
   readonly events: readonly string[]
   readonly types: readonly { readonly name: string; readonly description: string }[]
@@ -314,7 +314,7 @@ export function newWebhookPage(view: ConsoleView, draft: NewWebhook): string {
   })
 }
 
-/** The contract has the same length. */
+/** Maximum length of the description, as in the contract. */
 const noteCharsMax = 255
 
 function eventChoices({ language }: ConsoleView, { events, types, problems }: NewWebhook): Html {
@@ -338,7 +338,10 @@ function eventChoices({ language }: ConsoleView, { events, types, problems }: Ne
   })
 }
 
-/** Renders a new secret. `secret`: undefined if a key pair signs, whose private key never leaves the service. */
+/**
+ * Renders a new secret. `secret`: undefined if deliveries are signed with a key pair, whose private key never leaves
+ * the service.
+ */
 export function secretPage(
   view: ConsoleView,
   { id, url, secret }: { readonly id: string; readonly url: string; readonly secret: string | undefined },
@@ -393,7 +396,7 @@ const refusalTexts = (person: Visitor) => textsWithRefusals(person, 'developers'
 export const isFailing = ({ disabledReason }: Pick<ResponseOf<'getSubscription'>, 'disabledReason'>): boolean =>
   disabledReason === 'Failing' || disabledReason === 'Gone'
 
-/** Endpoints that are searched for failing ones. A partner has fewer. */
+/** Maximum endpoints that are checked for failing ones. A partner has fewer. */
 const failingAmongMax = 100
 
 async function showList({ operate }: Frame, request: PublicRequest, person: Visitor): Promise<PublicAnswer> {
@@ -465,7 +468,7 @@ async function showNew(
   return page(request, pageStatus(typed.problems), newWebhookPage(person.view, { ...typed, types }))
 }
 
-/** Creates an endpoint. The page that shows the secret is the answer, because no later request can show it. */
+/** Creates an endpoint. The response is the page with the secret, because no later request can show it. */
 async function create(frame: Frame, request: PublicRequest, person: Visitor): Promise<PublicAnswer> {
   const given = readForm(request)
   const values = readValues(given, ['url', 'description'])

@@ -1,6 +1,6 @@
 /**
- * Acts: a form for each command that changes something, built from its declaration. Afterwards the previous page says what the act has done. A
- * secret is shown once.
+ * Actions of staff: a form for each command that changes something, built from its declaration. Afterwards the previous
+ * page shows a message about the result. A secret is shown once.
  */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { facts, freeText, linkButton, message, time, copyableText } from '../kit/parts.ts'
@@ -15,11 +15,11 @@ import { deskTexts, type DeskTexts } from './texts.ts'
 export type ActName = keyof DeskTexts['acts']
 export const isAct = (text: string): text is ActName => Object.hasOwn(deskTexts.en.acts, text)
 
-/** Names an act by a verb with its object. */
+/** Returns the title of an action: a verb with its object. */
 export const actTitle = ({ language }: ConsoleView, act: ActName): string => deskTexts[language].acts[act][0]
 const doneText = ({ language }: ConsoleView, act: ActName): string => deskTexts[language].acts[act][1]
 
-/** Paths of acts that have their own page or form. */
+/** Paths of actions that have a page or form of their own. */
 const actPages: Readonly<Partial<Record<ActName, string>>> = {
   ...{ 'change approve': 'changes', 'change reject': 'changes', 'change run': 'changes' },
   ...{ 'staff invite': 'staff', 'staff role': 'staff', 'staff remove': 'staff', 'staff end-sessions': 'staff' },
@@ -31,7 +31,7 @@ const actPages: Readonly<Partial<Record<ActName, string>>> = {
   ...{ 'bank file take': 'files', 'payment end': 'find', 'payment retry': 'find' },
 }
 
-/** Acts that run on a host only, because they create or use its keys. */
+/** Actions that can run only on the host, because they create or use its keys. */
 const hostOnlyActs: ReadonlySet<string> = new Set(['wallet-key create', 'key reseal'])
 
 type KnownOptions = Readonly<Record<string, string>>
@@ -40,20 +40,26 @@ type ActPermission = {
   readonly person: Pick<Person, 'signed'>
 }
 
-/** Reports whether an act has a form here: it needs neither a file nor a key of the host, and has no own page. */
+/**
+ * Reports whether an action has a generated form: it needs neither a file nor a key of the host, and has no page of its
+ * own.
+ */
 export const hasForm = (changes: Pick<DeskChanges, 'act'>, act: ActName): boolean =>
   !hostOnlyActs.has(act) && actPages[act] === undefined && changes.act(act) !== undefined
 
 const mayUseForm = ({ changes, person }: ActPermission, act: ActName): boolean =>
   hasForm(changes, act) && changes.mayDecide(act, person.signed.account.role)
 
-/** Returns the address of an act's form, from the root of the desk. `given`: known options. `back`: the page to return to. */
+/**
+ * Returns the path of the form of an action, from the root of the desk. `given`: known options. `back`: the page to
+ * return to.
+ */
 export const actHref = (act: ActName, given: KnownOptions, back: string): string =>
   linkOf('act', { command: act, ...given, back })
 
 type ActOffer = { readonly acts: readonly ActName[]; readonly given: KnownOptions; readonly back: string }
 
-/** Buttons of the acts that the person may use. Undefined if there are none. */
+/** Renders buttons for the actions that the person may use. Undefined if there are none. */
 export function actButtons(view: ConsoleView, may: ActPermission, { acts, given, back }: ActOffer): Html | undefined {
   const own = acts.filter((act) => mayUseForm(may, act))
   if (own.length === 0) return undefined
@@ -62,7 +68,7 @@ export function actButtons(view: ConsoleView, may: ActPermission, { acts, given,
   </p>`
 }
 
-/** Links from a runbook to the forms or pages of the commands that it names. */
+/** Links from a runbook to the forms or pages of the commands that it mentions. */
 export function runbookActs(view: ConsoleView, may: ActPermission, commands: readonly string[]): Html | undefined {
   const own = commands.filter(isAct).filter((act) => mayUseForm(may, act) || actPages[act] !== undefined)
   if (own.length === 0) return undefined
@@ -80,7 +86,7 @@ export function runbookActs(view: ConsoleView, may: ActPermission, commands: rea
   </section>`
 }
 
-/** Returns the message about the last act: done, or waiting for a second person. Undefined without an act. */
+/** Renders the message about the last action: done, or awaiting a second person. Undefined if there was none. */
 export function actMessage(view: ConsoleView, { query }: PublicRequest): Html | undefined {
   const fields = new URLSearchParams(query)
   const [said, waits] = [fields.get('said') ?? '', fields.get('waits') ?? '']
@@ -91,14 +97,14 @@ export function actMessage(view: ConsoleView, { query }: PublicRequest): Html | 
     <p><a class="button" href="${view.root}changes">${d.openChanges}</a></p>`
 }
 
-/** Adds the result of an act to an address. `waits`: the change that a second person must approve. */
+/** Adds the result of an action to a URL. `waits`: the change that a second person must approve. */
 export const actResultHref = (back: string, act: string, waits: string | undefined): string =>
   `${back}${back.includes('?') ? '&' : '?'}${waits === undefined ? 'said' : 'waits'}=${encodeURIComponent(act)}`
 
 type ActForm = {
   readonly act: ActName
   readonly options: readonly FormOption[]
-  /** Options that the page before has given. The id of a partner is not asked for again. */
+  /** Options set by the previous page. The form does not ask for them again. */
   readonly given: KnownOptions
   readonly partnerName: string | undefined
   readonly cuts: boolean
@@ -106,16 +112,18 @@ type ActForm = {
   readonly refused?: RefusedForm | undefined
 }
 
-/** Options that the previous page has set. The form shows and sends them without a field. */
+/**
+ * Options that identify the subject. If the previous page has set them, the form shows and sends them without a field.
+ */
 const subjectOptions = ['partner', 'customer', 'beneficiary', 'payout', 'scope'] as const
 
-/** Lists options that do not fit the known ones. For example, a limit of one payee has no customer. */
+/** Lists options that do not apply given the known ones. For example, a limit for one payee has no customer. */
 function unfittingOptions(given: KnownOptions): readonly string[] {
   if ((given['beneficiary'] ?? '') !== '') return ['customer', 'state']
   return (given['customer'] ?? '') === '' ? [] : ['beneficiary', 'currency of account', 'state']
 }
 
-/** Lists the partner, customer, payee and payout of an act, with links. */
+/** Lists the partner, customer, payee and payout of an action, with links. */
 function subjectFacts(view: ConsoleView, given: KnownOptions, partnerName: string): Parameters<typeof facts>[0] {
   const { partner = '', customer = '', beneficiary = '', payout = '' } = given
   const d = deskTexts[view.language].parties
@@ -205,7 +213,7 @@ function resultFacts(view: ConsoleView, part: unknown): readonly (readonly [stri
   })
 }
 
-/** A page of the desk, never another site. */
+/** Matches the path of a page of the desk, never a URL of another site. */
 const backForm = /^[a-z]+(?:[/?&=][\w.%:+~-]*)*$/
 const readBack = (text: string): string => (backForm.test(text) && text.length <= 400 ? text : 'queue')
 
@@ -246,7 +254,7 @@ const readResultId = (result: unknown, name: string): string | undefined => {
   const id = (Object(result) as Readonly<Record<string, unknown>>)[name]
   return typeof id === 'string' && uuidPattern.test(id) ? id : undefined
 }
-/** Reports whether the result has a secret: a sandbox creates a partner with its first credential. */
+/** Reports whether the result contains a secret: in a sandbox, a partner is created with its first credential. */
 const hasSecret = (result: unknown): boolean => Object.hasOwn(Object(result) as object, 'apiSecret')
 
 async function show(

@@ -36,7 +36,7 @@ const nothing = {
   ...{ entries: [], payments: [], recalls: [] },
 } as const satisfies Partial<FileDetails>
 
-/** A file with every part, and `text` wherever a bank wrote it. */
+/** A bank file with every section. `text` replaces each text from a bank. */
 function received(text: string, kind: string): FileDetails {
   const statement = {
     ...{ id: text, kind, account: text, currency: 'EUR', statementId: text, sequence: 1n, opening: null, closing: -1n },
@@ -71,7 +71,7 @@ function sent(text: string): readonly FileDetails[] {
   ]
 }
 
-/** Every kind of line of the report, and `text` wherever a bank or a partner wrote it. */
+/** A report with every kind of line. `text` replaces each text from a bank or a partner. */
 function linesOf(text: string, unexplained: string): readonly ReportLine[] {
   const named = { connector: text, account: text, currency: 'EUR', amount: '1.00', count: '2', since: at.toISOString() }
   const records = [

@@ -1,4 +1,7 @@
-/** The page of a case: what happened, the parties, the money that is held, and what each decision does. A person chooses an action, then fills in its form. */
+/**
+ * The page of a case: what happened, the parties, the held money, and the effect of each decision. A person chooses an
+ * action, then fills in its form.
+ */
 import { type CaseAction, type CaseReport, type CaseRow, dispositionsOf, operatorPartnerId } from '../../cases/index.ts'
 import { amountText } from '../../kernel/index.ts'
 import type { StaffRole } from '../../people/staff/index.ts'
@@ -43,7 +46,7 @@ export type AlertPayouts = {
 }
 
 type Person = { readonly id: string; readonly fullName: string; readonly role: StaffRole }
-/** How the last form ended. */
+/** Results of a form that the page reports. */
 export const caseSteps = ['proposed', 'approved', 'closed', 'rejected', 'recalled'] as const
 export type CaseStep = (typeof caseSteps)[number]
 
@@ -95,7 +98,7 @@ const caseMoney = (view: ConsoleView, { booked, currency }: Pick<CaseRow, 'booke
   booked === null || currency === null ? undefined : money(view, amountText(booked, currency), currency)
 
 type CaseSubject = Pick<CaseRow, 'kind' | 'booked'>
-/** Names an action by a verb with the number of payouts. `waiting`: undefined if they were not counted. */
+/** Returns the verb for an action, with the number of payouts. `waiting`: undefined if they were not counted. */
 export function actionVerb(view: ConsoleView, action: CaseAction, { kind }: CaseSubject, waiting?: bigint): string {
   const { verbs, cases: d } = deskTexts[view.language]
   if (action === 'note') return kind === 'safeguarding' ? verbs.closeDay : verbs.note
@@ -186,7 +189,7 @@ function partnerCell(view: ConsoleView, partnerId: string, name: string): Html |
     : html`<a href="${view.root}partners/${partnerId}">${name === '' ? partnerId : name}</a>`
 }
 
-/** Tells the person what the last form did, and what still waits. */
+/** Renders the message about the result of the last form, and about what is still pending. */
 function stepMessage(view: ConsoleView, { said, row, proposal, standing }: CaseDetails): Html | undefined {
   const { cases: c } = deskTexts[view.language]
   if (said === 'recalled') return message('good', c.saidRecalled)
@@ -292,7 +295,7 @@ function endedPart(view: ConsoleView, { resolution, resolvedBy, approvedBy, disp
   ${note !== null && note !== '' && html`<blockquote>${noteText(view, note)}</blockquote>`}`
 }
 
-/** Shows the waiting proposal with its approval, or the choice of an action and then its form. */
+/** Renders the pending proposal with the form to approve it, or the choice of an action and then its form. */
 function decisionPart(view: ConsoleView, shown: CaseDetails): Html | undefined {
   const { cases: c, queue: q } = deskTexts[view.language]
   const { row, proposal, mayDecide, roles } = shown
@@ -358,7 +361,7 @@ function decisionForms(view: ConsoleView, { row, standing, typed }: CaseDetails,
     </details>`
 }
 
-/** Lists the actions that fit, with their effects. Choosing one does not decide the case. */
+/** Lists the possible actions with their effects. Choosing one does not decide the case. */
 function choicePart(view: ConsoleView, { row, actions, standing }: CaseDetails): Html {
   const { cases: c } = deskTexts[view.language]
   return html`<h3 id="choose">${c.choose}</h3>
@@ -473,7 +476,10 @@ type ListedRefund = {
   readonly isPaid: boolean
 }
 
-/** Lists the refunds of a payment that its bank has taken back, with buttons to recall them if the reader may do so. */
+/**
+ * Lists the refunds of a payment that the payer's bank has reversed, with buttons to recall them if the reader may do
+ * so.
+ */
 function refundTable(view: ConsoleView, { row, refunds, mayRecall }: CaseDetails): Html | undefined {
   const { partnerId, id } = row
   const d = deskTexts[view.language].queue

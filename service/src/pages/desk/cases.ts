@@ -38,7 +38,7 @@ type Proposal = {
 
 const payoutsShown = 20
 
-/** Reads the payouts of an alert, with the oldest that wait. */
+/** Reads the payouts of an alert, with the oldest of those that it holds. */
 async function readAlertPayouts(
   { db, monitoring, payouts }: DeskFrame,
   { partnerId, id }: CaseRow,
@@ -56,7 +56,7 @@ async function readAlertPayouts(
   return { ...counts, sums, payments: shown }
 }
 
-/** Finds the hits that hold a payment: of every party of a payout, or of the payer of a deposit. */
+/** Finds the hits that hold a payment: hits on any party of a payout, or on the payer of a deposit. */
 async function findHits({ payouts, screening }: DeskFrame, { partnerId, kind, subject, booked }: CaseRow) {
   if (kind !== 'sanctions_hold' || !uuidPattern.test(subject)) return []
   if (booked !== null) return screening.hitsOn(partnerId, [{ partnerId, kind: 'payer', id: subject }])
@@ -178,7 +178,7 @@ export function caseRoutes(frame: DeskFrame): readonly PublicRoute[] {
   ]
 }
 
-/** Recalls a refund that a case names, because the payer has its money twice. */
+/** Recalls a refund that a case lists, because the payer has received the money twice. */
 const recall = (
   { changes }: DeskFrame,
   { account }: SignedInStaff,
@@ -189,7 +189,7 @@ const recall = (
   return changes.run(account, 'payment recall', { partner, payout, reason: 'DUPL', note })
 }
 
-/** Reads the current state of the refunds that a case names. */
+/** Reads the current state of the refunds that a case lists. */
 async function readRefunds({ payouts }: DeskFrame, row: CaseRow) {
   const shown = []
   for (const { payoutId: id } of readCaseReport(row).refunds ?? []) {
@@ -202,7 +202,7 @@ async function readRefunds({ payouts }: DeskFrame, row: CaseRow) {
   return shown
 }
 
-/** Reads the form of a proposal by the declaration of its command. Refuses: validation_failed. */
+/** Parses the form of a proposal by the declaration of its command. Refuses: validation_failed. */
 function readProposal({ changes }: DeskFrame, given: Form) {
   const action = caseActions.find((each) => each === given('action'))
   if (action === undefined) throw new Refusal('validation_failed', 'Choose an action.')
@@ -215,7 +215,7 @@ function readProposal({ changes }: DeskFrame, given: Form) {
   const { payout: payoutId, customer: customerId, 'to-partner': toPartnerId, disposition } = typed
   for (const id of [payoutId, toPartnerId])
     if (id !== undefined && !uuidPattern.test(id))
-      throw new Refusal('validation_failed', 'An ID must be a UUID in lower case.')
+      throw new Refusal('validation_failed', 'An ID must be a lowercase UUID.')
   const known = dispositionsOf(action).find((each) => each === disposition)
   return {
     ...{ action, note: readNote(given) },
@@ -279,7 +279,7 @@ const proposedAction = ({ proposal }: CaseRow): CaseAction | undefined =>
 
 type WaitingFilter = {
   readonly tab: (typeof queueTabs)[number]
-  /** Only what the person may decide. */
+  /** True to list only items that the person may decide. */
   readonly mine: boolean
   readonly deciders: readonly Deciders[]
 }

@@ -1,4 +1,4 @@
-/** The sign-in of commands, and the changes that wait for a second person. */
+/** The sign-in for commands, and the changes that await a second person. */
 import { ownJson } from '@partner-payments/wire'
 import {
   ifFound,
@@ -160,11 +160,11 @@ export function changesPage(view: ConsoleView, { changes, error, said }: ChangeL
   })
 }
 
-/** Names a command in words. A command of another version keeps its own name. */
+/** Returns the title of a command. A command of another version is shown by its name. */
 const commandTitle = (view: ConsoleView, command: string): string =>
   isAct(command) ? actTitle(view, command) : command
 
-/** Lists changes with the buttons that the person may use. */
+/** Lists changes, each with the buttons that the person may use. */
 export function changesTable(view: ConsoleView, changes: readonly DeskChange[], caption: string): Html {
   const d = deskTexts[view.language].commands
   return html`${table({
@@ -260,7 +260,7 @@ function deviceRoutes(frame: DeskFrame): readonly PublicRoute[] {
     ),
     staffRoute(frame, 'device', 'POST', '/device', async (request, person) => {
       const code = readForm(request)('code')
-      // A session that has rested may be in other hands.
+      // Someone else may be using a session that was idle.
       if (person.signed.session.rested) return seeOther('sign-in')
       const confirmed = await ifFound(staff.commands.confirm(person.signed, code))
       if (confirmed === undefined) return show(request, person, { code, error: true })
@@ -321,7 +321,7 @@ function changeRoutes(frame: DeskFrame): readonly PublicRoute[] {
   ]
 }
 
-/** Reads the changes that wait, with what the person may do about each. */
+/** Reads the pending changes, with what the person may do about each. */
 export async function listChanges(
   { db, access, staff, changes }: DeskFrame,
   { account }: SignedInStaff,

@@ -1,4 +1,4 @@
-/** The page of connectors: how each bank and chain answers, what waits for it, and its last files. */
+/** The page of connectors: how each bank and chain responds, what is pending for it, and its last files. */
 import type { PublicRoute } from '../../kernel/api/index.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
 import type { BankFile } from '../../rails/index.ts'
@@ -20,7 +20,7 @@ const runbooks: Readonly<Record<NonNullable<ConnectorStatus['trouble']>, Runbook
 
 type ConnectorList = {
   readonly connectors: readonly ConnectorStatus[]
-  /** Path of the page with owner and notes of a connector, from the root of the desk. */
+  /** Returns the path of the page with owner and notes of a connector, from the root of the desk. */
   readonly hrefOf: (id: string) => string
 }
 

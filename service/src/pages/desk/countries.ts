@@ -1,4 +1,7 @@
-/** The page of country rules: rules in force, changes that wait for a second person, and the form of a change. Every role of staff reads it. */
+/**
+ * The page of country rules: rules in force, changes that await a second person, and the form for a change. Every role
+ * of staff reads it.
+ */
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import { countryActions, type CountryRules } from '../../screening/index.ts'
 import { badge, message } from '../kit/parts.ts'
@@ -26,7 +29,7 @@ const countryActs = [...countryActions, 'remove'] as const
 
 type CountryRulesDetails = {
   readonly rules: CountryRules['all']
-  /** Changes of these rules that wait. */
+  /** Pending changes of these rules. */
   readonly changes: readonly DeskChange[]
   readonly mayWrite: boolean
   readonly said?: keyof typeof outcomeTones | undefined
@@ -68,7 +71,7 @@ export function countriesPage(
   })
 }
 
-/** Finds the field that a refusal is about. Refusals of the command concern the countries. */
+/** Returns the field that a refusal concerns. Refusals by the command concern the field `countries`. */
 const refusedField = (refused: RefusedForm | undefined) => refused && (refused.field ?? 'countries')
 
 function changeForm(
@@ -106,7 +109,7 @@ export const countryRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
   }),
 ]
 
-/** Reads the action, which the form asks for by radio buttons. Refuses: validation_failed. */
+/** Reads the action, which the form offers as radio buttons. Refuses: validation_failed. */
 function readAction(form: Form, { view }: Person): Readonly<Record<string, string>> {
   const act = countryActs.find((each) => each === form('act'))
   if (act === undefined) throw new FieldRefusal('act', deskTexts[view.language].countries.actionMissing)

@@ -52,9 +52,9 @@ import { limitsTable, type PrintedLimit } from './printed.ts'
 import { type DeskFrame, readKey, type Person, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
 
-/** Rows in each part of the page. A link leads to the whole list. */
+/** Maximum rows in each section of the page. A link opens the whole list. */
 const rowsShown = 10
-/** Newest payments whose cases the page shows. */
+/** Number of newest payments whose cases the page shows. */
 const paymentsLookedAt = 50
 
 type ResultOf<T> = T extends (...given: never[]) => Promise<infer R> ? R : never
@@ -330,7 +330,10 @@ export function customersPage(view: ConsoleView, shown: CustomerList): string {
   })
 }
 
-/** Renders the search form of a partner's list. It uses POST, because the text may be a person's name and must not stand in a URL. */
+/**
+ * Renders the search form of a partner's list. It uses POST, because the text may be a person's name, which must not
+ * appear in a URL.
+ */
 export const searchForm = (
   view: ConsoleView,
   { path, q, label }: { readonly path: string; readonly q: string; readonly label: string },
@@ -366,7 +369,7 @@ export async function searchCustomers(
   }
 }
 
-/** Adds the stored verification of each customer, which lists do not have. */
+/** Adds the stored verification of each customer, which lists of customers omit. */
 export async function withVerification(
   { db, customers }: Pick<DeskFrame, 'db' | 'customers'>,
   partnerId: string,
@@ -415,7 +418,7 @@ async function showCustomer(frame: DeskFrame, request: PublicRequest, person: Pe
   return page(request, 200, body)
 }
 
-/** Returns the message after a note was added. Undefined if none was. */
+/** Renders the message that a note was added. Undefined if none was. */
 export const noteMessage = (view: ConsoleView, request: PublicRequest): Html | undefined =>
   new URLSearchParams(request.query).has('noted')
     ? message('good', deskTexts[view.language].parties.noteDone)
@@ -480,7 +483,9 @@ type CustomerActivity = {
   readonly alerts: readonly ListedAlert[]
 }
 
-/** Reads cases about a customer's payments, frozen balance and alerts. A case names a payment by any of its ids. */
+/**
+ * Reads cases about a customer's payments, frozen balance and alerts. A case may refer to a payment by any of its ids.
+ */
 async function readCases(
   { db, cases, deposits, payouts }: DeskFrame,
   partnerId: string,

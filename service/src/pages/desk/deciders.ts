@@ -1,4 +1,7 @@
-/** The page of deciders: which roles decide each kind of case, and the form to change a kind. Another admin approves a change. */
+/**
+ * The page of deciders: which roles decide each kind of case, and the form that changes the roles of a kind. Another
+ * admin approves a change.
+ */
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import { type DecidedKind, decidedKinds, type Deciders, type StaffRole, staffRoles } from '../../people/staff/index.ts'
 import { badge, linkButton, message, table, time } from '../kit/parts.ts'

@@ -52,7 +52,7 @@ function optionsOf(command: string) {
 }
 const refusedForm = (command: string, text: string) => ({ command, error: text, form: () => text })
 
-/** A record with every part, and `text` wherever a bank or a partner wrote it. */
+/** A safeguarding record with every kind of part. `text` replaces each text from a bank or a partner. */
 function dayOf(text: string, status: SafeguardingContent['status']): SafeguardingContent {
   const account = { connector: text, account: text, dueOn: '2026-11-24' }
   const sums = { resource: '7.00', difference: '-3.00', own: '-3.00', timing: '0.00', discrepancy: '0.00' }
@@ -76,7 +76,7 @@ function dayOf(text: string, status: SafeguardingContent['status']): Safeguardin
   }
 }
 
-test('every part of a record has a text at the desk', () => {
+test('every kind of part of a safeguarding record has a text at the desk', () => {
   for (const kind of Object.values(partKinds).flatMap(Object.keys))
     assert.ok(kind === 'unexplained' || kind in deskTexts.en.safeguarding, kind)
 })
@@ -189,7 +189,7 @@ const rowOf = (kind: CaseKind, text: string, booked = 12_34n): CaseRow => ({
   ...{ proposalId: text, proposal: '{}', proposedBy: text, proposedAt: at },
 })
 
-/** A report with every part that a page shows. */
+/** A case report with every fact that a page shows. */
 function reportedBy(text: string): CaseReport {
   const money = { amount: '12.34', currency: 'EUR' }
   return {
@@ -202,7 +202,10 @@ function reportedBy(text: string): CaseReport {
   }
 }
 
-/** The pages of each kind of case: open with money in and out and without, with each action chosen, proposed and ended. */
+/**
+ * The pages of each kind of case: open with incoming, outgoing and no money, with each action chosen, proposed, and
+ * resolved.
+ */
 function casePages(view: ConsoleView, text: string, mayDecide: boolean): readonly (readonly [string, string])[] {
   const candidate = { ...{ partnerId: text, id: text, status: text, money: text }, score: 75, agreed: [text] }
   const money = { amount: 12_34n, currency: 'EUR' } as const
@@ -354,7 +357,7 @@ const comparedOf = (text: string): HitView => {
   }
 }
 
-/** More of each reason than the queue shows, with an owner and without. */
+/** More items of each reason than the queue shows, with and without an owner. */
 const thingsOf = (text: string) =>
   waitingReasons.flatMap((why) =>
     Array.from({ length: 21 }, (_none, nth) => ({
@@ -376,7 +379,7 @@ const thingOf = (text: string) => ({
   readerId: text,
 })
 
-/** The pages of what waits and of connectors. */
+/** The pages of items that await a person, and of connectors. */
 function thingPages(view: ConsoleView, text: string): readonly (readonly [string, string])[] {
   const typed = () => text
   const state = { since: at, answeredAt: at, failedAt: at, failures: 5, problem: text, heldBack: true, inFlight: 3 }

@@ -49,7 +49,10 @@ const tones = {
   Delivered: 'good',
 } as const
 
-/** The form to take a quarantined file. `mayTake`: the person's role may propose it. `typed`: values of a refused form. */
+/**
+ * The form to release a quarantined file. `mayTake`: the person's role may propose it. `typed`: values of a refused
+ * form.
+ */
 type TakeForm = {
   readonly mayTake: boolean
   readonly waits?: boolean
@@ -338,7 +341,7 @@ const statusTone = (status: string): 'good' | 'bad' | 'neutral' =>
       ? 'bad'
       : 'neutral'
 
-/** Renders a button that searches for the payout. Undefined ids have none. */
+/** Renders a button that searches for the payout, or nothing without an id. */
 export function findPayout(view: ConsoleView, id: string | null): Html | string {
   if (id === null) return ''
   return findButton(view, id, deskTexts[view.language].files.findPayout)
@@ -385,7 +388,7 @@ export const fileRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
   staffRoute(frame, 'files', 'GET', '/files/{id}', (request, person) => show(frame, request, person)),
   commandRoute(frame, {
     ...{ place: 'files', path: '/files/{id}/take', command: 'bank file take' },
-    // The form names the case of the file, which the path does not.
+    // The form contains the id of the case, which the path does not.
     key: () => ({}),
     more: (form) => ({ id: form('case') }),
     answer: (_ran, { params }) => seeOther(`../${params['id'] ?? ''}?waits`),

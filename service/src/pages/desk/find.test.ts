@@ -1,4 +1,4 @@
-/** The search of the desk finds by each key across partners, and shows a bounded part of many. */
+/** The search of the desk: each kind of key, across partners, with a limited number of results. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import {
@@ -91,7 +91,7 @@ test('two partners with one reference are both found, and each row names its par
   assert.deepEqual(new Set(payoutsOf(await ask('Rent'))), new Set(keys))
 })
 
-test('an end-to-end id given by a partner finds every payout that has it, and so does the reference of one payout', async () => {
+test('an end-to-end id set by a partner finds every payout that has it, and a reference finds its payout', async () => {
   const iban = 'DE89370400440532013000'
   const payments = ['Grace Hopper', 'Joan Clarke'].map((name) => ({
     name,
@@ -151,7 +151,7 @@ test('a closed IBAN finds its former customer, with the day of the closing', asy
   assert.equal(found?.closedAt?.getTime(), now.getTime())
 })
 
-test('a customer is found by the whole email address, and by the beginning of words of the name', async () => {
+test('a customer is found by the whole email address, and by the beginnings of words of the name', async () => {
   const email = 'Grace.Hopper@example.com'
   const { id } = await service.customers.create(one.partnerId, { email, kyc: { fullName: 'Grace Brewster Höpper' } })
   const key = `${one.partnerId}/${id}`
@@ -161,7 +161,7 @@ test('a customer is found by the whole email address, and by the beginning of wo
     assert.deepEqual(customersOf(await ask(text)), [], text)
 })
 
-test('a payee is found by the beginning of words of its name, unless it was removed or renamed', async () => {
+test('a payee is found by the beginnings of words of its name, unless it was removed or renamed', async () => {
   const { id } = await service.beneficiaries.create(two.partnerId, {
     name: 'Katherine Coleman Gøble',
     iban: 'DE89370400440532013000',
@@ -215,7 +215,7 @@ test('a search accepts any characters', async () => {
   for (const text of texts) assert.ok(await ask(text), text)
 })
 
-test('the page states if more customers have a name than it shows', async () => {
+test('the page states if more customers match a name than it shows', async () => {
   for (let n = 0; n < 51; n++) await service.customers.create(two.partnerId, { kyc: { fullName: `Zephyrine Number` } })
   const found = await ask('Zephyrine')
   assert.deepEqual([found.customers.length, found.hasMore], [50, true])

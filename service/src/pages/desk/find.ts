@@ -33,13 +33,13 @@ type FindDeps = Pick<
   | 'transactions'
 >
 
-/** Longer than an IBAN, a reference or a name of a partner. */
+/** Maximum length of the search text, longer than an IBAN, a reference or the name of a partner. */
 const textCharsMax = 140
-/** Rows shown of each kind. A search with more matches is too wide. */
+/** Maximum rows of each kind. A search with more matches is too broad. */
 const rowsMax = 50
-/** Partners searched at the same time, so that connections stay free for other requests. */
+/** Number of partners searched in parallel, limited so that connections stay free for other requests. */
 const partnersAtOnce = 4
-/** Partners that a search reads, which takes a few seconds. */
+/** Maximum partners that a search reads, which takes a few seconds. */
 const partnersMax = 1000
 
 type SearchQuery =
@@ -55,7 +55,7 @@ type SearchQuery =
 const moneyForm = /^([\d.,'’]*\d) ([A-Z]{3,4})(?: (\d{4}-\d\d-\d\d))?$/
 const signs: Readonly<Record<string, string>> = { '€': 'EUR', '£': 'GBP', $: 'USD' }
 
-/** Replaces a currency sign by its code after the amount, and a day such as `24.11.2026` by `2026-11-24`. */
+/** Replaces a currency sign with its code after the amount, and a day such as `24.11.2026` with `2026-11-24`. */
 const normalizeMoney = (text: string): string =>
   text
     .replace(/^([€£$]) ?([\d.,'’]+)/, '$2 $1')
@@ -66,8 +66,9 @@ const normalizeMoney = (text: string): string =>
     )
 
 /**
- * Reads an amount in the English or the German form: `1,250.00`, `1.250,00`, `1250`. The last separator begins the decimals if at most as many
- * digits follow as the currency has. Other separators group three digits. Undefined for other forms.
+ * Parses an amount in English or German format: `1,250.00`, `1.250,00`, `1250`. The last separator is the decimal
+ * separator if no more digits follow than the currency has decimals. Other separators group three digits. Undefined for
+ * other forms.
  */
 function readMinor(text: string, currency: Currency): Minor | undefined {
   const { digits } = currencies[currency]
@@ -81,8 +82,8 @@ function readMinor(text: string, currency: Currency): Minor | undefined {
 }
 
 /**
- * Reads the search text: money such as `12.50 EUR`, `12,50 €` or `12.50 EUR 2026-11-24`, or any other text. An amount with more decimals than
- * its currency is searched as text. Undefined if the text is empty or too long.
+ * Parses the search text: money such as `12.50 EUR`, `12,50 €` or `12.50 EUR 2026-11-24`, or any other text. An amount
+ * with more decimals than its currency is searched as text. Undefined if the text is empty or too long.
  */
 export function readSearch(typed: string): SearchQuery | undefined {
   const text = typed.trim().replaceAll(/\s+/g, ' ')
@@ -125,7 +126,7 @@ type DepositMatch = NamedPartner & {
   readonly status: string
   readonly money: { readonly currency: Currency; readonly amount: Minor }
   readonly createdAt: Date
-  /** The customer who is paid. Null if the partner is. */
+  /** The customer who is paid. Null if the partner is paid. */
   readonly customerId: string | null
 }
 type CaseMatch = NamedPartner & { readonly id: string; readonly kind: CaseKind; readonly openedAt: Date }
@@ -154,8 +155,8 @@ type PartnerMatches = {
 }
 
 /**
- * Searches the first `searchedMax` partners by id, and returns at most 50 rows of each kind. Each partner is read by its own indexes, so that a
- * sharded database asks one shard at a time. The IBANs of all partners share an index.
+ * Searches the first `searchedMax` partners by id, and returns at most 50 rows of each kind. Each partner is read by
+ * its own indexes, so that a sharded database queries one shard at a time. The IBANs of all partners share an index.
  */
 export async function search(deps: FindDeps, question: SearchQuery, searchedMax = partnersMax): Promise<SearchResult> {
   const { db, access } = deps
@@ -233,7 +234,7 @@ async function searchPartner(deps: FindDeps, partnerId: string, question: Search
   const { text } = question
   const byId = await payouts.find(partnerId, { id: text }, rows)
   const byReference = await payouts.find(partnerId, { ...anyPayout, reference: text }, rows)
-  // Payees that the IBAN or the id names. The search also returns their payouts.
+  // Payees that match the IBAN or the id. The search also returns their payouts.
   const paid = await findPayees(beneficiaries, partnerId, text, rows)
   const payeeIds = isUuid(text) ? [text.toLowerCase()] : paid.map(({ id }) => id)
   const iban = readIban(text)
@@ -255,7 +256,9 @@ async function searchPartner(deps: FindDeps, partnerId: string, question: Search
   }
 }
 
-/** Payees of one IBAN whose payouts are read. A partner may have one for each customer who pays the account. */
+/**
+ * Maximum payees with one IBAN whose payouts are read. A partner may have one for each customer who pays the account.
+ */
 const payeesFollowed = 20
 
 async function findPayees(
@@ -269,7 +272,7 @@ async function findPayees(
   return iban === undefined ? [] : beneficiaries.withAccount(partnerId, iban, rows)
 }
 
-/** Reads an IBAN. Undefined if the text is not one. */
+/** Parses an IBAN. Undefined if the text is not an IBAN. */
 function readIban(text: string): string | undefined {
   const iban = text.replaceAll(' ', '').toUpperCase()
   return isIban(iban) ? iban : undefined
@@ -327,7 +330,7 @@ async function findCustomers(
   if (query === undefined) return own
   return [...new Set([...own, ...(await customers.findIds(partnerId, query, rowsMax + 1))])]
 }
-/** A name has at least three letters and no digits. Other texts are references. */
+/** Matches a name: at least three letters and no digits. Any other text is treated as a reference. */
 const nameForm = /^(?=(?:.*\p{L}){3})[^\p{N}]+$/u
 
 async function toPayoutMatch(
@@ -343,7 +346,7 @@ async function toPayoutMatch(
   return { partnerId, partnerName, id, reference, endToEndId, status, money, createdAt, caseId: open?.id ?? null }
 }
 
-/** The search as the page shows it. `found`: absent before the first search. */
+/** State of the search page. `found`: absent before the first search. */
 type SearchState = { readonly typed: string; readonly isRefused?: boolean; readonly found?: SearchResult }
 
 export function findPage(view: ConsoleView, { typed, isRefused = false, found }: SearchState): string {

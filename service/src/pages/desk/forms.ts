@@ -1,4 +1,7 @@
-/** Forms of commands: their fields come from the declaration of the command, and each runs it for the person. */
+/**
+ * Forms of commands. Their fields are generated from the declaration of the command, and each form runs it for the
+ * person.
+ */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { permissions } from '@partner-payments/wire'
 import { boxes, field, select } from '../kit/forms.ts'
@@ -31,7 +34,7 @@ export const optionLabel = (view: ConsoleView, of: string, name: string): string
     names[`${of} ${name}`] ?? names[name.replaceAll(/-(.)/g, (_dash, letter: string) => letter.toUpperCase())] ?? name
   )
 }
-/** Options that share the labels of another option's values. */
+/** Options whose values have the same labels as the values of another option. */
 const sameValues: Names = { allow: 'allowed', roles: 'role' }
 export const valueLabel = (view: ConsoleView, option: string, value: string): string =>
   (deskTexts[view.language].values as Names)[`${sameValues[option] ?? option} ${value}`] ??
@@ -48,7 +51,7 @@ type FieldState = {
   readonly unchosen?: boolean
 }
 
-/** Renders the field of an option by its declaration. */
+/** Renders the form field for an option, based on its declaration. */
 export function optionField(view: ConsoleView, command: string, option: FormOption, given: FieldState): Html {
   const { name, kind, required, values, isList, otherwise, charsMax } = option
   const { kindHelp, options: words } = deskTexts[view.language]
@@ -81,9 +84,9 @@ export function optionField(view: ConsoleView, command: string, option: FormOpti
 type CommandFields = {
   readonly command: string
   readonly options: readonly FormOption[]
-  /** Options without a field, such as an id in the path. */
+  /** Options that get no field, such as an id in the path. */
   readonly without?: readonly string[]
-  /** Prefix of the ids on a page with several forms. */
+  /** Prefix of the field ids on a page with several forms. */
   readonly prefix?: string
   /** The option without a preselected value. */
   readonly unchosen?: string
@@ -104,7 +107,7 @@ export const commandFields = (
       }),
     )
 
-/** Renders the field of the note, which the audit log keeps. */
+/** Renders the field for the note, which is stored in the audit log. */
 export const noteField = (view: ConsoleView, id: string, given: Partial<Parameters<typeof field>[0]> = {}): Html =>
   field({
     ...{
@@ -116,10 +119,10 @@ export const noteField = (view: ConsoleView, id: string, given: Partial<Paramete
     ...given,
   })
 
-/** Tones of the message: the command has run, or waits for a second person. */
+/** Tones of the message about a form: the command has run, or awaits a second person. */
 export const outcomeTones = { done: 'good', waits: 'warning' } as const satisfies Readonly<Record<string, Tone>>
 
-/** Reads from the URL whether the last form ran its command or waits for a second person. */
+/** Reads from the URL whether the command of the last form has run or awaits a second person. */
 export function readOutcome({ query }: PublicRequest): keyof typeof outcomeTones | undefined {
   const fields = new URLSearchParams(query)
   return fields.has('waits') ? 'waits' : fields.has('done') ? 'done' : undefined
@@ -135,11 +138,11 @@ export type RefusedForm = {
 type CommandForm = {
   readonly place: DeskPlace
   readonly path: string
-  /** The command, or the one that the form names. Refuses: not_found. */
+  /** The command, or a function that reads it from the form. Refuses: not_found. */
   readonly command: string | ((form: Form) => string)
-  /** Options that the path names. Default: the id in it. Refuses: not_found. */
+  /** Reads options from the path. Default: the id. Refuses: not_found. */
   readonly key?: (request: PublicRequest) => FormValues | Promise<FormValues>
-  /** Options that the form composes from other fields. Refuses: validation_failed. */
+  /** Derives options from other fields of the form. Refuses: validation_failed. */
   readonly more?: (form: Form, person: Person) => FormValues
   readonly withoutNote?: true
   readonly answer: (
@@ -157,7 +160,7 @@ function readId({ params }: PublicRequest): FormValues {
   return id === undefined ? {} : { id }
 }
 
-/** Reads the text of a refusal and the option that it names. */
+/** Reads the text of a refusal and the option that it concerns. */
 function readRefusal(view: ConsoleView, command: string, error: Refusal): Pick<RefusedForm, 'error' | 'field'> {
   if (error instanceof FieldRefusal) return { error: error.detail, field: error.field }
   const { option, cure } = /^--(?<option>[a-z-]+) (?<cure>.*)$/s.exec(error.detail)?.groups ?? {}
@@ -167,7 +170,7 @@ function readRefusal(view: ConsoleView, command: string, error: Refusal): Pick<R
   return { error: cure === 'is required' ? fill(missing, { label }) : `${label} ${cure}`, field: option }
 }
 
-/** Creates the route of a form that runs a command. A person whose session has rested signs in first. */
+/** Creates the route of a form that runs a command. A person whose session was idle must sign in first. */
 export const commandRoute = (frame: DeskFrame, { place, path, key = readId, ...form }: CommandForm): PublicRoute =>
   staffRoute(frame, place, 'POST', path, async (request, person) => {
     const keys = await key(request)

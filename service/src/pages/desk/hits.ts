@@ -43,7 +43,7 @@ type DeskHit = Pick<
   'partnerId' | 'id' | 'name' | 'listedName' | 'source' | 'score' | 'openedAt' | 'proposal' | 'proposedBy'
 >
 
-/** The oldest of equal hits. `owner`: the person who looks into it, or null. */
+/** The oldest of equal hits. `owner`: the person who investigates it, or null. */
 type ListedHit = DeskHit & { readonly owner: string | null; readonly equal: number }
 
 export function hitsPage(
@@ -79,7 +79,7 @@ export function hitsPage(
   })
 }
 
-/** Shows who proposes which outcome. Undefined without a proposal. */
+/** Renders who has proposed which outcome. Undefined without a proposal. */
 function proposalBadge(
   view: ConsoleView,
   { proposal, proposedBy }: Pick<DeskHit, 'proposal' | 'proposedBy' | 'source'>,
@@ -93,7 +93,7 @@ type HitDetails = DeskHit &
   Readonly<Record<'subjectKind' | 'subjectId' | 'role' | 'status', string>> &
   Readonly<Record<'decidedBy' | 'approvedBy' | 'disposition', string | null>> & {
     readonly compared: HitView
-    /** True if the hit was replaced or is over, so that no decision is left. */
+    /** True if the hit was replaced or is gone, so that there is nothing to decide. */
     readonly hasEnded: boolean
     /** Open hits about the same pair, without this one. */
     readonly equal: readonly Pick<DeskHit, 'partnerId' | 'id' | 'openedAt'>[]
@@ -118,7 +118,7 @@ type HitDetails = DeskHit &
 /** `field`: the wrong field. Absent if the whole decision is refused. */
 type HitRefusal = { readonly error: string; readonly field?: 'outcome' | 'disposition' | 'note' }
 
-/** How the last form ended. */
+/** Results of the form that the page reports. */
 const hitSteps = ['decided', 'proposed'] as const
 type HitStep = (typeof hitSteps)[number]
 
@@ -180,7 +180,7 @@ const statusText = (view: ConsoleView, status: string): string => {
   return words[`status-${status}`] ?? status
 }
 
-/** Names the kind of the screened party, with a link to its payout or a button that searches for it. */
+/** Renders the kind of the screened party, with a link to its payout or a button that searches for it. */
 function subjectPart(view: ConsoleView, { subjectKind, subjectId, role, partnerId }: HitDetails): Html {
   const d = deskTexts[view.language].hits
   const words: Readonly<Record<string, string>> = d
@@ -192,7 +192,10 @@ function subjectPart(view: ConsoleView, { subjectKind, subjectId, role, partnerI
   return html`${text} ${identifier(view, subjectId, d.subject)}`
 }
 
-/** Compares the entry with the party: fields, words, waiting payments, and earlier decisions about the pair. */
+/**
+ * Renders the comparison of the entry with the party: fields, words, held payments, and earlier decisions about the
+ * pair.
+ */
 function comparedParts(view: ConsoleView, { compared, partnerId }: Pick<HitDetails, 'compared' | 'partnerId'>): Html {
   const { fields, words, payments, morePayments, sums, earlier } = compared
   const d = deskTexts[view.language].hits
@@ -250,7 +253,7 @@ function comparedParts(view: ConsoleView, { compared, partnerId }: Pick<HitDetai
     }`
 }
 
-/** Names how two words agree. `kind`: the kind of a word that is not part of a name. */
+/** Describes how two words match. `kind`: the kind of a word that is not part of a name. */
 const howText = (view: ConsoleView, how: string, kind: string | undefined): string => {
   const said = valueLabel(view, 'how', how)
   return kind === undefined ? said : `${said}: ${valueLabel(view, 'word', kind)}`
@@ -302,7 +305,7 @@ function decisionForm(view: ConsoleView, hit: HitDetails): Html {
     </form>`
 }
 
-/** Offers to decide the other hits about the pair as well. The form sends the ids that the person has seen. */
+/** Offers to decide the other hits about the pair as well. The form sends the ids that the page showed. */
 function equalPart(view: ConsoleView, { equal, typed }: HitDetails): Html {
   const d = deskTexts[view.language].hits
   return html`${hiddenField('seen', equal.map(({ id }) => id).join(','))}
@@ -346,7 +349,7 @@ export function hitResultsPage(view: ConsoleView, { results }: { readonly result
   })
 }
 
-/** Hits read for a page, before equal hits are merged into one row. */
+/** Number of hits read for a page, before equal hits are merged into one row. */
 const hitsShown = 200
 
 export function hitRoutes(frame: DeskFrame): readonly PublicRoute[] {
@@ -411,7 +414,10 @@ async function showHit(
   return page(request, refused === undefined ? 200 : 400, body)
 }
 
-/** Decides a hit and, if the form asks for it, the other hits about the pair. Each has its own transaction and audit record. */
+/**
+ * Decides a hit and, if the person selected it, the other hits about the pair. Each has its own transaction and audit
+ * record.
+ */
 async function decideHits(frame: DeskFrame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { screening, staff } = frame
   const { view, signed } = person

@@ -1,4 +1,7 @@
-/** The kinds of cases at the desk: the runbook of each, and the parts of its report. A kind without a row does not compile. */
+/**
+ * The kinds of cases at the desk, each with its runbook and the facts of its report that the page shows. A kind without
+ * a row does not compile.
+ */
 import type { CaseKind, CaseReport, ReportedMoney } from '../../cases/index.ts'
 import type { DecidedKind } from '../../people/staff/index.ts'
 import { account, calendarDay, freeText, links, money, moneyText, time } from '../kit/parts.ts'
@@ -21,7 +24,7 @@ type ReportPart =
 type KindDetails = {
   readonly runbook: Runbook
   readonly parts: readonly ReportPart[]
-  /** Another page must decide first: about the hit, or about the payer's data. */
+  /** A decision that must be made first, on another page: about the hit, or about the payer's data. */
   readonly awaits?: 'hit' | 'payer'
 }
 
@@ -66,17 +69,17 @@ export const caseRunbook = (kind: CaseKind): Runbook => kinds[kind].runbook
 /** Returns the decision that must be made first, if any. */
 export const precedingDecision = (kind: CaseKind): KindDetails['awaits'] => kinds[kind].awaits
 
-/** Names a kind in the reader's language. */
+/** Returns the name of a kind in the reader's language. */
 export const kindName = ({ language }: ConsoleView, kind: DecidedKind): string => deskTexts[language].kindNames[kind]
 
-/** Names who acted: a person by name, or a part of the service in the words of the reader. */
+/** Returns the name of the actor: the name of a person, or a translated name for a component of the service. */
 export function actorText({ language }: ConsoleView, actor: string): string {
   const names: Readonly<Record<string, string>> = deskTexts[language].actors
   const connector = /^bank (?<connector>.+)$/.exec(actor)?.groups?.['connector']
   return connector === undefined ? (names[actor] ?? actor) : fill(deskTexts[language].actors.bank, { connector })
 }
 
-/** Translates a note of the service. A person's note stays as it was written. */
+/** Translates a note written by the service. A person's note is not translated. */
 export function noteText({ language }: ConsoleView, note: string): string {
   const written: Readonly<Record<string, string>> = deskTexts.en.serviceNotes
   const words: Readonly<Record<string, string>> = deskTexts[language].serviceNotes
@@ -84,7 +87,7 @@ export function noteText({ language }: ConsoleView, note: string): string {
   return (known && words[known]) ?? note
 }
 
-/** Names the people who decided. `second`: null if one person decided alone. */
+/** Returns the names of the people who decided. `second`: null if one person decided alone. */
 export const decidersText = (view: ConsoleView, first: string | null, second: string | null): string => {
   const name = actorText(view, first ?? '')
   return second === null ? name : fill(deskTexts[view.language].cases.twoDeciders, { name, second })
@@ -99,7 +102,7 @@ const reportedText = (value: string | null | undefined): Html | string | undefin
 const inCurrency = (view: ConsoleView, amount: string | null | undefined, currency = ''): string | undefined =>
   amount === null || amount === undefined ? undefined : moneyText(view, amount, currency)
 
-/** Returns the address of a payment's page. */
+/** Returns the path of a payment's page. */
 type HrefOf = (reference: string) => string
 
 const parts: Readonly<Record<ReportPart, (view: ConsoleView, report: CaseReport, hrefOf: HrefOf) => Facts>> = {
@@ -180,12 +183,12 @@ function lackName(d: (typeof deskTexts)['en']['cases'], each: string): string {
   return names[each] ?? each
 }
 
-/** Names the kind of a rule, without its explanation. */
+/** Returns the name of a kind of rule, without its explanation. */
 export function ruleKindText({ language }: ConsoleView, kind: string): string {
   const words: Readonly<Record<string, string>> = deskTexts[language].rules
   return (words[kind] ?? kind).split(':', 1)[0] ?? kind
 }
 
-/** Lists the facts that a decision needs. The raw report has all of them. */
+/** Lists the facts of the report that a decision needs. The raw report has all facts. */
 export const reportFacts = (view: ConsoleView, kind: CaseKind, report: CaseReport, hrefOf: HrefOf): Facts =>
   kinds[kind].parts.flatMap((part) => parts[part](view, report, hrefOf))

@@ -16,7 +16,7 @@ export const noteRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
     const [partnerId, subjectId] = [form('partner'), form('id')]
     if (kind === undefined || !uuidPattern.test(partnerId) || !uuidPattern.test(subjectId)) throw notFound('page')
     if (signed.session.rested) return seeOther(`${view.root}sign-in`)
-    // Each refuses (404) what the partner does not have.
+    // Each call refuses (404) an object that the partner does not have.
     if (kind === 'customer') await customers.find(db, partnerId, subjectId)
     else if (kind === 'payee') {
       if ((await beneficiaries.withIds(partnerId, [subjectId])).length === 0) throw notFound('beneficiary')

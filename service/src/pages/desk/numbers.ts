@@ -23,8 +23,9 @@ import { type DeskFrame, type Person, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
 
 /**
- * Returns the kinds whose figures a role may read. Compliance and admins may read all. Each other role may read those of the kinds that it
- * decides, by the table that two admins change. Undefined: none.
+ * Returns the kinds whose figures a role may read. Compliance and admins may read all. Each other role may read the
+ * figures of the kinds that it decides, according to the table of deciders, which two admins change together.
+ * Undefined: none.
  */
 export function readableKinds(
   role: StaffRole,
@@ -37,7 +38,7 @@ export function readableKinds(
 
 const count = ({ language }: ConsoleView, value: number): string => new Intl.NumberFormat(language).format(value)
 
-/** Formats a month, `YYYY-MM` in UTC, by its name. */
+/** Formats a month, `YYYY-MM` in UTC, with its name. */
 const monthText = ({ language }: ConsoleView, month: string): string =>
   new Intl.DateTimeFormat(language, { month: 'long', year: 'numeric', timeZone: 'UTC' }).format(
     new Date(`${month}-01T00:00:00Z`),
@@ -181,7 +182,7 @@ type FalseHits = {
   readonly title: string
   readonly text?: string
   readonly none: string
-  /** The label of the column with false hits. */
+  /** Heading of the column of false hits. */
   readonly name: string
   readonly rows: DecisionFigures['lists']
 }
@@ -235,7 +236,7 @@ const monthsDefault = 6
 export function numberRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const read = async ({ query }: PublicRequest, { signed }: Person): Promise<DecisionFigures> => {
     const isShown = readableKinds(signed.account.role, await frame.staff.deciders(frame.db))
-    if (isShown === undefined) throw new Refusal('permission_denied', 'Your role does not read these numbers.')
+    if (isShown === undefined) throw new Refusal('permission_denied', 'Your role may not read these figures.')
     const months = Number(new URLSearchParams(query).get('months') ?? monthsDefault)
     const asked = Number.isInteger(months) && months >= 1 && months <= monthsMax ? months : monthsDefault
     return onlyKinds(await frame.numbers.read(asked), isShown)
@@ -251,7 +252,7 @@ export function numberRoutes(frame: DeskFrame): readonly PublicRoute[] {
   ]
 }
 
-/** Answers with a CSV file that the browser saves. */
+/** Responds with a CSV file that the browser saves. */
 export const csvFile = (name: string, body: string): PublicAnswer => ({
   status: 200,
   headers: {

@@ -1,4 +1,7 @@
-/** The pages of a partner, a customer, a payee and a payment over HTTP: real rows in both languages, links both ways, acts, notes, roles, and who opened what. */
+/**
+ * The pages of a partner, a customer, a payee and a payment over HTTP: real rows in both languages, links in both
+ * directions, actions, notes, roles, and the log of who opened what.
+ */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { listAt, success, textAt } from '../../../../test/support/client.ts'
@@ -55,7 +58,7 @@ const detail = {
 }
 const sealedDetail = (id: string) =>
   inside.sealer.seal(JSON.stringify({ ...detail, isReordered: false, words: [] }), ['screening.hits', partnerId, id])
-// Open, about another customer, and decided, about this one.
+// An open case about another customer, and a decided case about this one.
 const hitId = newId()
 const clearedId = newId()
 for (const [id, subjectId, status, decidedAt] of [
@@ -86,7 +89,7 @@ async function post(path: string, fields: Readonly<Record<string, string>>, cook
   return { status: answer.status, location: answer.headers.get('location') ?? '', text: await answer.text() }
 }
 
-/** The words of a page. */
+/** Returns the visible text of a page. */
 const words = (text: string): string =>
   text
     .replaceAll(/<[^>]*>/g, ' ')
@@ -181,7 +184,7 @@ suite('pages of a partner and its people', () => {
     shows((await get(path, lena, 'de')).text, 'Der Partner hat diesen Empfänger gelöscht.')
   })
 
-  test('a payout opens its own page with links to partner, customer and payee, and other payments have a page of payments', async () => {
+  test('a payout has a page of its own with links to partner, customer and payee, and other payments a shared one', async () => {
     const to = await get(`payment?partner=${partnerId}&reference=${encodeURIComponent(reference)}`)
     assert.equal(to.status, 303)
     assert.match(to.location, new RegExp(`payouts/${partnerId}/${payoutId}$`))
@@ -261,7 +264,7 @@ suite('pages of a partner and its people', () => {
     shows((await post(`partners/${partnerId}/payees`, { q: 'zz' }, sam)).text, 'Nothing matches')
   })
 
-  test('the pages of a list show each row once', async () => {
+  test('paging through a list shows each row exactly once', async () => {
     const made = new Set<string>()
     for (let n = 0; n < 55; n++)
       made.add(textAt(await createCustomer(client, { kyc: { fullName: `Page Person ${n}` } }), 'guid'))

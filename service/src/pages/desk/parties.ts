@@ -29,10 +29,12 @@ import { decidersText, kindName } from './kinds.ts'
 import { noteCharsMax } from './request.ts'
 import { deskTexts } from './texts.ts'
 
-// Addresses of pages, from the root of the desk.
+// Paths of pages, from the root of the desk.
 export const customerHref = (partnerId: string, id: string): string => `customers/${partnerId}/${id}`
 export const payeeHref = (partnerId: string, id: string): string => `payees/${partnerId}/${id}`
-/** Returns the address of a payment. The reference is in the query, because a path does not allow all of its characters. */
+/**
+ * Returns the path of a payment. The reference is in the query, because a path does not allow all of its characters.
+ */
 export const paymentHref = (partner: string, reference: string): string => linkOf('payment', { partner, reference })
 
 export const yesNo = ({ language }: ConsoleView, value: boolean): string =>
@@ -46,7 +48,7 @@ type BoundedPart = {
   readonly title: string
   readonly text?: string | undefined
   readonly rows: number
-  /** Text without rows. */
+  /** Text that is shown if there are no rows. */
   readonly none?: string
   readonly body: Html
   /** Path of the whole list. Absent if the page shows all rows. */
@@ -69,11 +71,11 @@ export function boundedSection(view: ConsoleView, { id, title, text, rows, none,
   )
 }
 
-/** Renders a table, or the text of an empty list. */
+/** Renders a table, or the text for an empty list. */
 export const tableOrEmpty = ({ none, ...shown }: Table & { readonly none: Parameters<typeof empty>[0] }): Html =>
   shown.rows.length === 0 ? empty(none) : table(shown)
 
-/** Renders a table under its caption as a heading. Without rows it shows `none`, or nothing. */
+/** Renders a table with its caption as a heading. Without rows it shows the text `none`, or nothing. */
 export function titledTable({ text, none, ...shown }: TitledTable): Html | undefined {
   if (shown.rows.length === 0 && none === undefined) return undefined
   return html`<h2>${shown.caption}</h2>
@@ -81,19 +83,19 @@ export function titledTable({ text, none, ...shown }: TitledTable): Html | undef
 }
 type TitledTable = Table & { readonly text?: string; readonly none?: string }
 
-/** Tones of a class of risk, or of a severity. */
+/** Tones of a risk class or of a severity. */
 export const levelTones = { low: 'neutral', medium: 'warning', high: 'bad' } as const
 
 export type PagePart = { readonly id: string; readonly title: string; readonly body: Html }
 
-/** Renders a section with a few rows, as a part of a long page. */
+/** Renders a section with a few rows, for a long page with a table of contents. */
 export const boundedPart = (view: ConsoleView, given: BoundedPart): PagePart => ({
   id: given.id,
   title: given.title,
   body: boundedSection(view, given),
 })
 
-/** Links to the parts of a long page. */
+/** Renders the table of contents of a long page. */
 export const pageContents = (view: ConsoleView, parts: readonly (readonly [id: string, title: string])[]): Html =>
   html`<nav class="contents" aria-label="${deskTexts[view.language].parties.contents}">
     <ul>

@@ -1,4 +1,7 @@
-/** The rules, blocks, recoveries and credentials of a partner, as commands print them, with the forms of the commands that change them. */
+/**
+ * The rules, blocks, recoveries and credentials of a partner, as commands list them, with forms for the commands that
+ * change them.
+ */
 import { confirmationDialog, hiddenField, dialogButton } from '../kit/forms.ts'
 import { table } from '../kit/parts.ts'
 import type { ConsoleView } from '../kit/frame.ts'
@@ -123,7 +126,7 @@ export type Section = {
     | 'credentials'
   readonly list: string
   readonly columns: readonly string[]
-  /** Commands with a form. */
+  /** The commands that have a form in the section. */
   readonly changes: readonly string[]
   /** The command that removes a row. `option` takes the value of `column`. */
   readonly removal?: { readonly command: string; readonly option: string; readonly column: string }

@@ -1,4 +1,7 @@
-/** The list of partners, and the page of a partner: money, blocks, customers, payees, payments, waiting items, rules, team and credentials. */
+/**
+ * The list of partners, and the page of a partner: money, blocks, customers, payees, payments, pending items, rules,
+ * team and credentials.
+ */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { field } from '../kit/forms.ts'
 import { badge, freeText, heading, identifier, linkButton, section, strip, table, time, wordFor } from '../kit/parts.ts'
@@ -72,7 +75,7 @@ export function partnersPage(view: ConsoleView, { partners, mayAdd, next }: Part
   })
 }
 
-/** Newest rows of a partner besides its rules. */
+/** The newest rows about a partner, apart from its rules. */
 type PartnerActivity = {
   readonly isClosed: boolean
   readonly customers: Parameters<typeof customersTable>[2]
@@ -148,7 +151,7 @@ export function partnerPage(view: ConsoleView, shown: PartnerDetails): string {
 /** Sections of rules, in page order. */
 const ruleSections = ['limits', 'fees', 'approvals', 'coolingOffs', 'gates'] as const
 
-/** Lists the changes, cases, hits and alerts that wait for a person. */
+/** Renders the sections of pending changes, cases, hits and alerts. */
 function waitingParts(view: ConsoleView, { partner, concerns }: PartnerDetails): readonly PagePart[] {
   const d = deskTexts[view.language].parties
   const { cases, hits, alerts, changes } = concerns
@@ -170,7 +173,7 @@ function waitingParts(view: ConsoleView, { partner, concerns }: PartnerDetails):
   ]
 }
 
-/** Lists the newest customers with a search, payees and payments. */
+/** Renders the sections of the newest customers, with a search, and of payees and payments. */
 function peopleParts(view: ConsoleView, { partner, concerns }: PartnerDetails): readonly PagePart[] {
   const texts = deskTexts[view.language]
   const [d, g] = [texts.parties, texts.partnerPage]
@@ -203,7 +206,7 @@ function peopleParts(view: ConsoleView, { partner, concerns }: PartnerDetails): 
 
 const endpointReasons = { Gone: 'reasonGone', Failing: 'reasonFailing', Partner: 'reasonPartner' } as const
 
-/** Lists the team and the webhook endpoints of the partner. */
+/** Renders the sections of the team and of the webhook endpoints of the partner. */
 function accessParts(view: ConsoleView, { concerns }: PartnerDetails): readonly PagePart[] {
   const texts = deskTexts[view.language]
   const [d, g] = [texts.parties, texts.partnerPage]
@@ -247,13 +250,13 @@ function accessParts(view: ConsoleView, { concerns }: PartnerDetails): readonly 
 }
 
 const partnersShown = 50
-/** Rows shown of each section. The command prints all of them. */
+/** Maximum rows of each section of rules. The command prints all of them. */
 const rowsShown = 200
-/** Rows in each part of the page. A link leads to the whole list. */
+/** Maximum rows in each other section. A link opens the whole list. */
 const newestShown = 5
 const listedPerPage = 50
 
-/** Acts about a partner without a form beside their rows. */
+/** Actions on a partner that have no form next to the rows that they change. */
 const partnerActs: readonly ActName[] = [
   'account close',
   'segregation set',
@@ -353,7 +356,7 @@ type WaitingList = {
   readonly title: string
   readonly name: 'cases' | 'hits'
   readonly table: Html
-  /** One row more than the page shows, if there are more. */
+  /** The rows of the page, and one more if there is a next page. */
   readonly rows: readonly { readonly id: string; readonly openedAt: Date }[]
 }
 

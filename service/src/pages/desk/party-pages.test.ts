@@ -1,4 +1,7 @@
-/** The pages of a partner, a customer, a payee, a payment, an act and the numbers: hostile texts, labels, structure and size, in every language. */
+/**
+ * The pages of a partner, a customer, a payee, a payment, an action and the decision figures: hostile texts, labels,
+ * structure and size, in every language.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -37,7 +40,7 @@ function optionsOf(command: string) {
   return formOptions(command)
 }
 
-/** Rows with `text` wherever a person, a bank or a partner wrote it. */
+/** Rows in which `text` replaces each text from a person, a bank or a partner. */
 function rowsOf(text: string) {
   const customer = {
     ...{ id: text, serviceId: text, partnerCustomerIdentifier: text, email: text, customerType: 'Business' as const },
@@ -389,7 +392,7 @@ test('pages escape hostile texts, label fields, have their structure and are sma
 test('pages do not show raw values, JSON, command lines or ungrouped amounts', () => {
   for (const language of consoleLanguages)
     for (const [name, page] of pagesOf(language, 'Ada Lovelace', true)) {
-      // A label or its help names the form of what is typed.
+      // A label or its help text describes the format of the input.
       const text = page
         .replaceAll(/<label[^>]*>[^<]*<\/label>|<p class="help"[^>]*>[^<]*<\/p>/g, '')
         .replaceAll(/<[^>]*>/g, ' ')

@@ -51,7 +51,7 @@ type PayeeDetails = {
   readonly customerName: string | undefined
   /** The last verification of payee. Undefined if there was none. */
   readonly check: NameCheck | undefined
-  /** The end of the cooling-off. Null if none holds. */
+  /** The end of the cooling-off. Null if there is none. */
   readonly coolingUntil: Date | null
   readonly payments: Parameters<typeof paymentsTable>[1]
   readonly hits: Parameters<typeof hitsTable>[1]
@@ -146,7 +146,7 @@ type PayeeList = {
   readonly partnerId: string
   readonly partnerName: string
   readonly q: string
-  /** Limits the list to the payees of one customer. */
+  /** Set if the list is limited to the payees of one customer. */
   readonly customerId?: string | undefined
   readonly payees: Parameters<typeof payeesTable>[2]
   readonly next?: string | undefined
@@ -224,7 +224,7 @@ async function showPayee(frame: DeskFrame, request: PublicRequest, person: Perso
   return page(request, 200, body)
 }
 
-/** Reads the name or the email address of a customer. Undefined for the partner itself, and after an erasure. */
+/** Reads the name or the email address of a customer. Undefined for the partner itself, and for an erased customer. */
 export async function readCustomerName({ db, customers }: DeskFrame, partnerId: string, id: string | null) {
   if (id === null) return undefined
   const users = await customers.usersByIds(db, [{ partnerId, id }])

@@ -1,4 +1,4 @@
-/** The page of a payment: parties, timeline and the reason why it waits. A payout has its own page. */
+/** The page of a payment: parties, timeline, and the reason if it is on hold. A payout has its own page. */
 import { ownJson } from '@partner-payments/wire'
 import { ifFound, notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { explainHold, type Party, type TransactionView } from '../../transactions/index.ts'
@@ -48,7 +48,7 @@ type PaymentDetails = {
   readonly customerName: string | undefined
   readonly related: Parameters<typeof paymentsTable>[1]
   readonly cases: Parameters<typeof casesTable>[1]
-  /** The reason that the partner reads while the payment waits. */
+  /** The reason that the partner sees while the payment is on hold. */
   readonly partnerReads: string | undefined
   readonly acts: Html | undefined
   readonly said: Html | undefined
@@ -121,7 +121,7 @@ export function paymentPage(view: ConsoleView, shown: PaymentDetails): string {
   })
 }
 
-/** Shows a party as the bank named it. Undefined if the bank did not name it. */
+/** Renders a party as stated by the bank. Undefined if the bank did not state it. */
 function partyCell(text: string | null): Html | undefined {
   if (text === null) return undefined
   const party = ownJson<Party>(text)
@@ -135,7 +135,7 @@ type PaymentList = {
   readonly partnerId: string
   readonly title: string
   readonly payments: Parameters<typeof paymentsTable>[1]
-  /** The page that the back button opens. */
+  /** The target of the back button. */
   readonly back: { readonly href: string; readonly text: string }
   readonly next?: string | undefined
   readonly first?: string | undefined
@@ -168,7 +168,7 @@ async function showPayment(frame: DeskFrame, request: PublicRequest, person: Per
   const { transaction, related } = await transactions.related(partnerId, reference)
   const { row } = transaction
   if (row.category === 'Withdrawal') {
-    // A return by an early version is a withdrawal without a payout.
+    // Early versions recorded a return as a withdrawal without a payout.
     const payout = await ifFound(payouts.get(partnerId, reference))
     if (payout !== undefined) return seeOther(`${view.root}payouts/${partnerId}/${payout.id}`)
   }
@@ -199,7 +199,7 @@ async function showPayment(frame: DeskFrame, request: PublicRequest, person: Per
 
 const perPage = 50
 
-/** Answers with the payments of a partner, of one customer or to one payee, newest first. */
+/** Responds with a page of the payments of a partner, of one customer or to one payee, newest first. */
 export async function showPayments(
   frame: DeskFrame,
   request: PublicRequest,

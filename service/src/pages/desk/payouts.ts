@@ -1,4 +1,7 @@
-/** The page of a payout: its state, the answers of bank and partner, and the acts of staff. The operator's audit log records who opened it. */
+/**
+ * The page of a payout: its state, what bank and partner see of it, and the actions of staff. The operator's audit log
+ * records who opened it.
+ */
 import { referenceCharsMax } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { field } from '../kit/forms.ts'
@@ -55,11 +58,11 @@ export type PrintedPayout = {
     readonly reason?: string
     readonly bankText?: string
   }[]
-  /** The kind of hold. Undefined if the payout does not wait. */
+  /** The kind of hold. Undefined if the payout is not on hold. */
   readonly hold: keyof DeskTexts['holdNext'] | undefined
-  /** The reason that the partner reads. Undefined if the payout does not wait. */
+  /** The reason that the partner sees. Undefined if the payout is not on hold. */
   readonly partnerReads: string | undefined
-  /** The path of the runbook `stuck-payout` in the repository, with the section of the status. */
+  /** The repository path of the runbook `stuck-payout`, with the section for the status. */
   readonly runbook: string
 }
 
@@ -88,7 +91,7 @@ type PayoutDetails = {
   /** Null for the partner's own payee, and in a simulation. */
   readonly beneficiaryId: string | null
   readonly customerId: string | null
-  /** Buttons of acts without a form on this page. */
+  /** Buttons of the actions that have no form on this page. */
   readonly acts: Html | undefined
   readonly held: HoldReasons
   readonly thing: WaitingItemDetails
@@ -137,7 +140,7 @@ export function payoutPage(view: ConsoleView, shown: PayoutDetails): string {
   })
 }
 
-/** Tells staff the next step. */
+/** Returns the next step for staff. */
 function nextStep({ language }: ConsoleView, { hold, status }: PrintedPayout): string {
   const texts = deskTexts[language]
   if (hold !== undefined) return texts.holdNext[hold]
@@ -305,7 +308,7 @@ async function show(
   const { partnerId, id } = readKey(request)
   const [found] = await payouts.find(partnerId, { id }, 1)
   if (found === undefined) throw notFound('payout')
-  // Banks and candidates name the instruction.
+  // Banks and candidates use the id of the instruction.
   if (found.payout.id !== id) return seeOther(found.payout.id)
   await staff.recordPayout(signed, { payouts: [`${partnerId}/${id}`] })
   const read = (await changes.read('payment find', { partner: partnerId, id })) as {
@@ -340,7 +343,7 @@ async function show(
   return page(request, refused === undefined ? 200 : 400, body)
 }
 
-/** Lists the acts about a completed payout or its recall. */
+/** Lists the actions for a completed payout or its recall. */
 function offeredActs({ status }: PrintedPayout, bank: PrintedBankPayment | undefined): readonly ActName[] {
   const hasRecall = bank?.recall !== undefined && bank.recall !== null
   return [
@@ -363,7 +366,7 @@ async function readBankPayment(
   }
 }
 
-// What holds a payout: alerts and hits that people have to decide.
+// Reasons why a payout is held: alerts and hits that people must decide.
 
 export type HoldReasons = {
   readonly alerts: readonly Pick<CaseRow, 'partnerId' | 'id' | 'openedAt' | 'report'>[]
@@ -392,7 +395,7 @@ async function readHoldReasons(frame: DeskFrame, payout: PayoutRow): Promise<Hol
   }
 }
 
-/** Lists what holds a payout. Undefined if nothing does. */
+/** Renders what holds a payout. Undefined if nothing does. */
 function holdPart(view: ConsoleView, { alerts, hits }: HoldReasons): Html | undefined {
   const { held: d, hits: h } = deskTexts[view.language]
   const statuses: Readonly<Record<string, string>> = h

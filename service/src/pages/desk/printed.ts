@@ -1,4 +1,6 @@
-/** Rows of commands for people: grouped amounts, words instead of values, links instead of ids. */
+/**
+ * Renders rows of command output for people, with grouped amounts, words instead of values, and links instead of ids.
+ */
 import { isCurrency, nilId } from '../../kernel/index.ts'
 import { calendarDay, freeText, money, table, time } from '../kit/parts.ts'
 import type { ConsoleView } from '../kit/frame.ts'
@@ -12,7 +14,7 @@ export type PrintedValue = string | number | bigint | boolean | Date | null | un
 /** A row as the command prints it. */
 export type PrintedRow = Readonly<Record<string, PrintedValue>>
 
-/** Columns with an amount in the currency of the row. */
+/** Columns that contain an amount in the currency of the row. */
 const amounts: ReadonlySet<string> = new Set([
   ...['posted', 'reserved', 'available', 'amount', 'fixed', 'min', 'max'],
   ...[
@@ -34,7 +36,7 @@ const timeForm = /^\d{4}-\d\d-\d\dT/
 const dayForm = /^\d{4}-\d\d-\d\d$/
 const listedMax = 6
 
-/** Translates a value of a column. Names that a person gave stay as they are. */
+/** Translates a value of a column. Names that a person entered are not translated. */
 function valueText(view: ConsoleView, column: string, value: string): string {
   const words: Readonly<Record<string, string>> = deskTexts[view.language].values
   const [first = '', ...rest] = value.split('.')
@@ -72,7 +74,7 @@ export function printedCell(view: ConsoleView, partnerId: string, row: PrintedRo
   return freeText(valueText(view, column, text))
 }
 
-/** Names a row by its first texts, for a button about it. */
+/** Builds a label for a row from its first texts, for a button that acts on it. */
 export const rowLabel = (view: ConsoleView, columns: readonly string[], row: PrintedRow): string =>
   columns
     .flatMap((column) => {

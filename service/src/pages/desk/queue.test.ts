@@ -11,7 +11,7 @@ before(async () => {
 })
 after(() => service.close())
 
-test('a read returns the waiting items, or none', async () => {
+test('the cache returns the items that wait for a person, or an empty list', async () => {
   const partner = await addPartner(service, 100_00n)
   const { payout } = await pay(service, partner, '1.00')
   assert.deepEqual(await createWaitingCache(looking(async () => {}).deps)(), [])
@@ -36,7 +36,7 @@ test('a read returns the waiting items, or none', async () => {
   ])
 })
 
-/** The parts of the desk with a look that `before` precedes. */
+/** Dependencies of the cache. `before` runs before each read of the items. */
 function looking(before: () => Promise<void>) {
   const [looks, errors]: [unknown[], unknown[]] = [[], []]
   const look = async () => {
@@ -72,7 +72,7 @@ test('a failed read is reported and logged, and not cached', async () => {
   assert.equal(looks.length, 2)
 })
 
-test('a slow read does not delay the page and is not repeated, and its result is shown once it has ended', async () => {
+test('a slow read neither delays the page nor runs twice, and its result is shown when it has finished', async () => {
   const gate = Promise.withResolvers<void>()
   const { looks, deps } = looking(() => gate.promise)
   const waiting = createWaitingCache(deps, 10)

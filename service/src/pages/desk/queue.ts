@@ -1,4 +1,4 @@
-/** The page of the queue: open cases with age, owner, proposal and runbook, and the other items that wait for a person. */
+/** The queue page: open cases with age, owner, proposal and runbook, and the other items that await a person. */
 import { setTimeout as pause } from 'node:timers/promises'
 import {
   type CaseAction,
@@ -26,7 +26,7 @@ import { deskTexts } from './texts.ts'
 export const queueTabs = ['all', 'mine', 'unowned'] as const
 type QueueTab = (typeof queueTabs)[number]
 
-/** Items besides cases. A text says why they are unknown. */
+/** Items other than cases, or the reason why they could not be read. */
 export type WaitingItems = readonly OwnedItem[] | Extract<QueueItemsResult, string>
 
 export type QueueCase = {
@@ -40,7 +40,7 @@ type QueueContent = {
   readonly tab: QueueTab
   /** The kind that the page shows. Undefined for all. */
   readonly kind: CaseKind | undefined
-  /** Shows only what the person may decide. */
+  /** True to show only items that the person may decide. */
   readonly mine: boolean
   readonly open: OpenCounts
   readonly waiting: WaitingItems
@@ -87,7 +87,7 @@ export function queuePage(view: ConsoleView, shown: QueueContent): string {
   })
 }
 
-/** Renders the filter by kind, with counts, and by what the person may decide. */
+/** Renders the filters: by kind, with counts, and by whether the person may decide the item. */
 function filterPart(view: ConsoleView, { tab, kind, mine, open }: QueueContent): Html {
   const f = deskTexts[view.language].filters
   const known = new Map(open.map((each) => [each.kind, String(each.count)]))
@@ -109,7 +109,7 @@ function filterPart(view: ConsoleView, { tab, kind, mine, open }: QueueContent):
   })
 }
 
-/** Lists the items that wait. An unknown list has a message, so that it does not look empty. */
+/** Lists the items that await a person. If they could not be read, it shows a message instead of an empty list. */
 function waitingPart(view: ConsoleView, waiting: WaitingItems, names: QueueContent['names']): Html | undefined {
   const [d, w] = [deskTexts[view.language].queue, deskTexts[view.language].waiting]
   if (typeof waiting === 'string')
@@ -159,12 +159,15 @@ type WaitingDeps = Pick<DeskDeps, 'clock' | 'log'> & {
   readonly waiting: Pick<DeskDeps['waiting'], 'look'>
 }
 
-/** Reading the items queries every partner, so the result is kept for this time. */
+/** Lifetime of the cached items, because reading them queries every partner. */
 const cachedMs = 20 * secondMs
-/** The page of the queue waits this long for the items, and then shows the cases alone. */
+/** Maximum time that the queue page waits for the items. After that it shows only the cases. */
 const waitMsDefault = 2 * secondMs
 
-/** Returns a function that reads the items that wait, at most 20 seconds old. Concurrent callers share one read. */
+/**
+ * Returns a function that reads the items that await a person, cached for 20 seconds. Concurrent callers share one
+ * read.
+ */
 export function createWaitingCache(deps: WaitingDeps, waitMs = waitMsDefault): () => Promise<QueueItemsResult> {
   let last: { until: Date | undefined; readonly found: Promise<QueueItemsResult> } | undefined
   const start = () => {
@@ -176,7 +179,7 @@ export function createWaitingCache(deps: WaitingDeps, waitMs = waitMsDefault): (
           return found
         },
         (err: unknown) => {
-          deps.log.error({ err }, 'waiting items of the desk could not be read')
+          deps.log.error({ err }, 'desk queue items could not be read')
           last = undefined
           return 'failed'
         },

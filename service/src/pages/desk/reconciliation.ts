@@ -1,4 +1,7 @@
-/** The pages of reconciliation: the accounts with their last results, and the parts of one account's difference with what to do about each. */
+/**
+ * The pages of reconciliation: the accounts with their last results, and for one account the parts of the difference
+ * with what to do about each.
+ */
 import { notFound, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { dayMs } from '../../kernel/index.ts'
 import { useSnapshot, type Tx } from '../../postgres/index.ts'
@@ -41,11 +44,14 @@ const tones = {
   noStatement: 'warning',
   notLooked: 'warning',
 } as const
-/** Allows for a weekend, a holiday, and the day until the statement arrives. */
+/** Maximum age of a recent statement. It allows for a weekend, a holiday, and the day until the statement arrives. */
 const statementDaysMax = 5
 const isZero = (amount: string | undefined): boolean => !/[1-9]/.test(amount ?? '')
 
-/** Names the result of a look. Bank accounts are compared with their last statement, suspense with open cases. `now`: undefined for a stored look. */
+/**
+ * Classifies the result of a look. Bank accounts are compared with their last statement, suspense with open cases.
+ * `now`: undefined for a stored look.
+ */
 export function lookResult(line: ReportLine | undefined, name: AccountName, now: Date | undefined): keyof typeof tones {
   if (line === undefined) return 'notLooked'
   if (!isZero(line['unexplained'])) return 'unexplained'
@@ -73,7 +79,7 @@ const accountHref = (
   { connector, account, currency }: AccountName,
   more: Readonly<Record<string, string>> = {},
 ): string => `reconciliation/account?${new URLSearchParams({ connector, account, currency, ...more }).toString()}`
-/** Returns the address of the report as a file. */
+/** Returns the path of the report as a file. */
 const fileHref = ({ connector, account, currency }: AccountName): string =>
   `reconciliation/file?${new URLSearchParams({ connector, account, currency }).toString()}`
 const isSuspense = ({ account }: AccountName): boolean => account === 'suspense'
@@ -213,7 +219,7 @@ function casesTable(view: ConsoleView, cases: readonly ReportLine[]): Html | und
 
 const rowRecords = ['entry_not_on_statement', 'entry_new', 'payment_not_booked', 'payment_missing'] as const
 
-/** Lists single entries and payments. The page leaves out the other party and the remittance, which the report has. */
+/** Lists single entries and payments. The page omits the other party and the remittance, which are in the report. */
 function rowsTable(view: ConsoleView, rows: readonly ReportLine[], rowsMax: number): Html | false {
   const d = deskTexts[view.language].reconciliation
   const words = d as Readonly<Record<string, string>>
@@ -306,9 +312,9 @@ function statementsTable(view: ConsoleView, statements: readonly ReportLine[]): 
 }
 
 const daysShown = 31
-/** Statements, and entries, payments and cases of each kind, on a page. */
+/** Maximum rows of each kind on a page. */
 const rowsMax = 50
-/** The same in a file, which is built in memory: some megabytes at most. */
+/** Maximum rows of each kind in a file. The file is built in memory and has a few megabytes at most. */
 const fileRowsMax = 5000
 
 type ReportQuery = Parameters<DeskFrame['reconciliation']['report']>[1]

@@ -1,4 +1,4 @@
-/** Parts that the routes of the desk share: the view of a request, and the staff member who is signed in. */
+/** Code that the routes of the desk share: the view of a request, and the staff member who is signed in. */
 import {
   notFound,
   type PublicAnswer,
@@ -39,12 +39,12 @@ import type { ConsoleView } from '../kit/frame.ts'
 import type { Screener, Screening } from '../../screening/index.ts'
 import { deskTexts } from './texts.ts'
 
-/** An option of a command, as its declaration describes it to a form. */
+/** An option of a command, described for a form. */
 export type FormOption = {
   readonly name: string
   readonly kind: string
   readonly required: boolean
-  /** The value of an option that is left out. */
+  /** The default value. Undefined if there is none. */
   readonly otherwise: string | undefined
   /** The allowed values. Undefined for free text. */
   readonly values: readonly string[] | undefined
@@ -52,20 +52,23 @@ export type FormOption = {
   readonly charsMax: number
 }
 
-/** Decides changes that wait for a second person; an approval carries the command out. */
+/** Runs commands for the desk, and decides changes that await a second person. An approval carries out the command. */
 export type DeskChanges = {
   readonly mayDecide: (command: string, role: StaffRole) => boolean
   /** The options of a command's form: all except the person, the note and files. */
   readonly form: (command: string) => readonly FormOption[]
-  /** Describes a command that changes something and needs no file. `cuts`: it takes access away. `secret`: the page shows its result once. */
+  /**
+   * Describes a command that changes something and needs no file. `cuts`: it removes access. `secret`: the page shows
+   * its result once.
+   */
   readonly act: (command: string) => { readonly cuts: boolean; readonly secret: boolean } | undefined
-  /** Refuses as the command, and: not_found, validation_failed, permission_denied. */
+  /** Approves a change. Refuses as the command, and: not_found, validation_failed, permission_denied. */
   readonly approve: (by: SignedInStaff['account'], id: string) => Promise<unknown>
   /** Carries out an approved change for its author, and returns its result. Refuses as the command, and: not_found, permission_denied. */
   readonly carryOut: (by: SignedInStaff['account'], id: string) => Promise<object>
   /**
-   * Runs a command of the operator for the person, with its options as they are typed. `waits`: the id of the change, if another person has to
-   * approve it first. Refuses as the command, and: validation_failed (the role, an option).
+   * Runs a command of the operator for the person, with its options as typed. `waits`: the id of the change, if another
+   * person must approve it first. Refuses as the command, and: validation_failed (the role, an option).
    */
   readonly run: (
     by: SignedInStaff['account'],
@@ -87,15 +90,15 @@ export type Runbooks = {
   ) => Promise<{ readonly title: string; readonly body: Html; readonly commands: readonly string[] } | undefined>
 }
 
-/** How a bank or chain answers, what waits for it, and its last files. */
+/** Status of a bank or chain: how it responds, what is pending for it, and its last files. */
 export type ConnectorStatus = {
   readonly id: string
   readonly byFiles: boolean
   readonly state: ConnectorState
-  /** When the oldest of each began to wait. Null: none waits. */
+  /** The time since which the oldest of each kind is pending. Null: none is pending. */
   readonly waits: Readonly<Record<'notification' | 'payout' | 'recall' | 'file', Date | null>>
   readonly files: Readonly<Record<'received' | 'sent' | 'aside', BankFile | null>>
-  /** The reason to look at the connector. Undefined if it works. */
+  /** The problem with the connector. Undefined if it works. */
   readonly trouble: 'heldBack' | 'failing' | 'file' | 'notification' | 'payout' | undefined
   readonly troubleSince: Date | null
 }
@@ -142,9 +145,9 @@ export type DeskDeps = {
   readonly numbers: DecisionNumbers
   readonly transactions: Pick<Transactions, 'list' | 'related' | 'withUsers'>
   readonly webhooks: Pick<DeliveryEngine, 'list'>
-  /** Finds why a payment waits. */
+  /** Finds why a payment is on hold. */
   readonly holdOf: FindHold
-  /** Reads what waits for a person besides cases, and how the connectors are. */
+  /** Reads the items other than cases that await a person, and the status of the connectors. */
   readonly waiting: {
     readonly look: () => Promise<readonly WaitingThing[]>
     readonly of: (keys: readonly QueueItemKey[]) => Promise<readonly WaitingThing[]>
@@ -162,7 +165,7 @@ export type DeskDeps = {
   readonly brand: Brand
 }
 
-/** Modules of the desk, and the file names of its assets. */
+/** Dependencies of the desk, and the file names of its assets. */
 export type DeskFrame = Omit<DeskDeps, 'brand'> & Pick<Assets, 'css' | 'js' | 'brand'>
 
 export function viewOf({ sandbox, css, js, brand }: DeskFrame, request: PublicRequest): ConsoleView {
@@ -222,7 +225,7 @@ function navigationPlaces(language: ConsoleLanguage, role: StaffRole): NonNullab
     .map((name) => ({ name, text: names[name], icon: icons[name] }))
 }
 
-/** Answers for the staff member who is signed in. Without a session it redirects to the sign-in. */
+/** Responds to a signed-in staff member. Without a session, redirects to the sign-in. */
 export async function withStaff(
   frame: DeskFrame,
   request: PublicRequest,
@@ -239,7 +242,7 @@ export async function withStaff(
   return answer({ signed, view: { ...view, person, places: navigationPlaces(view.language, role), current } })
 }
 
-/** Redirects to the sign-in, and from there back to the page. A form cannot be sent again. */
+/** Redirects to the sign-in, and from there back to the page. A submitted form is lost. */
 export function toSignIn({ root }: ConsoleView, { path, query, body }: PublicRequest): PublicAnswer {
   const asked = path.slice('/desk/'.length) + (query === '' ? '' : `?${query}`)
   const next = safeNextPath(body.length === 0 ? asked : undefined)
@@ -270,7 +273,7 @@ export const readKey = ({ params }: PublicRequest) => {
   return { partnerId, id }
 }
 
-/** Reads the last row of the previous page. Undefined on the first page. */
+/** Reads the cursor: the last row of the previous page. Undefined on the first page. */
 export function readCursor({ query }: PublicRequest): { readonly openedAt: Date; readonly id: string } | undefined {
   const fields = new URLSearchParams(query)
   const [openedAt, id] = [new Date(fields.get('at') ?? ''), fields.get('after') ?? '']

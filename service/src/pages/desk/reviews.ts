@@ -96,7 +96,7 @@ const reviewsShown = 50
 
 export function reviewRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { db, access, changes, customers, partners, staff } = frame
-  /** Reads the names of customers. The operator's audit log records it. */
+  /** Reads the names of customers, and records the access in the operator's audit log. */
   const namesOf = async (
     { signed }: Person,
     rows: readonly { readonly partnerId: string; readonly customerId: string }[],
@@ -144,7 +144,7 @@ export function reviewRoutes(frame: DeskFrame): readonly PublicRoute[] {
 }
 const unreviewedShown = 100
 
-/** Reads the last row of the previous page. Undefined on the first page. */
+/** Reads the cursor: the last row of the previous page. Undefined on the first page. */
 function readCursor({ query }: PublicRequest) {
   const fields = new URLSearchParams(query)
   const [dueOn, customerId] = [fields.get('due') ?? '', fields.get('after') ?? '']

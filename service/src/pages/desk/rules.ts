@@ -64,7 +64,7 @@ const isOn = ({ state }: RuleVersion): boolean => state === 'On' || state === 'O
 const severityOf = ({ settings }: RuleVersion) => (settings['severity'] ?? 'medium') as Severity
 const momentOf = ({ settings }: RuleVersion) => (settings['when'] ?? 'after') as 'before' | 'after'
 
-/** Returns the text of a refusal, with the label of the field instead of its pointer. */
+/** Returns the error text of a refusal, with the label of the field instead of its pointer. */
 function refusalText(view: ConsoleView, error: string): string {
   const d: Readonly<Record<string, unknown>> = deskTexts[view.language].rules
   const name = refusedField(error)
@@ -333,7 +333,10 @@ const kindFields = [
   'countries',
 ] as const
 
-/** Reads the rule of a form as JSON. A wrong value stays text, so that the command refuses it with its pointer. */
+/**
+ * Builds the JSON of the rule from a form. An invalid value stays a string, so that the command refuses it with its
+ * pointer.
+ */
 function readRule(form: Form): string {
   const typed = (name: string) => form(name).trim()
   const given = <T>(names: readonly string[], read: (text: string) => T) =>
@@ -364,7 +367,7 @@ const refusedField = (error: string): string | undefined => /^\/(?<name>[a-z]+)\
 type RuleFormState = {
   readonly action: string
   readonly kind: RuleKind
-  /** The version that the form changes. Absent for a new rule. */
+  /** The version that the form edits. Absent for a new rule. */
   readonly version?: number
   readonly typed: Form
   readonly error: string | undefined
@@ -401,7 +404,7 @@ function ruleForm(view: ConsoleView, { action, kind, version, typed, error, titl
     ...{ id: `rule-${name}`, name, label: d[name as keyof DeskTexts['rules']], value: typed(name) },
     error: name === wrong && error !== undefined ? refusalText(view, error) : undefined,
   })
-  /** `otherwise`: the default. Absent if the person has to choose. */
+  /** Renders a select. `otherwise`: the default. Absent if the person must choose. */
   const choice = (name: string, values: readonly string[], otherwise?: string) =>
     select({
       ...{ ...common(name), value: typed(name) || (otherwise ?? '') },

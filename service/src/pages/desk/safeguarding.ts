@@ -215,7 +215,7 @@ function entriesTable(view: ConsoleView, { entries, currency }: SafeguardingCont
     </details>`
   )
 }
-/** Entries on the page. The exports have all entries. */
+/** Maximum entries on the page. The exports contain all entries. */
 const entriesShown = 100
 
 function rowsTable(view: ConsoleView, { changedRows, currency }: SafeguardingContent): Html | undefined {
@@ -241,7 +241,7 @@ function exportBody(format: (typeof formats)[number], signed: readonly SignedCon
 }
 
 const rowsShown = 60
-/** Days before and after all records. */
+/** Bounds that include the days of all records. */
 const [firstDay, lastDay] = ['0001-01-01', '9999-12-31']
 
 export function safeguardingRoutes(frame: DeskFrame): readonly PublicRoute[] {

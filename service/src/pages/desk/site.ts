@@ -81,7 +81,7 @@ export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
       { method: 'GET', path: '/desk', handle: () => seeOther('desk/queue') },
       // The page of recovery codes links to the home page. At the desk this is the queue.
       { method: 'GET', path: '/desk/home', handle: () => seeOther('queue') },
-      // The link of a mail. Its page redirects to the sign-in, which returns to it.
+      // The link in a mail. Its page redirects to the sign-in, which redirects back to it.
       {
         method: 'GET',
         path: '/desk/open',
@@ -124,7 +124,7 @@ export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
   }
 }
 
-/** The site whose forms are kept when a session ends. */
+/** Describes the pages whose forms are stored when a session ends. */
 const keptSite = (frame: DeskFrame): Parameters<typeof withKeptForms>[0] => ({
   root: 'desk',
   routes: staffPages(frame),
@@ -139,7 +139,7 @@ const keptSite = (frame: DeskFrame): Parameters<typeof withKeptForms>[0] => ({
   before: {},
 })
 
-/** Pages that need a sign-in. */
+/** Routes that need a sign-in. */
 const staffPages = (frame: DeskFrame): readonly PublicRoute[] => [
   ...actRoutes(frame),
   ...caseRoutes(frame),

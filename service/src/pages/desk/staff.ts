@@ -115,7 +115,7 @@ function impersonate(view: ConsoleView, shown: StaffList): Html {
     </form>`
 }
 
-/** Links to the console, which may be on another host. Undefined if the result has no address. */
+/** Renders a link to the console, which may be on another host. Undefined if the result has no URL. */
 function toConsole({ language }: ConsoleView, result: unknown): Html | undefined {
   const { consoleUrl: url } = Object(result) as { readonly consoleUrl?: string }
   if (url === undefined) return undefined
@@ -146,7 +146,7 @@ export function staffRoutes(frame: DeskFrame): readonly PublicRoute[] {
       answer: ({ waits, result }, request, { view }) => {
         const isSecret = path === 'invite' || path === 'impersonate'
         if (waits !== undefined || !isSecret) return seeOther(actResultHref(`${view.root}staff`, command, waits))
-        // A secret is kept nowhere: the answer shows it once.
+        // A secret is not stored: the response shows it once.
         return page(
           request,
           200,

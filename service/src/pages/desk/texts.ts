@@ -18,7 +18,7 @@ import { queue as queueEn } from './texts/en/queue.ts'
 
 const en = { ...actsEn, ...casesEn, ...partiesEn, ...peopleEn, ...paymentsEn, ...screeningEn, ...queueEn } as const
 export type DeskTexts = Words<typeof en>
-/** The name of a runbook, as its file has it. */
+/** The name of a runbook, which is also the name of its file. */
 export type Runbook = keyof DeskTexts['runbooks']
 export const deskTexts: Readonly<Record<ConsoleLanguage, DeskTexts>> = {
   en,

@@ -1,4 +1,7 @@
-/** Items that wait for a person besides cases: their table and page, with the forms to assign an owner and to add a note. */
+/**
+ * Items other than cases that await a person: their table and page, with the forms to assign an owner and to add a
+ * note.
+ */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { ConflictingStep } from '../../cases/index.ts'
 import type { StaffRole } from '../../people/staff/index.ts'
@@ -24,7 +27,7 @@ import { deskTexts, type Runbook } from './texts.ts'
 
 type WaitingReason = WaitingThing['why']
 
-/** Items of one reason in the queue. A thousand hits would hide all other items. */
+/** Maximum items of one reason in the queue, because a thousand hits would hide all other items. */
 const itemsPerReasonMax = 20
 
 const runbooks: Readonly<Partial<Record<WaitingReason, Runbook>>> = {
@@ -43,7 +46,7 @@ const runbooks: Readonly<Partial<Record<WaitingReason, Runbook>>> = {
 /** Returns the runbook of an item. Undefined if the item's page says what to do. */
 const waitingRunbook = (why: WaitingReason): Runbook | undefined => runbooks[why]
 
-/** Returns the address of an item's page, from the root of the desk. Hits and payouts have pages of their own. */
+/** Returns the path of an item's page, from the root of the desk. Hits and payouts have pages of their own. */
 export function waitingItemHref({ partnerId, kind, subject }: QueueItemKey): string {
   if (kind === 'hit') return `hits/${partnerId}/${subject}`
   if (kind === 'payout') return `payouts/${partnerId}/${subject}`
@@ -68,7 +71,7 @@ export function withOwners(things: readonly WaitingThing[], assignments: readonl
 const oldestFirst = <T extends { readonly since?: Date }>(things: readonly T[]): readonly T[] =>
   things.toSorted((a, b) => (a.since?.getTime() ?? Infinity) - (b.since?.getTime() ?? Infinity) || 0)
 
-/** Keeps at most 20 items of each reason, in their order. */
+/** Keeps at most 20 items of each reason, in order. */
 function firstOfEachReason<T extends { readonly why: WaitingReason }>(things: readonly T[]): readonly T[] {
   const counts = new Map<WaitingReason, number>()
   return things.filter(({ why }) => {
@@ -78,7 +81,7 @@ function firstOfEachReason<T extends { readonly why: WaitingReason }>(things: re
   })
 }
 
-/** Links to a runbook by its title. `section`: one of its headings. */
+/** Links to a runbook by its title. `section`: the heading to link to. */
 export const runbookLink = ({ root, language }: ConsoleView, name: Runbook, section?: string): Html =>
   html`<a href="${root}runbooks/${name}${section === undefined ? '' : `#${section}`}"
     >${deskTexts[language].runbooks[name]}</a
@@ -97,12 +100,15 @@ type OwnedSubject = {
   readonly readerId: string
   readonly typed: (name: string) => string
   readonly action: (name: 'assign' | 'remark') => string
-  /** Hidden fields that name the item. Absent if the address does. */
+  /** Hidden fields that identify the item. Absent if the URL identifies it. */
   readonly fields?: readonly (readonly [name: string, value: string])[]
   readonly words: Readonly<Record<'ownedBy' | 'ownedByNone' | 'ownerText' | 'take' | 'handBack' | 'give', string>>
 }
 
-/** Returns the text of a refusal. It says in the reader's language and zone what another person has done meanwhile. */
+/**
+ * Returns the text of a refusal. It states, in the reader's language and time zone, what another person has done
+ * meanwhile.
+ */
 export function refusalText(view: ConsoleView, error: Refusal): Html | string {
   if (!(error instanceof ConflictingStep)) return error.detail
   const text = fill(deskTexts[view.language].overtaken[error.by], { who: error.who })
@@ -144,7 +150,7 @@ export function ownerParts(view: ConsoleView, owned: OwnedSubject): Html {
     </form>`
 }
 
-/** Lists items with their owners, oldest first. Reasons with more than 20 items are named above the table. */
+/** Lists items with their owners, oldest first. Reasons with more than 20 items are listed above the table. */
 export function waitingTable(
   view: ConsoleView,
   things: readonly OwnedItem[],
@@ -227,7 +233,7 @@ function detailCell(view: ConsoleView, thing: WaitingThing): Html | string {
 /** An item with its reasons, owner and history. */
 export type WaitingItemDetails = {
   readonly key: QueueItemKey
-  /** The reasons why the item waits. Empty if it no longer does. */
+  /** The reasons why the item awaits a person. Empty if it no longer does. */
   readonly waits: readonly WaitingThing[]
   readonly owner: Owner | null
   readonly steps: readonly AssignmentStep[]
@@ -235,7 +241,7 @@ export type WaitingItemDetails = {
   readonly readerId: string
 }
 
-/** Shows why an item waits, the forms of its owner, and its history. Undefined if it never waited. */
+/** Renders why an item awaits a person, the forms for its owner, and its history. Undefined if it was never an item. */
 export function waitingParts(
   view: ConsoleView,
   shown: WaitingItemDetails,
@@ -314,7 +320,7 @@ function readItemKey(given: Form): QueueItemKey {
   return { partnerId, kind, subject }
 }
 
-/** Reads why an item waits, its owner and its history. */
+/** Reads why an item awaits a person, its owner and its history. */
 export async function readWaitingItem(
   frame: DeskFrame,
   { account }: SignedInStaff,

@@ -110,5 +110,5 @@ export const en = {
   brokenText: 'Nothing was paid by this. Load the page again in a moment.',
 } as const
 
-/** Every text of the pages. `{name}` is replaced. */
+/** The texts of the pages by key. `{name}` is a placeholder. */
 export type Texts = Readonly<Record<keyof typeof en, string>>

@@ -39,7 +39,7 @@ suite('verification', async () => {
     await work()
     return { id, url: present((await read(partner, id)).url, 'an open verification has a page') }
   }
-  /** Lets the provider decide, and waits for its webhook. */
+  /** Makes the provider decide, and waits for its webhook. */
   async function decided(
     partner: TestPartner,
     { id, url }: { readonly id: string; readonly url: string },
@@ -151,7 +151,7 @@ suite('verification', async () => {
     })
   })
 
-  test('polling makes up for a lost webhook, and an abandoned session lapses', async () => {
+  test('polling makes up for a lost webhook, and an abandoned session expires', async () => {
     const [partner, other] = [await addCustomer(), await addCustomer()]
     const [verification, left] = [await opened(partner), await opened(other)]
     service.faults.losesWebhooks = true
@@ -226,7 +226,7 @@ suite('verification', async () => {
     await work()
   })
 
-  test('verification kinds for another customer type and unsafe return URLs are refused with a pointer', async () => {
+  test('kinds that the customer type does not allow and unsafe return URLs are refused with a pointer', async () => {
     const partner = await addCustomer()
     const pointers = async (body: object) => {
       const error = (await start(partner, body).catch((each: unknown) => each)) as { errors: { pointer: string }[] }
@@ -386,7 +386,7 @@ suite('erasures at the provider', async () => {
     const partner = await addPartner(service)
     const { partnerId, customer } = partner
     const { id } = await service.identityChecks.create(partnerId, customer.id, {})
-    // A worker started the session, and died before it recorded the session.
+    // A worker started the session, and crashed before it recorded the session.
     const request = { reference: `${partnerId}.${id}`, kinds: ['Document'], subject: {}, returnUrl: null } as const
     const provider = present(service.identityProvider, 'the test has a provider')
     const { url } = await provider.start({ ...request, customerType: 'Individual' }, AbortSignal.timeout(90_000))

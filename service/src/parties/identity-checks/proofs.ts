@@ -1,4 +1,4 @@
-/** The proofs by which `customers` judges a customer, and their erasure. */
+/** The proofs by which `customers` determines the verification state of a customer, and their erasure. */
 import { after, type Sealer } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { IdentityRecord, ReadIdentities } from '../customers/index.ts'
@@ -40,11 +40,11 @@ export function createIdentityReader({ sealer }: { readonly sealer: Sealer }): R
 
 export type IdentityErasure = {
   /**
-   * Ends undecided verifications, here and at the provider, and deletes their links. Decided ones are proofs that must be retained
-   * (AMLD, Art. 40).
+   * Cancels undecided verifications, here and at the provider, and deletes their links. Decided verifications are
+   * proofs that must be retained (AMLD, Art. 40).
    */
   readonly end: (tx: Tx, partnerId: string, customerId: string) => Promise<void>
-  /** Deletes the proofs, here and at the provider, when the retention has ended. */
+  /** Deletes the proofs, here and at the provider, when the retention period has ended. */
   readonly erase: (tx: Tx, partnerId: string, customerId: string) => Promise<void>
 }
 

@@ -41,7 +41,10 @@ const answer = (status: number, body: object): PublicAnswer => ({
   body: JSON.stringify(body),
 })
 
-/** Creates the site to which the identity provider posts webhooks. Its answers do not reveal whether a verification exists. */
+/**
+ * Creates the site to which the identity provider posts webhooks. Its responses do not reveal whether a verification
+ * exists.
+ */
 export function createIdentityWebhookSite({
   checks,
   provider,
@@ -60,7 +63,7 @@ export function createIdentityWebhookSite({
         handle: async ({ params, headers, body }) => {
           if (provider === null || params['provider'] !== provider.id) throw notFound('identity provider')
           const hint = provider.readWebhook({ headers, body, now: clock.now() })
-          if (hint === undefined) throw new Refusal('signature_invalid', 'The signature of the webhook does not hold.')
+          if (hint === undefined) throw new Refusal('signature_invalid', 'The webhook signature is invalid or too old.')
           await checks.hint(provider.id, hint)
           return answer(200, { received: true })
         },

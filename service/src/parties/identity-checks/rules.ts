@@ -1,4 +1,4 @@
-/** Pure: which kinds can be verified, what a report of the provider changes, and when the service asks again. */
+/** Pure: which kinds can be verified, what a report of the provider changes, and when the service polls again. */
 import type { BodyOf, FieldError } from '@partner-payments/wire'
 import { refuseFields } from '../../kernel/api/index.ts'
 import type { IdentityEvidence, IdentityKind, IdentityReport } from '../identity-port/index.ts'
@@ -14,7 +14,10 @@ const possibleKinds: Readonly<Record<CustomerType, readonly IdentityKind[]>> = {
   Business: ['Address', 'Company'],
 }
 
-/** Reads a request. Refuses (400) kinds that are not possible for the type of customer, and a return URL that is not `https`. */
+/**
+ * Validates a request. Refuses (400) kinds that are not possible for the type of customer, and a return URL that is not
+ * `https`.
+ */
 export function readRequest(
   { kinds, returnUrl }: Create,
   customerType: CustomerType,
@@ -45,19 +48,19 @@ function returnErrors(text: string | undefined, sandbox: boolean): readonly Fiel
   return [{ pointer: '/returnUrl', code: 'invalid_format', message }]
 }
 
-/** Delays between attempts while the provider does not answer. The last delay repeats. */
+/** Delays between attempts while the provider does not respond. The last delay repeats. */
 const retryDelaysMs = [10_000, minuteMs, 5 * minuteMs, 15 * minuteMs, hourMs] as const
 export const retryDelayAfter = (attempts: number): number =>
   retryDelaysMs[Math.min(attempts, retryDelaysMs.length) - 1] ?? hourMs
 
-/** Maximum time without an answer, after which the service gives up a request or a session. */
+/** Maximum time without a response, after which the service gives up on a request or a session. */
 const patienceMs = dayMs
-/** Long, because people may decide at the provider. */
+/** Maximum time in processing. It is long, because people may decide at the provider. */
 const processingMsMax = 30 * dayMs
 const pollMsMin = minuteMs
 const pollMsMax = hourMs
 
-/** Asks again after a tenth of the session's age, in case a webhook was lost. */
+/** Returns when to poll again: after a tenth of the session's age, in case a webhook was lost. */
 const nextPoll = ({ createdAt }: Pick<IdentityRow, 'createdAt'>, now: Date): Date =>
   after(now, Math.min(pollMsMax, Math.max(pollMsMin, (now.getTime() - createdAt.getTime()) / 10)))
 
@@ -100,7 +103,7 @@ export function applyReport(row: IdentityRow, report: IdentityReport | undefined
   return now.getTime() >= endMs ? lapsed(next) : idle(next, nextPoll(row, now))
 }
 
-/** Applies a failed call to a row. */
+/** Applies a failed call to a row: schedules a retry, or gives up. */
 export function applyFailure(row: IdentityRow, now: Date): IdentityRow {
   const attempts = row.attempts + 1
   const since = row.status === 'Pending' ? row.createdAt : row.sessionExpiresAt

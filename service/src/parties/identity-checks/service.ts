@@ -17,7 +17,7 @@ export type IdentityVerification = Omit<store.IdentityRow, 'contentSealed'> & Pi
 
 export type IdentityChecks = {
   /**
-   * Creates a verification, for which the job calls the provider. Refuses: not_found, validation_failed (kinds, returnUrl),
+   * Creates a verification. The job then calls the provider. Refuses: not_found, validation_failed (kinds, returnUrl),
    * identity_provider_not_configured, identity_verification_open.
    */
   readonly create: (
@@ -34,13 +34,15 @@ export type IdentityChecks = {
   ) => Promise<Page<IdentityVerification>>
   /** Reads a verification. Refuses: not_found. */
   readonly get: (partnerId: string, ref: string, id: string) => Promise<IdentityVerification>
-  /** Makes the verification of a webhook due if the provider has a newer version. Returns whether it is due. */
+  /**
+   * Makes the verification that a webhook is about due, if the provider has a newer version. Returns whether it is due.
+   */
   readonly hint: (provider: string, hint: IdentityHint) => Promise<boolean>
-  /** Asks the provider about due verifications, and returns how many it claimed. */
+  /** Calls the provider for due verifications, and returns how many it claimed. */
   readonly step: () => Promise<number>
-  /** Asks providers to erase the sessions of erased customers, and returns how many it claimed. */
+  /** Requests providers to erase the sessions of erased customers, and returns how many it claimed. */
   readonly eraseStep: () => Promise<number>
-  /** Ends verifications whose document has expired, and returns how many it claimed. */
+  /** Expires verifications whose document has expired, and returns how many it claimed. */
   readonly expireStep: () => Promise<number>
   readonly releaseLeases: (partnerId: string, tx?: Tx) => Promise<void>
   /** Returns when the oldest due verification became due. */
@@ -111,7 +113,7 @@ function createCreate(deps: IdentityChecksDeps): IdentityChecks['create'] {
       if (open !== undefined)
         throw new Refusal(
           'identity_verification_open',
-          `The customer has the verification ${open.id}, which is not decided. Read it, and give its \`url\` to the customer.`,
+          `The customer already has the undecided verification ${open.id}. Read it and give its \`url\` to the customer.`,
         )
       const now = clock.now()
       const key = { partnerId, id: newId() }
@@ -143,7 +145,7 @@ function createCreate(deps: IdentityChecksDeps): IdentityChecks['create'] {
     })
 }
 
-// Erasures at identity providers: asks for the erasure of a session until the provider has erased it or refuses.
+// Erasures at identity providers: requests the erasure of a session until the provider has erased it or refuses.
 
 type ProviderErasureDeps = Pick<StepDeps, 'db' | 'clock' | 'log' | 'calls'> & {
   readonly audit: Pick<Audit, 'append'>
@@ -152,13 +154,16 @@ type ProviderErasureDeps = Pick<StepDeps, 'db' | 'clock' | 'log' | 'calls'> & {
 const partnersPerStepMax = 20
 const rowsPerClaimMax = 5
 
-/** Creates the step, which returns how many erasures it claimed. */
+/** Creates the step that erases sessions at the provider. It returns how many erasures it claimed. */
 function createProviderErasures({ db, clock, log, calls, audit }: ProviderErasureDeps): () => Promise<number> {
   const erase = async ({ partnerId, id, provider, providerSession }: store.ErasureClaim): Promise<void> => {
     if (calls === null || calls.id !== provider) throw new Error(`the identity provider ${provider} is not configured`)
     await calls.erase({ reference: `${partnerId}.${id}`, providerSession })
   }
-  /** Records that a provider must keep its data. The row and the audit record remain, so that a person can ask the provider. */
+  /**
+   * Records that a provider refused to erase its data. The row and the audit record remain, so that a person can follow
+   * up with the provider.
+   */
   const recordRefusal = (claim: store.ErasureClaim, error: IdentityRefused) => {
     const { partnerId, id, provider } = claim
     log.error({ err: error, partnerId, verificationId: id, provider }, 'identity provider refused an erasure')
@@ -175,7 +180,10 @@ function createProviderErasures({ db, clock, log, calls, audit }: ProviderErasur
       await erase(claim)
     } catch (error) {
       if (error instanceof IdentityRefused) return recordRefusal(claim, error)
-      log.warn({ err: error, partnerId, verificationId: id, provider }, 'identity provider did not erase; will retry')
+      log.warn(
+        { err: error, partnerId, verificationId: id, provider },
+        'erasure at the identity provider failed; will retry',
+      )
       return store.retryErasure(db, claim, after(clock.now(), retryDelayAfter(claim.attempts)))
     }
     return store.deleteErasure(db, claim)
@@ -196,7 +204,10 @@ function createProviderErasures({ db, clock, log, calls, audit }: ProviderErasur
   }
 }
 
-/** Creates the jobs of identity verifications: asking the provider, ending those whose documents expire, and erasing at the provider. */
+/**
+ * Creates the jobs of identity verifications: call the provider, expire verifications whose document has expired, and
+ * erase sessions at the provider.
+ */
 export const identityJobs = ({
   step,
   eraseStep,

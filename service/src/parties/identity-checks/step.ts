@@ -1,6 +1,7 @@
 /**
- * The step for due verifications: a worker claims them under a lease, calls the provider outside of any transaction, and records the answer
- * under the fence. If the process dies in between, the row is due again, and the provider repeats its answer.
+ * The step for due verifications: a worker claims them under a lease, calls the provider outside of any transaction,
+ * and records the response under the fence. If the process crashes in between, the row is due again, and the provider
+ * repeats its response.
  */
 import { after, type Clock, type Log, minuteMs, newId, type Sealer, writeAmount } from '../../kernel/index.ts'
 import type { EventOutbox } from '../../events/index.ts'
@@ -24,13 +25,19 @@ export type StepDeps = {
   readonly calls: IdentityCalls | null
 }
 
-/** Far above the time limit of a provider, so that only a dead worker loses a lease. */
+/** Lease of a claim. It is far longer than the timeout of a provider call, so that only a crashed worker loses it. */
 export const leaseMs = 2 * minuteMs
 const partnersPerStepMax = 20
-/** The worker asks about them at the same time. Further rows of the partner wait for the next step, behind those of other partners. */
+/**
+ * Maximum rows of a partner in a step, which calls the provider for them in parallel. Further rows wait for the next
+ * step, after those of other partners.
+ */
 const rowsPerClaimMax = 5
 
-/** Creates the worker step of one kind of work. Expiries do not involve the provider, so they continue while it does not answer. */
+/**
+ * Creates the worker step for one kind of work. Expiries do not involve the provider, so they continue while it does
+ * not respond.
+ */
 export function createStep(deps: StepDeps, contents: ContentSealer, work: store.Work): () => Promise<number> {
   const { db, clock, log } = deps
   const advance = async (claim: store.Claim) =>
@@ -58,7 +65,7 @@ export function createStep(deps: StepDeps, contents: ContentSealer, work: store.
 
 type Outcome = { readonly row: store.IdentityRow; readonly changes?: Partial<Parameters<ContentSealer['seal']>[1]> }
 
-/** Calls the provider outside of any transaction. A failure is an outcome too. */
+/** Calls the provider outside of any transaction. A failed call is also an outcome. */
 async function ask({ calls, clock, log }: StepDeps, contents: ContentSealer, claim: store.Claim): Promise<Outcome> {
   const { id, partnerId, provider, providerSession, kinds } = claim
   try {

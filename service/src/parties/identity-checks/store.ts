@@ -69,7 +69,7 @@ export function ofCustomer(
     order by id desc limit ${limit + 1}`)
 }
 
-/** Reads the verifications in force, by which customers are judged. */
+/** Reads the verifications in force, which determine the verification state of customers. */
 export function verificationsInForce(
   tx: Tx,
   partnerId: string,
@@ -80,7 +80,7 @@ export function verificationsInForce(
     where partner_id = ${partnerId} and customer_id = any(${customerIds}::uuid[]) and in_force`)
 }
 
-/** The reason why a row is due: a question to the provider, or the expiry of a document. */
+/** The reason why a row is due: a call to the provider, or the expiry of a document. */
 export type Work = 'question' | 'expiry'
 
 const expires = sql`in_force and status = 'Approved' and valid_until is not null`
@@ -137,7 +137,7 @@ export async function oldestDue(tx: Tx, now: Date): Promise<Date | null> {
 
 export type Claim = IdentityRow & { readonly leaseId: string }
 
-/** Claims due rows, which are due again when the lease ends. */
+/** Claims due rows until the lease expires. Then they are due again. */
 export function claimDue(
   tx: Tx,
   partnerId: string,
@@ -154,7 +154,7 @@ export function claimDue(
     returning ${columns}`)
 }
 
-/** Writes the outcome of a claim, and ends it. Returns 0 if the lease was lost. */
+/** Writes the outcome of a claim and releases it. Returns 0 if the lease was lost. */
 export function endClaim(tx: Tx, claim: Claim, row: IdentityRow): Promise<number> {
   return tx.run(sql`/* identity-checks.endClaim */
     update customers.identity_verifications set status = ${row.status}, reason = ${row.reason},
@@ -176,8 +176,8 @@ export async function replaceEarlier(
 }
 
 /**
- * Makes a verification due if the provider has a newer version. A worker that is asking loses its lease, because its answer may be
- * older. Returns 0 if the version is not newer, or there is no such verification.
+ * Makes a verification due if the provider has a newer version. A worker that is calling the provider loses its lease,
+ * because its response may be older. Returns 0 if the version is not newer, or there is no such verification.
  */
 export function hint(
   tx: Tx,
@@ -230,7 +230,10 @@ export type ErasureClaim = {
 }
 type Key = Pick<ErasureClaim, 'partnerId' | 'id'>
 
-/** Queues erasures, including those that a provider refused before. `undecided`: does not erase proofs. */
+/**
+ * Queues erasures, including those that a provider refused before. `undecided`: only undecided verifications, not
+ * proofs.
+ */
 export async function queueErasures(
   tx: Tx,
   partnerId: string,
@@ -269,7 +272,7 @@ export const erasuresDue = (after: Date): Sql =>
       select due_at from customers.identity_erasures where due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
 
-/** Claims due erasures until the lease ends. There is no fence, because a provider may be asked twice. */
+/** Claims due erasures until the lease expires. There is no fence, because a provider may be called twice. */
 export function claimErasures(
   tx: Tx,
   partnerId: string,

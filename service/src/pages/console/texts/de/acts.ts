@@ -1,4 +1,4 @@
-/** German words for the acts of the audit log that are neither API operations nor operator commands. */
+/** German names of the actions in the audit log that are neither API operations nor operator commands. */
 export const actsDe = {
   serviceActs: {
     acceptInvitation: 'Einladung angenommen',

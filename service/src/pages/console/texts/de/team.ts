@@ -114,7 +114,7 @@ export const teamDe: Words<typeof teamEn> = {
     },
     impersonated: '{name}, benutzt von {staff} beim Betreiber',
     action: 'Was',
-    /** Words for the operations of which the audit log has records. */
+    /** German names of the operations that the audit log records. */
     acts: {
       createCustomerAccount: 'Konto eines Kunden angelegt',
       createAccountTransfer: 'Umbuchung zwischen Kunden',

@@ -1,4 +1,4 @@
-/** English words for the acts of the audit log that are neither API operations nor operator commands. */
+/** English names of the actions in the audit log that are neither API operations nor operator commands. */
 import type { ServiceAct } from '../../../../audit/index.ts'
 
 export const actsEn = {

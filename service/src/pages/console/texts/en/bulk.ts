@@ -1,4 +1,7 @@
-/** English texts of the pages for bulk payouts and for imports. Values of the API have the name of their value. `{name}` is replaced. */
+/**
+ * English texts of the pages for bulk payouts and for imports. Texts of API values are keyed by the value. `{name}` is
+ * a placeholder.
+ */
 export const bulkEn = {
   bulk: {
     lead: 'Many payouts by one file. The newest bulk comes first.',

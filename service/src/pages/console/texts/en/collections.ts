@@ -1,4 +1,7 @@
-/** English texts of the pages for checkout, exchange and wallets. Values of the API have the name of their value. `{name}` is replaced. */
+/**
+ * English texts of the pages for checkout, exchange and wallets. Texts of API values are keyed by the value. `{name}`
+ * is a placeholder.
+ */
 
 export const collectionsEn = {
   checkout: {

@@ -1,7 +1,10 @@
-/** English texts of the pages for customers and their identity. Values of the API have the name of their value. `{name}` is replaced. */
+/**
+ * English texts of the pages for customers and their identity. Texts of API values are keyed by the value. `{name}` is
+ * a placeholder.
+ */
 
 export const customersEn = {
-  /** English texts of the pages for customers. Fields, states and codes have the name that they have in the API. */
+  /** English texts of the pages for customers. Texts of fields, states and codes are keyed by their API names. */
   customers: {
     text: 'The people and businesses for whom you pay. The newest come first.',
     empty: 'No customer yet',

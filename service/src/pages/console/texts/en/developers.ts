@@ -1,4 +1,7 @@
-/** English texts of the pages for webhooks, events, requests, guests and simulations. Values of the API have the name of their value. `{name}` is replaced. */
+/**
+ * English texts of the pages for webhooks, events, requests, guests and simulations. Texts of API values are keyed by
+ * the value. `{name}` is a placeholder.
+ */
 
 export const developersEn = {
   /** English texts of the pages for developers. */

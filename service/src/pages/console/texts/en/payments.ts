@@ -1,9 +1,12 @@
-/** English texts of the pages for payments, payouts and payees. Values of the API have the name of their value. `{name}` is replaced. */
+/**
+ * English texts of the pages for payments, payouts and payees. Texts of API values are keyed by the value. `{name}` is
+ * a placeholder.
+ */
 import { amountMajorMax } from '../../../../kernel/index.ts'
 import { partnerWords } from '../../../../transactions/index.ts'
 
 type Reason = { readonly reason: string; readonly evidence: readonly string[] }
-/** The reasons are those of the API. */
+/** Reasons of holds, as in the API. */
 const kinds = Object.fromEntries(
   Object.entries(partnerWords).map(([kind, { reason, evidence }]) => [kind, { reason, evidence }]),
 ) as Readonly<Record<keyof typeof partnerWords, Reason>>
@@ -329,7 +332,7 @@ export const paymentsEn = {
       InvalidWalletAddress: 'The address of the wallet is wrong.',
       RecipientBlocked: 'No payment can be made to this payee or its account.',
     },
-    /** Reasons of banks by their codes. Others are in the English words of the service. */
+    /** Texts of bank reason codes. For other codes the page shows the English text of the service. */
     bankReason: {
       AB05: 'The bank of the recipient did not answer in time.',
       AB06: 'A bank of the payment did not answer in time.',

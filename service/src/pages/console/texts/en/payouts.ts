@@ -1,4 +1,7 @@
-/** English texts of the pages for approvals, bulk payouts and standing orders. Values of the API have the name of their value. `{name}` is replaced. */
+/**
+ * English texts of the pages for approvals, bulk payouts and standing orders. Texts of API values are keyed by the
+ * value. `{name}` is a placeholder.
+ */
 
 const approvals = {
   title: 'Approve payout',

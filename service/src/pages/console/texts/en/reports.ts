@@ -1,4 +1,4 @@
-/** English texts of the pages for reports. Values of the API have the name of their value. `{name}` is replaced. */
+/** English texts of the pages for reports. Texts of API values are keyed by the value. `{name}` is a placeholder. */
 
 export const reportsEn = {
   reports: {

@@ -1,7 +1,10 @@
-/** English texts of the pages for team, sign-in and access. Values of the API have the name of their value. `{name}` is replaced. */
+/**
+ * English texts of the pages for team, sign-in and access. Texts of API values are keyed by the value. `{name}` is a
+ * placeholder.
+ */
 import { type Operation, type OperationId, operationIds, operations, operationAudit } from '@partner-payments/wire'
 
-/** Summaries of the contract, of the operations of which the audit log has records. */
+/** Names of the operations that the audit log records: their summaries in the contract. */
 const acts: Readonly<Partial<Record<OperationId, string>>> = Object.fromEntries(
   operationIds.flatMap((id) => {
     const operation: Operation = operations[id]

@@ -1,4 +1,4 @@
-/** German names of the commands that change something, and the message that each shows when it is done. */
+/** German names of the commands that change something, and the message that is shown when each is done. */
 import type { Words } from '../../../kit/texts/en.ts'
 import type { acts as en } from '../en/acts.ts'
 

@@ -1,4 +1,7 @@
-/** German texts of the desk: the pages of a partner, a customer, a payee and a payment, and the numbers of decisions. `{name}` is replaced. */
+/**
+ * German texts of the desk: the pages of a partner, a customer, a payee and a payment, and the decision figures.
+ * `{name}` is a placeholder.
+ */
 import type { Words } from '../../../kit/texts/en.ts'
 import type { parties as en } from '../en/parties.ts'
 

@@ -2,7 +2,7 @@ import type { Words } from '../../../kit/texts/en.ts'
 import type { queue as en } from '../en/queue.ts'
 
 export const queue: Words<typeof en> = {
-  /** Titles of the runbooks, by their names. */
+  /** Titles of the runbooks by name. */
   runbooks: {
     'screening-hit': 'Einen Treffer entscheiden',
     'monitoring-alert': 'Einen Alarm entscheiden',

@@ -27,7 +27,7 @@ export const screening: Words<typeof en> = {
     waiting: 'Wartende Änderungen',
     readOnly: 'Ihre Rolle ändert keine Regeln für Länder.',
   },
-  /** Parts of a party in which something was found. */
+  /** The data of a party in which a hit was found. */
   hitRoles: {
     fullName: 'voller Name',
     legalName: 'Firma',

@@ -1,4 +1,4 @@
-/** English names of the commands that change something, and the message that each shows when it is done. */
+/** English names of the commands that change something, and the message that is shown when each is done. */
 export const acts = {
   acts: {
     'change approve': ['Approve change', 'The change is approved.'],
@@ -87,7 +87,7 @@ export const acts = {
     back: 'Back',
     list: 'What you can do at the desk',
   },
-  /** Names of the parts of a result that is shown once. */
+  /** Labels for the fields of a result that is shown once. */
   results: {
     link: 'Link',
     expiresAt: 'Works until',

@@ -1,4 +1,7 @@
-/** English texts of the desk: each kind of case in words, what each decision does, and who decides. `{name}` is replaced. */
+/**
+ * English texts of the desk: each kind of case in words, what each decision does, and who decides. `{name}` is a
+ * placeholder.
+ */
 import { caseKindNames } from '../../../../cases/index.ts'
 
 export const cases = {
@@ -107,7 +110,7 @@ export const cases = {
     handed_back: 'Handed back',
     remarked: 'Note',
   },
-  /** Notes of the service, by which the same text in another language is found. */
+  /** Notes that the service writes. A page finds the translation of a note by its English text. */
   serviceNotes: {
     expired: 'No second person decided on the proposal in time.',
     returnBooked: 'The bank has booked the return.',

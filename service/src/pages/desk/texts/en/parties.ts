@@ -1,4 +1,7 @@
-/** English texts of the desk: the pages of a partner, a customer, a payee and a payment, and the numbers of decisions. `{name}` is replaced. */
+/**
+ * English texts of the desk: the pages of a partner, a customer, a payee and a payment, and the decision figures.
+ * `{name}` is a placeholder.
+ */
 export const parties = {
   parties: {
     permissions: '{count} permissions',
@@ -225,7 +228,7 @@ export const parties = {
     account_closed: 'the account is closed',
   },
   categories: { Deposit: 'Deposit', Withdrawal: 'Payout', Conversion: 'Exchange' },
-  /** Says what staff does first, for each reason for which a payment waits. */
+  /** The first step for staff, for each reason why a payment is on hold. */
   holdNext: {
     approval: 'Another person of the partner approves or rejects it. It is cancelled when the time for that is over.',
     names: 'Decide the hit below.',

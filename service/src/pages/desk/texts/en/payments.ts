@@ -1,4 +1,7 @@
-/** English texts of the desk: payouts, files and states of banks, reconciliation and safeguarding. `{name}` is replaced. */
+/**
+ * English texts of the desk: payouts, files and states of banks, reconciliation and safeguarding. `{name}` is a
+ * placeholder.
+ */
 export const payments = {
   connectors: {
     connectors: 'Connectors',

@@ -1,4 +1,4 @@
-/** English texts of the desk: partners, staff, changes, reviews, and options of commands. `{name}` is replaced. */
+/** English texts of the desk: partners, staff, changes, reviews, and options of commands. `{name}` is a placeholder. */
 export const people = {
   notifications: {
     title: 'Notifications',

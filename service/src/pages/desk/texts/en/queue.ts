@@ -1,6 +1,6 @@
-/** English texts of the desk: the queue, cases, what else waits, and the search. `{name}` is replaced. */
+/** English texts of the desk: the queue, cases, other pending items, and the search. `{name}` is a placeholder. */
 export const queue = {
-  /** Titles of the runbooks, by their names. */
+  /** Titles of the runbooks by name. */
   runbooks: {
     'screening-hit': 'Decide a hit',
     'monitoring-alert': 'Decide an alert',

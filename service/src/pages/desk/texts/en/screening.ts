@@ -1,4 +1,4 @@
-/** English texts of the desk: hits, rules of monitoring and rules of countries. `{name}` is replaced. */
+/** English texts of the desk: hits, monitoring rules and country rules. `{name}` is a placeholder. */
 export const screening = {
   countries: {
     countries: 'Countries',
@@ -24,7 +24,7 @@ export const screening = {
     waiting: 'Changes that wait',
     readOnly: 'Your role does not change rules for countries.',
   },
-  /** Parts of a party in which something was found. */
+  /** The data of a party in which a hit was found. */
   hitRoles: {
     fullName: 'full name',
     legalName: 'legal name',
