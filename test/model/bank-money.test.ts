@@ -135,7 +135,7 @@ async function prepare() {
   await submitDuePayouts(service.settlement)
   const body = { customerId: customer.id, amount: 4001.07, currency: 'EUR', outcome: 'completed' } as const
   const { reference } = await service.simulations.deposit(caller, body, ip)
-  // The bank accepts the deposit. Its settlement is told by the test.
+  // The bank accepts the deposit. The test reports its settlement.
   for (let step = 0; step < 3; step += 1) {
     service.clock.advance(stepMsDefault)
     await processBankNotifications(service.settlement)
@@ -301,7 +301,7 @@ for (const isSettledFirst of [true, false])
     const returned = { kind: 'payout.returned', ...about, id: newId(), ...failure, money: euros(399_000n) } as const
     const told = isSettledFirst ? [settled, returned] : [returned, settled]
     for (const one of [...told, ...told]) await say(one)
-    // A second one is other money.
+    // A second return is separate money.
     await say({ ...returned, id: newId() })
     const after = standOf(await totals([operatorPartnerId]), 'settlement.sandbox', 'EUR')
     assert.equal(after - before, 400_100n - 2n * 399_000n)

@@ -70,7 +70,8 @@ test('a payout is accepted although the state of the account changes before each
     let paid = false
     let paying: Promise<unknown> | undefined
     let met = 0
-    // Each round holds the balance until the payout has judged it and waits, and then counts a change.
+    // Each round locks the balance until the payout has checked the state and waits for the lock, and then counts a
+    // change.
     for (; met < attemptsMet && !paid; met += 1)
       await service.db.transaction(async (tx) => {
         await service.ledger.countBlock(tx, partnerId)

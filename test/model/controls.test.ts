@@ -185,7 +185,7 @@ async function decideAtOnce(day: Day, at: number, decisions: readonly Decision[]
     assert.equal(after, isCancelled ? 'Cancelled' : 'Pending')
     const rejecting = done.filter(({ how: verb }) => verb === 'reject').map(({ who: by }) => by)
     const approving = done.filter(({ how: verb }) => verb === 'approve').map(({ who: by }) => by)
-    // A repetition by the same person is answered; another person's decision is made once.
+    // A person may repeat a decision. Of several people, one decides.
     assert.ok(rejecting.length === 0 || approving.length === 0, 'it is approved or rejected, not both')
     assert.ok(new Set([...rejecting, ...approving]).size <= 1, 'one person decides')
   }
@@ -201,7 +201,8 @@ async function work({ service }: Day): Promise<void> {
 async function lapse(day: Day): Promise<void> {
   const waiting = (await standing(day)).filter(({ status }) => status === 'PendingApproval')
   day.service.clock.advance(expiresHours * hourMs)
-  // Both processes of a deployment look: each payout lapses once. What other days of this run have left lapses, too.
+  // Both processes of a deployment run the step, and each payout expires once. Payouts left by other days of this run
+  // expire, too.
   await Promise.all([day.service.payoutLife.expireApprovalsStep(), day.service.payoutLife.expireApprovalsStep()])
   const after = new Map((await standing(day)).map(({ id, status }) => [id, status]))
   for (const { id } of waiting) assert.equal(after.get(id), 'Cancelled')
@@ -248,7 +249,7 @@ async function checkCounters(day: Day, payouts: readonly Standing[]): Promise<vo
     assert.equal(used, approvedOn(payouts, scopeId, startsOn), 'what a person has approved')
     assert.ok(used <= perPersonDay)
   }
-  // Each person has one counter by id and one by name.
+  // Each person has a counter by id and a counter by name.
   const sumsOf = (of: typeof rows) => of.map(({ startsOn, used }) => `${startsOn} ${used}`).toSorted()
   assert.deepEqual(sumsOf(ofApprovers.filter((row) => !byId.includes(row))), sumsOf(byId))
   for (const { scope, scopeId, period, startsOn, used } of rows.filter((row) => !ofApprovers.includes(row))) {

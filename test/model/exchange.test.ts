@@ -39,7 +39,7 @@ const expected = new Set([
   'fx_quote_expired',
   'fx_quote_accepted',
   'beneficiary_currency_mismatch',
-  // A payout in tokens is another operation.
+  // Payouts in tokens have a separate operation.
   'currency_not_supported',
 ])
 
@@ -138,7 +138,7 @@ suite('exchanges', () => {
       const ids = await Promise.all(
         Array.from({ length: 6 }, async () => (await quote(service, partner, { sellAmount: '300.00' })).row.id),
       )
-      // 1,000.00 pays for three of six.
+      // The balance of 1,000.00 covers three of the six quotes.
       const outcomes = await Promise.allSettled(
         ids.flatMap((id) => [
           convert(service, partner, id),

@@ -95,7 +95,7 @@ async function money(day: Day, given: Extract<Action, { kind: 'credit' | 'match'
     const { iban = '' } = customers[given.customer] ?? {}
     const body = { iban, amount: text(given.amount), currency: 'EUR', debtorName: 'Grace Hopper' } as const
     await service.simulations.credit(partner.caller, body)
-    // The bank reports in the order of the time: what was sent before is settled with it.
+    // The bank reports in the order of time, so that payments sent before are settled, too.
     await settle(day)
     return oracle.credit(world, given.customer, given.amount)
   }
@@ -310,7 +310,8 @@ async function run(day: Day, given: Action): Promise<void> {
     case 'alert':
       return rules(day, given)
     case 'send':
-      // Behind every lease, the time after which what waits is asked about again, and the age of rules that a process knows.
+      // Longer than every lease, the interval between checks of waiting payments, and the time for which a process
+      // caches rules.
       pass(day, 31 * secondMs)
       while ((await submitDuePayouts(service.settlement)) > 0);
       return oracle.send(world)
@@ -341,7 +342,7 @@ test('in any order of gates, names, rules and decisions, held payouts are not pa
         await run(day, given)
         await compare(day)
       }
-      // Nothing waits for ever: people decide what waits for them, or its time ends.
+      // Nothing waits for ever: people decide the alerts, and approvals expire.
       for (let at = 0; day.world.alerts.some(({ resolution }) => resolution === null); at += 1)
         await run(day, { kind: 'alert', pick: 0, how: at % 2 === 0 ? 'refuse' : 'release' })
       for (const kind of ['lapse', 'send', 'settle'] as const) await run(day, { kind })

@@ -88,7 +88,7 @@ const partyOf = (id: string, firstName: string, customer?: Party, account?: stri
 })
 
 async function createWorld(): Promise<World> {
-  // The accounts are those of the worlds before, which a confirmed payee holds for every partner.
+  // Deletes the accounts that earlier worlds have frozen: a confirmed payee freezes its account for every partner.
   await service.db.run(sql`delete from screening.frozen_accounts`)
   const partner = await addPartner(service, 10_000_00n)
   const { partnerId } = partner
@@ -122,7 +122,8 @@ const isHeldPayout = ({ payees }: World, payee: Party): boolean =>
 
 function modelScreening({ customers, payees, listed }: World): void {
   for (const party of [...customers, ...payees]) {
-    // A party with the same name and the same list is not looked at again: a hit that was cleared after its entry left the list stays.
+    // A party with the same name is not screened again with the same list: a hit that was cleared after its entry left
+    // the list stays cleared.
     if (party.isScreened && party.comparedWith === listed) continue
     party.isScreened = true
     party.comparedWith = listed
@@ -171,7 +172,7 @@ async function run(world: World, step: Action): Promise<void> {
   const payee = present(payees['at' in step ? step.at : 0], 'a payee')
   const customer = present(customers['at' in step ? step.at % 2 : 0], 'a customer')
   const rename = (party: Party, given: string) => {
-    // Also the service screens again only what has another name.
+    // The service, too, screens a party again only if its name is new.
     if ([...party.had].at(-1) !== given) party.isScreened = false
     party.had.delete(given)
     party.had.add(given)

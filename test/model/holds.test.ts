@@ -74,7 +74,7 @@ const rows: Readonly<Record<string, Row>> = {
     run: ({ transfer, held }) => transfer({ toCustomerId: held }),
     expected: withThePartner,
   },
-  // Blocks and gates bind the partner. What screening holds binds the operator, too.
+  // Blocks and gates restrict the partner. A hold by screening also restricts the operator.
   'a transfer by the operator': {
     operations: [],
     run: ({ transfer, held, other }) => transfer({ fromCustomerId: held, toCustomerId: other }, false),
@@ -106,7 +106,7 @@ const rows: Readonly<Record<string, Row>> = {
   'a refund to the payer': {
     operations: ['createCheckoutRefund'],
     run: ({ refund }) => refund(),
-    // The money goes back to who paid it, whatever the customer may do.
+    // The money returns to its payer, whatever the capabilities of the customer.
     expected: { ...paid, 'gate closed': 'sent' },
   },
   'a payout with a quote': {
@@ -124,7 +124,7 @@ const rows: Readonly<Record<string, Row>> = {
     run: ({ part }) => part(),
     expected: received,
   },
-  // `acceptLatePayment` and `returnLatePayment` name money that is there, and no amount.
+  // `acceptLatePayment` and `returnLatePayment` identify money that has arrived, without an amount.
   'accepted late money': {
     operations: [],
     run: ({ acceptLate }) => acceptLate(),
@@ -132,15 +132,15 @@ const rows: Readonly<Record<string, Row>> = {
   },
   'returned late money': { operations: [], run: ({ returnLate }) => returnLate(), expected: blocked },
   'a simulated deposit': { operations: ['simulateDeposit'], run: ({ deposit }) => deposit(), expected: received },
-  // Persons decide about the money of a case, by a licence or an order of a court; not before they have decided about the hit.
+  // People decide about the money of a case, by a licence or a court order, once they have decided the hit.
   'the credit of a case': {
     operations: [],
     run: ({ creditOfCase }) => creditOfCase(),
     expected: { ...always, 'open hit': 'refused' },
   },
-  // It has happened, and the money is held where it comes back to.
+  // The bank has already returned the money, which is then held on the balance.
   'the return after a recall': { operations: [], run: ({ recalled }) => recalled(), expected: always },
-  // Moves nothing from one owner to another.
+  // Segregation does not move money between owners.
   'segregation of the balance': { operations: [], run: ({ segregated }) => segregated(), expected: always },
   'the cover of a segregation': {
     operations: [],
@@ -176,7 +176,7 @@ const bookings: Readonly<Record<string, string>> = {
   'banks/settlement/wrong-debits.ts': 'bank: staff takes back what a bank has taken',
 }
 
-// The sandbox bank carries tokens, too: the verb is the same on a chain.
+// The sandbox bank also transfers tokens: the operation is the same on a chain.
 const service = await useModules({ chooseConnector: () => 'sandbox' })
 const sessions = createSessionsInParts(() => service)
 const paidSessionOf = createPaidSessions(() => service)
@@ -213,11 +213,11 @@ async function lateMoneyOf(partner: TestPartner) {
   }
 }
 
-/** A partner with two customers, who have 1,000.00 each. `held` is the customer whose state is tried. */
+/** A partner with two customers, who have 1,000.00 each. `held` is the customer whose state is tested. */
 async function sceneOf(state: State) {
   const partner = await addTrader(service, ['EUR', 'USD'])
   const { partnerId, customer, caller, beneficiary, ownBeneficiary } = partner
-  // The name of the partner is listed where its hit is tried.
+  // The partner has a listed owner if the state is a hit of the partner.
   if (state === 'partner open' || state === 'partner confirmed')
     await service.db.transaction((tx) =>
       service.access.setOwners(tx, partnerId, { legalName: null, owners: ['Grace Hopper', listedName] }),
@@ -353,7 +353,7 @@ async function sceneOf(state: State) {
       const proposing = { partnerId, id, action: 'credit', staff: 'Sam Staff', note: 'A licence.' } as const
       await service.db.transaction((tx) => service.decisions.propose(tx, proposing))
       await service.db.transaction((tx) => service.decisions.approve(tx, { ...proposing, staff: 'Kim Staff' }))
-      // A closed account gets nothing: the money is the partner's.
+      // A closed account gets no money: the partner gets it.
       if (state === 'account closed') assert.deepEqual(await heldSums(), before)
       return 'booked'
     },

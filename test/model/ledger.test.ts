@@ -106,7 +106,7 @@ test('concurrent movements: the balance is the sum of the accepted movements, an
         moves.map(async ({ kind, cents }) => {
           const begun = kind === 'in' || kind === 'out' || kind === 'reserve'
           if (begun) return { kind, cents, done: (await orRefused(begin(partnerId, kind, cents))) !== undefined }
-          // Every end names the same reserve, so that exactly one succeeds.
+          // Every end is for the same reservation, so that exactly one succeeds.
           const ends = [{ partnerId, entryId: opened, kind }]
           const end = service.db.transaction((tx) => service.ledger.settleMany(tx, ends, []))
           return end.then(

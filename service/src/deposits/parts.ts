@@ -50,7 +50,9 @@ export async function withParts<Row extends Deposit>(
 
 type PartTrigger = Extract<DepositTrigger, { readonly kind: 'credit' | 'deposit.settled' }>
 
-/** Returns the trigger if it brings the money of a part. A bank report brings money only after the bank has named the payer. */
+/**
+ * Returns the trigger if it reports the money of a part. A bank report does so only after the bank has named the payer.
+ */
 export const partTrigger = ({ inParts, debtor }: Deposit, trigger: DepositTrigger): PartTrigger | undefined =>
   inParts && (trigger.kind === 'credit' || (trigger.kind === 'deposit.settled' && debtor !== null))
     ? trigger
@@ -70,7 +72,7 @@ const isAwaiting = (status: DepositStatus): boolean => (awaitingParts as readonl
 
 /**
  * Reports whether money does not belong to the deposit: it has another currency, exceeds the amount or the number of
- * parts, or came after the end.
+ * parts, or arrived after the deposit ended.
  */
 export const isForeignPart = (deposit: DepositWithParts, trigger: PartTrigger | undefined): boolean =>
   trigger !== undefined &&
@@ -92,7 +94,7 @@ export type PartsPlan = {
   readonly moved: readonly PartStatusChange[]
   readonly entries: readonly Entry[]
   readonly cases: readonly NewCase[]
-  /** Cases that end because their money moves on. */
+  /** Cases that end because their money leaves suspense. */
   readonly released: readonly DepositKey[]
   /** Parts that get an event, and the sum that counts afterwards. */
   readonly told: readonly Part[]

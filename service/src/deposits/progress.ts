@@ -52,7 +52,7 @@ const connectorsOf = (triggers: readonly DepositTrigger[]): ReadonlyMap<string, 
     ),
   )
 
-/** Maps each deposit to the payer and the text of the credit that is judged first. */
+/** Maps each deposit to the payer and the text of the credit that is processed first. */
 const arrivingMoney = (
   { screening }: Pick<DepositsDeps, 'screening'>,
   triggers: readonly DepositTrigger[],
@@ -66,7 +66,10 @@ const arrivingMoney = (
     }),
   )
 
-/** Creates the engine of one batch. The accounts that it has read decide about its deposits and guard its credits. */
+/**
+ * Creates the engine of one batch. It decides by the states of the accounts that it has read. If one changes before the
+ * commit, the batch runs again.
+ */
 function createApply(
   deps: DepositsDeps,
   connectors: ReadonlyMap<string, string>,
@@ -103,7 +106,7 @@ function createApply(
   })
 }
 
-/** Returns the money in a bank notification. Undefined: it names none. */
+/** Returns the money in a bank notification. Undefined: the notification states no amount. */
 const moneyOf = (trigger: DepositTrigger): Money | undefined => ('money' in trigger ? trigger.money : undefined)
 
 const actorOf = (trigger: DepositTrigger) => {
@@ -115,13 +118,13 @@ const actorOf = (trigger: DepositTrigger) => {
 const isUndecided = ({ hold }: ScreenedDeposit): boolean => hold === 'open' || hold === 'unscreened'
 
 /**
- * Reports whether a rule keeps the money because data of the payer are missing. An operator who has found the owner
+ * Reports whether a rule withholds the money because data of the payer are missing. An operator who has found the owner
  * knows the payer.
  */
 const isPayerWithheld = ({ payer }: ScreenedDeposit, trigger: DepositTrigger): boolean =>
   isWithheld(payer) && !(trigger.kind === 'credit' && trigger.isDecided)
 
-/** Names the kind of the case of money that waits or is frozen. */
+/** Returns the kind of the case about money that waits or is frozen. */
 const holdCaseKind = ({ hold, payer }: ScreenedDeposit) =>
   hold === undefined && isWithheld(payer) ? 'payer_data_missing' : 'sanctions_hold'
 
@@ -197,7 +200,7 @@ const payerReport = ({ payer }: ScreenedDeposit) =>
     ? {}
     : { payer: { lacks: payer.lacks.split(' '), measure: payer.measure, answerBy: payer.answerBy } }
 
-/** Creates the case of a misfit, whose money is in suspense until an operator decides. */
+/** Creates the case about money that does not fit the deposit. The money is in suspense until an operator decides. */
 function misfitCases({ row, trigger }: DepositMove, { blockOf }: InboundAccounts): readonly NewCase[] {
   if (!('connector' in trigger)) return []
   const { partnerId, id: subject, currency, amount } = row
@@ -295,8 +298,8 @@ async function followScreening(
         : [],
     ),
   )
-  // Money that a rule refuses is sent back after the approval of two operators. Frozen money stays, and so do tokens,
-  // because the sender may have lost the wallet.
+  // Money that a rule rejects is sent back after the approval of two operators. Frozen money stays in suspense, and so
+  // do tokens, because the sender may have lost the wallet.
   const refused = moves.filter(
     ({ name, row }) =>
       name === 'freeze' && row.hold !== 'confirmed' && isWithheld(row.payer) && !lacksOwnership(row.payer),

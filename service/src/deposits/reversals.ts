@@ -224,8 +224,8 @@ function toReversal(deposit: store.Deposit, details: string): NewTransaction {
   }
 }
 
-// Debits by the operator: a partner bears money that left. Each is a transaction of its own, and takes at most the
-// balance.
+// Debits by the operator: a partner bears the loss of money that has left. Each is a transaction of its own, and takes
+// at most the balance.
 
 type DebitedMoney = AccountOwner & { readonly connector: string; readonly currency: Currency; readonly amount: Minor }
 
@@ -248,8 +248,8 @@ const debitEntry = (taken: DebitedMoney, reference: string): Entry =>
 
 export type Debits = {
   /**
-   * Charges money that has left to the balance: the partner bears the loss. Returns the reference of the transaction.
-   * Refuses: account_blocked (closed), validation_failed (the balance does not cover it).
+   * Charges the balance for money that has already left: the partner bears the loss. Returns the reference of the
+   * transaction. Refuses: account_blocked (closed), validation_failed (the balance does not cover it).
    */
   readonly chargePartner: (
     tx: Tx,

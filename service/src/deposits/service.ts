@@ -167,7 +167,8 @@ export function createDeposits(deps: DepositsDeps): Deposits {
   const applyInBatch = applyInBatches({ db, work: applyBatch })
   const apply = async (trigger: DepositTrigger) => {
     const applied = await applyInBatch(trigger)
-    // A name waits for a list that this process has not read yet: the list is read outside the transaction.
+    // A name must be screened with a list that this process has not read yet: it reads the list outside the
+    // transaction.
     if (applied === 'early') await deps.screening.lists.snapshot()
     return applied
   }
@@ -403,7 +404,7 @@ function createWaiting({ db, clock }: { readonly db: Database; readonly clock: C
   }
 }
 
-// The fingerprint is kept as a hash, because the request names the payer.
+// The fingerprint is stored as a hash, because the request names the payer.
 
 export const hashFingerprint = (text: string): string => createHash('sha256').update(text).digest('hex')
 
@@ -444,7 +445,7 @@ const createUndoCredit =
       ...{ kind: 'credit.booked', undone: reference, account: creditor.iban ?? creditor.walletAddress ?? '' },
       ...{ remittance: row.description, ...taken.report, money },
     }
-    // A subject of its own: the credit of the bank keeps its deposit, and the decision creates another one.
+    // A new subject: the bank's credit stays linked to its deposit, and the decision creates another deposit.
     const named = { connector, notificationId, subject: newId() }
     const opened = { id: newId(), partnerId, kind: 'unknown_payment', ...named } as const
     const suspended = await cases.record(tx, [{ ...opened, report, booked: money }])
@@ -452,7 +453,10 @@ const createUndoCredit =
     return { caseId: opened.id, reference: taken.reference }
   }
 
-/** Stops refunds of the money. Refuses if one continues: the decision of the case would send its money a second time. */
+/**
+ * Stops refunds of the money. Refuses if one cannot be stopped: a decision about the case would send its money a second
+ * time.
+ */
 async function stopRefunds(
   { refunds }: DepositsDeps,
   tx: Tx,

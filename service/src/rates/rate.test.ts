@@ -143,7 +143,7 @@ const hours = (from: string, to: string, publishes: 'always' | 'target_days' = '
 test('days without ECB rates do not make a sheet older', () => {
   // Friday to Monday.
   assert.equal(hours('2026-11-20T14:00', '2026-11-23T14:00'), 24)
-  // Maundy Thursday to the Tuesday behind Easter, in three years.
+  // Maundy Thursday to the Tuesday after Easter, in three years.
   assert.equal(hours('2026-04-02T14:00', '2026-04-07T14:00'), 24)
   assert.equal(hours('2027-03-25T14:00', '2027-03-30T14:00'), 24)
   assert.equal(hours('2025-04-17T14:00', '2025-04-22T14:00'), 24)

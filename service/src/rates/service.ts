@@ -354,7 +354,9 @@ export function implausibleCurrency(next: Quotes, before: Quotes, percentMax: nu
   })
 }
 
-/** Computes rates for one euro that make `rate` the mid rate of a pair. The rate of the sold currency stays. */
+/**
+ * Computes rates for one euro that make `rate` the mid rate of a pair. The rate of the sold currency does not change.
+ */
 export function quotesWithMidRate(quotes: Quotes, sell: Currency, buy: Currency, rate: Rate): Quotes | undefined {
   const [sold, bought] = [forOneEuro(quotes, sell), forOneEuro(quotes, buy)]
   if (sold === undefined || bought === undefined) return undefined

@@ -26,7 +26,7 @@ export async function archiveFile(
       await write(temporary, bytes)
       await rename(temporary, target)
     } catch (error) {
-      // On a full disk a partial file would keep the disk full.
+      // A partial file would keep a full disk full.
       await unlink(temporary).catch(() => undefined)
       throw error
     }
@@ -48,7 +48,7 @@ const publishedSuffix = '.published'
 const publishedMarkPath = (folder: string, day: string, name: string): string =>
   join(folder, 'out', day, name + publishedSuffix)
 
-/** Records, before the bank gets a file, that it gets it: a restored database may not know the file (`createAdopt`). */
+/** Records that the bank is about to get a file, because a database restored from a backup may not know the file. */
 export async function markPublished(folder: string, day: string, name: string): Promise<void> {
   const path = publishedMarkPath(folder, day, name)
   await changeFolder(dirname(path), () => write(path, Buffer.alloc(0)))

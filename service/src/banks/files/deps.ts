@@ -54,15 +54,18 @@ export type BankRules = Calendar & {
   readonly purpose?: string
   /** The party that pays the charges of a payment outside SEPA. */
   readonly chargeBearer: (typeof chargeBearers)[number]
-  /** The payer in the files (UltmtDbtr). `customer`: or the partner for its own payouts. `none`: only the account owner. Default: `customer`. */
+  /**
+   * The payer in the files (UltmtDbtr). `customer`: the customer, or the partner for its own payouts. `none`: only the
+   * account owner. Default: `customer`.
+   */
   readonly payer?: (typeof payers)[number]
   /** `require` refuses a payout without the payer data of Regulation (EU) 2023/1113. Default: `send` the available data. */
   readonly payerData?: (typeof payerDataModes)[number]
-  /** Whether files opt in to or out of verification of payee. Absent: they do not say. */
+  /** Whether files opt in to or out of verification of payee. Absent: they do not state it. */
   readonly payeeCheck?: 'in' | 'out'
   /** How the bank takes recalls: in files, by default camt.055, or in letters that people send. */
   readonly recalls?: RecallKind | 'letter'
-  /** A larger message is not read. */
+  /** A larger message is refused. */
   readonly messageBytesMax: number
   /** An incomplete file that has not grown for this long is quarantined. */
   readonly unfinishedAfterMs: number
@@ -119,6 +122,6 @@ export type BankDeps = {
   readonly transport: Transport
   /** Reads and seals payers. Absent: the files do not name payers. */
   readonly payers?: Payers
-  /** The partner whose ledger holds money of unknown owners, and who owns the bank's entries. */
+  /** The partner whose ledger holds money of unknown owners, and which owns the bank's entries. */
   readonly operatorId: string
 }

@@ -49,8 +49,8 @@ function plainText(text: string | null): string {
 export type ReportRelation = { readonly days: number; readonly isStatement: boolean; readonly isNamed: boolean }
 
 /**
- * `strong`: a reference of the payer or the scheme agrees, and none contradicts. `same`: account, name, text and day agree
- * enough. `maybe`: a person decides. `other`: they are two entries.
+ * `strong`: a reference of the payer or the scheme agrees, and none contradicts. `same`: account, name, text and day
+ * agree enough. `maybe`: a person decides. `other`: the reports are about two entries.
  */
 export type Verdict = 'strong' | 'same' | 'maybe' | 'other'
 export type MatchRating = { readonly points: number; readonly verdict: Verdict }
@@ -62,7 +62,7 @@ const announcementDaysMax = 1
 
 const points = { reference: 100, creditor: 60, bank: 52, account: 50, text: 45, name: 30, day: 10 } as const
 const sameFrom = 55
-/** The least agreement at which the bank may have changed the end-to-end id. */
+/** If at least this much agrees, the bank may have changed the end-to-end id, so that a person decides. */
 const doubtFrom = 90
 const differs = -30
 
@@ -87,7 +87,7 @@ export function comparePayments(
   return { points: total, verdict: isSame ? 'same' : total < 0 ? 'other' : 'maybe' }
 }
 
-/** Tells whether the reports agree more than they differ, without the reference of the bank. */
+/** Reports whether the reports agree more than they differ, apart from the reference of the bank. */
 export const agreesBesidesReference = (one: PaymentEvidence, other: PaymentEvidence): boolean =>
   evidencePoints(one, { ...other, references: { ...other.references, bank: null } }) > 0
 
@@ -95,7 +95,7 @@ export const agreesBesidesReference = (one: PaymentEvidence, other: PaymentEvide
 export const evidencePoints = (one: PaymentEvidence, other: PaymentEvidence): number =>
   agreement(one, other).reduce((sum, part) => sum + part, sharesReference(one, other) ? points.reference : 0)
 
-/** Tells whether two reports could be confused by a report without references. */
+/** Reports whether a third report without references could be about either of the two. */
 export const looksAlike = (one: PaymentEvidence, other: PaymentEvidence): boolean =>
   evidencePoints({ ...one, references: {} }, { ...other, references: {} }) >= 0
 
@@ -113,7 +113,7 @@ export const paymentReferences = ({ references }: PaymentEvidence): readonly str
     return id === undefined || id === null ? [] : [`${name} ${id}`]
   })
 
-/** Tells whether the reports name two of our payments, which may agree in everything else. */
+/** Reports whether the reports state the ids of two different payments of ours, which may agree in everything else. */
 function isOtherInstruction({ references: one }: PaymentEvidence, { references: other }: PaymentEvidence): boolean {
   const [own, others] = [one, other].map(({ instruction }) => parseInstructionId(instruction ?? '')?.id)
   return own !== undefined && others !== undefined && own !== others
@@ -146,7 +146,7 @@ function agreement(one: PaymentEvidence, other: PaymentEvidence): readonly numbe
   return [creditor, bank, account, name, textPoints(one.text, other.text, points.text, textCharsMin)]
 }
 
-/** A shorter name is part of many others. */
+/** A shorter name occurs within many others. */
 const nameCharsMin = 5
 const textCharsMin = 8
 

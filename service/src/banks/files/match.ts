@@ -22,7 +22,7 @@ export type Match = {
   readonly reports: readonly Report[]
   /** Earlier reports that this entry confirms. */
   readonly ties?: readonly { readonly partnerId: string; readonly id: string }[]
-  /** A person decides, and sees the open payments that it might be. */
+  /** A person decides, with a list of the open payments that the entry may belong to. */
   readonly isUnexplained?: true
 }
 export type MatchContext = {
@@ -312,7 +312,7 @@ export function suspendIfDoubtful(
 
 // Reads and locks the instructions and entries that the bookings of a page may match.
 
-/** A mutable copy: matching a booking changes what the next booking of the page sees. */
+/** A mutable copy: the match of a booking changes the state with which the next booking of the page is matched. */
 type Payment = { -readonly [K in keyof words.SentPayment]: words.SentPayment[K] }
 
 export type MatchCandidates = {
@@ -321,10 +321,10 @@ export type MatchCandidates = {
   /** Payments of the batches and messages that a sum names. */
   readonly batched: (unit: Unit) => readonly Payment[]
   readonly originals: FindOriginals
-  /** Further debits of an instruction, after its first. */
+  /** The debits of an instruction after the first one. */
   readonly doubled: (payment: Payment) => readonly { readonly id: string; readonly isReversed: boolean }[]
   readonly changed: Map<string, Payment>
-  /** Ids of credits and doubled debits that this page reverses. */
+  /** Ids of credits and repeated debits that this page reverses. */
   readonly takenBack: Set<string>
 }
 

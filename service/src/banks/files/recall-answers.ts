@@ -24,7 +24,7 @@ const meanings: Readonly<Record<string, store.RecallAnswerChange['status']>> = {
 type RecallAnswerItem = {
   readonly ids: readonly string[]
   readonly payment: store.PaymentReferences
-  /** Our files all of whose recalls are answered. */
+  /** Our files, if the answer is about all of their recalls. */
   readonly fileIds: readonly string[]
   readonly status: store.RecallAnswerChange['status']
   readonly code: string | null

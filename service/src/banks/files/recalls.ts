@@ -89,7 +89,7 @@ export const createRecallIntake =
       return { taken: true, ...(isKept ? { notBefore: after(clock.now(), deliveryMs) } : {}) }
     })
 
-/** Tells whether the bank has the recall. A recall without a file was sent in a letter. */
+/** Reports whether the bank has the recall. A recall without a file was sent in a letter. */
 async function isDelivered(tx: Tx, { fileId }: store.RecallView): Promise<boolean> {
   if (fileId === null) return true
   return (await filesByIds(tx, [fileId])).get(fileId)?.state === 'Delivered'
@@ -284,7 +284,7 @@ type LetterAnswer = InstructionKey & { readonly accepted: boolean; readonly code
 
 /**
  * Records the bank's answer to a letter. The money comes separately, as a return. Refuses: not_found, validation_failed
- * (the recall did not go by letter).
+ * (the recall was not sent by letter).
  */
 export const createLetterAnswered =
   ({ clock }: { readonly clock: Clock }) =>

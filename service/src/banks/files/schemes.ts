@@ -39,7 +39,7 @@ type SchemeRules = Pick<
 
 export const isRefused = (choice: SchemeChoice | SchemeRefusal): choice is SchemeRefusal => 'errorKey' in choice
 
-/** Reports whether a payment goes by SEPA. All others go by SWIFT. */
+/** Reports whether a payment is sent by SEPA. All others are sent by SWIFT. */
 export const isSepa = ({ currency, creditorAccount: account, creditorBic: bic }: PaymentRoute): boolean =>
   chooseRail(currency, { account, bic }) === 'Sepa'
 

@@ -261,8 +261,8 @@ async function writeStatuses(tx: Tx, deps: StatusDeps, said: readonly PaymentRep
 }
 
 /**
- * Opens a case for each payment that the bank blocks or refuses as a duplicate: it waits for a booking. `DU..` about an
- * accepted payment only reports a repeated submission.
+ * Opens a case for each payment that the bank blocks or refuses as a duplicate: the payment waits for a booking. `DU..`
+ * about an accepted payment only reports a repeated submission.
  */
 async function reportUnclear(
   tx: Tx,
@@ -299,7 +299,10 @@ type StatusEffects = {
   readonly report?: Report
 }
 
-/** Computes the effects of a status. If the payment has already ended it is only reported: settlement opens a case if it contradicts. */
+/**
+ * Computes the effects of a status. The status of an ended payment is only reported: settlement opens a case if it
+ * contradicts the outcome.
+ */
 function statusEffects(
   sent: store.SentPayment,
   word: PaymentWord,
@@ -397,7 +400,7 @@ type ReportFindings = {
   readonly mismatches: readonly Mismatch[]
 }
 
-/** Makes the cases about a status report as a whole. */
+/** Creates the cases about a status report as a whole. */
 function reportOddities(
   of: { readonly operatorId: string; readonly connector: string },
   messageId: string,
@@ -436,7 +439,7 @@ function reportOddities(
   return found
 }
 
-/** Payments whose payee does not match, or only closely. */
+/** Payments whose payee does not match, or matches only closely. */
 type Mismatch = { readonly name: string; readonly payee: PayeeResult }
 
 function mismatchText(mismatches: readonly Mismatch[]): string {

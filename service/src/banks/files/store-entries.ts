@@ -132,7 +132,7 @@ export function announcedEntries(
 /** The bookings of a reference on one day: a bank may reuse the reference on another day. */
 export type DayOfBooking = { readonly booking: string; readonly bookedOn: string }
 
-/** Sums bookings whose payments are known one by one. */
+/** Sums the known payments of each booking by day. */
 export function sumsOfBookings(
   tx: Tx,
   of: AccountKey,
@@ -181,7 +181,7 @@ export function seeBookings(
   )
 }
 
-/** Deletes sums whose payments are now known and count instead. */
+/** Deletes sums that are replaced by their payments, which are now known. */
 export function deleteWaiting(tx: Tx, operatorId: string, ids: readonly string[]): void {
   tx.later(
     sql`/* rails.deleteWaiting */
@@ -285,7 +285,7 @@ export function creditsByEndToEnd(
   )
 }
 
-/** Lists further debits of instructions, after the first of each. */
+/** Lists the debits of instructions after the first of each. */
 export function doubledDebits(
   tx: Tx,
   operatorId: string,

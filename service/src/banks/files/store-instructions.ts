@@ -265,7 +265,7 @@ export type QueuedCount = { readonly scheme: Scheme; readonly payments: bigint }
 export async function countQueued(tx: Tx, connector: string): Promise<ReadonlyMap<Scheme, number>> {
   const rows = await tx.rows<QueuedCount>(
     dueWork(
-      'counts the payments that wait for a file of a bank, for a metric, by the index of the waiting ones',
+      'counts the payments that wait for a file of a bank, for a metric, by the index of queued payments',
       (whose) => sql`/* rails.countQueued */
         select scheme_applied as scheme, count(*) as payments from rails.iso_instructions
         where connector = ${connector} and status = 'Queued' and ${whose()} group by scheme_applied`,

@@ -34,7 +34,7 @@ export type ReportMessage = {
   readonly report: InspectedReport
 }
 
-/** Derives the id of a statement, so that rows written before a restart name the same one. */
+/** Derives the id of a statement, so that rows written before and after a restart refer to the same statement. */
 const statementRowId = ({ id }: Pick<ReportMessage, 'id'>, index: number): string =>
   derivedTimeId(id, 'statement', String(index))
 
@@ -43,7 +43,7 @@ type ReportPage = { readonly bookings: readonly Booking[]; readonly reports: rea
 /** The bits of message kinds in `rails.iso_entries.announced`. */
 const announcedBits = { 'camt.052': 1, 'camt.053': 0, 'camt.054': 2 } as const
 
-/** Positions of the second reading begin here. Messages have fewer entries. */
+/** The first position of the second reading. Messages have fewer entries. */
 const secondReading = 2 ** 40
 
 /**

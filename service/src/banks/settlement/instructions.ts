@@ -25,9 +25,9 @@ import {
 import type { RecallClaim } from '../../payouts/recalls/index.ts'
 import type { ReturnClaim } from '../../cases/index.ts'
 
-/** How many sets a worker claims after it lost payouts to another worker. */
+/** The number of sets that a worker claims at once after another worker has claimed its due payouts. */
 const setsAfterLoss = 50
-/** Each partner of a claim gets a share of the set. */
+/** The maximum number of partners in a claim, which share the set equally. */
 const partnersPerClaimMax = 50
 /** A payout with more failures is sent in a separate call, because it may break the calls of others. */
 const attemptsTogetherMax = 5
@@ -39,7 +39,10 @@ type BankContext = {
   readonly breaker?: Breaker | undefined
 }
 
-/** The payouts of a worker. `begun` may be sent; `claims` are screened first. `lost`: how many due payouts another worker has. */
+/**
+ * The payouts of a worker. `begun` may be sent; `claims` are screened first. `lost`: the number of due payouts that
+ * another worker has claimed.
+ */
 type PayoutSet = {
   readonly begun: readonly PayoutClaim[]
   readonly claims: readonly PayoutClaim[]

@@ -17,9 +17,9 @@ import type { Tx } from '../../postgres/index.ts'
 
 const notificationsPerStepMax = 5000
 const notificationsPerStepMin = 200
-/** Notifications that arrive during a step wait for its end, including those of other partners. */
+/** Notifications that arrive during a step wait for its end, even those of other partners. */
 const stepAimMs = 250
-/** Smaller acknowledgements remove processed notifications while the rest of the step still runs. */
+/** With small acknowledgements, processed notifications are deleted while the rest of the step still runs. */
 const notificationsPerAcknowledgementMax = 500
 /** A bank sends at most this many notifications about one payment. */
 const notificationsPerSubjectMax = 5
@@ -115,8 +115,9 @@ async function readProcessable(
 }
 
 /**
- * Processes at most one notification of each payment, concurrently, because they share transactions in batches. The money
- * of a notification with a case is already in the ledger, so that it must not be applied to a subject known since.
+ * Processes at most one notification of each payment, concurrently, because they share transactions in batches. The
+ * money of a notification with a case is already in the ledger, so that the notification is not applied to a payment
+ * that became known later.
  */
 async function processRound(
   source: NotificationSource,

@@ -39,7 +39,7 @@ const gasBalance = 10n ** 30n
 const fees = { max: 2_000_000_000n, priority: 1_000_000_000n }
 const tokenBalance = 10n ** 18n
 
-/** The token issuer blocks the first recipient. For the second, the contract reverts when the transaction is mined. */
+/** The token issuer blocks the first recipient. A transfer to the second one reverts when it is mined. */
 const blockedRecipient = '0x000000000000000000000000000000000000b10c'
 const failingRecipient = '0x000000000000000000000000000000000000fa11'
 

@@ -117,7 +117,7 @@ function toNotification({ payload, ...row }: store.NotificationRow): BankNotific
 const transfersPerStepMax = 200
 /** A node may have forgotten a transaction or not received it: it is sent again after this time. */
 const sendAgainMs = 10 * secondMs
-/** A lagging node does not have the receipt. A payment fails only at this multiple of the final depth. */
+/** A lagging node may not have the receipt yet, so that a payment only fails at this multiple of the final depth. */
 const displacedDepthFactor = 2
 
 type TransferFollower = {
@@ -265,7 +265,7 @@ function createAttempts({ db, clock, log, rules, chain, signer }: ChainDeps) {
     call: CallOptions,
   ) => {
     if (last === undefined) return make(transfer, 1, firstFees(await chain.fees(call), rules.feeMax))
-    // Other transactions only wait for the lowest nonce.
+    // Transactions with higher nonces only wait for the lowest one.
     if (!isLowest || after(last.madeAt, rules.stuckAfterMs) > clock.now()) return false
     const fees = nextFees({ max: last.feeMax, priority: last.feePriority }, await chain.fees(call), rules.feeMax)
     if (fees === undefined) return false
@@ -299,7 +299,7 @@ const blocksPerStepMax = 100
 const historyBlocks = 512
 
 type ScanResult = {
-  /** The last block that is read; -1 if nothing can be concluded. */
+  /** The last block that is read; -1 if the nodes are behind, or another worker has committed. */
   readonly readTo: number
   /** The number of blocks read in this step. */
   readonly blocks: number
@@ -323,7 +323,7 @@ function createScan(deps: ChainDeps) {
   return async (call: CallOptions): Promise<ScanResult> => {
     const head = await chain.head(call)
     const cursor = (await store.readCursor(db, connector)) ?? (await startCursor(deps, head, call))
-    // Nodes behind their earlier head are not trusted.
+    // Nodes whose head is lower than before are not trusted.
     if (head < cursor.headSeen) {
       log.warn(
         { connector, head, headSeen: cursor.headSeen },

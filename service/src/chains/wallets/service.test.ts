@@ -120,7 +120,7 @@ suite('wallets', async () => {
 })
 
 suite('payments', async () => {
-  // The sandbox bank transfers tokens here: the module decides the same way on a chain.
+  // The sandbox bank transfers tokens here: the module decides in the same way as on a chain.
   const settings = { WALLET_PROOF_ABOVE: '1000' }
   const service = await useModules({ settings })
   await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))

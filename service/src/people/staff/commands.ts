@@ -1,4 +1,7 @@
-/** How commands act for a staff member: by a sign-in that the person confirms at the desk, or by a token for a schedule. */
+/**
+ * Lets commands act for a staff member: after a sign-in that the person confirms at the desk, or with a token for a
+ * schedule.
+ */
 import { newLinkToken, notFound, Refusal } from '../../kernel/api/index.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
 import { after, dayMs, newId, randomBytes } from '../../kernel/index.ts'
@@ -30,8 +33,8 @@ type ConfirmingStaff = { readonly session: { readonly ip: string }; readonly acc
 
 export type StaffCommands = {
   /**
-   * Begins a device sign-in as in RFC 8628. The command keeps the token, and a person types the code at the desk within ten minutes. The
-   * token cannot be used before.
+   * Begins a device sign-in as in RFC 8628. The command stores the token, which is valid once a person has typed and
+   * confirmed the code at the desk, within ten minutes.
    */
   readonly request: (origin: string) => Promise<{
     readonly id: string

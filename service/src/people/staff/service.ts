@@ -246,7 +246,7 @@ type RecordedAct<T> = {
   readonly details?: Readonly<Record<string, string | null>>
 }
 
-/** Runs an act and its record in one transaction, with the current role of the account. */
+/** Runs an action and records it in one transaction, with the current role of the account. */
 const createRecordedAct =
   ({ db, audit, addOperator }: StaffDeps) =>
   <T>({ session, account: { id } }: SignedInStaff, act: RecordedAct<T>): Promise<T> =>
@@ -380,8 +380,9 @@ export type StaffChanges = {
   /** Rejects a change, or lets its proposer withdraw it. Refuses: not_found, validation_failed (decided or expired). */
   readonly reject: (tx: Tx, id: string, by: SecondPerson, reason: string) => Promise<StaffChange>
   /**
-   * Records, in the transaction of the change, that it was carried out: with the approval of `by`, another person, or with an earlier
-   * approval. A change is carried out once, and both people must be allowed to run the command. Refuses: not_found, validation_failed.
+   * Records, in the transaction of the change, that it was carried out: approved now by `by`, another person, or
+   * approved earlier. A change is carried out once, and both people must be allowed to run the command. Refuses:
+   * not_found, validation_failed.
    */
   readonly carryOut: (tx: Tx, id: string, by: SecondPerson, mayRun: CanRunCommand) => Promise<void>
   /** Counts the accounts that could approve a change of staff. */
