@@ -219,7 +219,7 @@ async function checkTransactions(partnerId: string, rows: readonly Total[]): Pro
     assert.equal(standOf(rows, 'balance', currency), posted, `balance in ${currency}`)
 }
 
-test('the ledger has the money of each notification exactly once, whatever its amount, currency, order and repetition', async (t) => {
+test('the ledger books the money of each notification exactly once, for any amount, currency, order and repetition', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(told, { minLength: 1, maxLength: 8 }), async (story) => {
       const prepared = await prepare()
@@ -279,7 +279,7 @@ test('a second return or settlement of a payout opens a case for its money, but 
 })
 
 for (const isSettledFirst of [true, false])
-  test(`a return of a case's money, ${isSettledFirst ? 'booked first' : 'back before it is booked'}: each difference is a case`, async () => {
+  test(`each difference in the return of a case's money opens a case, if its ${isSettledFirst ? 'settlement' : 'failure'} is reported first`, async () => {
     const prepared = await prepare()
     const credited = { currency: 'EUR', amount: expectedMinor } as const
     const booking = notificationOf(

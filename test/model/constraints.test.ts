@@ -36,7 +36,7 @@ const outcomes: Readonly<Record<string, string>> = {
 const counted = /\b([a-z_]+) = (?:coalesce\()?(?:[a-z_]+\.)?\1\b[^=\n]{0,12}[+-]/g
 const changedTables = /\bupdate\s+(?:only\s+)?([a-z_]+\.[a-z_]+)/g
 
-test('every check constraint of a counted column has a tested outcome', async () => {
+test('every check constraint of a computed column has a tested outcome', async () => {
   const columns = readSources()
     .filter(({ path }) => path.startsWith('service/src/') && !path.endsWith('.test.ts'))
     .flatMap(({ templates }) => templates.map(({ text }) => text))

@@ -298,7 +298,7 @@ async function addControlled(service: Service): Promise<TestPartner> {
 
 const service = await useModules()
 
-test('in any order of requests, decisions and days, limits are exact, fees add up and each payout has one outcome', async (t) => {
+test('limits are exact, fees add up and each payout has one outcome, in any order of requests, decisions and days', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(action, { minLength: 10, maxLength: 30 }), async (steps) => {
       const partner = await addControlled(service)

@@ -117,7 +117,7 @@ async function positions({ db }: Service, { partnerId }: TestPartner) {
 }
 
 suite('exchanges', () => {
-  test('quotes, conversions and payouts in any order create and lose no money, and explain the positions', async (t) => {
+  test('no money is created or lost by quotes, conversions and payouts in any order, and they explain the positions', async (t) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {
         const actor = await addActor()
@@ -131,7 +131,7 @@ suite('exchanges', () => {
     )
   })
 
-  test('each quote is accepted exactly once, whatever two processes request concurrently', async () => {
+  test('each quote is accepted exactly once, even if two processes accept it concurrently', async () => {
     for (let round = 0; round < 8; round += 1) {
       const actor = await addActor()
       const { partner, inUsd } = actor
@@ -160,7 +160,7 @@ suite('exchanges', () => {
     }
   })
 
-  test('when a conversion and a payout accept one quote concurrently, one of them wins', async () => {
+  test('exactly one of a conversion and a payout that concurrently accept a quote succeeds', async () => {
     const won = { conversions: 0, payouts: 0 }
     for (let round = 0; round < 12; round += 1) {
       const { partner, inUsd } = await addActor()

@@ -321,7 +321,7 @@ const timed: ReadonlySet<Hold['kind']> = new Set([
 
 suite('explanations of holds for partners', () => {
   for (const [kind, walk] of Object.entries(walks) as [Hold['kind'], () => Promise<SeenHold>][])
-    test(`${kind}: ${holds[kind].told}`, async () => {
+    test(`a hold of kind ${kind} is explained to the partner as ${holds[kind].told}`, async () => {
       const seen = await walk()
       assert.ok(seen, 'it waits, and says so')
       const { by, ...rest } = seen
@@ -331,7 +331,7 @@ suite('explanations of holds for partners', () => {
       if (by !== null) assert.ok(new Date(by) > now)
     })
 
-  test('holds by names, texts, rules and their cases are described in the same words, without a time', () => {
+  test('partners read the same words, without a time, for holds by names, texts, rules and their cases', () => {
     const kept = Object.values(holds).filter(({ told: shown }) => shown === 'OperatorCheck')
     assert.ok(kept.length >= 5)
     const by = new Date(now.getTime() + hourMs)

@@ -333,7 +333,7 @@ const beginning: readonly Action[] = [
   { kind: 'rule', when: 'before', country: 'FR' },
 ]
 
-test('in any order of gates, names, rules and decisions, held payouts are not paid and every cent is accounted for', async (t) => {
+test('held payouts are not paid and every cent is accounted for, in any order of gates, names, rules and decisions', async (t) => {
   const ends = new Map<string, number>()
   await fc.assert(
     fc.asyncProperty(fc.array(action, { minLength: 20, maxLength: 35 }), fc.boolean(), async (steps, isSegregated) => {

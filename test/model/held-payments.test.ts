@@ -239,7 +239,7 @@ async function work(world: World): Promise<void> {
   }
 }
 
-test('in any order of payments, renames, lists and decisions, money that a hit holds is not paid', async (t) => {
+test('money that a hit holds is not paid, in any order of payments, renames, lists and decisions', async (t) => {
   let left = 0
   await fc.assert(
     fc.asyncProperty(fc.array(action, { minLength: 15, maxLength: 40 }), async (steps) => {

@@ -400,7 +400,7 @@ suite('the money of a customer', () => {
         assert.deepEqual(await ledgerFindings(service.db, scene.partnerId), [])
       })
 
-  test('every operation that moves an amount has a row, or a reason', () => {
+  test('every operation that moves an amount has a row in the table, or a reason why not', () => {
     const moving = Object.entries(operations).flatMap(([id, operation]) => {
       const { method } = operation
       const body = JSON.stringify('body' in operation ? operation.body : {})
@@ -411,7 +411,7 @@ suite('the money of a customer', () => {
     assert.deepEqual(moving.toSorted(), [...new Set(known)].toSorted())
   })
 
-  test('every file that books entries is listed', () => {
+  test('every source file that books entries is in the list of bookings', () => {
     const root = fileURLToPath(new URL('../../service/src/', import.meta.url))
     const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
       .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))

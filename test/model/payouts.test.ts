@@ -288,7 +288,7 @@ async function checkEnds(day: Day): Promise<void> {
 const { wrapConnector, arm, disarm } = createFaultyRail()
 const service = await useModules({ wrapConnector })
 
-test('in any order of steps and faults no cent is lost or created, and every event is appended exactly once', async (t) => {
+test('no cent is lost or created, and every event is appended exactly once, in any order of steps and faults', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(action, { minLength: 8, maxLength: 24 }), fc.boolean(), async (steps, segregated) => {
       disarm()

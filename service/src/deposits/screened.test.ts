@@ -69,7 +69,7 @@ suite('deposits', async () => {
     return { ...holder, creditId, reference: references[0] ?? '' }
   }
 
-  test('without a list, money of any name is credited', async () => {
+  test('without a list, money is credited whatever the name of the payer', async () => {
     const { partnerId } = await held()
     assert.deepEqual(await moneyOf(partnerId), credited)
   })
@@ -158,7 +158,7 @@ suite('deposits', async () => {
     assert.deepEqual((await moneyOf(partnerId)).statuses, ['Failed', 'Completed', 'Failed'])
   })
 
-  test('a confirmed name freezes the money, which only the case can release after the decision', async () => {
+  test('a confirmed match freezes the money, which then only a decision about the case can release', async () => {
     const { partnerId, reference } = await held()
     const [found] = (await service.cases.list(undefined, 1000)).filter((row) => row.partnerId === partnerId)
     const proposing = {
@@ -209,7 +209,7 @@ suite('deposits', async () => {
     assert.deepEqual(await moneyOf(partnerId), credited)
   })
 
-  test('a deposit with steps waits in the same way', async () => {
+  test('a deposit that the bank reports in steps also waits until its name is screened', async () => {
     const { partnerId, caller, customer } = await addHolder(service, listedName)
     const deposit = { customerId: customer.id, amount: 5, currency: 'EUR', outcome: 'completed' } as const
     const { reference } = await service.simulations.deposit(caller, deposit, ip)
@@ -256,7 +256,7 @@ suite('deposits', async () => {
     assert.deepEqual(await moneyOf(partnerId), waiting)
   })
 
-  test('a list without the entry does not end a hit: only a decision releases the money', async () => {
+  test('a new list without the entry does not release the money: only a decision does', async () => {
     const list = await sampleList()
     const { partnerId } = await held()
     await screenAll(service)
@@ -305,7 +305,7 @@ suite('deposits', async () => {
     }
   })
 
-  test('if a worker clears money while people confirm the match, money and status agree', async () => {
+  test('money and status agree if a worker clears money while people confirm the match', async () => {
     for (let round = 0; round < 6; round += 1) {
       const { partnerId } = await held()
       await screenAll(service)

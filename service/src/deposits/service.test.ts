@@ -237,7 +237,7 @@ suite('payers', async () => {
     )
   })
 
-  test("the rule with the largest exceeded amount decides, by currency and by the bank's region", async () => {
+  test("the rule of the currency and region with the largest exceeded amount decides", async () => {
     await rule('reject')
     await rule('ask', { above: 2_000_00n })
     await rule('accept', { above: 10_000_00n })
@@ -309,7 +309,7 @@ suite('payers', async () => {
     assert.equal((await shown(partnerId))[0], 'Failed')
   })
 
-  test('money goes back if no answer comes in time, or if a rule rejects it', async () => {
+  test('money is sent back if no answer arrives in time, or if a rule rejects it', async () => {
     await rule('ask')
     const late = await pay(bare)
     await screenAll(service)

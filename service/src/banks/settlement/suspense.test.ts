@@ -275,7 +275,7 @@ const operatorCase = async (subject: string) => {
 }
 
 for (const why of ['bank_fee', 'doubled', 'unknown_debit'] as const)
-  test(`a debit without an instruction is posted to suspense with a case: ${why}`, async () => {
+  test(`a debit without an instruction is booked to suspense with a case: ${why}`, async () => {
     const subjectId = newId()
     const account = 'DE89370400440532013000'
     const debit = { kind: 'debit.booked', why, account, money: euros(123n), details: 'The bank took 1.23.' } as const
