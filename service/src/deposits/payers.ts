@@ -175,7 +175,7 @@ export function createPayerChecks({ clock, screening }: Pick<DepositsDeps, 'cloc
       const [check] = await store.readPayerChecks(tx, [key])
       if (deposit === undefined || check === undefined) throw notFound('payment that lacks data of its payer')
       if (deposit.status !== 'Screening' || !awaitsAnswer(check, now))
-        throw new Refusal('validation_failed', 'The payment does not wait for an answer.')
+        throw new Refusal('validation_failed', 'The payment is not waiting for an answer.')
       const before = await readPayerNames(tx, key, deposit.debtor)
       if (answer !== null) await addAnswer(tx, key, deposit.debtor, check, answer, now)
       else await store.writeDebtor(tx, key, null, now)

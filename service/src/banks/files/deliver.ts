@@ -47,7 +47,7 @@ export function createDeliverFiles(
     try {
       const delivered = await deliver(held, earlierLease)
       if (delivered > 0) onDelivered(file)
-      if (isFailing && delivered > 0) log.info({ connector: rules.id }, 'bank takes files again')
+      if (isFailing && delivered > 0) log.info({ connector: rules.id }, 'bank accepts files again')
       if (delivered > 0) isFailing = false
       return delivered
     } catch (error) {

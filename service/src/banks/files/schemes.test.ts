@@ -53,7 +53,7 @@ suite('schemes', () => {
     assert.deepEqual(choose({ amount: 100_000_01n }), asCreditTransfer(tooMuch))
     const asInstant = { requested: 'Instant', applied: 'Instant', reason: null }
     assert.deepEqual(choose({ amount: 999_999_999_99n }, { instantMax: null }), asInstant)
-    const notReached = 'the bank of the recipient does not take instant payments'
+    const notReached = 'the bank of the recipient does not accept instant payments'
     assert.deepEqual(choose({ creditorBic: 'DEUTDEFF500' }), asCreditTransfer(notReached))
     const notOffered = { ...rules.reach, Instant: 'none' } as const
     assert.deepEqual(choose({}, { reach: notOffered }), asCreditTransfer('instant payments are not offered'))

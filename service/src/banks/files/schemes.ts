@@ -182,5 +182,5 @@ export function reachObstacle(
   if (within === 'all') return null
   if (within === 'none') return `${schemeWords[scheme]} are not offered`
   if (creditorBic === null) return unknownBankReachable ? null : 'the bank of the recipient is not known'
-  return within.has(creditorBic.slice(0, 8)) ? null : `the bank of the recipient does not take ${schemeWords[scheme]}`
+  return within.has(creditorBic.slice(0, 8)) ? null : `the bank of the recipient does not accept ${schemeWords[scheme]}`
 }

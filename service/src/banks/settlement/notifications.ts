@@ -153,7 +153,7 @@ async function processOne(
     const outcome = hasCase ? 'duplicate' : await process(source, notification)
     observe?.bankNotification(connector, outcome)
     if (outcome === 'early')
-      log.warn({ connector, notificationId, subjectId, kind }, 'bank notification came too early; will retry')
+      log.warn({ connector, notificationId, subjectId, kind }, 'bank notification arrived too early; will retry')
     // Usually a repetition after a crash.
     if (outcome === 'duplicate')
       log.warn({ connector, notificationId, subjectId, kind }, 'duplicate bank notification ignored')

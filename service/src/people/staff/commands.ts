@@ -67,7 +67,7 @@ type StaffCommandsDeps = Pick<StaffDeps, 'db' | 'clock' | 'audit' | 'addOperator
 export function createStaffCommands({ db, clock, audit, addOperator }: StaffCommandsDeps): StaffCommands {
   const hold = async (tx: Tx, staffId: string) => {
     const account = await store.holdAccount(tx, staffId)
-    if (account === undefined) throw new Refusal('permission_denied', 'The account of staff was removed.')
+    if (account === undefined) throw new Refusal('permission_denied', 'The staff account was removed.')
     return account
   }
   return {
@@ -111,7 +111,7 @@ export function createStaffCommands({ db, clock, audit, addOperator }: StaffComm
     },
     issue: async (tx, by, { commands, days, origin }) => {
       if (days < 1 || days > scheduleDaysMax)
-        throw new Refusal('validation_failed', `A token is for 1 to ${scheduleDaysMax} days.`)
+        throw new Refusal('validation_failed', `A token must be valid for 1 to ${scheduleDaysMax} days.`)
       await hold(tx, by)
       const token = newLinkToken(staffRealmId)
       const now = clock.now()

@@ -233,7 +233,7 @@ const createAddNote =
       details: { kind: about.kind },
     })
 
-const accountRemoved = () => new Refusal('permission_denied', 'The account of staff was removed.')
+const accountRemoved = () => new Refusal('permission_denied', 'The staff account was removed.')
 
 const nameCharsMax = 140
 
