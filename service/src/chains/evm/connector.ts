@@ -369,7 +369,7 @@ async function findFork(
   if (await isThere({ number: cursor.blockNumber, hash: cursor.blockHash })) return cursor.blockNumber
   const known = await store.blocksRead(db, rules.id)
   for (const block of known) if (block.number < cursor.blockNumber && (await isThere(block))) return block.number
-  log.error({ connector: rules.id, blocks: known.length }, 'chain was reorganised deeper than the stored blocks')
+  log.error({ connector: rules.id, blocks: known.length }, 'chain reorganisation is deeper than the stored blocks')
   return Math.max(0, (known.at(-1)?.number ?? cursor.blockNumber) - 1)
 }
 

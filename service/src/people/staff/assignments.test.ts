@@ -100,7 +100,7 @@ suite('queue items other than cases', async () => {
         code: 'validation_failed',
       })
     await assert.rejects(service.staff.assignQueueItem(gone, { ...key, ...owned }), { code: 'permission_denied' })
-    const noLonger = { detail: 'This no longer waits for a person.' }
+    const noLonger = { detail: 'The item no longer waits for a person.' }
     const stranger = { ...key, partnerId: (await addPartner(service)).partnerId }
     await assert.rejects(service.staff.assignQueueItem(ada, { ...stranger, ...owned }), noLonger)
     for (const kind of ['hit', 'deposit'] as const)

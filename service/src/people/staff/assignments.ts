@@ -121,4 +121,4 @@ const createEndStep =
 export const assignmentsJob = ({ endStep }: Pick<Assignments, 'endStep'>): Job =>
   defineJob({ name: 'staff.assignments', everyMs: minuteMs, run: endStep })
 
-const noLongerWaiting = () => new Refusal('validation_failed', 'This no longer waits for a person.')
+const noLongerWaiting = () => new Refusal('validation_failed', 'The item no longer waits for a person.')
