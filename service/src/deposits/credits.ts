@@ -26,7 +26,7 @@ export type Credits = {
    * deposit, or several.
    */
   readonly processCredit: (connector: string, notification: CreditNotification) => Promise<CreditOutcome>
-  /** Reads the amount and currency of a credit. Undefined: no deposit of the partner came from this credit. */
+  /** Reads the amount and currency of a credit. Undefined: the credit has paid no deposit of the partner. */
   readonly moneyOfCredit: (tx: Tx, partnerId: string, connector: string, creditId: string) => Promise<Money | undefined>
   /**
    * Credits money whose owner an operator has found, in the caller's transaction: it becomes a deposit like any credit,
@@ -359,8 +359,8 @@ type CreditNotification = Extract<BankNotification, { readonly kind: 'credit.boo
 type ReportedCredit = { readonly connector: string; readonly notification: CreditNotification }
 
 /**
- * `several`: the credit names deposits, but it is not certain which one is meant. It has the partner whose ledger gets
- * the case.
+ * `several`: the credit names deposits, but it is not certain which one is meant. It has the partner in whose ledger
+ * the case is opened.
  */
 type LocatedCredit =
   | { readonly deposit: store.DepositKey }

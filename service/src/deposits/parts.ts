@@ -14,7 +14,7 @@ import { awaitingParts, type DepositStatus, type DepositTrigger } from './lifecy
 import type { Deposit, DepositKey } from './store.ts'
 import { type Part, type PartStatusChange, readParts, type PartStatus } from './store-parts.ts'
 
-/** Deposit under its lock. `parts` is empty if the deposit takes one payment. */
+/** Deposit under its lock. `parts` is empty if one payment pays the deposit. */
 export type DepositWithParts = Deposit & { readonly parts: readonly Part[] }
 
 /** Payer of a part and texts of the payment: for screening, for its refund and for its case. */
@@ -96,7 +96,7 @@ export type PartsPlan = {
   readonly cases: readonly NewCase[]
   /** Cases that end because their money leaves suspense. */
   readonly released: readonly DepositKey[]
-  /** Parts that get an event, and the sum that counts afterwards. */
+  /** Parts with an event, and the sum that counts afterwards. */
   readonly told: readonly Part[]
   readonly paid: Minor
 }

@@ -132,7 +132,7 @@ export function strictestCheck(known: PayerCheck | undefined, fresh: PayerCheck 
   return isWithheld(known) && (goesBack ? fresh.measure !== 'reject' : !isWithheld(fresh)) ? known : fresh
 }
 
-/** Reports whether an answer may still come. */
+/** Reports whether an answer may still arrive. */
 export const awaitsAnswer = (check: PayerCheck | undefined, now: Date): boolean =>
   check?.measure === 'ask' && check.decision === null && check.answerBy !== null && check.answerBy > now
 

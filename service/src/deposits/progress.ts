@@ -381,7 +381,7 @@ function withOrigin({ row, trigger }: DepositMove): store.Deposit {
 
 const failureText = (deposit: store.Deposit, trigger: DepositTrigger): string | null => {
   if ('details' in trigger) return trigger.details
-  // States no more than the partner must know: a listed person must not be warned.
+  // States only what the partner must know, because a listed person must not be warned.
   if (trigger.kind === 'cleared') return 'The payment cannot be credited.'
   return isWrongAmount(deposit, trigger) ? 'The amount differs from the expected one.' : 'The account accepts no money.'
 }
@@ -421,7 +421,7 @@ function transactionMove({ row, transition, trigger, actor, implied }: DepositMo
 const debtorOf = ({ id, debtor }: store.Deposit) =>
   ownJson<IncomingDebtor>(present(debtor, `no debtor on deposit ${id}`))
 
-/** Returns the payer of the last part, which comes with its credit. */
+/** Returns the payer of the last part, which its credit states. */
 const payerOf = (row: store.Deposit, trigger: DepositTrigger): IncomingDebtor =>
   'debtor' in trigger ? trigger.debtor : debtorOf(row)
 

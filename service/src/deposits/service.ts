@@ -70,7 +70,7 @@ export type AwaitedDeposit = {
 
 export type NewDeposit = Omit<AwaitedDeposit, 'paymentCountry'> & {
   readonly customerRef: string
-  /** A further part of the request fingerprint, besides the fields above. */
+  /** The rest of the request fingerprint, in addition to the fields above. */
   readonly variant: string
 }
 
@@ -490,7 +490,7 @@ const statesOfNoUse: Readonly<Partial<Record<PartStatus, string>>> = {
   Suspended: 'is in suspense: decide its case',
 }
 
-/** Finds the part to take back. Undefined: the deposit takes one payment. */
+/** Finds the part to take back. Undefined: one payment pays the deposit. */
 function partToUndo({ inParts, parts, currency }: DepositWithParts, partId: string | undefined): Part | undefined {
   if (!inParts && partId !== undefined)
     throw refuseUndo('The deposit takes one payment, and has no parts: leave --part out.')

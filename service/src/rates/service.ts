@@ -67,7 +67,10 @@ function isNewer({ asOf, quotes }: RateSheet, newest: StoredSheet): boolean {
 
 type SheetContext = { readonly source: string; readonly now: Date }
 
-/** Stores a sheet of the source, and keeps the rates set by a simulation. Throws an Error if the sheet is implausible. */
+/**
+ * Stores a sheet of the source, in which the rates set by a simulation remain. Throws an Error if the sheet is
+ * implausible.
+ */
 async function keepSheet(
   tx: Tx,
   { source, now }: SheetContext,
@@ -313,7 +316,7 @@ export type ReferenceAmount = {
   readonly rateOn: string
 }
 
-/** Fiat currency behind a token, for sheets that do not quote the token. */
+/** The fiat currency that a token represents, for sheets that do not quote the token. */
 const pegs: Readonly<Partial<Record<Currency, Currency>>> = { USDC: 'USD', EURC: 'EUR' }
 
 const pegged = (quotes: Quotes, currency: Currency): Currency =>

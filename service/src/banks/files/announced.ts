@@ -253,7 +253,7 @@ function repeatedVerdict(own: PaymentEvidence, facts: PaymentEvidence, verdict: 
   return 'maybe'
 }
 
-/** Tells whether AddtlInfInd of one report names the message of the other. */
+/** Reports whether AddtlInfInd of one report states the message of the other. */
 const isNamedBy = (
   { messageId }: store.MessageReading,
   own: Partial<References>,

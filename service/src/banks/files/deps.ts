@@ -41,10 +41,10 @@ export type BankRules = Calendar & {
   readonly reach: Readonly<Record<Scheme, BankReach>>
   /** Whether a payee's bank without a known BIC counts as reachable if `reach` is a list. */
   readonly unknownBankReachable: boolean
-  /** A file is created when this many payments wait, or the oldest has waited this long. */
+  /** A file is created when this number of payments waits, or the oldest has waited for `fileWindowMs`. */
   readonly paymentsPerFileMax: number
   readonly fileWindowMs: number
-  /** The same for instant payments, which have separate files. */
+  /** The longest wait of an instant payment. Instant payments have separate files. */
   readonly instantWindowMs: number
   readonly batchBooking: boolean
   /** The format of payment files. */
@@ -63,13 +63,13 @@ export type BankRules = Calendar & {
   readonly payerData?: (typeof payerDataModes)[number]
   /** Whether files opt in to or out of verification of payee. Absent: they do not state it. */
   readonly payeeCheck?: 'in' | 'out'
-  /** How the bank takes recalls: in files, by default camt.055, or in letters that people send. */
+  /** How the bank accepts recalls: in files, by default camt.055, or in letters that people send. */
   readonly recalls?: RecallKind | 'letter'
   /** A larger message is refused. */
   readonly messageBytesMax: number
-  /** An incomplete file that has not grown for this long is quarantined. */
+  /** An incomplete file that has not grown for this time is quarantined. */
   readonly unfinishedAfterMs: number
-  /** A payment is missing if the bank does not report it for this long. */
+  /** A payment is missing if the bank does not report it within this time. */
   readonly missingAfterMs: number
   /** How long a batch waits for the message that lists its payments, and a reversal for its credit. */
   readonly detailsWithinMs: number

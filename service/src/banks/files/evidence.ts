@@ -91,7 +91,7 @@ export function comparePayments(
 export const agreesBesidesReference = (one: PaymentEvidence, other: PaymentEvidence): boolean =>
   evidencePoints(one, { ...other, references: { ...other.references, bank: null } }) > 0
 
-/** Sums the agreement of two reports, without their days. */
+/** Adds up the points of agreement between two reports, apart from their days. */
 export const evidencePoints = (one: PaymentEvidence, other: PaymentEvidence): number =>
   agreement(one, other).reduce((sum, part) => sum + part, sharesReference(one, other) ? points.reference : 0)
 
@@ -119,7 +119,7 @@ function isOtherInstruction({ references: one }: PaymentEvidence, { references: 
   return own !== undefined && others !== undefined && own !== others
 }
 
-/** Tells whether the payments have different ids or different payers. */
+/** Reports whether the payments have different ids or different payers. */
 function contradicts(one: PaymentEvidence, other: PaymentEvidence): boolean {
   const isOtherId = ids.some(
     (name) => isBoth(one.references[name], other.references[name]) && one.references[name] !== other.references[name],
@@ -181,9 +181,9 @@ export function assignEntries<Booking, Row>(
 }
 
 /**
- * Moves bookings to other entries that fit equally well, so that a booking with only one fitting entry gets it (Kuhn's
- * augmenting paths, 1955). Otherwise that booking would count as a second payment. Returns the possible entries of
- * bookings that still have none.
+ * Reassigns bookings to other entries that fit equally well, so that a booking with only one fitting entry can have
+ * that entry (Kuhn's augmenting paths, 1955). Otherwise that booking would count as a second payment. Returns the
+ * possible entries of bookings that still have none.
  */
 export function reassignEntries<Booking, Row>(
   pairs: readonly MatchPair<Booking, Row>[],

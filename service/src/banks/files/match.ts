@@ -1,4 +1,4 @@
-/** Matches bookings with payments, returns, fees and credits, and makes the reports to settlement. */
+/** Matches bookings with payments, returns, fees and credits, and creates the reports to settlement. */
 import { derivedTimeId, partnerKey } from '../../kernel/index.ts'
 import { explainReason } from '../../iso20022/index.ts'
 import { joinBankTexts, type DebitReason, type Money } from '../../rails/index.ts'
@@ -190,7 +190,7 @@ const waitingMatch = (differs: readonly string[]): Match => ({
 const waitingForPayments = ({ payments }: Unit): Match =>
   waitingMatch([`the message does not list the ${payments === 1 ? 'payment' : `${payments} payments`}`])
 
-/** Matches the reversal of a credit, whose own message may come later. */
+/** Matches the reversal of a credit. The message with the credit may arrive later. */
 function matchReversal(context: MatchContext, placed: BookedUnit): Match {
   const { candidates, operatorId } = context
   const { unit, entryId } = placed
@@ -211,7 +211,7 @@ function matchCredit(context: MatchContext, placed: BookedUnit, best: ScoredPaym
 }
 
 /**
- * Tells whether a credit is the return of a payment. A payer may write any end-to-end id: unless the bank calls it a
+ * Reports whether a credit is the return of a payment. A payer may write any end-to-end id: unless the bank calls it a
  * return, the id must be ours, and amount and account must match.
  */
 function isReturnOf({ isReturn, isReversal, amount, counterparty }: Unit, { sent, agreed }: ScoredPayment): boolean {

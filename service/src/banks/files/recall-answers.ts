@@ -1,4 +1,4 @@
-/** Processes a bank's answers to recalls (camt.029). The money comes separately, as a return. */
+/** Processes a bank's answers to recalls (camt.029). The money arrives separately, as a return. */
 import type { RecallAnswer } from '../../iso20022/index.ts'
 import { present } from '../../kernel/index.ts'
 import { byShard, type Tx } from '../../postgres/index.ts'

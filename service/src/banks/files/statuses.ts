@@ -113,8 +113,8 @@ function* transfersOf({ groupStatus, reasons, batches }: StatusReport): Generato
 }
 
 /**
- * Reads the statuses of whole batches, then that of the file for batches without a status. `PART` says nothing about
- * payments that are not named.
+ * Reads the statuses of whole batches, then that of the file for batches without a status. `PART` does not apply to
+ * payments that are not listed.
  */
 function readWholeStatuses({ groupStatus, reasons, batches }: StatusReport) {
   const wholes = batches.flatMap(({ batchId, status, reasons: own }) => {
@@ -201,7 +201,10 @@ async function forEachPage(
   }
 }
 
-/** Tells whether a status is about the current attempt of the payment. A report that the bank has paid counts for any attempt. */
+/**
+ * Reports whether a status is about the current attempt of the payment. A report that the bank has paid counts for any
+ * attempt.
+ */
 function isAboutPayment(
   sent: store.SentPayment,
   { attempt, meaning }: PaymentWord,
@@ -462,10 +465,12 @@ const listUnknownStatuses = ({ groupStatus, batches }: StatusReport): readonly s
 
 // The meaning of the statuses and reasons of a bank for a payment.
 
-/** `duplicate`: the bank refuses a repeated payment and does not say what happens to the first one. */
+/** `duplicate`: the bank refuses a repeated payment and does not report the status of the first one. */
 type PaymentMeaning = Exclude<StatusMeaning, 'part'> | 'duplicate'
 
-/** Reads the meaning of a status. Undefined: it is unknown, or says nothing about payments that are not named. */
+/**
+ * Reads the meaning of a status. Undefined: the status is unknown, or does not apply to payments that are not listed.
+ */
 function readMeaning(status: string | undefined, reasons: readonly Reason[]): PaymentMeaning | undefined {
   const meaning = findStatus(status ?? '')?.meaning
   if (meaning === 'part') return undefined

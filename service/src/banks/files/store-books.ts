@@ -346,7 +346,7 @@ export function mergeEntry(tx: Tx, operatorId: string, entryId: string): Promise
       and (known.statement_id is null or doubted.statement_id is null)`)
 }
 
-/** Makes the key of a merged entry an alias of the remaining one. */
+/** Stores the key of a merged entry as an alias of the remaining one. */
 export async function aliasMerged(tx: Tx, operatorId: string, entryId: string): Promise<void> {
   await tx.run(sql`/* rails.aliasMerged */
     insert into rails.iso_entry_aliases (partner_id, connector, account, currency, entry_key, entry_id)

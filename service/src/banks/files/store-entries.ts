@@ -148,7 +148,10 @@ export function sumsOfBookings(
   )
 }
 
-/** An addition of another message to a known entry: its statement, if it has none, and the kind of the announcement. */
+/**
+ * The data that another message adds to a known entry: a statement, if the entry has none, and the kind of the
+ * announcement.
+ */
 export type SeenMark = { readonly statementId: string | null; readonly announced: number }
 
 export function seeEntries(

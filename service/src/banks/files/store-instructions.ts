@@ -212,7 +212,7 @@ export const filesDue = (connector: string, after: Date): Sql =>
       where connector = ${connector} and status = 'Queued' and due_at > ${after} and ${whose()}`,
   )
 
-/** Locks payments that still wait. Two processes that write files at the same time each get some of them. */
+/** Locks payments that still wait. Of two processes that write files at the same time, each locks some of them. */
 export function lockQueued(
   tx: Tx,
   connector: string,
@@ -385,7 +385,7 @@ export function markDelivered(tx: Tx, id: string, stagedName: string, now: Date)
     where id = ${id} and state = 'Staged' and staged_name = ${stagedName}`)
 }
 
-/** Makes the file due again at `at`. */
+/** Postpones the next delivery of the file to `at`. */
 export async function postponeFile(tx: Tx, { id, leaseId }: LeasedFileKey, at: Date, problem: string): Promise<void> {
   await tx.run(sql`/* rails.postponeFile */
     update rails.iso_files set leased_until = ${at}, problem = ${problem}

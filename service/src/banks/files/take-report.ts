@@ -185,7 +185,7 @@ const skippedReports = ({ rules, operatorId }: BankDeps, taken: ReportMessage): 
   )
 
 // Corrections of statements. If a bank sends a statement again, the entries of the earlier version count as announced
-// until the correction lists them. Entries that it omits get a case, like other absent entries.
+// until the correction lists them. Each entry that it omits has a case, like other absent entries.
 
 /** Limits the locks of one transaction. */
 const rowsPerStep = 5000
@@ -205,7 +205,7 @@ async function replaceEarlierVersions(
       .filter((other) => other.id !== row.id && isSameStatement(other, row))
       .map(({ id }) => id)
     if (earlier.length === 0) continue
-    // The row tells reconciliation that the entries of the earlier version are moving to this one.
+    // From this row, reconciliation knows that the entries of the earlier version are moving to this one.
     await lease.transaction(async (tx) => insertStatements(tx, [row]))
     for (let taken = rowsPerStep; taken === rowsPerStep;)
       taken = await lease.transaction((tx) => takeOffStatements(tx, operatorId, earlier, rowsPerStep))
@@ -430,7 +430,7 @@ function toEntry(
   }
 }
 
-/** Makes an entry of the difference between a statement and an announced amount. The difference has no owner. */
+/** Creates an entry for the difference between a statement and an announced amount. The difference has no owner. */
 function toCorrection(
   { booking, statementId, more, report }: KnownBookings['corrections'][number],
   of: entries.AccountKey,

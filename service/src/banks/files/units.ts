@@ -147,7 +147,7 @@ function unfoldUnreadable(whole: EntryContext, isKnown: boolean): UnfoldedEntry 
 export const isForeign = ({ amount: { currency } }: BankEntry, account: BankAccount): boolean =>
   currency !== '' && currency !== account.currency
 
-/** Tells whether the only detail of an entry is a batch: some banks do not list its payments. */
+/** Reports whether the only detail of an entry is a batch: some banks do not list its payments. */
 const isSummary = ({ details: [only, ...others], batches }: BankEntry): boolean =>
   others.length === 0 &&
   batches.some(({ count = 1 }) => count > 1) &&
@@ -163,7 +163,7 @@ const digestOf = (...facts: readonly unknown[]): string => hash('sha256', facts.
 
 const signed = (minor: Minor, isCredit: boolean): Minor => (isCredit ? minor : -minor)
 
-/** Makes a key of the bank's reference. Banks use one reference for a payment, its reversal and its charges. */
+/** Builds a key from the bank's reference. Banks use one reference for a payment, its reversal and its charges. */
 function referenceKey(
   { entry }: EntryContext,
   detail: EntryDetail | undefined,
@@ -189,7 +189,7 @@ const mergeCodes = (entry: BankEntry, detail: EntryDetail | undefined): Transact
 const referenceOf = (entry: BankEntry, detail?: EntryDetail): string | null =>
   realReference(entry.bankReference) ?? realReference(detail?.references.bankReference)
 
-/** Makes a key for a booking without a bank reference. */
+/** Builds a key for a booking without a bank reference. */
 const bookingKey = ({ entry: { isCredit, isReversal }, minor, bookedOn }: EntryContext): string =>
   `d:${digestOf(isCredit, isReversal, minor, bookedOn)}`
 
@@ -224,7 +224,7 @@ function sumUnit(whole: EntryContext): Unit {
 }
 
 /**
- * Makes the unit of a single payment. Without a bank reference it has a key like one of several payments, because a
+ * Creates the unit of a single payment. Without a bank reference it has a key like one of several payments, because a
  * later message may only report a sum.
  */
 function singleUnit(whole: EntryContext, detail: EntryDetail): Unit {
@@ -280,7 +280,9 @@ const readings: readonly ReadAmounts[] = [
 
 const sumUp = (amounts: readonly Minor[]): Minor => amounts.reduce((before, amount) => before + amount, 0n)
 
-/** Makes the units of several payments, or of one with separate charges; undefined if they do not add up to the entry. */
+/**
+ * Creates the units of several payments, or of one with separate charges; undefined if they do not add up to the entry.
+ */
 function partUnits(whole: EntryContext): readonly Unit[] | undefined {
   const { entry, account, minor } = whole
   const split = splitEntry(whole)
@@ -342,7 +344,7 @@ function chargeAmount(amount: Amount, currency: Currency): Minor {
 
 /**
  * Lists the possible charges between an entry and its payments: those of the entry, of its payments, or of both. Some
- * banks repeat charges at both levels, so that only the sums tell which ones are meant.
+ * banks repeat charges at both levels, so that only the sums show which ones apply.
  */
 function statedCharges({ entry, account: { currency } }: EntryContext): ReadonlySet<Minor> {
   const ofEntry = [0n, ...possibleCharges(entry, currency)]
@@ -438,7 +440,7 @@ function commonFields(
   }
 }
 
-// The meaning of a booking's codes: of ISO 20022, or of the bank.
+// The meaning of the codes of a booking, which are those of ISO 20022 or of the bank.
 
 const feeCodes: ReadonlySet<string> = new Set(['CHRG', 'COMM', 'COMT', 'FEES'])
 /** German banks: the transaction code and the business code (805 to 809 are charges). */

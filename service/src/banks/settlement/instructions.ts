@@ -1,6 +1,6 @@
 /**
- * Submits the payouts of one connector to its bank in sets, one call for each: claim, record the attempts, enquire about
- * retries, instruct, record the answers. Recalls and returns of money are sent likewise.
+ * Submits the payouts of one connector to its bank in sets, one call for each: claim, record the attempts, enquire
+ * about retries, instruct, record the answers. Recalls and returns of money are sent in the same way.
  */
 import { ownJson, type PayeeAddress } from '@partner-payments/wire'
 import { Unreachable } from '../../kernel/api/index.ts'
@@ -53,7 +53,7 @@ const emptySet: PayoutSet = { begun: [], claims: [], lost: 0 }
 /**
  * Takes at most `payoutsMax` due payouts of some partners, in equal shares. Begins payouts without a hold at once, with
  * one write, and claims the others, which then wait for the end of their lease. `isShared`: claims all, because other
- * workers take payouts of the connector, and a claim skips locked rows.
+ * workers also submit payouts of the connector, and a claim skips locked rows.
  */
 async function takeDuePayouts(bank: BankContext, payoutsMax: number, isShared = false): Promise<PayoutSet> {
   const { payouts } = bank.deps
@@ -278,7 +278,7 @@ async function recordOutcomes(
   )
 }
 
-/** Makes a call and tells the breaker whether the bank answered. */
+/** Makes a call and records in the breaker whether the bank answered. */
 async function callWatched<T>(
   { deps, connector, breaker }: BankContext,
   endsAt: number,

@@ -79,7 +79,7 @@ async function processConnector(
       const { subjectId } = notification
       if (failure instanceof Unreachable) throw failure
       if (failure !== undefined) retryPauses.set(subjectId, performance.now() + retryPauseMs)
-      // The notification for which an early one waits often comes next: the first pause is short.
+      // The notification for which an early one waits often arrives next, so that the first pause is short.
       else if (early) pauseEarly(retryPauses, subjectId)
       else {
         retryPauses.delete(subjectId)

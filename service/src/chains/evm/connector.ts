@@ -228,7 +228,7 @@ function toTransferReport(
     : { kind: 'payout.rejected', money, ...reason }
 }
 
-/** Makes and sends the signed transactions of transfers. Each is stored before a node gets it. */
+/** Creates, signs and sends the transactions of transfers. Each is stored before it is sent to a node. */
 function createAttempts({ db, clock, log, rules, chain, signer }: ChainDeps) {
   const make = async (
     transfer: store.PendingTransfer,
@@ -257,7 +257,7 @@ function createAttempts({ db, clock, log, rules, chain, signer }: ChainDeps) {
     return (await store.insertAttempt(db, transfer, row)) === 1
   }
 
-  /** Makes the next attempt if it is due. Returns whether this worker made one. */
+  /** Creates the next attempt if it is due. Returns whether this worker created one. */
   const makeDue = async (
     transfer: store.PendingTransfer,
     last: store.TransferAttempt | undefined,
@@ -295,7 +295,10 @@ function createAttempts({ db, clock, log, rules, chain, signer }: ChainDeps) {
 // commits its results with the new position, and only if the position has not changed since: one of two workers commits.
 
 const blocksPerStepMax = 100
-/** Block hashes kept beyond the confirmations. After a deeper reorganisation, reading starts at the oldest one. */
+/**
+ * The number of block hashes stored beyond the confirmations. After a deeper reorganisation, reading starts at the
+ * oldest one.
+ */
 const historyBlocks = 512
 
 type ScanResult = {

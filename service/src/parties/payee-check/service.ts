@@ -125,7 +125,8 @@ const legalForms: Readonly<Record<string, string>> = Object.fromEntries(
 type Name = { readonly words: readonly string[]; readonly form: string | undefined }
 
 /**
- * A word of up to this many letters may differ by one letter, and a longer word by two: one typing error in each half.
+ * A word with at most this number of letters may differ by one letter, and a longer word by two: one typing error in
+ * each half.
  */
 const shortWordChars = 7
 /** Names with fewer words, such as those of companies, may differ by at most one letter. */

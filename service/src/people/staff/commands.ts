@@ -20,7 +20,7 @@ import type { StaffDeps } from './deps.ts'
 import * as store from './store.ts'
 
 export type CommandRequest = store.RequestRow
-/** The person for whom a command acts. `commands`: the allowed commands. Null: every command of the role. */
+/** The staff member for whom a command acts. `commands`: the allowed commands. Null: every command of the role. */
 export type Bearer = {
   readonly tokenId: string
   readonly account: store.AccountRow

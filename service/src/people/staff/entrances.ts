@@ -141,8 +141,9 @@ export type StaffSingleSignOn = {
   /** Starts a sign-in at the provider. Throws SignOnFailed (`off`, `unreachable`). Refuses: not_found (the invitation). */
   readonly begin: (purpose: StaffPurpose) => Promise<{ readonly url: string; readonly attempt: string }>
   /**
-   * Completes what the person began. `signed`: the person who is signed in in the browser. `token`: the token of the new session. `next`: the
-   * page that the person wanted. Throws SignOnFailed. Refuses: not_found (the invitation, also if the address or the name is taken).
+   * Completes the act that the person began at the provider. `signed`: the person who is signed in in the browser.
+   * `token`: the token of the new session. `next`: the page that the person wanted. Throws SignOnFailed. Refuses:
+   * not_found (the invitation, also if the address or the name is taken).
    */
   readonly finish: (
     given: { readonly attempt: string; readonly query: string; readonly signed: SignedInStaff | undefined },

@@ -21,7 +21,7 @@ import {
 import { changeMs, emailKey, invitationMs, refuseLastAdmin, staffRealmId, type StaffRole, tokenHash } from './rules.ts'
 import * as store from './store.ts'
 
-/** The part of a decision that comes from the person. */
+/** The input of a decision that the person supplies. */
 type DecisionInput<K extends 'propose' | 'approve' | 'reject'> = Omit<Parameters<Decisions[K]>[1], 'staff' | 'staffId'>
 
 export type Staff = Entrances & {
@@ -63,7 +63,10 @@ export type Staff = Entrances & {
   readonly recordFile: (signed: SignedInStaff, file: StaffFile) => Promise<void>
   /** Records that a person opened the page of a payout. Refuses like `recordSearch`. */
   readonly recordPayout: (signed: SignedInStaff, opened: { readonly payouts: readonly string[] }) => Promise<void>
-  /** Records that a person opened a page about a partner or people. `ids`: with their partners. Refuses like `recordSearch`. */
+  /**
+   * Records that a person opened a page about a partner or people. `ids`: the ids on the page, each with its partner's.
+   * Refuses like `recordSearch`.
+   */
   readonly recordOpened: (signed: SignedInStaff, page: OpenedPage, ids: readonly string[]) => Promise<void>
   readonly notes: {
     /** Lists notes about a partner, a customer or a payee, newest first, in pages. */
@@ -76,8 +79,8 @@ export type Staff = Entrances & {
   readonly approve: (signed: SignedInStaff, given: DecisionInput<'approve'>) => Promise<CaseRow>
   readonly reject: (signed: SignedInStaff, given: DecisionInput<'reject'>) => Promise<CaseRow>
   /**
-   * Takes a case, gives it to another person, or hands it back. Every role may. `seen`: the owner on the page. Refuses: not_found, validation_failed
-   * (decided, another owner meanwhile, no such person), permission_denied.
+   * Takes a case, gives it to another person, or hands it back. Every role may. `seen`: the owner on the page. Refuses:
+   * not_found, validation_failed (decided, the owner has changed, no such person), permission_denied.
    */
   readonly assignCase: (signed: SignedInStaff, given: CaseKey & OwnerChange) => Promise<CaseRow>
   /** Adds a note to the history of an open case. Every role may. Refuses: not_found, validation_failed (decided), permission_denied. */
@@ -86,8 +89,8 @@ export type Staff = Entrances & {
     given: { readonly partnerId: string; readonly id: string; readonly note: string },
   ) => Promise<CaseRow>
   /**
-   * Takes another item of the queue, gives it to another person, or hands it back, like `assignCase`. Refuses: validation_failed (it no longer
-   * waits, another owner meanwhile, no such person), permission_denied.
+   * Takes another item of the queue, gives it to another person, or hands it back, like `assignCase`. Refuses:
+   * validation_failed (it no longer waits, the owner has changed, no such person), permission_denied.
    */
   readonly assignQueueItem: (
     signed: SignedInStaff,
@@ -204,7 +207,7 @@ export function createStaff(deps: StaffDeps): Staff {
   }
 }
 
-/** Creates an operation that records what a person is about to see. */
+/** Creates an operation that records the data of a page before a person sees them. */
 const createRecordRead =
   ({ db, audit, addOperator }: StaffDeps, action: RecordedAction) =>
   (
