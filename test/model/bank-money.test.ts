@@ -1,7 +1,7 @@
 /**
- * The bank's own money, always: notifications about credits, deposits and payouts with wrong amounts and currencies, repeated and in any
- * order, through the real verbs. The oracle adds up what each notification says, without the code of the service: the ledger holds at the
- * bank exactly that, and suspense holds exactly what the open cases say.
+ * Random bank notifications about credits, deposits and payouts, with wrong amounts and currencies, repeated and in any
+ * order. The oracle adds up the notifications without the code of the service: the accounts at the bank must have that
+ * sum, and suspense the sum of the open cases.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -21,7 +21,10 @@ import { useModules } from '../support/fixture.ts'
 const service = await useModules()
 await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
 
-/** `iban`: money that nothing announced. `awaited`: money that names a deposit. `stranger`: for no account of ours. */
+/**
+ * `iban`: money without a deposit. `awaited`: money that a deposit awaits. `stranger`: money for an account that is not
+ * ours.
+ */
 const credits = ['iban', 'awaited', 'stranger'] as const
 const payments = ['payout', 'deposit'] as const
 type Subject = (typeof credits)[number] | (typeof payments)[number]
@@ -60,7 +63,10 @@ type Cash = Map<string, bigint>
 const add = (cash: Cash, { currency, amount }: Money, sign: 1n | -1n) =>
   cash.set(currency, (cash.get(currency) ?? 0n) + sign * amount)
 
-/** Each notification once: its money is at the bank, or it is gone. What has ended before it settled was paid and came back. */
+/**
+ * Counts each notification once, as money that arrives at the bank or leaves it. A payout that ends before its
+ * settlement counts as paid and returned.
+ */
 function createOracle() {
   const cash: Cash = new Map()
   const instructed: Money = { currency: 'EUR', amount: expectedMinor }
@@ -108,7 +114,9 @@ function createOracle() {
 
 const debtor = { account: 'DE1', bic: 'COBADEFFXXX', name: 'Payer', countryCode: 'DE', address: null }
 
-/** A partner with a payout that the bank has, a deposit that it has accepted, and one that a credit can name. */
+/**
+ * A partner with a payout that the bank has, a deposit that it has accepted, and a deposit that a credit can refer to.
+ */
 async function prepare() {
   const partner = await addPartner(service, 10_000_000n)
   const { partnerId, customer, caller } = partner

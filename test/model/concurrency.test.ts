@@ -1,4 +1,4 @@
-/** Concurrent requests for one balance and one key: exactly as many are accepted as the balance allows, once each. */
+/** Concurrent requests on one balance or one key: exactly as many are accepted as the balance allows, each once. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal } from '../../service/src/kernel/api/index.ts'

@@ -1,4 +1,7 @@
-/** Random sequences of quotes, conversions and payouts on a real database: no money is made or lost, and positions are explained. */
+/**
+ * Random sequences of quotes, conversions and payouts on a real database: no money is created or lost, and the
+ * positions follow from the quotes.
+ */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'

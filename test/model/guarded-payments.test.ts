@@ -1,7 +1,7 @@
 /**
- * Random days of a partner whose payments are guarded, on a real database: gates by the state of a verification with largest balances,
- * verification of payee with every answer and the bank's own, rules of monitoring before and after the payment, two persons. The balance is
- * pooled or segregated. The oracle (guarded.ts) says after each step what everything is.
+ * Random days of a partner whose payments are guarded, on a real database: gates with maximum balances, verification of
+ * payee with every answer of the scheme and of the bank, rules of monitoring before and after the payment, decisions by
+ * two people. The balance is pooled or segregated. The oracle (guarded.ts) computes the state after each step.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -76,7 +76,7 @@ function pass({ world }: Day, ms: number): void {
   world.now += ms
 }
 
-/** A call that is answered closes the breaker of the scheme, which is real time. */
+/** Closes the breaker of the scheme by a call that is answered, because the breaker uses real time. */
 const calm = ({ partner }: Day) =>
   service.beneficiaries.verify(partner.caller, { name: 'Joan Clarke', iban: 'DE89370400440532013000' })
 
@@ -325,7 +325,7 @@ async function run(day: Day, given: Action): Promise<void> {
   }
 }
 
-/** The customers have money, and something holds payouts: few days would draw that. */
+/** The customers have money, and a rule holds payouts, because random days would rarely begin so. */
 const beginning: readonly Action[] = [
   { kind: 'credit', customer: 0, amount: 4001_01n },
   { kind: 'credit', customer: 1, amount: 4001_01n },

@@ -1,6 +1,7 @@
 /**
- * Random orders of payouts, credits, renames, lists and decisions. The model knows the names that each party had, and no rule of the
- * service: a payment leaves only while no name of its parties, and no payee with its account, has a hit that is open or confirmed.
+ * Random orders of payouts, credits, renames, lists and decisions. The model stores the names that each party had,
+ * without the rules of the service: a payment is sent only while neither a name of its parties nor a payee with the
+ * same account has an open or confirmed hit.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -26,7 +27,7 @@ const entryOf: Readonly<Record<string, string | undefined>> = {
 }
 const names = [...Object.keys(entryOf), 'Grace Hopper', 'Ada Lovelace'] as const
 type Standing = 'open' | 'cleared' | 'confirmed'
-/** A customer or a beneficiary: every name that it had, and what stands about each that is on a list. */
+/** A customer or a beneficiary: every name that it had, and the decision about each listed name. */
 type Party = {
   readonly id: string
   readonly account: string | undefined
@@ -211,7 +212,7 @@ async function run(world: World, step: Action): Promise<void> {
   }
 }
 
-/** The workers look at everything, and what leaves is compared with the model. */
+/** Runs the workers, and compares the payments that are sent with the model. */
 async function work(world: World): Promise<void> {
   const { db, clock, settlement, deposits } = service
   const { partnerId } = world.partner

@@ -1,6 +1,6 @@
 /**
- * Each verb that moves the money of a customer, in each state of the customer. Money that is on hold moves by a bank's report or by a
- * decision only. A new operation with an amount, and a new place that books entries, need a row here.
+ * Each operation that moves the money of a customer, in each state of the customer. Only a bank's report or a decision
+ * moves money on hold. A new operation with an amount, and a new place that books entries, need a row here.
  */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -23,11 +23,11 @@ import { decideAll, listedName, sampleList, screenAll, sendCredit } from '../sup
 import { checkLedger } from './ledger-audit.ts'
 
 const ofCustomer = ['clear', 'open hit', 'confirmed', 'blocked', 'gate closed', 'account closed'] as const
-/** An open hit of the partner itself holds its own money, and a confirmed one that of its customers, too. */
+/** An open hit of the partner itself holds its own money; a confirmed one also holds that of its customers. */
 const ofPartner = ['partner open', 'partner confirmed'] as const
 const states = [...ofCustomer, ...ofPartner] as const
 type State = (typeof states)[number]
-/** `waits`: accepted and reserved, and the bank is not told. `case`: booked to suspense with a case. */
+/** `waits`: accepted and reserved, but not sent to the bank. `case`: booked to suspense with a case. */
 type Outcome = 'booked' | 'sent' | 'waits' | 'case' | 'refused'
 
 type Scene = Awaited<ReturnType<typeof sceneOf>>
@@ -42,12 +42,12 @@ const withThePartner = { ...blocked, 'partner open': 'refused' } as const
 const waiting = { 'open hit': 'waits', confirmed: 'waits', 'partner confirmed': 'waits' } as const
 const paid = { ...outcomes('sent', 'refused'), ...waiting }
 const received = outcomes('booked', 'case')
-/** Entries that no state of a customer decides. */
+/** Entries that do not depend on the state of a customer. */
 const always = outcomes('booked', 'booked')
 const partnersOwn = { ...always, 'partner open': 'refused', 'partner confirmed': 'refused' } as const
 
 type Row = {
-  /** The operations that move money as this row does. Empty: a bank or the operator does. */
+  /** The operations of the API that move money in this way. Empty: only a bank or the operator does. */
   readonly operations: readonly (keyof typeof operations)[]
   readonly run: (scene: Scene) => Promise<Outcome>
   readonly expected: Readonly<Record<State, Outcome>>
@@ -149,7 +149,7 @@ const rows: Readonly<Record<string, Row>> = {
   },
 }
 
-/** Operations with an amount that move no money, or that of no customer in euros. */
+/** Operations with an amount that do not move money, or not the euros of a customer. */
 const withoutRow: Readonly<Record<string, string>> = {
   createFxQuote: 'a quote moves no money',
   createPaymentLink: 'a link moves no money; its sessions are paid',
@@ -158,7 +158,7 @@ const withoutRow: Readonly<Record<string, string>> = {
   simulateWalletDeposit: 'tokens are deposits: test/chain',
 }
 
-/** The files that book entries, and why holds do not pass them by. */
+/** The files that book entries, each with the reason why it cannot bypass a hold. */
 const bookings: Readonly<Record<string, string>> = {
   'cases/decisions.ts': 'decision: persons decide a case',
   'cases/returns.ts': 'decision: persons return the money of a case',
@@ -190,7 +190,7 @@ before(async () => {
   for (const [state, { enter }] of scenes) await enter(state)
 })
 
-/** Two sums that come to a session after its end, and the choice about each. */
+/** Two payments that arrive after the end of a session, and the decision about each. */
 async function lateMoneyOf(partner: TestPartner) {
   const { partnerId } = partner
   const opened = await sessions.open({}, partner)
@@ -278,7 +278,7 @@ async function sceneOf(state: State) {
   const postedBy = async () => (await balanceOf(service, partnerId)).posted
   const openCases = async () =>
     (await service.cases.list(undefined, 1000)).filter((row) => row.partnerId === partnerId && row.resolution === null)
-  /** Money that comes in is in a case, or in the balance. */
+  /** Reports whether incoming money is in a case or in the balance. */
   const arrived = async (send: () => Promise<unknown>): Promise<Outcome> => {
     const before = (await openCases()).length
     await send()

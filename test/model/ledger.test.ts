@@ -1,4 +1,4 @@
-/** Random movements on the real ledger and on a model of a few lines: both must refuse and hold the same. */
+/** Random movements on the real ledger and on a model of a few lines: both must refuse and reserve the same. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -52,7 +52,7 @@ const orRefused = (request: Promise<string>): Promise<string | undefined> =>
     return undefined
   })
 
-/** A second end of a reserve is a bug of the caller, never a refusal that a partner sees. */
+/** Ending a reservation twice is a bug of the caller, and never a refusal that a partner sees. */
 const isSecondEnd = (error: unknown) =>
   error instanceof AssertionFailure || violates(error, sqlState.uniqueViolation, 'transfers_reserve_ends_once')
 

@@ -484,7 +484,7 @@ async function undoWhole(deps: DepositsDeps, tx: Tx, deposit: store.Deposit) {
   return { ...(await takeFromBalance(deps, tx, { ...deposit, connector })), connector, notificationId, report }
 }
 
-const statesOfNoUse: Readonly<Partial<Record<PartStatus, string>>> = {
+const unusableStatuses: Readonly<Partial<Record<PartStatus, string>>> = {
   Reversed: 'has already been taken back',
   Screening: 'waits for the decision of a hit: decide the hit',
   Suspended: 'is in suspense: decide its case',
@@ -503,7 +503,7 @@ function partToUndo({ inParts, parts, currency }: DepositWithParts, partId: stri
     throw refuseUndo(
       parts.length === 0 ? 'No part has arrived.' : `Name the part that was for something else: --part ${list}.`,
     )
-  const why = part.reversedAt === null ? statesOfNoUse[part.status] : statesOfNoUse.Reversed
+  const why = part.reversedAt === null ? unusableStatuses[part.status] : unusableStatuses.Reversed
   if (why !== undefined) throw refuseUndo(`The money of the part ${why}.`)
   return part
 }

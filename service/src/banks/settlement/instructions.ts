@@ -26,7 +26,7 @@ import type { RecallClaim } from '../../payouts/recalls/index.ts'
 import type { ReturnClaim } from '../../cases/index.ts'
 
 /** The number of sets that a worker claims at once after another worker has claimed its due payouts. */
-const setsAfterLoss = 50
+const setsAfterLostClaim = 50
 /** The maximum number of partners in a claim, which share the set equally. */
 const partnersPerClaimMax = 50
 /** A payout with more failures is sent in a separate call, because it may break the calls of others. */
@@ -128,7 +128,7 @@ export function createSubmitter(deps: SettlementDeps, connector: Connector) {
       if (state === 'open' || (state === 'half-open' && sets.size > 0))
         return deps.payouts.screenHeld(connector.id, instructionsPerCallMax)
       const taken = await takeDuePayouts(bank, state === 'half-open' ? 1 : instructionsPerCallMax, setsToClaim > 0)
-      setsToClaim = taken.lost > 0 ? setsAfterLoss : Math.max(0, setsToClaim - 1)
+      setsToClaim = taken.lost > 0 ? setsAfterLostClaim : Math.max(0, setsToClaim - 1)
       if (payoutCount(taken) > 0) start(taken)
       return payoutCount(taken) + taken.lost
     },

@@ -203,7 +203,7 @@ export function createStaff(deps: StaffDeps): Staff {
     ...createEntrances(deps),
     singleSignOn: createStaffSingleSignOn(deps),
     ...createCaseVerbs(deps),
-    ...createThings(deps, assignments),
+    ...createQueueItemOperations(deps, assignments),
   }
 }
 
@@ -319,7 +319,7 @@ async function lockOwner(tx: Tx, ownerId: string | null) {
 }
 
 /** Creates the operations of other queue items. The operator's log records them without the text of notes. */
-function createThings(deps: StaffDeps, assignments: Assignments): Pick<Staff, 'assignQueueItem' | 'remarkQueueItem'> {
+function createQueueItemOperations(deps: StaffDeps, assignments: Assignments): Pick<Staff, 'assignQueueItem' | 'remarkQueueItem'> {
   const decide = createRecordedAct(deps)
   const isKept = () => true
   return {
