@@ -253,7 +253,7 @@ function repeatedVerdict(own: PaymentEvidence, facts: PaymentEvidence, verdict: 
   return 'maybe'
 }
 
-/** Reports whether AddtlInfInd of one report states the message of the other. */
+/** Reports whether AddtlInfInd of one report refers to the message of the other. */
 const isNamedBy = (
   { messageId }: store.MessageReading,
   own: Partial<References>,

@@ -41,7 +41,7 @@ export type BankRules = Calendar & {
   readonly reach: Readonly<Record<Scheme, BankReach>>
   /** Whether a payee's bank without a known BIC counts as reachable if `reach` is a list. */
   readonly unknownBankReachable: boolean
-  /** A file is created when this number of payments waits, or the oldest has waited for `fileWindowMs`. */
+  /** A file is created when this number of payments is waiting, or when the oldest has waited for `fileWindowMs`. */
   readonly paymentsPerFileMax: number
   readonly fileWindowMs: number
   /** The longest wait of an instant payment. Instant payments have separate files. */

@@ -253,7 +253,7 @@ suite('bookings of payments and credits', () => {
     assert.equal(await statusOf(one(payouts)), 'Processing')
   })
 
-  test('the status of a payment is correct for every order of the bank's reports', async () => {
+  test('the status of a payment is correct for every order of bank reports', async () => {
     const { file, payouts } = await sent('10.00', '11.00', '12.00')
     const [a, b, c] = [one(payouts), one(payouts, 1), one(payouts, 2)]
     await status(file.messageId, { groupStatus: 'ACCP' })

@@ -98,7 +98,7 @@ suite('wallets', async () => {
     assert.deepEqual([...owners], [[wallet.address, { partnerId, customerId: customer.id }]])
   })
 
-  test('a wallet for fiat money, an unknown currency, another partner's customer, or a token without a chain is refused', async () => {
+  test('a wallet for fiat money, an unknown currency, a customer of another partner, or a token without a chain is refused', async () => {
     const [{ partnerId }, other] = [await addPartner(service), await addPartner(service)]
     const create = (input: { readonly currency: string; readonly customerId?: string }) =>
       service.wallets.create(partnerId, input)

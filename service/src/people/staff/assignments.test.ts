@@ -324,7 +324,7 @@ suite('cases', async () => {
     assert.equal((await service.cases.byId(service.db, key.partnerId, key.id))?.resolution, null)
   })
 
-  test('the queue lists all, a person's own, or unowned cases in pages, each open case once', async () => {
+  test('the queue lists all cases, my own or unowned ones in pages, each open case once', async () => {
     const ada = await personOf('Ada Five', 'support')
     const { partnerId } = await addPartner(service)
     const keys: Awaited<ReturnType<typeof openCase>>[] = []
