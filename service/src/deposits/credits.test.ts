@@ -268,7 +268,7 @@ test('a reversal books the reported amount, regardless of the expected or credit
   )
 })
 
-test('suspense bears the reversal of spent money', async () => {
+test('the reversal of spent money is booked to suspense', async () => {
   const partner = await addPartner(service)
   const creditId = await receive(await ibanOf(partner), { amount: 1_000_000_000n })
   const { partnerId } = partner

@@ -196,7 +196,7 @@ suite('deposits', async () => {
     assert.deepEqual(await moneyOf(partnerId), credited)
   })
 
-  test('a bank report waits at the bank until its name is screened', async () => {
+  test('a bank report is not applied until the name in it is screened', async () => {
     const { partnerId, customer, iban } = await addHolder(service, 'Ada Lovelace')
     await service.customers.update(partnerId, customer.id, { kyc: { fullName: 'Ada King' } })
     await sendCredit(service, iban)
@@ -242,7 +242,7 @@ suite('deposits', async () => {
     assert.deepEqual(await moneyOf(partnerId), { ...nothing, openCases: ['credit_reversed null'] })
   })
 
-  test('the same report again changes nothing while the money waits', async () => {
+  test('a repeated report changes nothing while the money waits', async () => {
     const { partnerId, iban, creditId } = await held()
     const debtor = { account: 'DE1', bic: '', name: 'Grace Hopper', countryCode: 'DE', address: null }
     const named = { kind: 'credit.booked', partnerId: operatorPartnerId, id: newId(), subjectId: creditId } as const

@@ -219,7 +219,7 @@ suite('payers', async () => {
     await processBankNotifications(service.settlement)
   }
 
-  test('without a rule money is credited despite missing data, and the bank is counted', async () => {
+  test('without a rule, money is credited despite missing data, and counted for its bank', async () => {
     const since = service.clock.now()
     for (const debtor of [complete, bare, { ...complete, account: '', bic: '' }]) {
       const { partnerId } = await pay(debtor)
@@ -237,7 +237,7 @@ suite('payers', async () => {
     )
   })
 
-  test("the rule of the currency and region with the largest exceeded amount decides", async () => {
+  test('the rule of the currency and region with the largest exceeded amount decides', async () => {
     await rule('reject')
     await rule('ask', { above: 2_000_00n })
     await rule('accept', { above: 10_000_00n })
@@ -253,7 +253,7 @@ suite('payers', async () => {
     assert.deepEqual(await shown(inside.partnerId), credited)
   })
 
-  test('money waits for the answer of the bank, which credits it', async () => {
+  test('money waits for the answer of the bank, and is then credited', async () => {
     await rule('ask')
     const { partnerId, id } = await pay(bare)
     await look()
@@ -325,7 +325,7 @@ suite('payers', async () => {
     for (const { partnerId } of [late, rejected]) assert.deepEqual(await shown(partnerId), ['Failed', 0n, 0n, ''])
   })
 
-  test('an answer without data sends the money back, and without an account the money waits for operators', async () => {
+  test("money is sent back after an answer without data, but waits for operators if the payer's account is unknown", async () => {
     await rule('ask')
     const refused = await pay(bare)
     await screenAll(service)

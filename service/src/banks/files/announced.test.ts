@@ -270,7 +270,7 @@ test('an entry announced after the statement of its day is matched with another 
   assert.deepEqual(await kindsOfCases(), [['announced_missing', null]])
 })
 
-test('an entry of a Saturday may be on the statement of Monday, and no case opens before', async () => {
+test('a Saturday entry may be on the statement of Monday, and no case opens before then', async () => {
   await announce(credit(whole, { bookingDate: '2026-01-10' }))
   await list('2026-01-09', credit({ references: { endToEndId: 'E2E-2' } }, { bookingDate: '2026-01-09' }))
   assert.deepEqual(await kindsOfCases(), [])
@@ -278,7 +278,7 @@ test('an entry of a Saturday may be on the statement of Monday, and no case open
   assert.deepEqual(await kindsOfCases(), [['announced_missing', null]])
 })
 
-test('a bank that numbers entries by day reuses a reference the next day', async () => {
+test('a reference that a bank reuses on the next day belongs to a new booking', async () => {
   await announce(credit({ references: {} }, { bankReference: '1' }))
   await announce(credit({ references: {} }, { bankReference: '1', bookingDate: '2026-01-09' }))
   assert.equal(await posted(), 20_00n)

@@ -281,7 +281,7 @@ suite('payments become files', async () => {
       assert.equal((await atBank(folders)).length, 2)
     })
 
-    test('two banks each send only their own payments', async () => {
+    test('each of two banks receives only its own payments', async () => {
       const other = await createFolders()
       const first = open()
       const second = openBank(service, other, { id: 'iso20022-second' })
@@ -391,7 +391,7 @@ suite('payments become files', async () => {
       ])
     })
 
-    test('on a London bank holiday sterling waits for the next day, and euro is sent', async () => {
+    test('sterling payments wait on a London bank holiday, and euro payments are sent', async () => {
       const [euros] = open().deps.rules.accounts
       assert.ok(euros)
       const accounts = [euros, { ...euros, iban: 'GB29NWBK60161331926819', currency: 'GBP' as const }]

@@ -102,7 +102,7 @@ suite('schemes', () => {
   } as const
 
   for (const [what, [change, changed, errorKey, reasonCode]] of Object.entries(refusals))
-    test(`refused: ${what}`, () => {
+    test(`a payment is refused: ${what}`, () => {
       const refusal = choose(change, changed)
       assert.ok('errorKey' in refusal)
       assert.deepEqual([refusal.errorKey, refusal.reasonCode], [errorKey, reasonCode])

@@ -107,7 +107,7 @@ const refusals: Readonly<Record<string, readonly [change: object, reason: RegExp
     /one BIC per line: nonsense is not a BIC/,
   ],
   'a reach of an unknown scheme': [{ reach: { Fast: 'all' } }, /no field \[0\]\.reach\.Fast/],
-  'numbers that prove something else': [{ statementNumbers: 'always' }, /\[0\]\.statementNumbers/],
+  'an unknown meaning of statement numbers': [{ statementNumbers: 'always' }, /\[0\]\.statementNumbers/],
   'an unknown time zone': [{ timeZone: 'Mars/Olympus' }, /\[0\]\.timeZone: the name of a time zone/],
   'an invalid time': [{ cutOffAt: '24:01' }, /\[0\]\.cutOffAt: a time of the day/],
   'a cut-off before the opening': [{ opensAt: '17:00' }, /\[0\]\.cutOffAt: a time after opensAt/],
@@ -146,9 +146,9 @@ const refusals: Readonly<Record<string, readonly [change: object, reason: RegExp
   ],
   'an invalid port': [serverWith({ port: 70_000 }), /transport\.port: a whole number/],
 }
-suite('refused', () => {
+suite('refused settings', () => {
   for (const [what, [change, reason]] of Object.entries(refusals))
-    test(what, () =>
+    test(`ISO20022_BANKS refuses ${what}`, () =>
       assert.throws(
         () => readOne(change),
         (error: Error) => reason.test(error.message) && !error.message.includes('\n'),
@@ -233,5 +233,5 @@ suite('the profile of the files', () => {
     'a purpose that is not a code': [{ purpose: 'food' }, /\[0\]\.purpose: a code of four capital letters/],
   }
   for (const [title, [change, message]] of Object.entries(refusals))
-    test(`refused: ${title}`, () => assert.throws(() => readOne(change), message))
+    test(`ISO20022_BANKS refuses ${title}`, () => assert.throws(() => readOne(change), message))
 })

@@ -164,7 +164,7 @@ const cases: Readonly<Record<NameResult, readonly (readonly [given: string, actu
 }
 for (const [result, pairs] of Object.entries(cases))
   for (const [given, actual] of pairs)
-    test(`${result}: ${given} for ${actual}`, () => {
+    test(`the result is ${result} for the name ${given} and the account of ${actual}`, () => {
       assert.equal(compareNames(given, actual), result)
       assert.equal(compareNames(actual, given), result, 'in both directions')
     })

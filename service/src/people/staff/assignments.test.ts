@@ -32,7 +32,7 @@ suite('queue items other than cases', async () => {
   const stepsOf = async (key: QueueItemKey) =>
     (await service.staff.assignments.stepsOf(key)).map(({ kind, actor, note }) => [kind, actor, note])
 
-  test('if two people take an item at the same time, one owns it and the other learns who', async () => {
+  test('if two people take an item at the same time, one becomes the owner, and the other learns who it is', async () => {
     const [ada, grace] = [await personOf('Ada One'), await personOf('Grace One', 'finance')]
     const key = await standing()
     const answers = await Promise.allSettled(
@@ -232,7 +232,7 @@ suite('cases', async () => {
   const historyOf = async ({ partnerId, id }: { readonly partnerId: string; readonly id: string }) =>
     (await service.decisions.history(service.db, partnerId, id)).map(({ kind, actor, note }) => [kind, actor, note])
 
-  test('if two people take a case at the same time, one owns it and the other learns who', async () => {
+  test('if two people take a case at the same time, one becomes the owner, and the other learns who it is', async () => {
     const [ada, grace] = [await personOf('Ada One', 'support'), await personOf('Grace One', 'finance')]
     const key = await openCase()
     const answers = await Promise.allSettled(

@@ -47,7 +47,7 @@ test('an admin can decide every kind, even after an empty edit, concurrent edits
   )
 })
 
-test('a role that loses a kind cannot approve, its proposals do not count, and two other people decide', async () => {
+test('a role that loses a kind cannot approve, its proposals do not count, and two other people can decide', async () => {
   const { partnerId } = await addPartner(service)
   const id = newId()
   const about = { connector: 'ledger', notificationId: newId(), subject: id, report: {} }

@@ -192,7 +192,7 @@ suite('both transports', () => {
           true,
         ))
 
-      test('a name with a path is refused', () =>
+      test('a file name with a path is refused', () =>
         withTransport(openTransport, async (transport) => {
           for (const name of ['../a', 'a/b', '..', '.', '', 'a\0b'])
             await assert.rejects(collect(transport.read(name, 0, signal)), { name: 'AssertionFailure' })
@@ -206,7 +206,7 @@ suite('both transports', () => {
     })
 })
 
-suite('on a hanging, broken, refusing or full SFTP server a call ends in time and leaves no socket', async () => {
+suite('a call to a hanging, broken, refusing or full SFTP server ends in time and leaves no socket', async () => {
   const bytes = Buffer.alloc(200_000, 'payment ')
   /** The time limit of a request under test. The end of a hanging call is awaited, not measured. */
   const requestMs = 1500
