@@ -19,7 +19,7 @@ export type InboundAccounts = {
    * the commit, the batch runs again.
    */
   readonly accounts: AccountSnapshots
-  /** The customers of all deposits. */
+  /** The customers of the deposits in the batch. */
   readonly owners: ReadonlyMap<string, Payer>
   /** Returns why the accounts of a deposit refuse its money. Undefined: they accept it. */
   readonly blockOf: (deposit: Deposit) => BlockReason | undefined

@@ -35,7 +35,7 @@ const missingAmount = ({ amount, parts }: DepositWithParts): Minor =>
 /** Reports whether all the money has arrived, including parts under review. */
 export const isFullyPaid = (deposit: DepositWithParts): boolean => missingAmount(deposit) === 0n
 
-/** Adds the parts of deposits that are paid in parts. */
+/** Adds the parts to each deposit that is paid in parts. */
 export async function withParts<Row extends Deposit>(
   tx: Tx,
   rows: readonly Row[],

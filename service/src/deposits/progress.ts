@@ -324,7 +324,7 @@ async function followScreening(
 }
 
 const isInScreening = ({ status }: { readonly status: string }) => status === 'Screening'
-/** Transitions of money that arrives. */
+/** The transitions at which money arrives. */
 const creditsOrHolds: ReadonlySet<string> = new Set(['settle', 'hold', 'gather', 'fulfil', 'holdPart'])
 const refusedNote = 'Data of the payer are missing: the rule of the operator sends the money back.'
 const clearedNote = 'The names were cleared: the deposit is credited.'

@@ -80,8 +80,7 @@ type CreditedKey = store.DepositKey & { readonly partId?: string }
 
 /**
  * Moves the money that the bank has taken back: from the balance if the credit was booked there, from the account
- * `parts` if it waits there, otherwise from suspense. The case of the reversal takes the money of a credit that did not
- * fit.
+ * `parts` if it waits there, otherwise from suspense. The case of the reversal books the money that neither has.
  */
 async function reverse(
   deps: ReverseDeps,

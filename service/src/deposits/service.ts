@@ -110,7 +110,7 @@ export type Deposits = Credits &
     ) => Promise<store.DepositRow | undefined>
     /** Reads the deposits that exist, in no order. */
     readonly byIds: (tx: Tx, keys: readonly store.DepositKey[]) => Promise<readonly store.Deposit[]>
-    /** Adds the parts of deposits that are paid in parts. */
+    /** Adds the parts to each deposit that is paid in parts. */
     readonly withParts: typeof withParts
     /** Locks deposits in the order of their ids, as transitions and reversals do. */
     readonly lock: typeof store.lockDeposits
@@ -142,7 +142,7 @@ export type Deposits = Credits &
      * at the bank.
      */
     readonly waiting: (rowsMax: number) => Promise<readonly DepositInQueue[]>
-    /** Lists those of the given deposits that wait for an operator. */
+    /** Lists the given deposits that wait for an operator. */
     readonly waitingOf: (partnerId: string, ids: readonly string[]) => Promise<readonly DepositInQueue[]>
     /**
      * Credits money to the partner itself as a completed deposit: the initial balance of a sandbox, or the money of a

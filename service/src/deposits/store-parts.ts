@@ -102,7 +102,7 @@ export function findDepositOfPart(
   )
 }
 
-/** Returns those of these credits that are parts, whose money the ledger has. */
+/** Returns the given credits that are parts, whose money is in the ledger. */
 function creditsInParts(
   tx: Tx,
   connector: string,
@@ -205,7 +205,7 @@ export function removePayerRule(
 
 const payerTypes = {
   partnerId: 'uuid',
-  /** The deposit. */
+  /** The id of the deposit. */
   id: 'uuid',
   bank: 'text',
   region: 'text',

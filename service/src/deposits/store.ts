@@ -418,7 +418,7 @@ export function listStuckDeposits(tx: Tx, before: Date, rowsMax: number): Promis
   )
 }
 
-/** Reads those of these deposits that may wait for an operator. */
+/** Reads the given deposits that may wait for an operator. */
 export function waitingDepositsByIds(
   tx: Tx,
   partnerId: string,

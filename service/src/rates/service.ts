@@ -88,7 +88,7 @@ async function keepSheet(
   await insert(tx, { id: newId(), source, asOf: sheet.asOf, quotes, byHand, stopped: false }, now)
 }
 
-/** Refuses: currency_not_supported. `walk`: the present rates of the source. */
+/** Stores a sheet with the changed rates. `walk`: the present rates of the source. Refuses: currency_not_supported. */
 async function setByHand(
   tx: Tx,
   { source, now }: SheetContext,

@@ -3,7 +3,7 @@ import type { Amount, Balance, EntryTotals, StatementHead } from '../../iso20022
 import { currencies, type Currency, isCurrency, type Minor } from '../../kernel/index.ts'
 import type { BankAccount } from './deps.ts'
 
-/** Shorter numbers would fit an account by chance. */
+/** A shorter number could equal the end of our IBAN by chance. */
 const ownNumberCharsMin = 7
 
 /**

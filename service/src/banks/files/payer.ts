@@ -55,7 +55,7 @@ export const openPayers = <Row extends SealedPayerRow>({ payers }: Pick<BankDeps
     return { ...row, payer: ownJson<PayerData>(payers.sealer.open(payerSealed, payerContext(row.partnerId, row.id))) }
   })
 
-/** ISO 17442. The partner sends the LEI unchecked. */
+/** The form of an LEI (ISO 17442), which the API does not check. */
 const leiForm = /^[A-Z0-9]{18}\d{2}$/
 
 /**

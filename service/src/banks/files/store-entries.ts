@@ -330,7 +330,7 @@ export function replaceWaiting(
 
 // The SQL of entries that several messages report with different references.
 
-/** The message that is read. */
+/** The message that is being read. */
 export type MessageReading = Pick<SeenMark, 'announced'> & {
   /** The id in rails.iso_messages; `messageId` is that of the bank. */
   readonly id: string
@@ -355,7 +355,7 @@ export type SearchBounds = {
   readonly to: string
 }
 
-/** Lists the values of `announced` without a kind of message. */
+/** Lists the values of `announced` that do not have the bit of a kind of message. */
 const kindsWithout = (bit: number): readonly number[] => [0, 1, 2, 3].filter((kinds) => (kinds & bit) === 0)
 
 const candidateColumns = sql`entry.id, entry.entry_key, entry.booking, entry.amount, entry.booked_on::text as booked_on, entry.kind,
@@ -563,7 +563,7 @@ type Cancellation = {
   readonly entryId: string
   readonly kind: 'reversal' | 'return'
   readonly status: 'New' | 'Applied'
-  /** Undefined: the payments of a batch. */
+  /** Undefined: the entry belongs to the payments of a batch. */
   readonly subject: { readonly partnerId: string; readonly id: string } | undefined
   readonly matchedBy: string
   readonly now: Date

@@ -142,7 +142,7 @@ type CaseToOpen = NewCase & { readonly id: string }
 
 type PayoutKey = { readonly partnerId: string; readonly payoutId: string }
 
-/** Locks the open cases about money of a debit that is not in its payment. */
+/** Locks the open cases about the money of a debit that is not part of its payment. */
 async function lockOpenCases(
   { cases }: WrongDebitDeps,
   tx: Tx,
