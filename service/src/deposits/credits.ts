@@ -161,7 +161,8 @@ export function createCredits(deps: DepositsDeps, apply: ApplyCredits): Credits 
       const [applied] = await apply.inTransaction(tx, [toTrigger(booking, id)])
       if (applied === 'early')
         throw new Refusal('request_in_progress', 'The names are not screened yet. Repeat the request in a minute.')
-      if (applied !== true) throw new Refusal('late_payment_decided', 'The money has already been credited as a payment.')
+      if (applied !== true)
+        throw new Refusal('late_payment_decided', 'The money has already been credited as a payment.')
       const [row] = await store.depositsByIds(tx, [{ partnerId: owner.partnerId, id }])
       return { id, reference: present(row, `no deposit ${id} of an accepted credit`).reference }
     },

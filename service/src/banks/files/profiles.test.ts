@@ -229,14 +229,18 @@ for (const profile of profiles)
         official === undefined
           ? 'SAMPLES_DIR is not set: it has the official schemas'
           : `SAMPLES_DIR has no ${schema.name}.xsd: the restriction of the market was not checked`
-      test(`files of a profile are valid by ${schema.name}`, { skip: known.includes(name) ? false : missing }, async () => {
-        const judgedKinds = kinds.filter((kind) => schema.kinds?.includes(kind) ?? true)
-        const documents = judgedKinds.flatMap((kind) => filesOf(kind).map((payments) => written(profile, payments)))
-        const by = schema.name === profile.message ? 'ISO' : 'schema'
-        assert.deepEqual(await schemaErrors(name, documents, official, by), [])
-        const [first = ''] = documents
-        assert.notDeepEqual(await schemaErrors(name, [first.replace('<PmtMtd>TRF', '<PmtMtd>XXX')], official, by), [])
-      })
+      test(
+        `files of a profile are valid by ${schema.name}`,
+        { skip: known.includes(name) ? false : missing },
+        async () => {
+          const judgedKinds = kinds.filter((kind) => schema.kinds?.includes(kind) ?? true)
+          const documents = judgedKinds.flatMap((kind) => filesOf(kind).map((payments) => written(profile, payments)))
+          const by = schema.name === profile.message ? 'ISO' : 'schema'
+          assert.deepEqual(await schemaErrors(name, documents, official, by), [])
+          const [first = ''] = documents
+          assert.notDeepEqual(await schemaErrors(name, [first.replace('<PmtMtd>TRF', '<PmtMtd>XXX')], official, by), [])
+        },
+      )
     }
   })
 

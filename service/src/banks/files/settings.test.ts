@@ -152,8 +152,7 @@ suite('refused settings', () => {
       assert.throws(
         () => readOne(change),
         (error: Error) => reason.test(error.message) && !error.message.includes('\n'),
-      ),
-    )
+      ))
   test('ISO20022_BANKS refuses a repeated bank, a shared archive, a non-list, invalid JSON and a missing file', () => {
     assert.throws(() => readBanks(bank, bank), /name each bank once: two are iso20022/)
     assert.throws(() => readBanks(bank, { ...bank, name: 'second' }), /an archive of its own/)

@@ -319,7 +319,10 @@ async function lockOwner(tx: Tx, ownerId: string | null) {
 }
 
 /** Creates the operations of other queue items. The operator's log records them without the text of notes. */
-function createQueueItemOperations(deps: StaffDeps, assignments: Assignments): Pick<Staff, 'assignQueueItem' | 'remarkQueueItem'> {
+function createQueueItemOperations(
+  deps: StaffDeps,
+  assignments: Assignments,
+): Pick<Staff, 'assignQueueItem' | 'remarkQueueItem'> {
   const decide = createRecordedAct(deps)
   const isKept = () => true
   return {
