@@ -243,7 +243,7 @@ function refuseRole({ provider }: StaffDeps, { role }: Pick<StaffAccount, 'role'
   if (!needed.some((value) => roles.includes(value))) throw new SignOnFailed('role')
 }
 
-// Mails a staff member about a sign-in from a new device and changes of the account, so that the person notices an
+// Mails a staff member about a sign-in from a new device and changes of the account, so that the person learns of an
 // intruder.
 
 type StaffChange =
