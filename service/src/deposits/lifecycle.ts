@@ -246,8 +246,8 @@ export const depositLifecycle = createLifecycle({
 export type DepositEvent = EventOf<typeof depositLifecycle>
 
 /**
- * After this time without a final status, an operator checks a payment that the bank has. Deposits that the bank does
- * not have expire.
+ * The time without a final status after which an operator checks a payment that the bank has. Deposits that the bank
+ * does not have expire.
  */
 export const heldMsMax = 5 * dayMs
 

@@ -62,7 +62,7 @@ const announcementDaysMax = 1
 
 const points = { reference: 100, creditor: 60, bank: 52, account: 50, text: 45, name: 30, day: 10 } as const
 const sameFrom = 55
-/** If at least this much agrees, the bank may have changed the end-to-end id, so that a person decides. */
+/** The lowest agreement at which the bank may have changed the end-to-end id, so that a person decides. */
 const doubtFrom = 90
 const differs = -30
 

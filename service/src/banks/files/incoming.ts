@@ -43,7 +43,7 @@ export type Incoming = {
 }
 
 const listMsMax = 60_000
-/** After this many consecutive failures the bank is skipped until the next round. */
+/** The number of consecutive failures after which the bank is skipped until the next round. */
 const unreachableMax = 3
 /** The maximum number of concurrent last steps, which mostly wait for the disks of the bank and of this process. */
 const finishingMax = 8

@@ -19,7 +19,7 @@ const notificationsPerStepMax = 5000
 const notificationsPerStepMin = 200
 /** Notifications that arrive during a step wait for its end, even those of other partners. */
 const stepAimMs = 250
-/** With small acknowledgements, processed notifications are deleted while the rest of the step still runs. */
+/** Small acknowledgements delete processed notifications while the rest of the step still runs. */
 const notificationsPerAcknowledgementMax = 500
 /** A bank sends at most this many notifications about one payment. */
 const notificationsPerSubjectMax = 5
