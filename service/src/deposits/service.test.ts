@@ -271,7 +271,7 @@ suite('payers', async () => {
     assert.match(String(note), /payer-data decide/)
     await assert.rejects(decide(partnerId, id, { name: 'Grace Hopper' }), /still missing: address/)
     await decide(partnerId, id, { address: '1 High Street, London, GB' })
-    await assert.rejects(decide(partnerId, id, null), /does not wait/)
+    await assert.rejects(decide(partnerId, id, null), /is not waiting for an answer/)
     await look(secondMs)
     assert.deepEqual(await shown(partnerId), credited)
   })
@@ -320,7 +320,7 @@ suite('payers', async () => {
     await look()
     const refused = ['Failed', 0n, 5_000_00n, 'payer_data_missing 500000']
     for (const { partnerId } of [late, rejected]) assert.deepEqual(await shown(partnerId), refused)
-    await assert.rejects(decide(late.partnerId, late.id, { address: 'London, GB' }), /does not wait/)
+    await assert.rejects(decide(late.partnerId, late.id, { address: 'London, GB' }), /is not waiting for an answer/)
     await returned()
     for (const { partnerId } of [late, rejected]) assert.deepEqual(await shown(partnerId), ['Failed', 0n, 0n, ''])
   })
