@@ -1,7 +1,7 @@
 /**
- * The bank's own money, always: notifications about credits, deposits and payouts with wrong amounts and currencies, repeated and in any
- * order, through the real verbs. The oracle adds up what each notification says, without the code of the service: the ledger holds at the
- * bank exactly that, and suspense holds exactly what the open cases say.
+ * Random bank notifications about credits, deposits and payouts, with wrong amounts and currencies, repeated and in any
+ * order. The oracle adds up the notifications without the code of the service: the accounts at the bank must have that
+ * sum, and suspense the sum of the open cases.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -21,7 +21,10 @@ import { useModules } from '../support/fixture.ts'
 const service = await useModules()
 await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
 
-/** `iban`: money that nothing announced. `awaited`: money that names a deposit. `stranger`: for no account of ours. */
+/**
+ * `iban`: money without a deposit. `awaited`: money that a deposit awaits. `stranger`: money for an account that is not
+ * ours.
+ */
 const credits = ['iban', 'awaited', 'stranger'] as const
 const payments = ['payout', 'deposit'] as const
 type Subject = (typeof credits)[number] | (typeof payments)[number]
@@ -60,7 +63,10 @@ type Cash = Map<string, bigint>
 const add = (cash: Cash, { currency, amount }: Money, sign: 1n | -1n) =>
   cash.set(currency, (cash.get(currency) ?? 0n) + sign * amount)
 
-/** Each notification once: its money is at the bank, or it is gone. What has ended before it settled was paid and came back. */
+/**
+ * Counts each notification once, as money that arrives at the bank or leaves it. A payout that ends before its
+ * settlement counts as paid and returned.
+ */
 function createOracle() {
   const cash: Cash = new Map()
   const instructed: Money = { currency: 'EUR', amount: expectedMinor }
@@ -108,7 +114,9 @@ function createOracle() {
 
 const debtor = { account: 'DE1', bic: 'COBADEFFXXX', name: 'Payer', countryCode: 'DE', address: null }
 
-/** A partner with a payout that the bank has, a deposit that it has accepted, and one that a credit can name. */
+/**
+ * A partner with a payout that the bank has, a deposit that it has accepted, and a deposit that a credit can refer to.
+ */
 async function prepare() {
   const partner = await addPartner(service, 10_000_000n)
   const { partnerId, customer, caller } = partner
@@ -135,7 +143,7 @@ async function prepare() {
   await submitDuePayouts(service.settlement)
   const body = { customerId: customer.id, amount: 4001.07, currency: 'EUR', outcome: 'completed' } as const
   const { reference } = await service.simulations.deposit(caller, body, ip)
-  // The bank accepts the deposit. Its settlement is told by the test.
+  // The bank accepts the deposit. The test reports its settlement.
   for (let step = 0; step < 3; step += 1) {
     service.clock.advance(stepMsDefault)
     await processBankNotifications(service.settlement)
@@ -219,7 +227,7 @@ async function checkTransactions(partnerId: string, rows: readonly Total[]): Pro
     assert.equal(standOf(rows, 'balance', currency), posted, `balance in ${currency}`)
 }
 
-test('the ledger has the money of each notification exactly once, whatever its amount, currency, order and repetition', async (t) => {
+test('the ledger books the money of each notification exactly once, for any amount, currency, order and repetition', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(told, { minLength: 1, maxLength: 8 }), async (story) => {
       const prepared = await prepare()
@@ -279,7 +287,7 @@ test('a second return or settlement of a payout opens a case for its money, but 
 })
 
 for (const isSettledFirst of [true, false])
-  test(`a return of a case's money, ${isSettledFirst ? 'booked first' : 'back before it is booked'}: each difference is a case`, async () => {
+  test(`each difference in the return of a case's money opens a case, if its ${isSettledFirst ? 'settlement' : 'failure'} is reported first`, async () => {
     const prepared = await prepare()
     const credited = { currency: 'EUR', amount: expectedMinor } as const
     const booking = notificationOf(
@@ -301,7 +309,7 @@ for (const isSettledFirst of [true, false])
     const returned = { kind: 'payout.returned', ...about, id: newId(), ...failure, money: euros(399_000n) } as const
     const told = isSettledFirst ? [settled, returned] : [returned, settled]
     for (const one of [...told, ...told]) await say(one)
-    // A second one is other money.
+    // A second return is separate money.
     await say({ ...returned, id: newId() })
     const after = standOf(await totals([operatorPartnerId]), 'settlement.sandbox', 'EUR')
     assert.equal(after - before, 400_100n - 2n * 399_000n)

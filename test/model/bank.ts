@@ -6,7 +6,7 @@ export const faults = ['unreachable', 'answer lost', 'died before', 'died after'
 export type Fault = (typeof faults)[number]
 
 const unreachable = () => new Unreachable('downstream_timeout', 'the connection broke')
-/** Ends the step of a worker as its death would: nothing after the call runs. */
+/** Ends the step of a worker as a kill would: nothing after the call runs. */
 const workerDeath = () => new Error('the worker died')
 
 /** `arm` breaks the next call. */

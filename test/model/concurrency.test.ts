@@ -1,4 +1,4 @@
-/** Concurrent requests for one balance and one key: exactly as many are accepted as the balance allows, once each. */
+/** Concurrent requests on one balance or one key: exactly as many are accepted as the balance allows, each once. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal } from '../../service/src/kernel/api/index.ts'
@@ -23,7 +23,7 @@ const accepted = (request: Promise<unknown>): Promise<boolean> =>
     },
   )
 
-test('of 50 concurrent payouts against a balance for 20, exactly 20 are accepted', async () => {
+test('exactly 20 of 50 concurrent payouts are accepted if the balance covers 20', async () => {
   const partner = await addPartner(service, 20_000n)
   const { partnerId } = partner
   const answers = await times(50, () => accepted(pay(service, partner, '10.00')))
@@ -64,7 +64,7 @@ test("another partner's beneficiary is not found, even while its owner pays it i
   for (const { partnerId } of [owner, other]) await checkPayments(service.db, partnerId, new Map())
 })
 
-test('twenty concurrent simulated deposits under one key make one deposit', async () => {
+test('twenty concurrent simulated deposits under one key create one deposit', async () => {
   const { partnerId, caller, customer } = await addPartner(service)
   const body = {
     customerId: customer.id,

@@ -1,7 +1,7 @@
 /**
- * Constraints that a race can violate. A check that compares what a statement writes is out of reach: rules.ts and the statement agree, whatever runs
- * beside it. A check over a column that a statement computes from the row as it is then (`posted = posted + ...`) is within reach, and is
- * listed here with what becomes of it.
+ * Constraints that a race can violate. A race cannot violate a check of given values, on which rules.ts and the
+ * statement agree. It can violate a check of a column that a statement computes from the current row (`posted = posted
+ * + ...`): this file lists each with its outcome.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -36,7 +36,7 @@ const outcomes: Readonly<Record<string, string>> = {
 const counted = /\b([a-z_]+) = (?:coalesce\()?(?:[a-z_]+\.)?\1\b[^=\n]{0,12}[+-]/g
 const changedTables = /\bupdate\s+(?:only\s+)?([a-z_]+\.[a-z_]+)/g
 
-test('every check constraint of a counted column has a tested outcome', async () => {
+test('every check constraint of a computed column has a tested outcome', async () => {
   const columns = readSources()
     .filter(({ path }) => path.startsWith('service/src/') && !path.endsWith('.test.ts'))
     .flatMap(({ templates }) => templates.map(({ text }) => text))
@@ -65,12 +65,16 @@ test('a payout is accepted although the state of the account changes before each
       )
     )?.count ?? 0n
   const attemptsMet = 4
-  /** Returns how many attempts of one payout met a change. On a busy machine the payout can be faster than the next change. */
+  /**
+   * Returns the number of attempts of one payout that found a change. On a busy machine the payout can be faster than
+   * the next change.
+   */
   const meet = async (): Promise<number> => {
     let paid = false
     let paying: Promise<unknown> | undefined
     let met = 0
-    // Each round holds the balance until the payout has judged it and waits, and then counts a change.
+    // Each round locks the balance until the payout has checked the state and waits for the lock, and then counts a
+    // change.
     for (; met < attemptsMet && !paid; met += 1)
       await service.db.transaction(async (tx) => {
         await service.ledger.countBlock(tx, partnerId)

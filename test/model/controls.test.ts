@@ -1,7 +1,7 @@
 /**
- * Random days of a partner whose payouts have limits, fees and approvals, on a real database: payouts of every outcome, second
- * persons who decide, cancellations, some of them at once, days that end, workers. The verdict of each request follows from
- * the payouts before it, and so do the counters, the balance and the fees after each step.
+ * Random days of a partner whose payouts have limits, fees and approvals, on a real database: payouts of every outcome,
+ * decisions by a second person, cancellations, some of them concurrent, the ends of days, workers. The outcome of each
+ * request, the counters, the balance and the fees follow from the earlier payouts.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -23,9 +23,9 @@ const amounts = [1n, 120_00n, 999_99n, 1_000_01n, 2_345_67n, 4001_01n, 4001_02n,
 const floatMinor = 30_000_00n
 const approvalAbove = 1_000_00n
 const expiresHours = 24
-/** The sum that leaves on a day without an approval. */
+/** The sum that may be paid on a day without an approval. */
 const unapprovedDay = 2_000_00n
-/** The sum that one person approves on a day. */
+/** The sum that one person may approve on a day. */
 const perPersonDay = 4_500_00n
 const limits = {
   'partner payment': 4_500_00n,
@@ -76,7 +76,7 @@ type Standing = ModelPayout & {
   readonly approvedAt: Date | null
 }
 
-/** The payouts of the model, each with what became of it. */
+/** The payouts of the model, each with its present state. */
 async function standing({ service, partner, made }: Day): Promise<readonly Standing[]> {
   const rows = await service.db.rows<Omit<Standing, keyof ModelPayout> & { readonly id: string }>(sql`
     select payout.id, payout.status, timeline @> '[{"step": "Settled"}]' as is_settled, decided_by as approved_by,
@@ -99,7 +99,10 @@ async function standing({ service, partner, made }: Day): Promise<readonly Stand
 const hasEnded = ({ status, isSettled }: Standing) => !isSettled && ['Cancelled', 'Failed', 'Returned'].includes(status)
 const startOf = (period: 'day' | 'month', at: Date) => at.toISOString().slice(0, period === 'day' ? 10 : 7)
 
-/** Sums that limits have counted of a period: payouts that have not ended without a settlement, by the time of their request. */
+/**
+ * Sums that the limits count in a period: payouts that have not ended without a settlement, by the time of their
+ * request.
+ */
 const usedOf = (payouts: readonly Standing[], period: 'day' | 'month', at: string, of: (payout: Standing) => boolean) =>
   payouts
     .filter((payout) => !hasEnded(payout) && of(payout) && startOf(period, payout.at) === at)
@@ -150,7 +153,7 @@ const decide = ({ service: { payouts }, partner, callers }: Day, id: string, { w
   return verb === 'approve' ? payouts.approve(callers[by], id) : payouts.reject(callers[by], id, 'Not ordered.')
 }
 
-/** Statuses that an outcome of decisions leads to, whatever their order. */
+/** Makes concurrent decisions, and checks that the status follows from those that succeeded, in any order. */
 async function decideAtOnce(day: Day, at: number, decisions: readonly Decision[]): Promise<void> {
   const payouts = await standing(day)
   const before = payouts[at % Math.max(1, payouts.length)]
@@ -185,7 +188,7 @@ async function decideAtOnce(day: Day, at: number, decisions: readonly Decision[]
     assert.equal(after, isCancelled ? 'Cancelled' : 'Pending')
     const rejecting = done.filter(({ how: verb }) => verb === 'reject').map(({ who: by }) => by)
     const approving = done.filter(({ how: verb }) => verb === 'approve').map(({ who: by }) => by)
-    // A repetition by the same person is answered; another person's decision is made once.
+    // A person may repeat a decision. Of several people, one decides.
     assert.ok(rejecting.length === 0 || approving.length === 0, 'it is approved or rejected, not both')
     assert.ok(new Set([...rejecting, ...approving]).size <= 1, 'one person decides')
   }
@@ -197,11 +200,12 @@ async function work({ service }: Day): Promise<void> {
   await processBankNotifications(service.settlement)
 }
 
-/** Every wait for an approval ends by time. */
+/** Checks that every pending approval expires. */
 async function lapse(day: Day): Promise<void> {
   const waiting = (await standing(day)).filter(({ status }) => status === 'PendingApproval')
   day.service.clock.advance(expiresHours * hourMs)
-  // Both processes of a deployment look: each payout lapses once. What other days of this run have left lapses, too.
+  // Both processes of a deployment run the step, and each payout expires once. Payouts left by other days of this run
+  // expire, too.
   await Promise.all([day.service.payoutLife.expireApprovalsStep(), day.service.payoutLife.expireApprovalsStep()])
   const after = new Map((await standing(day)).map(({ id, status }) => [id, status]))
   for (const { id } of waiting) assert.equal(after.get(id), 'Cancelled')
@@ -222,7 +226,7 @@ function run(day: Day, step: Action): Promise<void> {
   }
 }
 
-/** The counters, recomputed from the payouts. One of nothing may be there or not. */
+/** Compares the counters with sums of the payouts. A counter of zero may be absent. */
 async function checkCounters(day: Day, payouts: readonly Standing[]): Promise<void> {
   const { service, partner } = day
   const { partnerId, customer } = partner
@@ -248,7 +252,7 @@ async function checkCounters(day: Day, payouts: readonly Standing[]): Promise<vo
     assert.equal(used, approvedOn(payouts, scopeId, startsOn), 'what a person has approved')
     assert.ok(used <= perPersonDay)
   }
-  // Each person has one counter by id and one by name.
+  // Each person has a counter by id and a counter by name.
   const sumsOf = (of: typeof rows) => of.map(({ startsOn, used }) => `${startsOn} ${used}`).toSorted()
   assert.deepEqual(sumsOf(ofApprovers.filter((row) => !byId.includes(row))), sumsOf(byId))
   for (const { scope, scopeId, period, startsOn, used } of rows.filter((row) => !ofApprovers.includes(row))) {
@@ -297,7 +301,7 @@ async function addControlled(service: Service): Promise<TestPartner> {
 
 const service = await useModules()
 
-test('in any order of requests, decisions and days, limits are exact, fees add up and each payout has one outcome', async (t) => {
+test('limits are exact, fees add up and each payout has one outcome, in any order of requests, decisions and days', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(action, { minLength: 10, maxLength: 30 }), async (steps) => {
       const partner = await addControlled(service)

@@ -1,4 +1,7 @@
-/** Random sequences of quotes, conversions and payouts on a real database: no money is made or lost, and positions are explained. */
+/**
+ * Random sequences of quotes, conversions and payouts on a real database: no money is created or lost, and the
+ * positions follow from the quotes.
+ */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
@@ -39,7 +42,7 @@ const expected = new Set([
   'fx_quote_expired',
   'fx_quote_accepted',
   'beneficiary_currency_mismatch',
-  // A payout in tokens is another operation.
+  // Payouts in tokens have a separate operation.
   'currency_not_supported',
 ])
 
@@ -117,7 +120,7 @@ async function positions({ db }: Service, { partnerId }: TestPartner) {
 }
 
 suite('exchanges', () => {
-  test('quotes, conversions and payouts in any order create and lose no money, and explain the positions', async (t) => {
+  test('no money is created or lost by quotes, conversions and payouts in any order, and they explain the positions', async (t) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {
         const actor = await addActor()
@@ -131,14 +134,14 @@ suite('exchanges', () => {
     )
   })
 
-  test('each quote is accepted exactly once, whatever two processes request concurrently', async () => {
+  test('each quote is accepted exactly once, even if two processes accept it concurrently', async () => {
     for (let round = 0; round < 8; round += 1) {
       const actor = await addActor()
       const { partner, inUsd } = actor
       const ids = await Promise.all(
         Array.from({ length: 6 }, async () => (await quote(service, partner, { sellAmount: '300.00' })).row.id),
       )
-      // 1,000.00 pays for three of six.
+      // The balance of 1,000.00 covers three of the six quotes.
       const outcomes = await Promise.allSettled(
         ids.flatMap((id) => [
           convert(service, partner, id),
@@ -160,7 +163,7 @@ suite('exchanges', () => {
     }
   })
 
-  test('when a conversion and a payout accept one quote concurrently, one of them wins', async () => {
+  test('exactly one of a conversion and a payout that concurrently accept a quote succeeds', async () => {
     const won = { conversions: 0, payouts: 0 }
     for (let round = 0; round < 12; round += 1) {
       const { partner, inUsd } = await addActor()

@@ -1,6 +1,6 @@
 /**
- * Each kind of hold in a service: what the partner reads about it, by its timeline or its preview. A kind of the table needs a walk here. What
- * may not be told is told in one way, whatever the kind is.
+ * Each kind of hold, with the explanation that a partner reads in the timeline or the preview. Each kind of the table
+ * needs a walk here. Kinds that are secret have the same explanation.
  */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
@@ -84,7 +84,7 @@ async function previewed(partner: TestPartner, rule: string, amount = '10.00', b
   return hold && explainHold(hold)
 }
 
-/** A bank books 5.00 for the partner's customer; the hold of its deposit. */
+/** Credits 5.00 to the partner's customer, and returns the hold of the deposit. */
 async function creditedHold(
   partner: TestPartner,
   enter: () => Promise<unknown>,
@@ -140,7 +140,7 @@ const checked = (payee: 'no_match') => async (payout: Awaited<ReturnType<typeof 
 }
 
 type SeenHold = PartnerHold | undefined
-/** The order matters: lists hold what comes behind them until it is compared. */
+/** The order matters: after a list is loaded, later payments are held until they are screened. */
 const walks: Readonly<Record<Hold['kind'], () => Promise<SeenHold>>> = {
   sending: async () => paidHold(await money(), async () => undefined),
   approval: async () => {
@@ -308,7 +308,7 @@ const walks: Readonly<Record<Hold['kind'], () => Promise<SeenHold>>> = {
   },
 }
 
-/** The kinds whose end is known. */
+/** The kinds whose latest end is known. */
 const timed: ReadonlySet<Hold['kind']> = new Set([
   'payerData',
   'approval',
@@ -321,7 +321,7 @@ const timed: ReadonlySet<Hold['kind']> = new Set([
 
 suite('explanations of holds for partners', () => {
   for (const [kind, walk] of Object.entries(walks) as [Hold['kind'], () => Promise<SeenHold>][])
-    test(`${kind}: ${holds[kind].told}`, async () => {
+    test(`a hold of kind ${kind} is explained to the partner as ${holds[kind].told}`, async () => {
       const seen = await walk()
       assert.ok(seen, 'it waits, and says so')
       const { by, ...rest } = seen
@@ -331,7 +331,7 @@ suite('explanations of holds for partners', () => {
       if (by !== null) assert.ok(new Date(by) > now)
     })
 
-  test('holds by names, texts, rules and their cases are described in the same words, without a time', () => {
+  test('partners read the same words, without a time, for holds by names, texts, rules and their cases', () => {
     const kept = Object.values(holds).filter(({ told: shown }) => shown === 'OperatorCheck')
     assert.ok(kept.length >= 5)
     const by = new Date(now.getTime() + hourMs)

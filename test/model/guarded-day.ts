@@ -1,4 +1,4 @@
-/** A day of guarded payments beside its oracle: how it begins, and what must be equal after each step. */
+/** A day of guarded payments and its oracle: the preparation, and the comparison after each step. */
 import assert from 'node:assert/strict'
 import type { Caller } from '../../service/src/kernel/api/index.ts'
 import { newId, nilId, present } from '../../service/src/kernel/index.ts'
@@ -33,7 +33,7 @@ export async function prepare(service: Service, isSegregated: boolean) {
 }
 export type Day = Awaited<ReturnType<typeof prepare>>
 
-/** The alerts beside those of the model: of a rule and a subject the first is the first. */
+/** Pairs the alerts with those of the model, in their order for each rule and subject. */
 export async function alertsOf({ service, world, partnerId, customers }: Day) {
   const rows = await service.monitoring.alerts(service.db, partnerId, nilId, 1000)
   const subjectOf = (of: oracle.Owner) => (of === null ? partnerId : customers[of]?.id)
@@ -47,7 +47,9 @@ export async function alertsOf({ service, world, partnerId, customers }: Day) {
   return pairs
 }
 
-/** The events of a payout by its steps (contract page). Those of one of the partner itself are its end alone. */
+/**
+ * The events of a payout by its steps (contract page). A payout of the partner itself only has the event of its end.
+ */
 const causes: Readonly<Record<string, readonly string[]>> = {
   Created: ['requested'],
   Accepted: ['accepted'],

@@ -1,7 +1,7 @@
 /**
- * Random days of a partner whose payments are guarded, on a real database: gates by the state of a verification with largest balances,
- * verification of payee with every answer and the bank's own, rules of monitoring before and after the payment, two persons. The balance is
- * pooled or segregated. The oracle (guarded.ts) says after each step what everything is.
+ * Random days of a partner whose payments are guarded, on a real database: gates with maximum balances, verification of
+ * payee with every answer of the scheme and of the bank, rules of monitoring before and after the payment, decisions by
+ * two people. The balance is pooled or segregated. The oracle (guarded.ts) computes the state after each step.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -76,7 +76,7 @@ function pass({ world }: Day, ms: number): void {
   world.now += ms
 }
 
-/** A call that is answered closes the breaker of the scheme, which is real time. */
+/** Closes the breaker of the scheme by a call that is answered, because the breaker uses real time. */
 const calm = ({ partner }: Day) =>
   service.beneficiaries.verify(partner.caller, { name: 'Joan Clarke', iban: 'DE89370400440532013000' })
 
@@ -95,7 +95,7 @@ async function money(day: Day, given: Extract<Action, { kind: 'credit' | 'match'
     const { iban = '' } = customers[given.customer] ?? {}
     const body = { iban, amount: text(given.amount), currency: 'EUR', debtorName: 'Grace Hopper' } as const
     await service.simulations.credit(partner.caller, body)
-    // The bank reports in the order of the time: what was sent before is settled with it.
+    // The bank reports in the order of time, so that payments sent before are settled, too.
     await settle(day)
     return oracle.credit(world, given.customer, given.amount)
   }
@@ -310,7 +310,8 @@ async function run(day: Day, given: Action): Promise<void> {
     case 'alert':
       return rules(day, given)
     case 'send':
-      // Behind every lease, the time after which what waits is asked about again, and the age of rules that a process knows.
+      // Longer than every lease, the interval between checks of waiting payments, and the time for which a process
+      // caches rules.
       pass(day, 31 * secondMs)
       while ((await submitDuePayouts(service.settlement)) > 0);
       return oracle.send(world)
@@ -324,7 +325,7 @@ async function run(day: Day, given: Action): Promise<void> {
   }
 }
 
-/** The customers have money, and something holds payouts: few days would draw that. */
+/** The customers have money, and a rule holds payouts, because random days would rarely begin so. */
 const beginning: readonly Action[] = [
   { kind: 'credit', customer: 0, amount: 4001_01n },
   { kind: 'credit', customer: 1, amount: 4001_01n },
@@ -332,7 +333,7 @@ const beginning: readonly Action[] = [
   { kind: 'rule', when: 'before', country: 'FR' },
 ]
 
-test('in any order of gates, names, rules and decisions, held payouts are not paid and every cent is accounted for', async (t) => {
+test('held payouts are not paid and every cent is accounted for, in any order of gates, names, rules and decisions', async (t) => {
   const ends = new Map<string, number>()
   await fc.assert(
     fc.asyncProperty(fc.array(action, { minLength: 20, maxLength: 35 }), fc.boolean(), async (steps, isSegregated) => {
@@ -341,7 +342,7 @@ test('in any order of gates, names, rules and decisions, held payouts are not pa
         await run(day, given)
         await compare(day)
       }
-      // Nothing waits for ever: people decide what waits for them, or its time ends.
+      // Nothing waits for ever: people decide the alerts, and approvals expire.
       for (let at = 0; day.world.alerts.some(({ resolution }) => resolution === null); at += 1)
         await run(day, { kind: 'alert', pick: 0, how: at % 2 === 0 ? 'refuse' : 'release' })
       for (const kind of ['lapse', 'send', 'settle'] as const) await run(day, { kind })

@@ -1,6 +1,6 @@
 /**
- * The oracle of guarded payments: gates of verification, verification of payee, rules of monitoring. It follows from the guides (customers,
- * accounts, payout controls, monitoring) and takes nothing from the service.
+ * The oracle of guarded payments: gates of verification, verification of payee, rules of monitoring. It is written from
+ * the guides (customers, accounts, payout controls, monitoring), without the code of the service.
  */
 export type State = 'Complete' | 'Incomplete' | 'Invalid'
 export type Capability = 'OpenAccount' | 'Receive' | 'Pay' | 'Convert'
@@ -30,7 +30,7 @@ export type Payout = {
   readonly amount: bigint
   readonly owner: Owner
   readonly payee: Payee
-  /** The name that the bank has. */
+  /** The name that was sent to the bank. */
   readonly name: string
   status: 'PendingApproval' | 'Pending' | 'Sent' | 'Completed' | 'Failed' | 'Cancelled'
   readonly steps: string[]
@@ -42,9 +42,9 @@ export type Payee = {
   readonly iban: string
   readonly owner: Owner
   name: string
-  /** The last answer about the name that says something. */
+  /** The last answer about the name other than `NotPossible`. */
   check: Result | null
-  /** Null: it was never verified. `dueAt` undefined: it is not asked again. */
+  /** Null: it was never verified. `dueAt` undefined: no renewal is due. */
   renewal: { dueAt: number | undefined; attempts: number; result: Result } | null
 }
 type Party = { posted: bigint; reserved: bigint }
@@ -70,7 +70,7 @@ export type World = {
   readonly payouts: Payout[]
   readonly rules: Rule[]
   readonly alerts: Alert[]
-  /** Money for customers that may not have it. */
+  /** Money for customers that may not receive it. */
   readonly suspended: { readonly customer: 0 | 1; readonly amount: bigint; isOpen: boolean }[]
   readonly worsened: string[]
   readonly answers: Map<string, Result>
@@ -111,7 +111,7 @@ export function credit(world: World, customer: 0 | 1, amount: bigint): void {
   else world.suspended.push({ customer, amount, isOpen: true })
 }
 
-/** Persons may credit what a gate has kept back. */
+/** People may credit money that a gate has withheld. */
 export function match(world: World, at: World['suspended'][number]): void {
   at.isOpen = false
   book(world, at.customer, at.amount)
@@ -168,7 +168,7 @@ export function lapse(world: World): void {
     if (payout.status === 'PendingApproval') move(world, payout, 'Cancelled', 'Expired')
 }
 
-/** A worker asks the rules before it begins a payout. What is held waits; what two persons refused ends. */
+/** A worker checks the rules before it begins a payout. A held payout waits; one that two people refused fails. */
 export function send(world: World): void {
   for (const payout of world.payouts.filter(({ status }) => status === 'Pending')) {
     const holding = world.alerts.filter(({ held }) => held.has(payout))
@@ -207,7 +207,10 @@ function alertOf(world: World, rule: Rule, payout: Payout): Alert {
   return alert
 }
 
-/** Looks at what has changed since the last look, and since the rule is on. A rule before the payment leaves what waits to the worker. */
+/**
+ * Checks the payouts that have changed since the last check, and since the rule was turned on. The worker checks the
+ * rules before the payment for waiting payouts.
+ */
 export function look(world: World): void {
   if (!world.rules.some(({ isOn }) => isOn)) return
   const changed = world.payouts.filter(({ changedAt, status }) => {
@@ -240,7 +243,9 @@ export function verify(world: World, name: string, iban: string): Result {
   return answer ?? 'NotPossible'
 }
 
-/** A name that was never compared has no answer. One after an answered name is asked about by itself. */
+/**
+ * A name that was never verified has no answer. If the previous name had one, the new name is verified automatically.
+ */
 export function rename(world: World, payee: Payee, name: string): void {
   if (payee.name === name) return
   const earlier = world.answers.get(`${payee.iban} ${payee.name}`)
@@ -277,7 +282,7 @@ export function renew(world: World): void {
   }
 }
 
-/** The bank compares the name of a payment that it has. Its result counts for the payee while that has the name. */
+/** The bank verifies the name of a payment. The result counts for the payee while it has that name. */
 export function bankChecks(world: World, payout: Payout, result: Exclude<Result, 'NotPossible'>, step: string): void {
   payout.bankCheck = result
   move(world, payout, payout.status, step)

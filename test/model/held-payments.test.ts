@@ -1,6 +1,7 @@
 /**
- * Random orders of payouts, credits, renames, lists and decisions. The model knows the names that each party had, and no rule of the
- * service: a payment leaves only while no name of its parties, and no payee with its account, has a hit that is open or confirmed.
+ * Random orders of payouts, credits, renames, lists and decisions. The model stores the names that each party had,
+ * without the rules of the service: a payment is sent only while neither a name of its parties nor a payee with the
+ * same account has an open or confirmed hit.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -26,7 +27,7 @@ const entryOf: Readonly<Record<string, string | undefined>> = {
 }
 const names = [...Object.keys(entryOf), 'Grace Hopper', 'Ada Lovelace'] as const
 type Standing = 'open' | 'cleared' | 'confirmed'
-/** A customer or a beneficiary: every name that it had, and what stands about each that is on a list. */
+/** A customer or a beneficiary: every name that it had, and the decision about each listed name. */
 type Party = {
   readonly id: string
   readonly account: string | undefined
@@ -88,7 +89,7 @@ const partyOf = (id: string, firstName: string, customer?: Party, account?: stri
 })
 
 async function createWorld(): Promise<World> {
-  // The accounts are those of the worlds before, which a confirmed payee holds for every partner.
+  // Deletes the accounts that earlier worlds have frozen: a confirmed payee freezes its account for every partner.
   await service.db.run(sql`delete from screening.frozen_accounts`)
   const partner = await addPartner(service, 10_000_00n)
   const { partnerId } = partner
@@ -122,7 +123,8 @@ const isHeldPayout = ({ payees }: World, payee: Party): boolean =>
 
 function modelScreening({ customers, payees, listed }: World): void {
   for (const party of [...customers, ...payees]) {
-    // A party with the same name and the same list is not looked at again: a hit that was cleared after its entry left the list stays.
+    // A party with the same name is not screened again with the same list: a hit that was cleared after its entry left
+    // the list stays cleared.
     if (party.isScreened && party.comparedWith === listed) continue
     party.isScreened = true
     party.comparedWith = listed
@@ -171,7 +173,7 @@ async function run(world: World, step: Action): Promise<void> {
   const payee = present(payees['at' in step ? step.at : 0], 'a payee')
   const customer = present(customers['at' in step ? step.at % 2 : 0], 'a customer')
   const rename = (party: Party, given: string) => {
-    // Also the service screens again only what has another name.
+    // The service, too, screens a party again only if its name is new.
     if ([...party.had].at(-1) !== given) party.isScreened = false
     party.had.delete(given)
     party.had.add(given)
@@ -210,7 +212,7 @@ async function run(world: World, step: Action): Promise<void> {
   }
 }
 
-/** The workers look at everything, and what leaves is compared with the model. */
+/** Runs the workers, and compares the payments that are sent with the model. */
 async function work(world: World): Promise<void> {
   const { db, clock, settlement, deposits } = service
   const { partnerId } = world.partner
@@ -238,7 +240,7 @@ async function work(world: World): Promise<void> {
   }
 }
 
-test('in any order of payments, renames, lists and decisions, money that a hit holds is not paid', async (t) => {
+test('money that a hit holds is not paid, in any order of payments, renames, lists and decisions', async (t) => {
   let left = 0
   await fc.assert(
     fc.asyncProperty(fc.array(action, { minLength: 15, maxLength: 40 }), async (steps) => {

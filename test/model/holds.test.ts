@@ -1,6 +1,6 @@
 /**
- * Each verb that moves the money of a customer, in each state of the customer. Money that is on hold moves by a bank's report or by a
- * decision only. A new operation with an amount, and a new place that books entries, need a row here.
+ * Each operation that moves the money of a customer, in each state of the customer. Only a bank's report or a decision
+ * moves money on hold. A new operation with an amount, and a new place that books entries, need a row here.
  */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -23,11 +23,11 @@ import { decideAll, listedName, sampleList, screenAll, sendCredit } from '../sup
 import { checkLedger } from './ledger-audit.ts'
 
 const ofCustomer = ['clear', 'open hit', 'confirmed', 'blocked', 'gate closed', 'account closed'] as const
-/** An open hit of the partner itself holds its own money, and a confirmed one that of its customers, too. */
+/** An open hit of the partner itself holds its own money; a confirmed one also holds that of its customers. */
 const ofPartner = ['partner open', 'partner confirmed'] as const
 const states = [...ofCustomer, ...ofPartner] as const
 type State = (typeof states)[number]
-/** `waits`: accepted and reserved, and the bank is not told. `case`: booked to suspense with a case. */
+/** `waits`: accepted and reserved, but not sent to the bank. `case`: booked to suspense with a case. */
 type Outcome = 'booked' | 'sent' | 'waits' | 'case' | 'refused'
 
 type Scene = Awaited<ReturnType<typeof sceneOf>>
@@ -42,12 +42,12 @@ const withThePartner = { ...blocked, 'partner open': 'refused' } as const
 const waiting = { 'open hit': 'waits', confirmed: 'waits', 'partner confirmed': 'waits' } as const
 const paid = { ...outcomes('sent', 'refused'), ...waiting }
 const received = outcomes('booked', 'case')
-/** Entries that no state of a customer decides. */
+/** Entries that do not depend on the state of a customer. */
 const always = outcomes('booked', 'booked')
 const partnersOwn = { ...always, 'partner open': 'refused', 'partner confirmed': 'refused' } as const
 
 type Row = {
-  /** The operations that move money as this row does. Empty: a bank or the operator does. */
+  /** The operations of the API that move money in this way. Empty: only a bank or the operator does. */
   readonly operations: readonly (keyof typeof operations)[]
   readonly run: (scene: Scene) => Promise<Outcome>
   readonly expected: Readonly<Record<State, Outcome>>
@@ -74,7 +74,7 @@ const rows: Readonly<Record<string, Row>> = {
     run: ({ transfer, held }) => transfer({ toCustomerId: held }),
     expected: withThePartner,
   },
-  // Blocks and gates bind the partner. What screening holds binds the operator, too.
+  // Blocks and gates restrict the partner. A hold by screening also restricts the operator.
   'a transfer by the operator': {
     operations: [],
     run: ({ transfer, held, other }) => transfer({ fromCustomerId: held, toCustomerId: other }, false),
@@ -106,7 +106,7 @@ const rows: Readonly<Record<string, Row>> = {
   'a refund to the payer': {
     operations: ['createCheckoutRefund'],
     run: ({ refund }) => refund(),
-    // The money goes back to who paid it, whatever the customer may do.
+    // The money returns to its payer, whatever the capabilities of the customer.
     expected: { ...paid, 'gate closed': 'sent' },
   },
   'a payout with a quote': {
@@ -124,7 +124,7 @@ const rows: Readonly<Record<string, Row>> = {
     run: ({ part }) => part(),
     expected: received,
   },
-  // `acceptLatePayment` and `returnLatePayment` name money that is there, and no amount.
+  // `acceptLatePayment` and `returnLatePayment` identify money that has arrived, without an amount.
   'accepted late money': {
     operations: [],
     run: ({ acceptLate }) => acceptLate(),
@@ -132,15 +132,15 @@ const rows: Readonly<Record<string, Row>> = {
   },
   'returned late money': { operations: [], run: ({ returnLate }) => returnLate(), expected: blocked },
   'a simulated deposit': { operations: ['simulateDeposit'], run: ({ deposit }) => deposit(), expected: received },
-  // Persons decide about the money of a case, by a licence or an order of a court; not before they have decided about the hit.
+  // People decide about the money of a case, by a licence or a court order, once they have decided the hit.
   'the credit of a case': {
     operations: [],
     run: ({ creditOfCase }) => creditOfCase(),
     expected: { ...always, 'open hit': 'refused' },
   },
-  // It has happened, and the money is held where it comes back to.
+  // The bank has already returned the money, which is then held on the balance.
   'the return after a recall': { operations: [], run: ({ recalled }) => recalled(), expected: always },
-  // Moves nothing from one owner to another.
+  // Segregation does not move money between owners.
   'segregation of the balance': { operations: [], run: ({ segregated }) => segregated(), expected: always },
   'the cover of a segregation': {
     operations: [],
@@ -149,7 +149,7 @@ const rows: Readonly<Record<string, Row>> = {
   },
 }
 
-/** Operations with an amount that move no money, or that of no customer in euros. */
+/** Operations with an amount that do not move money, or not the euros of a customer. */
 const withoutRow: Readonly<Record<string, string>> = {
   createFxQuote: 'a quote moves no money',
   createPaymentLink: 'a link moves no money; its sessions are paid',
@@ -158,7 +158,7 @@ const withoutRow: Readonly<Record<string, string>> = {
   simulateWalletDeposit: 'tokens are deposits: test/chain',
 }
 
-/** The files that book entries, and why holds do not pass them by. */
+/** The files that book entries, each with the reason why it cannot bypass a hold. */
 const bookings: Readonly<Record<string, string>> = {
   'cases/decisions.ts': 'decision: persons decide a case',
   'cases/returns.ts': 'decision: persons return the money of a case',
@@ -176,7 +176,7 @@ const bookings: Readonly<Record<string, string>> = {
   'banks/settlement/wrong-debits.ts': 'bank: staff takes back what a bank has taken',
 }
 
-// The sandbox bank carries tokens, too: the verb is the same on a chain.
+// The sandbox bank also transfers tokens: the operation is the same on a chain.
 const service = await useModules({ chooseConnector: () => 'sandbox' })
 const sessions = createSessionsInParts(() => service)
 const paidSessionOf = createPaidSessions(() => service)
@@ -190,7 +190,7 @@ before(async () => {
   for (const [state, { enter }] of scenes) await enter(state)
 })
 
-/** Two sums that come to a session after its end, and the choice about each. */
+/** Two payments that arrive after the end of a session, and the decision about each. */
 async function lateMoneyOf(partner: TestPartner) {
   const { partnerId } = partner
   const opened = await sessions.open({}, partner)
@@ -213,11 +213,11 @@ async function lateMoneyOf(partner: TestPartner) {
   }
 }
 
-/** A partner with two customers, who have 1,000.00 each. `held` is the customer whose state is tried. */
+/** A partner with two customers, who have 1,000.00 each. `held` is the customer whose state is tested. */
 async function sceneOf(state: State) {
   const partner = await addTrader(service, ['EUR', 'USD'])
   const { partnerId, customer, caller, beneficiary, ownBeneficiary } = partner
-  // The name of the partner is listed where its hit is tried.
+  // The partner has a listed owner if the state is a hit of the partner.
   if (state === 'partner open' || state === 'partner confirmed')
     await service.db.transaction((tx) =>
       service.access.setOwners(tx, partnerId, { legalName: null, owners: ['Grace Hopper', listedName] }),
@@ -278,7 +278,7 @@ async function sceneOf(state: State) {
   const postedBy = async () => (await balanceOf(service, partnerId)).posted
   const openCases = async () =>
     (await service.cases.list(undefined, 1000)).filter((row) => row.partnerId === partnerId && row.resolution === null)
-  /** Money that comes in is in a case, or in the balance. */
+  /** Reports whether incoming money is in a case or in the balance. */
   const arrived = async (send: () => Promise<unknown>): Promise<Outcome> => {
     const before = (await openCases()).length
     await send()
@@ -353,7 +353,7 @@ async function sceneOf(state: State) {
       const proposing = { partnerId, id, action: 'credit', staff: 'Sam Staff', note: 'A licence.' } as const
       await service.db.transaction((tx) => service.decisions.propose(tx, proposing))
       await service.db.transaction((tx) => service.decisions.approve(tx, { ...proposing, staff: 'Kim Staff' }))
-      // A closed account gets nothing: the money is the partner's.
+      // A closed account gets no money: the partner gets it.
       if (state === 'account closed') assert.deepEqual(await heldSums(), before)
       return 'booked'
     },
@@ -400,7 +400,7 @@ suite('the money of a customer', () => {
         assert.deepEqual(await ledgerFindings(service.db, scene.partnerId), [])
       })
 
-  test('every operation that moves an amount has a row, or a reason', () => {
+  test('every operation that moves an amount has a row in the table, or a reason why not', () => {
     const moving = Object.entries(operations).flatMap(([id, operation]) => {
       const { method } = operation
       const body = JSON.stringify('body' in operation ? operation.body : {})
@@ -411,7 +411,7 @@ suite('the money of a customer', () => {
     assert.deepEqual(moving.toSorted(), [...new Set(known)].toSorted())
   })
 
-  test('every file that books entries is listed', () => {
+  test('every source file that books entries is in the list of bookings', () => {
     const root = fileURLToPath(new URL('../../service/src/', import.meta.url))
     const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
       .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))

@@ -31,8 +31,8 @@ const recomputed = (tx: Tx, partnerId: string) =>
     where account.partner_id = ${partnerId} group by account.id order by account.id`)
 
 /**
- * Entries with several transfers: written together, with neighbouring ids from that of the entry on, and their reserves ended
- * together. `reserves`, `ended`: how many there are, and how many of them were posted and released.
+ * Finds entries of several transfers that were not written together, with consecutive ids from that of the entry, or
+ * whose reserves were not posted or released together.
  */
 const brokenEntries = (tx: Tx, partnerId: string) =>
   tx.rows(sql`
@@ -50,7 +50,7 @@ const brokenEntries = (tx: Tx, partnerId: string) =>
       or left(first_id, 24) = left(last_id, 24) and ('x' || right(last_id, 12))::bit(48)::bigint
         <> ('x' || right(first_id, 12))::bit(48)::bigint + transfers - 1`)
 
-/** Every checkpoint is the full sum of the transfers up to its position, and each is next to the one before. */
+/** Every checkpoint is the full sum of the transfers up to its position, and follows the previous one. */
 const brokenCheckpoints = (tx: Tx, partnerId: string) =>
   tx.rows(sql`
     select checkpoint.position, checkpoint.account_id, checkpoint.posted, checkpoint.reserved, sums.*
@@ -98,7 +98,7 @@ const brokenPartyCheckpoints = (tx: Tx, partnerId: string) =>
           and account_id in (debit_account_id, credit_account_id)) as sums
     where (checkpoint.posted, checkpoint.reserved) is distinct from (full_posted, full_reserved)`)
 
-/** Each party of a segregated balance has what its transfers moved there; a pooled balance has no parts. */
+/** Each party of a segregated balance has the sum of its transfers; a pooled balance has no parties. */
 const brokenParties = (tx: Tx, partnerId: string) =>
   tx.rows(sql`
     with moved as (

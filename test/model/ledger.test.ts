@@ -1,4 +1,4 @@
-/** Random movements on the real ledger and on a model of a few lines: both must refuse and hold the same. */
+/** Random movements on the real ledger and on a model of a few lines: both must refuse and reserve the same. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -52,7 +52,7 @@ const orRefused = (request: Promise<string>): Promise<string | undefined> =>
     return undefined
   })
 
-/** A second end of a reserve is a bug of the caller, never a refusal that a partner sees. */
+/** Ending a reservation twice is a bug of the caller, and never a refusal that a partner sees. */
 const isSecondEnd = (error: unknown) =>
   error instanceof AssertionFailure || violates(error, sqlState.uniqueViolation, 'transfers_reserve_ends_once')
 
@@ -106,7 +106,7 @@ test('concurrent movements: the balance is the sum of the accepted movements, an
         moves.map(async ({ kind, cents }) => {
           const begun = kind === 'in' || kind === 'out' || kind === 'reserve'
           if (begun) return { kind, cents, done: (await orRefused(begin(partnerId, kind, cents))) !== undefined }
-          // Every end names the same reserve, so that exactly one succeeds.
+          // Every end is for the same reservation, so that exactly one succeeds.
           const ends = [{ partnerId, entryId: opened, kind }]
           const end = service.db.transaction((tx) => service.ledger.settleMany(tx, ends, []))
           return end.then(

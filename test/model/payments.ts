@@ -25,7 +25,7 @@ type Payment = {
 /** The allowed timelines, as `Step:Status` words. */
 const withdrawalTimeline =
   /^Created:Pending Reserved:Pending( Expired:Cancelled|(?: Approval:Pending)?(?: Cancelled:Cancelled|(?: Screening:Pending)? Accepted:Pending( Sent:Pending( Settled:Completed( Returned:Completed)?| Failed:Unsuccessful| Returned:Unsuccessful)?| Failed:Unsuccessful)?)?)?$/
-/** The second form is money that no deposit waited for: a credit. */
+/** The second form is a credit, for which no deposit waited. */
 const depositTimeline =
   /^Created:Pending( Expired:Expired| Accepted:Pending Settled:Completed Credited:Completed| Initiated:Pending( Expired:Expired| Submitted:Pending( Failed:Unsuccessful| Accepted:Pending( Settled:Completed Credited:Completed)?)?)?)?$/
 const timelines: Readonly<Record<string, RegExp>> = {
@@ -145,8 +145,8 @@ async function checkPayouts(tx: Tx, partnerId: string, reserved: bigint): Promis
 export type Ends = Map<string, string>
 
 /**
- * Checks all payments of one partner. `ends` keeps each finished transaction from one call to the next: afterwards nothing
- * changes but a return, which adds one entry to the timeline. `since` is the time of the upgrade: an earlier version wrote a
+ * Checks all payments of one partner. `ends` stores the finished transactions between calls: afterwards only a return
+ * may change one, by one more entry in the timeline. `since` is the time of the upgrade: an earlier version wrote a
  * step `Screening`, and did not move the stored `updated_at` with every entry.
  */
 export async function checkPayments(

@@ -1,8 +1,8 @@
 /**
- * Random days of a partner on a real database: deposits and payouts of every outcome, duplicates under one key, parallel,
- * dead and frozen workers, a bank connection that breaks. Every invariant is checked after each step, and that each payment
- * went along rows of its table of transitions. At the end, when no work is due, each payment must have the outcome that it
- * was made for.
+ * Random days of a partner on a real database: deposits and payouts of every outcome, duplicates under one key,
+ * parallel, dead and frozen workers, a bank connection that breaks. After each step, every invariant must hold, and
+ * each payment must have followed its table of transitions. At the end, when no work is due, each payment must have its
+ * expected outcome.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -95,7 +95,7 @@ const cents = (text: string) => {
 }
 const textOf = (minor: number) => `${Math.trunc(minor / 100)}.${String(minor % 100).padStart(2, '0')}`
 
-/** The money that may pay: of a segregated balance the part of the customer, or of the partner itself. */
+/** The available money: in a segregated balance that of the customer, or of the partner itself. */
 async function availableTo({ service, partner, segregated }: Day, own: boolean): Promise<bigint> {
   const { partnerId, customer } = partner
   if (!segregated) return (await balanceOf(service, partnerId)).available
@@ -103,7 +103,7 @@ async function availableTo({ service, partner, segregated }: Day, own: boolean):
   return part === undefined ? 0n : part.posted - part.reserved
 }
 
-/** Sends the request. It must be refused exactly when the money that may pay does not cover the amount. */
+/** Sends the request. It must be refused exactly when the available money does not cover the amount. */
 async function expectByBalance<T>(
   day: Day,
   own: boolean,
@@ -136,7 +136,10 @@ async function payDuplicates(day: Day, text: Amount, own: boolean, count: number
   if (amounts[text] === 'Completed') day.posted -= cents(text)
 }
 
-/** Pays a customer of the partner: the money stays, and no bank sees the amount by which it would misbehave. */
+/**
+ * Pays a customer of the partner: the payment is internal, so that the amount does not trigger a fault of the sandbox
+ * bank.
+ */
 async function payInside(day: Day, text: Amount): Promise<void> {
   const request = { beneficiaryId: day.insider }
   const made = await expectByBalance(day, true, cents(text), () => pay(day.service, day.partner, text, request))
@@ -182,13 +185,13 @@ async function simulateWithdrawal(day: Day, minor: number, outcome: keyof typeof
   if (outcome === 'completed') day.posted -= BigInt(minor)
 }
 
-/** One step of a worker. The next step finds the work that an armed death leaves undone. */
+/** One step of a worker. The next step does the work that an armed crash leaves undone. */
 const workStep = ({ settlement }: Service, what: 'send' | 'notifications' | 'expire'): Promise<number> => {
   if (what === 'send') return submitDuePayouts(settlement)
   return what === 'expire' ? settlement.deposits.expireDue(100) : processBankNotifications(settlement)
 }
 
-/** A worker that was frozen past its lease changes nothing, after another worker has done its work. */
+/** Checks that a worker that was frozen past its lease changes nothing after another worker has done its work. */
 async function freeze({ service, partner }: Day): Promise<void> {
   const claims = await service.payoutLife.claim('sandbox', [partner.partnerId], 20)
   service.clock.advance(2 * minuteMs)
@@ -288,7 +291,7 @@ async function checkEnds(day: Day): Promise<void> {
 const { wrapConnector, arm, disarm } = createFaultyRail()
 const service = await useModules({ wrapConnector })
 
-test('in any order of steps and faults no cent is lost or created, and every event is appended exactly once', async (t) => {
+test('no cent is lost or created, and every event is appended exactly once, in any order of steps and faults', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(action, { minLength: 8, maxLength: 24 }), fc.boolean(), async (steps, segregated) => {
       disarm()

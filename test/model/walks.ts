@@ -1,6 +1,6 @@
 /**
- * Follows payments from one check to the next: each has gone along rows of its table of transitions, and its timeline has
- * exactly their steps. Which timelines and events are allowed at all is in payments.ts, from the contract page.
+ * Follows payments from one check to the next: each has followed its table of transitions, and its timeline has exactly
+ * those steps. payments.ts has the permitted timelines and events, from the contract page.
  */
 import assert from 'node:assert/strict'
 import type { Lifecycle } from '../../service/src/lifecycle/index.ts'

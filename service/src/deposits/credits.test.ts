@@ -221,7 +221,7 @@ test('money for an account that is not ours opens a case in the ledger of the op
   assert.deepEqual(found, [{ kind: 'unknown_payment', subject: creditId, booked: 500n }])
 })
 
-test('a reversal takes the money back exactly once, by a linked transaction and with a case, and a second reversal is separate money', async () => {
+test('a reversal takes the money back exactly once, with a linked transaction and a case; a second reversal opens another case', async () => {
   const partner = await addPartner(service)
   const before = await balanceOf(service, partner.partnerId)
   const creditId = await receive(await ibanOf(partner))
@@ -268,7 +268,7 @@ test('a reversal books the reported amount, regardless of the expected or credit
   )
 })
 
-test('suspense bears the reversal of spent money', async () => {
+test('the reversal of spent money is booked to suspense', async () => {
   const partner = await addPartner(service)
   const creditId = await receive(await ibanOf(partner), { amount: 1_000_000_000n })
   const { partnerId } = partner
@@ -326,7 +326,7 @@ test('a reference is found among other words, in the end-to-end id, and after an
   assert.equal(await deposit.status(), 'Completed')
 })
 
-test('less certain references count only if no certain one is known', async () => {
+test('references in less certain fields count only if no certain reference is known', async () => {
   const partner = await addPartner(service)
   const iban = await ibanOf(partner)
   const [structured, written, behind] = [await awaiting(partner), await awaiting(partner), await awaiting(partner)]
@@ -361,7 +361,7 @@ test('a credit that names two waiting deposits pays neither: its money is in sus
   assert.deepEqual(await service.deposits.namedIn(service.db, stranger.partnerId, texts), [])
 })
 
-test('of two named deposits the waiting deposit is paid, and a repeated report after its end changes nothing', async () => {
+test('a credit that names two deposits pays the waiting one, and a later repetition changes nothing', async () => {
   const partner = await addPartner(service)
   const iban = await ibanOf(partner)
   const [paid, open] = [await awaiting(partner), await awaiting(partner)]

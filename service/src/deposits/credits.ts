@@ -26,7 +26,7 @@ export type Credits = {
    * deposit, or several.
    */
   readonly processCredit: (connector: string, notification: CreditNotification) => Promise<CreditOutcome>
-  /** Reads the amount and currency of a credit. Undefined: no deposit of the partner came from this credit. */
+  /** Reads the amount and currency of a credit. Undefined: the credit has paid no deposit of the partner. */
   readonly moneyOfCredit: (tx: Tx, partnerId: string, connector: string, creditId: string) => Promise<Money | undefined>
   /**
    * Credits money whose owner an operator has found, in the caller's transaction: it becomes a deposit like any credit,
@@ -40,7 +40,7 @@ export type Credits = {
     notification: CreditNotification,
   ) => Promise<boolean>
   /**
-   * Credits unmatched money that its partner has accepted, in the caller's transaction. Judged like any credit:
+   * Credits unmatched money that its partner has accepted, in the caller's transaction. Checked like any credit:
    * screening may hold it, and a block sends it to suspense. Refuses: not_found (customerId), request_in_progress
    * (names that are not screened yet), late_payment_decided (a deposit has the credit).
    */
@@ -136,8 +136,8 @@ export function createCredits(deps: DepositsDeps, apply: ApplyCredits): Credits 
       // The customer was erased after the look-up, and its account closed: the account counts as unknown.
       if (completed === 'erased') return { applied: 'unknown', partnerId: notification.partnerId }
       const { trigger, advanced } = completed
-      // The same credit twice in one batch: the second is judged after the first. If a name waits for screening, the
-      // bank repeats its report, and the newest list is then in memory.
+      // If a batch has the same credit twice, the second is processed after the first. If a name waits for screening,
+      // the bank repeats its report, and the newest list is then in memory.
       const isRepeated = advanced === 'deferred' || advanced === 'early'
       return { applied: isRepeated ? await apply.inBatches(trigger) : advanced, partnerId }
     },
@@ -161,7 +161,8 @@ export function createCredits(deps: DepositsDeps, apply: ApplyCredits): Credits 
       const [applied] = await apply.inTransaction(tx, [toTrigger(booking, id)])
       if (applied === 'early')
         throw new Refusal('request_in_progress', 'The names are not screened yet. Repeat the request in a minute.')
-      if (applied !== true) throw new Refusal('late_payment_decided', 'The money has already become a payment.')
+      if (applied !== true)
+        throw new Refusal('late_payment_decided', 'The money has already been credited as a payment.')
       const [row] = await store.depositsByIds(tx, [{ partnerId: owner.partnerId, id }])
       return { id, reference: present(row, `no deposit ${id} of an accepted credit`).reference }
     },
@@ -359,8 +360,8 @@ type CreditNotification = Extract<BankNotification, { readonly kind: 'credit.boo
 type ReportedCredit = { readonly connector: string; readonly notification: CreditNotification }
 
 /**
- * `several`: the credit names deposits, but it is not certain which one is meant. It has the partner whose ledger gets
- * the case.
+ * `several`: the credit names deposits, but it is not certain which one is meant. It has the partner in whose ledger
+ * the case is opened.
  */
 type LocatedCredit =
   | { readonly deposit: store.DepositKey }
@@ -368,7 +369,7 @@ type LocatedCredit =
   | { readonly several: string }
   | undefined
 
-/** Covers some thousand ordinary credits, or a few hostile ones. */
+/** Enough for some thousand ordinary credits, or for a few hostile ones. */
 const referencesPerStatementMax = 5000
 
 /**
@@ -405,7 +406,7 @@ async function locateAll(
     const owner = owners.get(account)
     const list = found[index] ?? []
     if (list.length === 0) return owner && { owner }
-    // The credit is repeated: its deposits may have ended since.
+    // The bank repeats the credit: its deposits may have ended since then.
     const deposit = applied.get(creditKey(credit)) ?? chooseDeposit(list)
     return deposit === undefined ? { several: owner?.partnerId ?? onlyPartner(list) ?? partnerId } : { deposit }
   })

@@ -77,7 +77,7 @@ export type PaymentRefunds = {
 /** Owner of an account. Null: the partner itself. */
 export type AccountOwner = { readonly partnerId: string; readonly customerId: string | null }
 
-/** Names the accounts of a credit: from the settlement account of a connector to the partner's balance. */
+/** Returns the accounts of a credit: from the settlement account of a connector to the partner's balance. */
 export const creditAccounts = (connector: string, partnerId: string) =>
   ({ partnerId, debit: `settlement.${connector}`, credit: 'balance' }) as const
 

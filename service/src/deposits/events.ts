@@ -40,7 +40,7 @@ const payer = (debtor: IncomingDebtor) => ({
   debtorName: debtor.name,
 })
 
-/** Parses the partner's own object. Numbers keep all their digits. */
+/** Parses the partner's custom fields. Numbers keep all their digits. */
 export function parseCustomFields(deposit: Deposit): Record<string, unknown> | null {
   return deposit.customFields === null ? null : ownJsonExactly<Record<string, unknown>>(deposit.customFields)
 }

@@ -15,11 +15,11 @@ import type { Deposit } from './store.ts'
 
 export type InboundAccounts = {
   /**
-   * Accounts of the credits with the states that judged the batch. If a state changes before the commit, the batch runs
-   * again.
+   * Accounts of the credits, with the states on which the decisions of the batch are based. If a state changes before
+   * the commit, the batch runs again.
    */
   readonly accounts: AccountSnapshots
-  /** The customers of all deposits. */
+  /** The customers of the deposits in the batch. */
   readonly owners: ReadonlyMap<string, Payer>
   /** Returns why the accounts of a deposit refuse its money. Undefined: they accept it. */
   readonly blockOf: (deposit: Deposit) => BlockReason | undefined
@@ -37,7 +37,7 @@ export async function readInbound(
   deposits: readonly Deposit[],
   connectorOf: (deposit: Deposit) => string | undefined,
 ): Promise<InboundAccounts> {
-  // Read before the customers, because the balances count their changes of state.
+  // Read before the customers, because the balances count the changes of the customers' states.
   const accounts = await ledger.accountsOf(
     tx,
     deposits.flatMap((deposit): readonly Movement[] => {
@@ -66,8 +66,8 @@ export async function readInbound(
 }
 
 /**
- * Finds deposits that would raise what their customer holds above the largest balance of its gate, in the order of the
- * batch. Reads rates once, and one row for each customer with such a gate.
+ * Finds deposits that would raise the money of their customer above the maximum balance of its gate, in the order of
+ * the batch. Reads rates once, and one row for each customer with such a gate.
  */
 async function findAboveLargestBalance(
   { ledger, customers, rates }: Pick<DepositsDeps, 'ledger' | 'customers' | 'rates'>,

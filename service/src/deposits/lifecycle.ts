@@ -16,7 +16,7 @@ export const depositStatuses = [
 ] as const
 export type DepositStatus = (typeof depositStatuses)[number]
 
-/** Statuses in which a deposit takes parts, and no name is under review. */
+/** Statuses in which a deposit accepts parts, and no name is under review. */
 export const awaitingParts = ['Created', 'Initiated', 'Submitted', 'PartiallyPaid', 'Accepted'] as const
 
 export const depositLifecycle = createLifecycle({
@@ -245,7 +245,10 @@ export const depositLifecycle = createLifecycle({
 
 export type DepositEvent = EventOf<typeof depositLifecycle>
 
-/** How long the bank may have a payment before an operator looks at it. Deposits that the bank does not have expire. */
+/**
+ * The time without a final status after which an operator checks a payment that the bank has. Deposits that the bank
+ * does not have expire.
+ */
 export const heldMsMax = 5 * dayMs
 
 export const mayExpire = (status: DepositStatus): boolean =>
@@ -285,5 +288,5 @@ export type ReversalTrigger = {
 /** A deposit has expired, or the partner ends it. */
 type ExpiryTrigger = { readonly kind: 'expired' | 'ended'; readonly partnerId: string; readonly subjectId: string }
 
-/** Looks at the decisions about the names of a waiting deposit. The engine treats a confirmed match as `confirmed`. */
+/** Applies the decisions about the names of a waiting deposit. The engine treats a confirmed match as `confirmed`. */
 export type DecisionTrigger = { readonly kind: 'cleared'; readonly partnerId: string; readonly subjectId: string }

@@ -14,7 +14,7 @@ import { awaitingParts, type DepositStatus, type DepositTrigger } from './lifecy
 import type { Deposit, DepositKey } from './store.ts'
 import { type Part, type PartStatusChange, readParts, type PartStatus } from './store-parts.ts'
 
-/** Deposit under its lock. `parts` is empty if the deposit takes one payment. */
+/** Deposit under its lock. `parts` is empty if one payment pays the deposit. */
 export type DepositWithParts = Deposit & { readonly parts: readonly Part[] }
 
 /** Payer of a part and texts of the payment: for screening, for its refund and for its case. */
@@ -35,7 +35,7 @@ const missingAmount = ({ amount, parts }: DepositWithParts): Minor =>
 /** Reports whether all the money has arrived, including parts under review. */
 export const isFullyPaid = (deposit: DepositWithParts): boolean => missingAmount(deposit) === 0n
 
-/** Adds the parts of deposits that are paid in parts. */
+/** Adds the parts to each deposit that is paid in parts. */
 export async function withParts<Row extends Deposit>(
   tx: Tx,
   rows: readonly Row[],
@@ -50,7 +50,9 @@ export async function withParts<Row extends Deposit>(
 
 type PartTrigger = Extract<DepositTrigger, { readonly kind: 'credit' | 'deposit.settled' }>
 
-/** Returns the trigger if it brings the money of a part. A bank report brings money only after the bank has named the payer. */
+/**
+ * Returns the trigger if it reports the money of a part. A bank report does so only after the bank has named the payer.
+ */
 export const partTrigger = ({ inParts, debtor }: Deposit, trigger: DepositTrigger): PartTrigger | undefined =>
   inParts && (trigger.kind === 'credit' || (trigger.kind === 'deposit.settled' && debtor !== null))
     ? trigger
@@ -70,7 +72,7 @@ const isAwaiting = (status: DepositStatus): boolean => (awaitingParts as readonl
 
 /**
  * Reports whether money does not belong to the deposit: it has another currency, exceeds the amount or the number of
- * parts, or came after the end.
+ * parts, or arrived after the deposit ended.
  */
 export const isForeignPart = (deposit: DepositWithParts, trigger: PartTrigger | undefined): boolean =>
   trigger !== undefined &&
@@ -92,9 +94,9 @@ export type PartsPlan = {
   readonly moved: readonly PartStatusChange[]
   readonly entries: readonly Entry[]
   readonly cases: readonly NewCase[]
-  /** Cases that end because their money moves on. */
+  /** Cases that end because their money leaves suspense. */
   readonly released: readonly DepositKey[]
-  /** Parts that get an event, and the sum that counts afterwards. */
+  /** Parts with an event, and the sum that counts afterwards. */
   readonly told: readonly Part[]
   readonly paid: Minor
 }

@@ -1,7 +1,7 @@
 /**
  * Checks incoming payments for the data of their payers (Regulation (EU) 2023/1113, articles 7 and 8) by the operator's
  * rules. A deposit whose data were requested waits like one whose names are under review. A rejected deposit fails, and
- * its money goes back.
+ * its money is returned.
  */
 import { ownJson } from '@partner-payments/wire'
 import { notFound, Refusal } from '../kernel/api/index.ts'
@@ -70,13 +70,13 @@ export async function checkPayers(
 
 /** Missing data of a wallet whose owner is neither proved nor declared. */
 const ownershipMissing = 'ownership'
-/** Enough time for an owner who is away and keeps the wallet elsewhere. */
+/** Long enough for an owner who is away from the wallet. */
 const proofDays = 14
 export const lacksOwnership = (check: PayerCheck | undefined): boolean => check?.lacks === ownershipMissing
 
 /**
  * Checks whether tokens need a proof of who controls the wallet (articles 14(5) and 16(2)): new payments in `arrivals`,
- * and those in `kept` whose proof may have come since. Small payments need no statement.
+ * and those in `kept`, which may have a proof by now. Runs no SQL for small payments.
  */
 export async function checkWallets(
   { clock, proofsMissing }: Pick<DepositsDeps, 'clock' | 'proofsMissing'>,
@@ -118,13 +118,13 @@ export async function checkWallets(
   )
 }
 
-/** Reports whether the money waits for an answer or goes back. */
+/** Reports whether the money waits for an answer or is returned. */
 export const isWithheld = (check: PayerCheck | undefined): boolean =>
   check !== undefined && check.measure !== 'accept' && check.decision !== 'received'
 
 /**
- * Chooses the check that decides about a deposit whose new part lacks data. An accepted part does not release another
- * one that waits, and a part that waits does not keep one that goes back.
+ * Chooses the check that decides about a deposit whose new part lacks data. An accepted part does not release a waiting
+ * one, and a waiting part does not delay the return of a rejected one.
  */
 export function strictestCheck(known: PayerCheck | undefined, fresh: PayerCheck | undefined): PayerCheck | undefined {
   if (known === undefined || fresh === undefined) return fresh ?? known
@@ -132,7 +132,7 @@ export function strictestCheck(known: PayerCheck | undefined, fresh: PayerCheck 
   return isWithheld(known) && (goesBack ? fresh.measure !== 'reject' : !isWithheld(fresh)) ? known : fresh
 }
 
-/** Reports whether an answer may still come. */
+/** Reports whether an answer may still arrive. */
 export const awaitsAnswer = (check: PayerCheck | undefined, now: Date): boolean =>
   check?.measure === 'ask' && check.decision === null && check.answerBy !== null && check.answerBy > now
 
@@ -149,7 +149,7 @@ export type PayerChecks = {
   readonly failingBanks: typeof store.failingBanks
   /**
    * Records the answer of the payer's bank. The worker credits the money after screening the new names. `null`: the
-   * bank gave no answer, and the money goes back. Refuses: not_found, validation_failed (no money waits, or data are
+   * bank did not answer, and the money is returned. Refuses: not_found, validation_failed (no money waits, or data are
    * still missing).
    */
   readonly decide: (tx: Tx, key: DepositKey, answer: PayerAnswer | null) => Promise<void>
@@ -175,7 +175,7 @@ export function createPayerChecks({ clock, screening }: Pick<DepositsDeps, 'cloc
       const [check] = await store.readPayerChecks(tx, [key])
       if (deposit === undefined || check === undefined) throw notFound('payment that lacks data of its payer')
       if (deposit.status !== 'Screening' || !awaitsAnswer(check, now))
-        throw new Refusal('validation_failed', 'The payment does not wait for an answer.')
+        throw new Refusal('validation_failed', 'The payment is not waiting for an answer.')
       const before = await readPayerNames(tx, key, deposit.debtor)
       if (answer !== null) await addAnswer(tx, key, deposit.debtor, check, answer, now)
       else await store.writeDebtor(tx, key, null, now)

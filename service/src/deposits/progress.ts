@@ -52,7 +52,7 @@ const connectorsOf = (triggers: readonly DepositTrigger[]): ReadonlyMap<string, 
     ),
   )
 
-/** Maps each deposit to the payer and the text of the credit that is judged first. */
+/** Maps each deposit to the payer and the text of the credit that is processed first. */
 const arrivingMoney = (
   { screening }: Pick<DepositsDeps, 'screening'>,
   triggers: readonly DepositTrigger[],
@@ -66,7 +66,10 @@ const arrivingMoney = (
     }),
   )
 
-/** Creates the engine of one batch. The accounts that it has read decide about its deposits and guard its credits. */
+/**
+ * Creates the engine of one batch. It decides by the states of the accounts that it has read. If one changes before the
+ * commit, the batch runs again.
+ */
 function createApply(
   deps: DepositsDeps,
   connectors: ReadonlyMap<string, string>,
@@ -103,7 +106,7 @@ function createApply(
   })
 }
 
-/** Returns the money in a bank notification. Undefined: it names none. */
+/** Returns the money in a bank notification. Undefined: the notification states no amount. */
 const moneyOf = (trigger: DepositTrigger): Money | undefined => ('money' in trigger ? trigger.money : undefined)
 
 const actorOf = (trigger: DepositTrigger) => {
@@ -115,7 +118,7 @@ const actorOf = (trigger: DepositTrigger) => {
 const isUndecided = ({ hold }: ScreenedDeposit): boolean => hold === 'open' || hold === 'unscreened'
 
 /**
- * Reports whether a rule keeps the money because data of the payer are missing. An operator who has found the owner
+ * Reports whether a rule withholds the money because data of the payer are missing. An operator who has found the owner
  * knows the payer.
  */
 const isPayerWithheld = ({ payer }: ScreenedDeposit, trigger: DepositTrigger): boolean =>
@@ -124,7 +127,7 @@ const isPayerWithheld = ({ payer }: ScreenedDeposit, trigger: DepositTrigger): b
 /** Reports whether a name, an account or a country of the deposit is on a list, or may be. */
 const isListed = ({ hold }: ScreenedDeposit): boolean => hold === 'open' || hold === 'confirmed'
 
-/** Names the kind of the case of money that waits or is frozen. */
+/** Returns the kind of the case about money that waits or is frozen. */
 function holdCaseKind({ hold, payer }: ScreenedDeposit, block?: BlockReason): NewCase['kind'] {
   if (hold !== undefined) return 'sanctions_hold'
   return isWithheld(payer) ? 'payer_data_missing' : (block ?? 'sanctions_hold')
@@ -202,7 +205,7 @@ const payerReport = ({ payer }: ScreenedDeposit) =>
     ? {}
     : { payer: { lacks: payer.lacks.split(' '), measure: payer.measure, answerBy: payer.answerBy } }
 
-/** Creates the case of a misfit, whose money is in suspense until an operator decides. */
+/** Creates the case about money that does not fit the deposit. The money is in suspense until an operator decides. */
 function misfitCases({ row, trigger }: DepositMove, { blockOf }: InboundAccounts): readonly NewCase[] {
   if (!('connector' in trigger)) return []
   const { partnerId, id: subject, currency, amount } = row
@@ -307,8 +310,8 @@ async function followScreening(
         : [],
     ),
   )
-  // Money that a rule refuses is sent back after the approval of two operators. Frozen money stays, and so do tokens,
-  // because the sender may have lost the wallet.
+  // Money that a rule rejects is sent back after the approval of two operators. Frozen money stays in suspense, and so
+  // do tokens, because the sender may have lost the wallet.
   const refused = moves.filter(
     ({ name, row }) =>
       name === 'freeze' && row.hold !== 'confirmed' && isWithheld(row.payer) && !lacksOwnership(row.payer),
@@ -333,7 +336,7 @@ async function followScreening(
 }
 
 const isInScreening = ({ status }: { readonly status: string }) => status === 'Screening'
-/** Transitions of money that arrives. */
+/** The transitions at which money arrives. */
 const creditsOrHolds: ReadonlySet<string> = new Set(['settle', 'hold', 'gather', 'fulfil', 'holdPart'])
 const refusedNote = 'Data of the payer are missing: the rule of the operator sends the money back.'
 const clearedNote = 'The names were cleared: the deposit is credited.'
@@ -390,7 +393,7 @@ function withOrigin({ row, trigger }: DepositMove): store.Deposit {
 
 const failureText = (deposit: store.Deposit, trigger: DepositTrigger): string | null => {
   if ('details' in trigger) return trigger.details
-  // States no more than the partner must know: a listed person must not be warned.
+  // States only what the partner must know, because a listed person must not be warned.
   if (trigger.kind === 'cleared') return 'The payment cannot be credited.'
   return isWrongAmount(deposit, trigger) ? 'The amount differs from the expected one.' : 'The account accepts no money.'
 }
@@ -430,7 +433,7 @@ function transactionMove({ row, transition, trigger, actor, implied }: DepositMo
 const debtorOf = ({ id, debtor }: store.Deposit) =>
   ownJson<IncomingDebtor>(present(debtor, `no debtor on deposit ${id}`))
 
-/** Returns the payer of the last part, which comes with its credit. */
+/** Returns the payer of the last part, which its credit states. */
 const payerOf = (row: store.Deposit, trigger: DepositTrigger): IncomingDebtor =>
   'debtor' in trigger ? trigger.debtor : debtorOf(row)
 

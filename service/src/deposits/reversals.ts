@@ -30,7 +30,7 @@ export const createReverse =
   (deps: ReverseDeps) =>
   async (connector: string, notification: ReversalNotification): Promise<CreditOutcome> => {
     const { subjectId: creditId } = notification
-    // If operators have given the money of a part to its owner, it is in a deposit of its own.
+    // If operators have assigned the money of a part to its owner, it is in a separate deposit.
     const whole = await store.findDepositOfCredit(deps.db, connector, creditId)
     const part = await findDepositOfPart(deps.db, connector, creditId)
     const found = whole ?? part
@@ -50,7 +50,7 @@ type Reversal = Exclude<CreditOutcome['applied'], 'unknown'>
 type ReversalShare = Pick<ReversalNotification, 'id' | 'money'> & { readonly key: CreditedKey }
 
 /**
- * Splits the reversal of a credit that paid a part and whose surplus was accepted: each share has an id of its own.
+ * Splits the reversal of a credit that paid a part and whose surplus was accepted: each share has a separate id.
  * Undefined: only one deposit has the money, or one of them was reversed before.
  */
 async function splitReversal(
@@ -79,9 +79,8 @@ async function splitReversal(
 type CreditedKey = store.DepositKey & { readonly partId?: string }
 
 /**
- * Moves the money that the bank has taken back: from the balance if the credit brought it there, from the account
- * `parts` if it waits there, otherwise from suspense. The case of the reversal takes the money of a credit that did not
- * fit.
+ * Moves the money that the bank has taken back: from the balance if the credit was booked there, from the account
+ * `parts` if it waits there, otherwise from suspense. The case of the reversal books the money that neither has.
  */
 async function reverse(
   deps: ReverseDeps,
@@ -171,8 +170,8 @@ export async function takeOutPart(
 }
 
 /**
- * Cancels refunds that no worker has begun, which return their money before the bank's claim is taken. Operators recall
- * the others.
+ * Cancels refunds that no worker has begun, so that their money is on the balance before the bank's claim is debited.
+ * Operators recall the others.
  */
 async function stopRefunds(
   { refunds }: DepositsDeps,
@@ -224,8 +223,8 @@ function toReversal(deposit: store.Deposit, details: string): NewTransaction {
   }
 }
 
-// Debits by the operator: a partner bears money that left. Each is a transaction of its own, and takes at most the
-// balance.
+// Debits by the operator: a partner bears the loss of money that has left. Each is a separate transaction of at most
+// the balance.
 
 type DebitedMoney = AccountOwner & { readonly connector: string; readonly currency: Currency; readonly amount: Minor }
 
@@ -248,8 +247,8 @@ const debitEntry = (taken: DebitedMoney, reference: string): Entry =>
 
 export type Debits = {
   /**
-   * Charges money that has left to the balance: the partner bears the loss. Returns the reference of the transaction.
-   * Refuses: account_blocked (closed), validation_failed (the balance does not cover it).
+   * Charges the balance for money that has already left: the partner bears the loss. Returns the reference of the
+   * transaction. Refuses: account_blocked (closed), validation_failed (the balance does not cover it).
    */
   readonly chargePartner: (
     tx: Tx,

@@ -69,7 +69,7 @@ suite('deposits', async () => {
     return { ...holder, creditId, reference: references[0] ?? '' }
   }
 
-  test('without a list, money of any name is credited', async () => {
+  test('without a list, money is credited whatever the name of the payer', async () => {
     const { partnerId } = await held()
     assert.deepEqual(await moneyOf(partnerId), credited)
   })
@@ -158,7 +158,7 @@ suite('deposits', async () => {
     assert.deepEqual((await moneyOf(partnerId)).statuses, ['Failed', 'Completed', 'Failed'])
   })
 
-  test('a confirmed name freezes the money, which only the case can release after the decision', async () => {
+  test('a confirmed match freezes the money, which then only a decision about the case can release', async () => {
     const { partnerId, reference } = await held()
     const [found] = (await service.cases.list(undefined, 1000)).filter((row) => row.partnerId === partnerId)
     const proposing = {
@@ -196,7 +196,7 @@ suite('deposits', async () => {
     assert.deepEqual(await moneyOf(partnerId), credited)
   })
 
-  test('a bank report waits at the bank until its name is screened', async () => {
+  test('a bank report is not applied until the name in it is screened', async () => {
     const { partnerId, customer, iban } = await addHolder(service, 'Ada Lovelace')
     await service.customers.update(partnerId, customer.id, { kyc: { fullName: 'Ada King' } })
     await sendCredit(service, iban)
@@ -209,7 +209,7 @@ suite('deposits', async () => {
     assert.deepEqual(await moneyOf(partnerId), credited)
   })
 
-  test('a deposit with steps waits in the same way', async () => {
+  test('a deposit that the bank reports in steps also waits until its name is screened', async () => {
     const { partnerId, caller, customer } = await addHolder(service, listedName)
     const deposit = { customerId: customer.id, amount: 5, currency: 'EUR', outcome: 'completed' } as const
     const { reference } = await service.simulations.deposit(caller, deposit, ip)
@@ -242,7 +242,7 @@ suite('deposits', async () => {
     assert.deepEqual(await moneyOf(partnerId), { ...nothing, openCases: ['credit_reversed null'] })
   })
 
-  test('the same report again changes nothing while the money waits', async () => {
+  test('a repeated report changes nothing while the money waits', async () => {
     const { partnerId, iban, creditId } = await held()
     const debtor = { account: 'DE1', bic: '', name: 'Grace Hopper', countryCode: 'DE', address: null }
     const named = { kind: 'credit.booked', partnerId: operatorPartnerId, id: newId(), subjectId: creditId } as const
@@ -256,7 +256,7 @@ suite('deposits', async () => {
     assert.deepEqual(await moneyOf(partnerId), waiting)
   })
 
-  test('a list without the entry does not end a hit: only a decision releases the money', async () => {
+  test('a new list without the entry does not release the money: only a decision does', async () => {
     const list = await sampleList()
     const { partnerId } = await held()
     await screenAll(service)
@@ -305,7 +305,7 @@ suite('deposits', async () => {
     }
   })
 
-  test('if a worker clears money while people confirm the match, money and status agree', async () => {
+  test('money and status agree if a worker clears money while people confirm the match', async () => {
     for (let round = 0; round < 6; round += 1) {
       const { partnerId } = await held()
       await screenAll(service)

@@ -53,12 +53,12 @@ export type DepositScreening = {
 
 /** A person takes longer than this to decide. */
 const recheckMs = 5 * secondMs
-/** A bank takes days to answer. */
+/** Longer, because a bank takes days to answer. */
 const answerMs = minuteMs
 
 export const payerKey = ({ partnerId, id }: store.DepositKey): SubjectKey => ({ partnerId, kind: 'payer', id })
 
-/** An empty text: the bank did not name it. */
+/** Fields that the bank did not report are empty. */
 type ScreenedPayer = Pick<IncomingDebtor, 'name' | 'account' | 'bic' | 'countryCode' | 'onBehalfOf'>
 const parsePayer = (debtor: string | null): ScreenedPayer =>
   debtor === null ? { name: '', account: '', bic: '', countryCode: '' } : ownJson<IncomingDebtor>(debtor)
@@ -164,7 +164,7 @@ export const createDepositScreening = (
         .filter((check) => awaitsAnswer(check, now))
         .map(({ partnerId, id }) => partnerKey(partnerId, id)),
     )
-    // A bank's answer makes the next look due at once.
+    // After the answer of a bank, the next check is due at once.
     const pauseOf = (key: store.DepositKey) => (asked.has(partnerKey(key.partnerId, key.id)) ? answerMs : recheckMs)
     for (const [partnerId, ofPartner] of Map.groupBy(waiting, (key) => key.partnerId))
       for (const [pauseMs, keys] of Map.groupBy(ofPartner, pauseOf))

@@ -219,7 +219,7 @@ suite('payers', async () => {
     await processBankNotifications(service.settlement)
   }
 
-  test('without a rule money is credited despite missing data, and the bank is counted', async () => {
+  test('without a rule, money is credited despite missing data, and counted for its bank', async () => {
     const since = service.clock.now()
     for (const debtor of [complete, bare, { ...complete, account: '', bic: '' }]) {
       const { partnerId } = await pay(debtor)
@@ -237,7 +237,7 @@ suite('payers', async () => {
     )
   })
 
-  test("the rule with the largest exceeded amount decides, by currency and by the bank's region", async () => {
+  test('the rule of the currency and region with the largest exceeded amount decides', async () => {
     await rule('reject')
     await rule('ask', { above: 2_000_00n })
     await rule('accept', { above: 10_000_00n })
@@ -253,7 +253,7 @@ suite('payers', async () => {
     assert.deepEqual(await shown(inside.partnerId), credited)
   })
 
-  test('money waits for the answer of the bank, which credits it', async () => {
+  test('money waits for the answer of the bank, and is then credited', async () => {
     await rule('ask')
     const { partnerId, id } = await pay(bare)
     await look()
@@ -271,7 +271,7 @@ suite('payers', async () => {
     assert.match(String(note), /payer-data decide/)
     await assert.rejects(decide(partnerId, id, { name: 'Grace Hopper' }), /still missing: address/)
     await decide(partnerId, id, { address: '1 High Street, London, GB' })
-    await assert.rejects(decide(partnerId, id, null), /does not wait/)
+    await assert.rejects(decide(partnerId, id, null), /is not waiting for an answer/)
     await look(secondMs)
     assert.deepEqual(await shown(partnerId), credited)
   })
@@ -309,7 +309,7 @@ suite('payers', async () => {
     assert.equal((await shown(partnerId))[0], 'Failed')
   })
 
-  test('money goes back if no answer comes in time, or if a rule rejects it', async () => {
+  test('money is sent back if no answer arrives in time, or if a rule rejects it', async () => {
     await rule('ask')
     const late = await pay(bare)
     await screenAll(service)
@@ -320,12 +320,12 @@ suite('payers', async () => {
     await look()
     const refused = ['Failed', 0n, 5_000_00n, 'payer_data_missing 500000']
     for (const { partnerId } of [late, rejected]) assert.deepEqual(await shown(partnerId), refused)
-    await assert.rejects(decide(late.partnerId, late.id, { address: 'London, GB' }), /does not wait/)
+    await assert.rejects(decide(late.partnerId, late.id, { address: 'London, GB' }), /is not waiting for an answer/)
     await returned()
     for (const { partnerId } of [late, rejected]) assert.deepEqual(await shown(partnerId), ['Failed', 0n, 0n, ''])
   })
 
-  test('an answer without data sends the money back, and without an account the money waits for operators', async () => {
+  test("money is sent back after an answer without data, but waits for operators if the payer's account is unknown", async () => {
     await rule('ask')
     const refused = await pay(bare)
     await screenAll(service)

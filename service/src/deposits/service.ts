@@ -70,7 +70,7 @@ export type AwaitedDeposit = {
 
 export type NewDeposit = Omit<AwaitedDeposit, 'paymentCountry'> & {
   readonly customerRef: string
-  /** A further part of the request fingerprint, besides the fields above. */
+  /** The rest of the request fingerprint, in addition to the fields above. */
   readonly variant: string
 }
 
@@ -110,7 +110,7 @@ export type Deposits = Credits &
     ) => Promise<store.DepositRow | undefined>
     /** Reads the deposits that exist, in no order. */
     readonly byIds: (tx: Tx, keys: readonly store.DepositKey[]) => Promise<readonly store.Deposit[]>
-    /** Adds the parts of deposits that are paid in parts. */
+    /** Adds the parts to each deposit that is paid in parts. */
     readonly withParts: typeof withParts
     /** Locks deposits in the order of their ids, as transitions and reversals do. */
     readonly lock: typeof store.lockDeposits
@@ -142,7 +142,7 @@ export type Deposits = Credits &
      * at the bank.
      */
     readonly waiting: (rowsMax: number) => Promise<readonly DepositInQueue[]>
-    /** Lists those of the given deposits that wait for an operator. */
+    /** Lists the given deposits that wait for an operator. */
     readonly waitingOf: (partnerId: string, ids: readonly string[]) => Promise<readonly DepositInQueue[]>
     /**
      * Credits money to the partner itself as a completed deposit: the initial balance of a sandbox, or the money of a
@@ -167,7 +167,8 @@ export function createDeposits(deps: DepositsDeps): Deposits {
   const applyInBatch = applyInBatches({ db, work: applyBatch })
   const apply = async (trigger: DepositTrigger) => {
     const applied = await applyInBatch(trigger)
-    // A name waits for a list that this process has not read yet: the list is read outside the transaction.
+    // A name must be screened with a list that this process has not read yet: it reads the list outside the
+    // transaction.
     if (applied === 'early') await deps.screening.lists.snapshot()
     return applied
   }
@@ -403,7 +404,7 @@ function createWaiting({ db, clock }: { readonly db: Database; readonly clock: C
   }
 }
 
-// The fingerprint is kept as a hash, because the request names the payer.
+// The fingerprint is stored as a hash, because the request names the payer.
 
 export const hashFingerprint = (text: string): string => createHash('sha256').update(text).digest('hex')
 
@@ -444,7 +445,7 @@ const createUndoCredit =
       ...{ kind: 'credit.booked', undone: reference, account: creditor.iban ?? creditor.walletAddress ?? '' },
       ...{ remittance: row.description, ...taken.report, money },
     }
-    // A subject of its own: the credit of the bank keeps its deposit, and the decision creates another one.
+    // A new subject: the bank's credit stays linked to its deposit, and the decision creates another deposit.
     const named = { connector, notificationId, subject: newId() }
     const opened = { id: newId(), partnerId, kind: 'unknown_payment', ...named } as const
     const suspended = await cases.record(tx, [{ ...opened, report, booked: money }])
@@ -452,7 +453,10 @@ const createUndoCredit =
     return { caseId: opened.id, reference: taken.reference }
   }
 
-/** Stops refunds of the money. Refuses if one continues: the decision of the case would send its money a second time. */
+/**
+ * Stops refunds of the money. Refuses if one cannot be stopped: a decision about the case would send its money a second
+ * time.
+ */
 async function stopRefunds(
   { refunds }: DepositsDeps,
   tx: Tx,
@@ -480,13 +484,13 @@ async function undoWhole(deps: DepositsDeps, tx: Tx, deposit: store.Deposit) {
   return { ...(await takeFromBalance(deps, tx, { ...deposit, connector })), connector, notificationId, report }
 }
 
-const statesOfNoUse: Readonly<Partial<Record<PartStatus, string>>> = {
+const unusableStatuses: Readonly<Partial<Record<PartStatus, string>>> = {
   Reversed: 'has already been taken back',
   Screening: 'waits for the decision of a hit: decide the hit',
   Suspended: 'is in suspense: decide its case',
 }
 
-/** Finds the part to take back. Undefined: the deposit takes one payment. */
+/** Finds the part to take back. Undefined: one payment pays the deposit. */
 function partToUndo({ inParts, parts, currency }: DepositWithParts, partId: string | undefined): Part | undefined {
   if (!inParts && partId !== undefined)
     throw refuseUndo('The deposit takes one payment, and has no parts: leave --part out.')
@@ -499,7 +503,7 @@ function partToUndo({ inParts, parts, currency }: DepositWithParts, partId: stri
     throw refuseUndo(
       parts.length === 0 ? 'No part has arrived.' : `Name the part that was for something else: --part ${list}.`,
     )
-  const why = part.reversedAt === null ? statesOfNoUse[part.status] : statesOfNoUse.Reversed
+  const why = part.reversedAt === null ? unusableStatuses[part.status] : unusableStatuses.Reversed
   if (why !== undefined) throw refuseUndo(`The money of the part ${why}.`)
   return part
 }

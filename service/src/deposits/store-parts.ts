@@ -102,7 +102,7 @@ export function findDepositOfPart(
   )
 }
 
-/** Returns those of these credits that are parts, whose money the ledger has. */
+/** Returns the given credits that are parts, whose money is in the ledger. */
 function creditsInParts(
   tx: Tx,
   connector: string,
@@ -205,7 +205,7 @@ export function removePayerRule(
 
 const payerTypes = {
   partnerId: 'uuid',
-  /** The deposit. */
+  /** The id of the deposit. */
   id: 'uuid',
   bank: 'text',
   region: 'text',
@@ -254,7 +254,7 @@ export async function decidePayerCheck(
     where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** Writes the payer data of an answer to a deposit, and makes its next look due. */
+/** Writes the payer data of an answer to a deposit, which is then checked again at once. */
 export async function writeDebtor(
   tx: Tx,
   { partnerId, id }: DepositKey,
@@ -313,7 +313,7 @@ export function failingBanks(tx: Tx, since: Date, rowsMax: number): Promise<read
 
 // Reads for reconciliation: the credits that the ledger has, and the deposits that unmatched money may belong to.
 
-/** Returns those credits whose money a partner has received, also as a part that waits for the rest. */
+/** Returns those credits whose money a partner has received, including parts that wait for the rest. */
 export async function creditsCompleted(
   tx: Tx,
   connector: string,

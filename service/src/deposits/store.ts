@@ -59,7 +59,7 @@ const types = {
   requestFingerprint: 'text',
   errorDetails: 'text?',
   updatedAt: 'timestamptz',
-  /** ISO 11649. The payer names the deposit by it. */
+  /** ISO 11649. The payer identifies the deposit by this reference. */
   creditorReference: 'text?',
 } as const
 export type DepositRow = RowOf<
@@ -262,7 +262,7 @@ export function expiredDeposits(
 const changeTypes = {
   partnerId: 'uuid',
   id: 'uuid',
-  /** The status that was judged under the lock. */
+  /** The status that was read under the lock. */
   fromStatus: 'text',
   status: 'text',
   /** Null: the stored debtor stays. */
@@ -270,7 +270,7 @@ const changeTypes = {
   errorDetails: 'text?',
   expiresAt: 'timestamptz?',
   heldSince: 'timestamptz?',
-  /** Time since which the deposit waits for a decision about a name, and when a worker looks again. */
+  /** Time since which the deposit waits for a decision about a name, and the time of the next check. */
   screeningSince: 'timestamptz?',
   screeningDueAt: 'timestamptz?',
   /** Null: the stored value stays, as for `paymentCountry`. */
@@ -326,7 +326,7 @@ export function updateDeposits(tx: Tx, changes: readonly DepositChange[], now: D
 export function oldestAtBank(tx: Tx): Promise<UnfinishedPayment | undefined> {
   return tx.row<UnfinishedPayment>(
     acrossPartners(
-      'finds the deposit that stands still for the longest time, by an index',
+      'finds the deposit that the bank has had for the longest time, by an index',
       sql`/* deposits.oldestAtBank */
         select partner_id, id, status, null as connector, held_since as since from deposits.deposits
         where held_since is not null order by held_since limit 1`,
@@ -334,7 +334,7 @@ export function oldestAtBank(tx: Tx): Promise<UnfinishedPayment | undefined> {
   )
 }
 
-/** Lists deposits to look at again: the due-work scan, without a lock. */
+/** Lists deposits in screening that are due for a check: the due-work scan, without a lock. */
 export function depositsInScreening(tx: Tx, now: Date, rowsMax: number): Promise<readonly DepositKey[]> {
   return tx.rows<DepositKey>(
     dueWork(
@@ -346,16 +346,16 @@ export function depositsInScreening(tx: Tx, now: Date, rowsMax: number): Promise
   )
 }
 
-/** Finds when the next look at a waiting deposit is due. */
+/** Finds when the next check of a waiting deposit is due. */
 export const screenedDepositsDue = (after: Date): Sql =>
   dueWork(
-    'reads when the next look at a deposit in screening is due',
+    'reads when the next check of a deposit in screening is due',
     (whose) => sql`/* deposits.screenedDepositsDue */
       select screening_due_at as due_at from deposits.deposits where screening_due_at > ${after} and ${whose()}
       order by screening_due_at limit 1`,
   )
 
-/** Postpones the next look at waiting deposits. Locks in the order of the ids, so that two workers cannot deadlock. */
+/** Postpones the next check of waiting deposits. Locks in the order of the ids, so that two workers cannot deadlock. */
 export async function postponeLooks(tx: Tx, partnerId: string, ids: readonly string[], dueAt: Date): Promise<void> {
   await tx.run(sql`/* deposits.postponeLooks */
     update deposits.deposits set screening_due_at = ${dueAt}
@@ -411,14 +411,14 @@ export function listHeldDeposits(tx: Tx, rowsMax: number): Promise<readonly Wait
 export function listStuckDeposits(tx: Tx, before: Date, rowsMax: number): Promise<readonly WaitingDepositRow[]> {
   return tx.rows<WaitingDepositRow>(
     acrossPartners(
-      'lists deposits that stand still, by an index',
+      'lists deposits that a bank has had for too long, by an index',
       sql`/* deposits.listStuckDeposits */ select ${waitingColumns} from deposits.deposits
         where held_since < ${before} order by held_since limit ${rowsMax}`,
     ),
   )
 }
 
-/** Reads those of these deposits that may wait for an operator. */
+/** Reads the given deposits that may wait for an operator. */
 export function waitingDepositsByIds(
   tx: Tx,
   partnerId: string,

@@ -73,7 +73,8 @@ const ecbUrl = (url: string): RateSource => ({
 })
 
 // Reads the daily reference rates of the European Central Bank (eurofxref-daily.xml): `Cube[@time]` with a
-// `Cube[@currency @rate]` for each currency. A partial sheet is useless: anything unexpected refuses the whole sheet.
+// `Cube[@currency @rate]` for each currency. A partial sheet is useless, so that anything unexpected makes the whole
+// sheet invalid.
 
 /** A daily sheet has about 2 KiB and 40 elements in four levels. */
 export const sheetBytesMax = 64 * 1024

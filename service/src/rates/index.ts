@@ -2,7 +2,7 @@
  * Exchange rates: sheets of published rates for one euro, which every process reads.
  *
  * Table: rates.sheets. Invariants: a sheet never changes; the newest sheet of a source is the one with the latest time.
- * Rates are exact decimals. README.md says how sheets are read, and when they are too old.
+ * Rates are exact decimals. README.md states how sheets are read, and when they are too old.
  */
 export { type Rate, parseStoredRate, rateText, readRate, roundedRate } from './rate.ts'
 export {

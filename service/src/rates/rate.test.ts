@@ -15,7 +15,7 @@ import {
 } from './service.ts'
 import { readEcbSheet, sheetBytesMax } from './configured.ts'
 
-test('a rate is read from plain decimal text, exactly', () => {
+test('a rate is parsed exactly from plain decimal text', () => {
   assert.deepEqual(readRate('1.0823'), { digits: 10823n, scale: 4 })
   assert.deepEqual(readRate('0.8532'), { digits: 8532n, scale: 4 })
   assert.deepEqual(readRate('17000'), { digits: 17000n, scale: 0 })
@@ -48,7 +48,7 @@ test('zero, signs, exponents, NaN and implausible rates are refused', () => {
     assert.equal(readRate(text), undefined, text)
 })
 
-test('a rate is written as it is read', () => {
+test('a formatted rate equals the parsed text', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: 1n, max: 10n ** 12n }), fc.integer({ min: 0, max: 10 }), (digits, scale) => {
       assert.deepEqual(parseStoredRate(rateText({ digits, scale })), { digits, scale })
@@ -117,7 +117,7 @@ test('the error for a rate that jumps names its currency', () => {
   assert.equal(implausibleCurrency(quotes, { GBP: { digits: 85n, scale: 2 } }, 20), undefined)
 })
 
-test('an amount counts in a reference currency: rounded up, with tokens at their rate or as the currency they represent', () => {
+test('an amount is converted to a reference currency: rounded up, with tokens at their own rate or that of the currency they represent', () => {
   const asOf = new Date('2026-11-20T14:00:00Z')
   const at = { now: new Date('2026-11-21T09:00:00Z'), daysMax: 7 }
   const text = (amount: bigint, currency: Currency, reference: Currency = 'EUR', more: Quotes = {}) => {
@@ -140,10 +140,10 @@ test('an amount counts in a reference currency: rounded up, with tokens at their
 const hours = (from: string, to: string, publishes: 'always' | 'target_days' = 'target_days') =>
   sheetAgeMs(new Date(`${from}:00Z`), new Date(`${to}:00Z`), publishes) / hourMs
 
-test('days without ECB rates do not make a sheet older', () => {
+test('days without ECB rates do not add to the age of a sheet', () => {
   // Friday to Monday.
   assert.equal(hours('2026-11-20T14:00', '2026-11-23T14:00'), 24)
-  // Maundy Thursday to the Tuesday behind Easter, in three years.
+  // Maundy Thursday to the Tuesday after Easter, in three years.
   assert.equal(hours('2026-04-02T14:00', '2026-04-07T14:00'), 24)
   assert.equal(hours('2027-03-25T14:00', '2027-03-30T14:00'), 24)
   assert.equal(hours('2025-04-17T14:00', '2025-04-22T14:00'), 24)
@@ -162,7 +162,7 @@ test('every other day adds to the age of a sheet, and so does a part of a day', 
   assert.equal(hours('2026-11-20T14:00', '2026-11-23T14:00', 'always'), 72)
 })
 
-test('a future sheet has no age, and an old sheet has its full age', () => {
+test('the age of a future sheet is zero, and an old sheet has its full age', () => {
   assert.equal(hours('2026-11-17T15:00', '2026-11-17T14:00'), 0)
   assert.equal(hours('1970-01-01T00:00', '1980-01-01T00:00'), 3652 * 24)
 })

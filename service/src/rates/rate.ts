@@ -1,4 +1,4 @@
-/** Exact exchange rates. A rate is read from decimal text and written as decimal text; it is never a float. */
+/** Exact exchange rates. A rate is parsed from decimal text and formatted as decimal text; it is never a float. */
 import { assert, type Currency } from '../kernel/index.ts'
 
 /** A positive decimal number: 1.0823 has the digits 10823 and scale 4. */
@@ -10,7 +10,10 @@ const decimalForm = /^(\d{1,7})(?:\.(\d{1,10}))?$/
 const rateMax = 1_000_000n
 const leadingZerosMax = 6
 
-/** Reads a plain decimal. Undefined: the text has an exponent, a sign or another form, or the rate is zero or out of bounds. */
+/**
+ * Parses a plain decimal. Undefined: the text has an exponent, a sign or another form, or the rate is zero or out of
+ * bounds.
+ */
 export function readRate(text: string): Rate | undefined {
   const match = decimalForm.exec(text)
   if (match === null) return undefined

@@ -50,7 +50,7 @@ const usd = async (rates: Rates) => {
 const xml = (rate: string, time = '2026-11-20') =>
   `<e:Envelope xmlns:e="x"><Cube><Cube time="${time}"><Cube currency="USD" rate="${rate}"/></Cube></Cube></e:Envelope>`
 
-test('rules convert with a sheet that is too old for quotes, for seven days', async () => {
+test('rules can convert with a sheet for seven days, even if it is too old for quotes', async () => {
   const path = join(folder, 'reference.xml')
   await writeFile(path, xml('1.25'))
   const { rates, clock } = configured(pathToFileURL(path).href)
@@ -108,7 +108,7 @@ suite('a file in the format of the ECB', () => {
     assert.equal(await usd(start().rates), '1.0824')
   })
 
-  test('an unreadable sheet leaves the previous one in force', async () => {
+  test('the previous sheet remains in force if the new one is unreadable', async () => {
     const { rates } = start()
     for (const text of ['', '<html/>', xml('0'), xml('1e400'), xml('1.09', '2026-11-30')]) {
       await writeFile(path(), text)
@@ -120,7 +120,7 @@ suite('a file in the format of the ECB', () => {
     assert.equal(await usd(rates), '1.0824')
   })
 
-  test('a rate that jumps, and a source that lags, change nothing', async () => {
+  test('a sheet with a rate that jumps, or an older sheet, is not stored', async () => {
     const { rates } = start()
     for (const text of [xml('10.823'), xml('0.5'), xml('1.07', '2026-11-19')]) {
       await writeFile(path(), text)
@@ -171,7 +171,7 @@ suite('a URL', async () => {
     }
   })
 
-  test('that sends an endless response is abandoned, and never delays a request', async () => {
+  test('a URL that sends an endless response is abandoned, and never delays a request', async () => {
     const { rates } = configured(url)
     answer = (_request, response) => {
       let isOpen = true
@@ -198,13 +198,13 @@ suite('a source that hangs', () => {
     read: () => new Promise(() => undefined),
   }
 
-  test('is abandoned, and not read again while it hangs', async () => {
+  test('a source that hangs is abandoned, and not read again while it hangs', async () => {
     const reading = createSourceReader(hanging, createManualClock(new Date(0)), 20)
     await assert.rejects(reading(), /does not answer/)
     await assert.rejects(reading(), /has not ended/)
   })
 
-  test('does not delay a request', async () => {
+  test('a source that hangs does not delay a request', async () => {
     const clock = createManualClock(new Date('2026-01-01T00:00:00Z'))
     const reference = { currency: 'EUR', daysMax: 7 } as const
     const limits = { maxAgeMs: undefined, jumpMaxPercent: 20, reference }
@@ -217,7 +217,7 @@ suite('a source that hangs', () => {
 suite('the sandbox', () => {
   const at = (time: string, seed = 'sandbox') => sandboxWalk(seed).read(AbortSignal.abort(), new Date(time))
 
-  test('rates depend only on the seed and the time', async () => {
+  test('sandbox rates depend only on the seed and the time', async () => {
     const sheet = await at('2026-01-01T00:00:07Z')
     assert.deepEqual(sheet, await at('2026-01-01T00:00:00Z'))
     assert.deepEqual(
@@ -228,7 +228,7 @@ suite('the sandbox', () => {
     assert.notDeepEqual(sheet.quotes, (await at('2026-01-01T00:00:00Z', 'other')).quotes)
   })
 
-  test('rates move a little with each step, and remain near their centre', async () => {
+  test('sandbox rates move a little with each step, and remain near their centre', async () => {
     let before = 1.082
     let moved = 0
     for (let step = 0; step < 3000; step += 1) {
@@ -242,7 +242,7 @@ suite('the sandbox', () => {
     assert.ok(moved > 2000, String(moved))
   })
 
-  test('a manually set rate is kept while the others move, until its pair follows again', async () => {
+  test('a manually set rate stays while the others move, until its pair follows the source again', async () => {
     const { rates, clock } = configured('sandbox')
     await rates.prepare()
     const rate = { digits: 125n, scale: 2 }

@@ -67,7 +67,10 @@ function isNewer({ asOf, quotes }: RateSheet, newest: StoredSheet): boolean {
 
 type SheetContext = { readonly source: string; readonly now: Date }
 
-/** Stores a sheet of the source, and keeps the rates set by a simulation. Throws an Error if the sheet is implausible. */
+/**
+ * Stores a sheet of the source, in which the rates set by a simulation remain. Throws an Error if the sheet is
+ * implausible.
+ */
 async function keepSheet(
   tx: Tx,
   { source, now }: SheetContext,
@@ -85,7 +88,7 @@ async function keepSheet(
   await insert(tx, { id: newId(), source, asOf: sheet.asOf, quotes, byHand, stopped: false }, now)
 }
 
-/** Refuses: currency_not_supported. `walk`: the present rates of the source. */
+/** Stores a sheet with the changed rates. `walk`: the present rates of the source. Refuses: currency_not_supported. */
 async function setByHand(
   tx: Tx,
   { source, now }: SheetContext,
@@ -313,7 +316,7 @@ export type ReferenceAmount = {
   readonly rateOn: string
 }
 
-/** Fiat currency behind a token, for sheets that do not quote the token. */
+/** The fiat currency that a token represents, for sheets that do not quote the token. */
 const pegs: Readonly<Partial<Record<Currency, Currency>>> = { USDC: 'USD', EURC: 'EUR' }
 
 const pegged = (quotes: Quotes, currency: Currency): Currency =>
@@ -354,7 +357,9 @@ export function implausibleCurrency(next: Quotes, before: Quotes, percentMax: nu
   })
 }
 
-/** Computes rates for one euro that make `rate` the mid rate of a pair. The rate of the sold currency stays. */
+/**
+ * Computes rates for one euro that make `rate` the mid rate of a pair. The rate of the sold currency does not change.
+ */
 export function quotesWithMidRate(quotes: Quotes, sell: Currency, buy: Currency, rate: Rate): Quotes | undefined {
   const [sold, bought] = [forOneEuro(quotes, sell), forOneEuro(quotes, buy)]
   if (sold === undefined || bought === undefined) return undefined

@@ -3,12 +3,12 @@ import type { Amount, Balance, EntryTotals, StatementHead } from '../../iso20022
 import { currencies, type Currency, isCurrency, type Minor } from '../../kernel/index.ts'
 import type { BankAccount } from './deps.ts'
 
-/** Shorter numbers would fit an account by chance. */
+/** A shorter number could equal the end of our IBAN by chance. */
 const ownNumberCharsMin = 7
 
 /**
- * Finds our account that a statement is about. A bank may report the national account number, which is the end of the
- * IBAN. `account`: it is not ours. `currency`: we do not have the account in this currency.
+ * Finds our account for a statement. A bank may report the national account number, which is the end of the IBAN.
+ * Returns `account` if the account is not ours, and `currency` if we do not have it in this currency.
  */
 export function findStatementAccount(
   accounts: readonly BankAccount[],
@@ -34,8 +34,8 @@ type BalancePair = { readonly opening: StatedBalance | undefined; readonly closi
 
 /**
  * Finds the opening balance of the first day and the closing balance of the last: a statement of several days may state
- * both for each day, in any order. Available and forward balances are ignored. `explains` tells whether the entries can
- * sum to a difference; of several pairs, the first that fits counts. `isPage`: the entries are only a part of the statement.
+ * both for each day, in any order. Available and forward balances are ignored. `explains` reports whether the entries
+ * can add up to a difference; the first pair that fits counts. `isPage`: the entries are only a part of the statement.
  */
 export function findBalances(
   { balances, from, to }: StatementHead,
@@ -80,7 +80,9 @@ function pairBalances(stated: readonly StatedBalance[]): BalancePair {
   return { opening, closing: last ?? later.at(-1) ?? (opening === first ? undefined : first) }
 }
 
-/** Tells whether a balance is of a day outside the period while another of its kind is within. */
+/**
+ * Reports whether a balance is for a day outside the period although another of the same kind is for a day within it.
+ */
 function isOutside(code: string, on: string, stated: readonly StatedBalance[], from = '', to = '9999'): boolean {
   if (code === 'CLBD') return on > to && stated.some((other) => other.code === code && other.on <= to)
   return (

@@ -148,7 +148,7 @@ test('a file delivered before the restore is not delivered again', async () => {
   for (const payment of payments) assert.equal(timesIn(given, payment), 1)
 })
 
-test('a file built before the restore but not delivered is delivered', async () => {
+test('an undelivered file that was built before the restore is delivered', async () => {
   const bank = start()
   const payments = instructions(2)
   await bank.connector.instruct(payments)

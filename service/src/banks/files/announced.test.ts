@@ -123,7 +123,7 @@ test('a credit counts once in an interim report, a notification and two statemen
   assert.equal(await posted(), 20_00n)
 })
 
-test('an entry names the message that lists its payments', async () => {
+test('an entry is matched with the payments in the message that it refers to', async () => {
   const detail = (minor: bigint, endToEndId: string): Partial<EntryDetail> & { readonly charges: [] } => ({
     ...{ references: { endToEndId }, amount: { currency: 'EUR', minor }, creditorAccount: { iban }, charges: [] },
   })
@@ -148,7 +148,7 @@ test('an entry names the message that lists its payments', async () => {
   ])
 })
 
-test('an entry without references may be the announced one: its money waits for two people', async () => {
+test('the money of an entry without references waits for two people, because it may be the announced entry', async () => {
   await announce(credit(whole, { bankReference: 'N1' }))
   await list('2026-01-08', credit({ references: {} }, { bankReference: 'ASR1' }))
   assert.equal(await posted(), 10_00n)
@@ -173,14 +173,14 @@ test('an entry without references may be the announced one: its money waits for 
   )
 })
 
-test('an entry with other references than the announced one is another payment', async () => {
+test('an entry whose references differ from those of the announced one is a separate payment', async () => {
   await announce(credit(whole))
   await list('2026-01-08', credit({ references: { endToEndId: 'E2E-2' }, debtor: { name: 'Grace' } }))
   assert.equal(await posted(), 20_00n)
   assert.deepEqual(await kindsOfCases(), [['announced_missing', null]])
 })
 
-test('a credit with few details is not listed in place of another credit of its payer', async () => {
+test('a credit with few details is not matched with the entry of another credit of the same payer', async () => {
   const payer = { references: {}, debtor: ada, debtorAccount: adaAccount }
   const unstructured = (invoice: string) => ({ remittance: { unstructured: [`Invoice ${invoice}, customer 4711`] } })
   for (const first of ['1001', '1002']) {
@@ -197,7 +197,7 @@ test('a credit with few details is not listed in place of another credit of its 
   assert.deepEqual(await kindsOfCases(), [])
 })
 
-test('a reference that a bank uses twice on a day does not take the entry of another booking', async () => {
+test('if a bank uses a reference twice on a day, neither booking is matched with the entry of the other', async () => {
   const payer = { references: {}, debtor: ada, debtorAccount: adaAccount }
   const other = { amount: { currency: 'EUR', minor: 9_00n } } as const
   await announce(credit({ ...payer, remittance: whole.remittance }, { bankReference: '7' }))
@@ -217,12 +217,12 @@ test('a reference that a bank uses twice on a day does not take the entry of ano
   const [{ remittance } = { remittance: null }] = await service.db.rows<{ remittance: string | null }>(
     sql`select remittance from rails.iso_entries where announced = 0 and booked_on = '2026-01-09'`,
   )
-  assert.equal(remittance, null, 'the one that says nothing is the new one')
+  assert.equal(remittance, null, 'the entry without a text is the new one')
   assert.deepEqual(await kindsOfCases(), [])
 })
 
 for (const order of ['announced first', 'listed first'] as const)
-  test(`a credit whose entry was assigned to another credit on an earlier day waits for two people, ${order}`, async () => {
+  test(`a credit whose entry was matched with another credit on an earlier day waits for two people, ${order}`, async () => {
     const payer = { references: {}, debtor: ada, debtorAccount: adaAccount }
     const invoice = (number: string) => ({ remittance: { unstructured: [`Invoice ${number}, customer 4711`] } })
     const one = credit({ ...payer, ...invoice('1001') }, { bankReference: 'N1' })
@@ -260,7 +260,7 @@ test('a case about an announced entry closes when a later statement contains the
   assert.equal(await posted(), 20_00n)
 })
 
-test('an entry announced after the statement of its day may be on another statement of that day', async () => {
+test('an entry announced after the statement of its day is matched with another statement of that day', async () => {
   await list('2026-01-08')
   service.clock.advance(minuteMs)
   await announce(credit(whole))
@@ -270,7 +270,7 @@ test('an entry announced after the statement of its day may be on another statem
   assert.deepEqual(await kindsOfCases(), [['announced_missing', null]])
 })
 
-test('a Saturday entry is on the statement of Monday, and opens no case before that', async () => {
+test('a Saturday entry may be on the statement of Monday, and no case opens before then', async () => {
   await announce(credit(whole, { bookingDate: '2026-01-10' }))
   await list('2026-01-09', credit({ references: { endToEndId: 'E2E-2' } }, { bookingDate: '2026-01-09' }))
   assert.deepEqual(await kindsOfCases(), [])
@@ -278,7 +278,7 @@ test('a Saturday entry is on the statement of Monday, and opens no case before t
   assert.deepEqual(await kindsOfCases(), [['announced_missing', null]])
 })
 
-test('a bank that numbers entries by day reuses a reference the next day', async () => {
+test('a reference that a bank reuses on the next day belongs to a new booking', async () => {
   await announce(credit({ references: {} }, { bankReference: '1' }))
   await announce(credit({ references: {} }, { bankReference: '1', bookingDate: '2026-01-09' }))
   assert.equal(await posted(), 20_00n)

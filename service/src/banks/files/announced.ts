@@ -21,7 +21,7 @@ import * as store from './store-entries.ts'
 import type { AccountKey, KnownEntry } from './store-entries.ts'
 import type { Booking, References, Unit } from './units.ts'
 
-/** A booking whose key is unknown. `rival`: the entry that has its key but other references. */
+/** A booking whose key is unknown. `rival`: the entry with the same key but other references. */
 export type UnmatchedBooking = { readonly booking: Booking; readonly rival: KnownEntry | undefined }
 
 export type AnnouncedMatches = {
@@ -31,7 +31,7 @@ export type AnnouncedMatches = {
   readonly sums: ReadonlyMap<Booking, store.EntryCandidate>
   /** The payments of each sum. */
   readonly groups: ReadonlyMap<Booking, store.EntryGroup>
-  /** The entry that each booking might be: a person decides. */
+  /** The entry that each booking may be, if only a person can decide. */
   readonly doubts: ReadonlyMap<Booking, KnownEntry>
 }
 
@@ -49,8 +49,8 @@ type AnnouncedSearch = {
 }
 
 /**
- * Finds the entries of bookings. `isSure`: only references count, because a later page may have a better match; a second
- * reading then resolves the doubts.
+ * Finds the entries of bookings. `isSure`: matches only by references, because a later page may have a better match;
+ * the second reading matches the rest.
  */
 export async function findAnnounced(
   tx: Tx,
@@ -78,8 +78,8 @@ export async function findAnnounced(
 }
 
 /**
- * Finds bookings whose entry an earlier booking has taken while a similar entry is still open. The earlier booking may
- * belong to the open entry, so that counting this booking as new would count a payment twice.
+ * Finds bookings whose entry is matched with an earlier booking, while a similar entry is unmatched. The earlier
+ * booking may belong to that entry, so that counting this booking as new would count a payment twice.
  */
 async function findDisplaced(
   tx: Tx,
@@ -253,7 +253,7 @@ function repeatedVerdict(own: PaymentEvidence, facts: PaymentEvidence, verdict: 
   return 'maybe'
 }
 
-/** Tells whether AddtlInfInd of one report names the message of the other. */
+/** Reports whether AddtlInfInd of one report refers to the message of the other. */
 const isNamedBy = (
   { messageId }: store.MessageReading,
   own: Partial<References>,
@@ -263,7 +263,7 @@ const isNamedBy = (
 
 const sumSure = 60
 
-/** Rates how surely two reports of an amount are one entry, if one of them does not list its payments. */
+/** Rates whether two reports of an amount are about one entry, if one of them does not list its payments. */
 function sumPoints(
   reading: store.MessageReading,
   own: Unit,
@@ -326,7 +326,7 @@ function matchSums(
       const other = { ...row, references: readReferences(row), count: Number(row.payments) }
       const count = paymentCount(entry)
       const pair = { entry, row, points: sumPoints(reading, unit, count, other), isSameDay: days === 0 }
-      // A sum of several payments is not one payment that happens to have its amount.
+      // A sum of several payments does not match a single payment of the same amount.
       const isOtherCount = count > 1 && (isSumRow(row) ? other.count > 1 && other.count !== count : true)
       return isByAmount(pair) && isOtherCount ? [] : [pair]
     })

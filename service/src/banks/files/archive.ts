@@ -26,7 +26,7 @@ export async function archiveFile(
       await write(temporary, bytes)
       await rename(temporary, target)
     } catch (error) {
-      // On a full disk a partial file would keep the disk full.
+      // Removes the partial file, because it would keep a full disk full.
       await unlink(temporary).catch(() => undefined)
       throw error
     }
@@ -48,20 +48,20 @@ const publishedSuffix = '.published'
 const publishedMarkPath = (folder: string, day: string, name: string): string =>
   join(folder, 'out', day, name + publishedSuffix)
 
-/** Records, before the bank gets a file, that it gets it: a restored database may not know the file (`createAdopt`). */
+/** Records that the bank is about to get a file, because a database restored from a backup may not know the file. */
 export async function markPublished(folder: string, day: string, name: string): Promise<void> {
   const path = publishedMarkPath(folder, day, name)
   await changeFolder(dirname(path), () => write(path, Buffer.alloc(0)))
 }
 
-/** Removes the record of a file that the bank did not get. */
+/** Removes the record of a file that did not reach the bank. */
 export async function unmarkPublished(folder: string, day: string, name: string): Promise<void> {
   await unlink(publishedMarkPath(folder, day, name)).catch(ignoreAbsent)
 }
 
 export type PublishedFile = { readonly name: string; readonly path: string }
 
-/** Lists the files that the bank got, day by day, newest day first. */
+/** Lists the files recorded as delivered, day by day, newest day first. */
 async function* publishedFiles(folder: string, daysMax: number): AsyncGenerator<readonly PublishedFile[]> {
   const out = join(folder, 'out')
   const days = (await readdir(out).catch(ignoreAbsent)) ?? []
@@ -97,9 +97,9 @@ export async function flush(path: string): Promise<void> {
   }
 }
 
-// After a restore from a backup, the database does not know the files that the bank got since the backup, and would send
-// their payments again. Therefore the archive marks each file before the bank gets it (`<name>.published`), and each
-// process compares the archive with the database before it makes its first file.
+// After a restore from a backup, the database does not know the files that the bank has received since the backup, and
+// would send their payments again. Therefore the archive marks each file before the bank gets it (`<name>.published`),
+// and each process compares the archive with the database before it makes its first file.
 
 /** Older files are in every backup that may still be restored. */
 const daysMax = 90
@@ -141,7 +141,7 @@ export function createAdopt(deps: BankDeps) {
 async function compareFile(deps: BankDeps, file: NamedFile, known: OutgoingFile | undefined): Promise<number> {
   const { db, clock } = deps
   if (known?.state === 'Delivered') return 0
-  // If the file is staged, the next attempt sees whether it was renamed.
+  // If the file is staged, the next attempt checks whether it was renamed.
   if (known !== undefined) return known.state === 'Made' ? adopted.markPublished(db, known.id, clock.now()) : 0
   return file.kind === 'pain.001' ? adoptFile(deps, file) : 0
 }

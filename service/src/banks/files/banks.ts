@@ -70,7 +70,10 @@ export type IsoBanks = {
   readonly releaseLeases: () => Promise<void>
   /** Requests a recall of the instruction. `also` joins the transaction. Refuses: not_found, validation_failed. */
   readonly requestRecall: (request: RecallRequest, also?: (tx: Tx) => Promise<void>) => Promise<recalls.RecallView>
-  /** Ends a payment as the bank has confirmed in writing. The id is that of the instruction. Refuses: not_found, validation_failed. */
+  /**
+   * Ends a payment with the outcome that the bank has confirmed in writing. The id is that of the instruction. Refuses:
+   * not_found, validation_failed.
+   */
   readonly endPayment: (tx: Tx, ending: InstructionKey & { readonly end: PaymentEnd }) => Promise<void>
   /** Writes the letter that recalls a payment. The id is that of the instruction. Refuses: not_found. */
   readonly recallLetter: (key: InstructionKey) => Promise<AsyncGenerator<Uint8Array>>
@@ -108,7 +111,7 @@ type IsoBanksDeps = {
 }
 
 const countEveryMs = 10 * secondMs
-/** Picks up recalls whose payment is not in a file yet, or whose hint was lost. */
+/** This interval finds recalls whose payment was not in a file yet, or whose hint was lost. */
 const makeEveryMs = 5 * secondMs
 const filesListedMax = 200
 
@@ -211,10 +214,10 @@ type BankObserver = {
   readonly fileDelivered: (connector: string, kind: FileKind) => void
 }
 
-/** Records whether the bank listed its files or took a file. */
+/** Records whether the bank listed its files or accepted a file. */
 type BankHealth = Pick<ConnectorHealth, 'answered' | 'failed'>
 
-/** The same limits as of the sandbox bank: while one call commits, others can write. */
+/** Equal to the limits of the sandbox bank: while one call commits, others can write. */
 const limits = { instructionsPerCallMax: 256, callsMax: 4, callTimeoutMs: callTimeoutMsMax } as const
 
 export function createIsoBank(deps: BankDeps, observe?: BankObserver, health?: BankHealth): IsoBank {
@@ -416,13 +419,13 @@ async function publishIn(folder: string, temporary: string, name: string): Promi
   if (!(await exists(source))) return confirmAbsent(folder)
   if (await exists(target))
     throw new Unreachable('downstream_unreachable', `publish: ${name} already exists in the folder of the bank`)
-  // A share may rename the file and still report a failure: the next attempt sees it.
+  // A share may rename the file and still report a failure: the next attempt detects it.
   await rename(source, target)
   await flush(folder)
   return 'published'
 }
 
-/** Throws if the folder is missing as well, such as an unmounted share: then a missing file proves nothing. */
+/** Throws if the folder is missing as well, such as an unmounted share: the file may then exist. */
 async function confirmAbsent(folder: string): Promise<'absent'> {
   await stat(folder)
   return 'absent'
@@ -477,8 +480,8 @@ function nextTargetDay(date: string): string {
   return day.toString()
 }
 
-// Ends a payment by a written confirmation of the bank, if the bank never sends the status in a file. A later booking
-// that contradicts it opens a case, as after a status of the bank.
+// Ends a payment with the outcome that the bank has confirmed in writing, if the bank never sends the status in a file.
+// A later booking that contradicts it opens a case, as after a status of the bank.
 
 /** `paid`: the bank has executed the payment. `not-paid`: it has not, and will not. */
 export const paymentEnds = ['paid', 'not-paid'] as const

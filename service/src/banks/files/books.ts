@@ -9,7 +9,7 @@ import { type Report, writeReports } from './reports.ts'
 import { type CancellableEntry, insertCancellation, lockAbsent } from './store-entries.ts'
 import { lockSent, type SentPayment, updateSent } from './store-incoming.ts'
 
-/** Settlement reads at most this many reports at once, including those that wait after a failure. */
+/** The maximum number of reports that settlement reads at once, including those that wait after a failure. */
 const pendingMax = 20_000
 
 type IsoBooksDeps = Pick<BankDeps, 'operatorId' | 'clock'> & {
@@ -104,8 +104,8 @@ function signedAmount(kind: BankNotification['kind'], payload: string): Minor | 
   return outward.includes(kind) ? -amount : amount
 }
 
-// Cancels an entry that counts although the statement of the bank, or its correction, omits it. Settlement takes back the
-// money of a credit, as after a reversal, and returns the money of each payment of a debit.
+// Cancels an entry of the ledger that the bank's statement, or its correction, omits. Settlement takes back the money
+// of a credit, as after a reversal, and returns the money of each payment of a debit.
 
 const createCancel =
   ({ clock, operatorId }: { readonly clock: Clock; readonly operatorId: string }): BankBooks['cancel'] =>

@@ -157,7 +157,7 @@ async function recordOf(
 }
 
 for (const transport of ['folder', 'sftp'] as const)
-  test(`over files by ${transport} the connector passes every check that applies to it`, async (context) => {
+  test(`the connector passes every applicable check with files over ${transport}`, async (context) => {
     const world = await createIsoWorld({ db: service.db, clock: service.clock, transport })
     context.after(world.close)
     const results = await runChecks(await createHarness(world))

@@ -48,7 +48,10 @@ async function readHead(path: string): Promise<string> {
   }
 }
 
-/** Unpacks XML with several messages. One message, or an unreadable file, is left to its reader. */
+/**
+ * Unpacks XML with several messages. Undefined: the file has one message, or is unreadable, and is processed as a
+ * whole.
+ */
 async function unpackEnvelope(spooled: SpooledFile, { bytesMax, keep }: Limits): Promise<UnpackResult | undefined> {
   const open: OpenDocument[] = []
   let bytes = 0

@@ -47,7 +47,7 @@ export function createDeliverFiles(
     try {
       const delivered = await deliver(held, earlierLease)
       if (delivered > 0) onDelivered(file)
-      if (isFailing && delivered > 0) log.info({ connector: rules.id }, 'bank takes files again')
+      if (isFailing && delivered > 0) log.info({ connector: rules.id }, 'bank accepts files again')
       if (delivered > 0) isFailing = false
       return delivered
     } catch (error) {
@@ -140,7 +140,7 @@ function createContents(deps: BankDeps, recent: RecentBytes) {
 
 type Payments = Awaited<ReturnType<typeof store.paymentsOfBatches>>
 
-/** Tells whether the execution date of a file that was not delivered for days has passed. */
+/** Reports whether the execution date of an undelivered file has passed. */
 function isDatePassed(
   { clock, rules }: BankDeps,
   { madeAt }: LeasedFile,
@@ -245,7 +245,7 @@ async function withoutAdopted(
   return payments.filter((payment) => fileOf(payment) === undefined)
 }
 
-/** Keeps the bytes of new files, so that the delivery need not rebuild them. */
+/** Caches the bytes of new files, so that the delivery need not rebuild them. */
 type RecentBytes = {
   readonly keep: (fileId: string, bytes: Buffer) => void
   /** Returns the bytes once; undefined if they must be rebuilt from the rows. */

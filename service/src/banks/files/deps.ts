@@ -41,10 +41,10 @@ export type BankRules = Calendar & {
   readonly reach: Readonly<Record<Scheme, BankReach>>
   /** Whether a payee's bank without a known BIC counts as reachable if `reach` is a list. */
   readonly unknownBankReachable: boolean
-  /** A file is created when this many payments wait, or the oldest has waited this long. */
+  /** A file is created when this number of payments is waiting, or when the oldest has waited for `fileWindowMs`. */
   readonly paymentsPerFileMax: number
   readonly fileWindowMs: number
-  /** The same for instant payments, which have separate files. */
+  /** The longest wait of an instant payment. Instant payments have separate files. */
   readonly instantWindowMs: number
   readonly batchBooking: boolean
   /** The format of payment files. */
@@ -54,19 +54,22 @@ export type BankRules = Calendar & {
   readonly purpose?: string
   /** The party that pays the charges of a payment outside SEPA. */
   readonly chargeBearer: (typeof chargeBearers)[number]
-  /** The payer in the files (UltmtDbtr). `customer`: or the partner for its own payouts. `none`: only the account owner. Default: `customer`. */
+  /**
+   * The payer in the files (UltmtDbtr). `customer`: the customer, or the partner for its own payouts. `none`: only the
+   * account owner. Default: `customer`.
+   */
   readonly payer?: (typeof payers)[number]
   /** `require` refuses a payout without the payer data of Regulation (EU) 2023/1113. Default: `send` the available data. */
   readonly payerData?: (typeof payerDataModes)[number]
-  /** Whether files opt in to or out of verification of payee. Absent: they do not say. */
+  /** Whether files opt in to or out of verification of payee. Absent: they do not state it. */
   readonly payeeCheck?: 'in' | 'out'
-  /** How the bank takes recalls: in files, by default camt.055, or in letters that people send. */
+  /** How the bank accepts recalls: in files, by default camt.055, or in letters that people send. */
   readonly recalls?: RecallKind | 'letter'
-  /** A larger message is not read. */
+  /** A larger message is refused. */
   readonly messageBytesMax: number
-  /** An incomplete file that has not grown for this long is quarantined. */
+  /** An incomplete file that has not grown for this time is quarantined. */
   readonly unfinishedAfterMs: number
-  /** A payment is missing if the bank does not report it for this long. */
+  /** A payment is missing if the bank does not report it within this time. */
   readonly missingAfterMs: number
   /** How long a batch waits for the message that lists its payments, and a reversal for its credit. */
   readonly detailsWithinMs: number
@@ -119,6 +122,6 @@ export type BankDeps = {
   readonly transport: Transport
   /** Reads and seals payers. Absent: the files do not name payers. */
   readonly payers?: Payers
-  /** The partner whose ledger holds money of unknown owners, and who owns the bank's entries. */
+  /** The partner whose ledger holds money of unknown owners, and which owns the bank's entries. */
   readonly operatorId: string
 }

@@ -49,8 +49,8 @@ function plainText(text: string | null): string {
 export type ReportRelation = { readonly days: number; readonly isStatement: boolean; readonly isNamed: boolean }
 
 /**
- * `strong`: a reference of the payer or the scheme agrees, and none contradicts. `same`: account, name, text and day agree
- * enough. `maybe`: a person decides. `other`: they are two entries.
+ * `strong`: a reference of the payer or the scheme agrees, and none contradicts. `same`: account, name, text and day
+ * agree enough. `maybe`: a person decides. `other`: the reports are about two entries.
  */
 export type Verdict = 'strong' | 'same' | 'maybe' | 'other'
 export type MatchRating = { readonly points: number; readonly verdict: Verdict }
@@ -62,7 +62,7 @@ const announcementDaysMax = 1
 
 const points = { reference: 100, creditor: 60, bank: 52, account: 50, text: 45, name: 30, day: 10 } as const
 const sameFrom = 55
-/** The least agreement at which the bank may have changed the end-to-end id. */
+/** The lowest agreement at which the bank may have changed the end-to-end id, so that a person decides. */
 const doubtFrom = 90
 const differs = -30
 
@@ -87,15 +87,15 @@ export function comparePayments(
   return { points: total, verdict: isSame ? 'same' : total < 0 ? 'other' : 'maybe' }
 }
 
-/** Tells whether the reports agree more than they differ, without the reference of the bank. */
+/** Reports whether the reports agree more than they differ, apart from the reference of the bank. */
 export const agreesBesidesReference = (one: PaymentEvidence, other: PaymentEvidence): boolean =>
   evidencePoints(one, { ...other, references: { ...other.references, bank: null } }) > 0
 
-/** Sums the agreement of two reports, without their days. */
+/** Adds up the points of agreement between two reports, apart from their days. */
 export const evidencePoints = (one: PaymentEvidence, other: PaymentEvidence): number =>
   agreement(one, other).reduce((sum, part) => sum + part, sharesReference(one, other) ? points.reference : 0)
 
-/** Tells whether two reports could be confused by a report without references. */
+/** Reports whether a third report without references could be about either of the two. */
 export const looksAlike = (one: PaymentEvidence, other: PaymentEvidence): boolean =>
   evidencePoints({ ...one, references: {} }, { ...other, references: {} }) >= 0
 
@@ -113,13 +113,13 @@ export const paymentReferences = ({ references }: PaymentEvidence): readonly str
     return id === undefined || id === null ? [] : [`${name} ${id}`]
   })
 
-/** Tells whether the reports name two of our payments, which may agree in everything else. */
+/** Reports whether the reports state the ids of two different payments of ours, which may agree in everything else. */
 function isOtherInstruction({ references: one }: PaymentEvidence, { references: other }: PaymentEvidence): boolean {
   const [own, others] = [one, other].map(({ instruction }) => parseInstructionId(instruction ?? '')?.id)
   return own !== undefined && others !== undefined && own !== others
 }
 
-/** Tells whether the payments have different ids or different payers. */
+/** Reports whether the payments have different ids or different payers. */
 function contradicts(one: PaymentEvidence, other: PaymentEvidence): boolean {
   const isOtherId = ids.some(
     (name) => isBoth(one.references[name], other.references[name]) && one.references[name] !== other.references[name],
@@ -146,7 +146,7 @@ function agreement(one: PaymentEvidence, other: PaymentEvidence): readonly numbe
   return [creditor, bank, account, name, textPoints(one.text, other.text, points.text, textCharsMin)]
 }
 
-/** A shorter name is part of many others. */
+/** A shorter name occurs within many others. */
 const nameCharsMin = 5
 const textCharsMin = 8
 
@@ -181,9 +181,9 @@ export function assignEntries<Booking, Row>(
 }
 
 /**
- * Moves bookings to other entries that fit equally well, so that a booking with only one fitting entry gets it (Kuhn's
- * augmenting paths, 1955). Otherwise that booking would count as a second payment. Returns the possible entries of
- * bookings that still have none.
+ * Reassigns bookings to other entries that fit equally well, so that a booking with only one fitting entry can have
+ * that entry (Kuhn's augmenting paths, 1955). Otherwise that booking would count as a second payment. Returns the
+ * possible entries of bookings that still have none.
  */
 export function reassignEntries<Booking, Row>(
   pairs: readonly MatchPair<Booking, Row>[],

@@ -12,7 +12,7 @@ export const bankInstructionId = ({ id, attempt }: { readonly id: string; readon
 export const isOwnEndToEndId = ({ id, endToEndId }: { readonly id: string; readonly endToEndId: string }): boolean =>
   endToEndId === uuidHex(id)
 
-/** Names a payment in texts for people: by its end-to-end id, and also its InstrId if the partner chose the former. */
+/** Formats a payment for people: its end-to-end id, followed by its InstrId if the partner chose the end-to-end id. */
 export const paymentName = (payment: { readonly id: string; readonly endToEndId: string }): string =>
   isOwnEndToEndId(payment) ? payment.endToEndId : `${payment.endToEndId} (InstrId ${uuidHex(payment.id)})`
 

@@ -38,7 +38,7 @@ afterEach(async () => {
   await folders.remove()
 })
 
-suite('files compressed with gzip and ZIP', () => {
+suite('compressed files (gzip and ZIP)', () => {
   async function owner() {
     const partner = await addPartner(service)
     const { ibans } = await service.accounts.create(partner.partnerId, partner.customer.id)
@@ -71,7 +71,7 @@ suite('files compressed with gzip and ZIP', () => {
     assert.deepEqual((await archived('taken')).toSorted(), ['a.xml.gz', 'a.xml.gz', 'c.xml.gz', 'c.xml.gz'])
   })
 
-  test('each document of a ZIP counts once, whatever the order and the compression', async () => {
+  test('each document of a ZIP file counts once, in any order and with any compression', async () => {
     const { xml, posted } = await owner()
     const bank = createIncomingBank(service, folders)
     const first = xml(1_00n, 'E1')
@@ -145,7 +145,7 @@ suite('files compressed with gzip and ZIP', () => {
   })
 
   test(
-    'a ZIP file of a common program is read',
+    'a ZIP file made by a common program is read',
     { skip: hasZip() ? false : 'the program zip is not installed' },
     async () => {
       const { xml, posted } = await owner()
@@ -206,7 +206,7 @@ suite('files compressed with gzip and ZIP', () => {
     assert.ok((await messages()).some(({ fileName }) => fileName === 'b.xml'))
   })
 
-  test('a document that is not a message is quarantined alone; the others are read', async () => {
+  test('only the document that is not a message is quarantined; the others are read', async () => {
     const { xml, posted } = await owner()
     const whole = xml(1_00n, 'E1')
     await folders.put(
@@ -330,7 +330,7 @@ suite('files compressed with gzip and ZIP', () => {
     })
 })
 
-suite('quarantined files that staff release', () => {
+suite('release of quarantined files by staff', () => {
   async function owner() {
     const partner = await addPartner(service)
     const { ibans } = await service.accounts.create(partner.partnerId, partner.customer.id)
@@ -349,7 +349,7 @@ suite('quarantined files that staff release', () => {
   }
   const release = (id: string) => service.db.transaction((tx) => service.isoBanks.releaseFile(tx, id))
 
-  test('a message that reuses an id is accepted by a decision once, also after a restart halfway', async () => {
+  test('a released message that reuses an id is processed once, even after a restart halfway', async () => {
     const { credit, posted } = await owner()
     const known = credit(7n, 'E1')
     await folders.put('a.xml', reportXml([known], { messageId: 'M1' }))
@@ -384,7 +384,7 @@ suite('quarantined files that staff release', () => {
     assert.deepEqual(await readdir(join(folders.archive, 'incoming')), [])
   })
 
-  test('a file whose sums differ is accepted by a decision and counts by its entries', async () => {
+  test('a released file whose sums differ counts by its entries', async () => {
     const { credit, posted } = await owner()
     const wrong = { kind: 'camt.053', opening: 0n, closing: 6n } as const
     await folders.put('a.xml', reportXml([credit(5n, 'E1')], wrong))
@@ -399,7 +399,7 @@ suite('quarantined files that staff release', () => {
     assert.equal(await posted(), 5n)
   })
 
-  test('a file without readable entries is accepted by a decision, and each entry waits', async () => {
+  test('each entry of a released file without readable entries waits', async () => {
     const { credit, posted } = await owner()
     const text = reportXml([credit(5n, 'E1'), credit(7n, 'E2')]).replaceAll(
       '<EndToEndId>',
@@ -429,7 +429,7 @@ suite('quarantined files that staff release', () => {
     ])
   })
 
-  test('a file missing from the archive opens a case, and unread entries are not released', async () => {
+  test('a released file that the archive does not have opens a case, and a file that is no message cannot be released', async () => {
     const { credit } = await owner()
     const wrong = { kind: 'camt.053', opening: 0n, closing: 6n } as const
     await folders.put('a.xml', reportXml([credit(5n, 'E1')], wrong))
@@ -451,7 +451,7 @@ suite('quarantined files that staff release', () => {
   })
 })
 
-suite('files on the pages of staff', () => {
+suite('the pages of staff about bank files', () => {
   const shown = createFilesView([connectorId], operatorPartnerId)
   async function take(name: string, text: string) {
     await folders.put(name, text)
@@ -490,7 +490,7 @@ suite('files on the pages of staff', () => {
     assert.deepEqual(names.toSorted(), ['a.xml', 'b.xml', 'broken.xml', 'file.xml', 'later.xml'])
   })
 
-  test('filters choose the bank and the state', async () => {
+  test('the list is filtered by bank and state', async () => {
     await exchange()
     assert.deepEqual(namesOf(await all({ show: 'aside' })), ['broken.xml'])
     assert.deepEqual(namesOf(await all({ show: 'sent' })), ['file.xml'])
@@ -502,7 +502,7 @@ suite('files on the pages of staff', () => {
     assert.equal((await elsewhere.page(service.db, wanted)).length, 4, 'files of a bank that is no longer configured')
   })
 
-  test('a statement pages its entries; a notification lists entries not yet on a statement', async () => {
+  test('the entries of a statement are listed in pages; a notification lists its entries that are not on a statement yet', async () => {
     const announced = entryOf(700n)
     await take('n.xml', reportXml([announced, entryOf(800n)]))
     await take(

@@ -165,7 +165,7 @@ test('a statement whose sums do not add up is quarantined with a case and does n
   )
 })
 
-test('an incomplete file is left alone until it has stopped growing for too long', async () => {
+test('an incomplete file waits until it has not grown for too long', async () => {
   const { credit, posted } = await owner()
   const bank = createIncomingBank(service, folders)
   const text = reportXml([credit(7n)])
@@ -213,7 +213,7 @@ test('folders, links and unusual file names are ignored', async () => {
   assert.deepEqual((await folders.left()).toSorted(), ['folder.xml', 'link.xml'])
 })
 
-test('a batch sum waits for its payments, which count in its place', async () => {
+test('a batch sum waits for its payments, which replace it', async () => {
   const { credit, posted, iban } = await owner()
   const bank = createIncomingBank(service, folders)
   const sum = entryOf(30n, { details: [], bankReference: 'BATCH1', batches: [{ count: 2 }] })
@@ -331,7 +331,7 @@ test('a message of several pages is read completely', async () => {
   assert.equal(await posted(), 2500n)
 })
 
-test('a credit names the ultimate debtor and how the payer is identified', async () => {
+test('a deposit has the ultimate debtor of its credit and the identification of the payer', async () => {
   const { iban, posted } = await owner()
   const bank = createIncomingBank(service, folders)
   const detail = {
@@ -396,7 +396,7 @@ test('an interrupted copy continues where it stopped', async () => {
   assert.deepEqual([offsets, await states()], [[0, 200], ['Taken']])
 })
 
-test('an unreachable bank leaves everything unchanged', async () => {
+test('nothing changes if the bank is unreachable', async () => {
   const away = (transport: Transport): Transport => ({
     ...transport,
     list: () => Promise.reject(new Unreachable('downstream_timeout', 'the bank does not answer')),

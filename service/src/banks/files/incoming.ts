@@ -43,9 +43,9 @@ export type Incoming = {
 }
 
 const listMsMax = 60_000
-/** The failures in a row after which the bank is skipped until the next round. */
+/** The number of consecutive failures after which the bank is skipped until the next round. */
 const unreachableMax = 3
-/** A last step waits for the disks of the bank and of this process. */
+/** The maximum number of concurrent last steps, which mostly wait for the disks of the bank and of this process. */
 const finishingMax = 8
 
 /** Records whether the bank answers. */
@@ -75,7 +75,7 @@ export function createIncoming(deps: BankDeps, told?: BankWatch): Incoming {
     const inOrder = files.toSorted(
       (a, b) => a.modifiedAt.getTime() - b.modifiedAt.getTime() || (a.name < b.name ? -1 : 1),
     )
-    watch.keepOnly(new Set(files.map(({ name }) => name)))
+    watch.forgetExcept(new Set(files.map(({ name }) => name)))
     let taken = 0
     let unreachable = 0
     // A file that cannot be fetched or written does not delay others.
@@ -193,7 +193,7 @@ const absentText = ({ id, account, currency, amount, bookedOn, announced }: Abse
 // Reports missing messages: the payments of a sum, the credit of a reversal, and the bank's report about a payment.
 
 const overdueRowsPerPage = 1000
-/** The scan of unfinished payments also reads past those that are already marked missing. */
+/** The interval of the scan of unfinished payments, which also reads those that are already marked missing. */
 const scansEveryMs = minuteMs
 
 function createOverdue(deps: BankDeps) {
@@ -333,7 +333,7 @@ const listGapDays = (
     return typeof first === 'string' && last !== null ? [{ first, last }] : []
   })
 
-/** Finds gaps between statements, and statements that came twice. `statements`: oldest first. */
+/** Finds gaps between statements, and statements that were received twice. `statements`: oldest first. */
 function findDiscontinuities(
   statements: readonly Statement[],
   currency: Currency,

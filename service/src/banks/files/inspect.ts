@@ -240,12 +240,12 @@ async function inspectReport(
   return { messageId, statements, ...(problem === undefined ? {} : { problem }) }
 }
 
-/** Above this the whole file is refused: one case each would be too many for people. */
+/** A file with more is refused as a whole: one case for each entry would be too many for people. */
 const unreadEntriesMax = 100
 
 /**
- * Tells whether a message waits as a whole: none of its entries can be read, as after a change of the bank's format, or
- * too many cannot. Otherwise only the unreadable entries wait.
+ * Reports whether the whole message waits: all entries are unreadable, as after a change of the bank's format, or too
+ * many are. Otherwise only the unreadable entries wait.
  */
 const isUnreadable = ({ booked, entries }: { readonly booked: number; readonly entries: number }): boolean =>
   entries > unreadEntriesMax || (entries > 1 && entries === booked)

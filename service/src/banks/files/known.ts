@@ -12,7 +12,7 @@ import { absolute } from './accounts.ts'
 import { type EntryAlias, type EntryGroup, insertAliases, type MessageReading } from './store-entries.ts'
 import * as entries from './store-entries.ts'
 
-/** A booking to be inserted. `waiting`: the entry that it replaces. `doubt`: the known entry that it might be. */
+/** A booking to be inserted. `waiting`: the entry that it replaces. `doubt`: the known entry that it may be. */
 export type NewBooking = {
   readonly booking: Booking
   readonly statementId: string | null
@@ -44,7 +44,10 @@ type PageState = {
   readonly reports: Report[]
 }
 
-/** Splits the bookings of a page into known and new ones, and writes what is known. `isSure`: only certain matches count. */
+/**
+ * Splits the bookings of a page into known and new ones, and records the known ones. `isSure`: only certain matches
+ * count.
+ */
 export async function findKnown(
   tx: Tx,
   of: entries.AccountKey,
@@ -81,8 +84,9 @@ export async function findKnown(
 type KeyedBooking = { readonly booking: Booking; readonly rival: entries.KnownEntry | undefined }
 
 /**
- * Reads the entries that have the keys of the bookings. A bank may use a reference twice on a day: a booking whose key
- * belongs to an entry with other references gets a key of its own references, and that entry becomes its rival.
+ * Reads the entries that have the keys of the bookings. A bank may use a reference twice on a day: if the key of a
+ * booking belongs to an entry with other references, the booking gets a new key from its references, and the entry is
+ * its `rival`.
  */
 async function readKnownEntries(tx: Tx, of: entries.AccountKey, bookings: readonly Booking[]) {
   const keys = new Set(bookings.flatMap(({ keys: own, wholes }) => [...own, ...wholes]))
@@ -135,7 +139,10 @@ const bookingPoints = ({ unit }: Booking, row: entries.KnownEntry) =>
 const bookingVerdict = ({ unit }: Pick<Booking, 'unit'>, row: entries.KnownEntry) =>
   comparePayments(paymentEvidence(unit), entryEvidence(row), { days: 0, isStatement: true, isNamed: false }).verdict
 
-/** Tells whether booking and entry agree: a bank may use one reference for two bookings of a day. Aliases were compared before. */
+/**
+ * Reports whether the booking agrees with the entry: a bank may use one reference for two bookings of a day. Aliases
+ * were compared before.
+ */
 const isAlike = (booking: Booking, row: entries.KnownEntry): boolean =>
   (row.isAlias ? ['strong', 'same', 'maybe'] : ['strong', 'same']).includes(bookingVerdict(booking, row))
 
@@ -169,7 +176,7 @@ function matchByKey(of: entries.AccountKey, page: PageState, booking: Booking): 
   return sum === undefined ? undefined : matchPartOfSum(of, page, booking, sum)
 }
 
-/** Matches a booking that is part of a known sum. Payments replace a waiting sum. */
+/** Matches a booking that is part of a known sum. Its payments replace a sum that waits for them. */
 function matchPartOfSum(
   of: entries.AccountKey,
   page: PageState,
@@ -257,7 +264,7 @@ async function findCountedSums(
   if (sums.length === 0) return new Set()
   const names = [...new Set(sums.map(({ day }) => day.booking))]
   const totals = new Map((await entries.sumsOfBookings(tx, of, names)).map((sum) => [dayKey(sum), sum]))
-  // Without a bank reference, a booking is named by day and amount, which other payments may share.
+  // Without a bank reference, a booking is identified by day and amount, which other payments may share.
   const found = sums.filter(({ booking: { unit }, day }) => {
     const { amount, payments } = totals.get(dayKey(day)) ?? {}
     return amount === unit.amount && (unit.payments === 1 || Number(payments) === unit.payments)

@@ -3,7 +3,7 @@ import { after, type Clock, newId, secondMs } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import * as store from './store-incoming.ts'
 
-/** Longer than a page takes, and short enough that another process soon replaces a killed one. */
+/** Longer than the transaction of a page, and short enough that another process soon replaces a killed one. */
 const leaseMs = 30 * secondMs
 const renewedAfterMs = 10 * secondMs
 

@@ -1,4 +1,4 @@
-/** Matches bookings with payments, returns, fees and credits, and makes the reports to settlement. */
+/** Matches bookings with payments, returns, fees and credits, and creates the reports to settlement. */
 import { derivedTimeId, partnerKey } from '../../kernel/index.ts'
 import { explainReason } from '../../iso20022/index.ts'
 import { joinBankTexts, type DebitReason, type Money } from '../../rails/index.ts'
@@ -22,7 +22,7 @@ export type Match = {
   readonly reports: readonly Report[]
   /** Earlier reports that this entry confirms. */
   readonly ties?: readonly { readonly partnerId: string; readonly id: string }[]
-  /** A person decides, and sees the open payments that it might be. */
+  /** A person decides, with a list of the open payments that the entry may belong to. */
   readonly isUnexplained?: true
 }
 export type MatchContext = {
@@ -190,7 +190,7 @@ const waitingMatch = (differs: readonly string[]): Match => ({
 const waitingForPayments = ({ payments }: Unit): Match =>
   waitingMatch([`the message does not list the ${payments === 1 ? 'payment' : `${payments} payments`}`])
 
-/** Matches the reversal of a credit, whose own message may come later. */
+/** Matches the reversal of a credit. The message with the credit may arrive later. */
 function matchReversal(context: MatchContext, placed: BookedUnit): Match {
   const { candidates, operatorId } = context
   const { unit, entryId } = placed
@@ -211,7 +211,7 @@ function matchCredit(context: MatchContext, placed: BookedUnit, best: ScoredPaym
 }
 
 /**
- * Tells whether a credit is the return of a payment. A payer may write any end-to-end id: unless the bank calls it a
+ * Reports whether a credit is the return of a payment. A payer may write any end-to-end id: unless the bank calls it a
  * return, the id must be ours, and amount and account must match.
  */
 function isReturnOf({ isReturn, isReversal, amount, counterparty }: Unit, { sent, agreed }: ScoredPayment): boolean {
@@ -312,7 +312,7 @@ export function suspendIfDoubtful(
 
 // Reads and locks the instructions and entries that the bookings of a page may match.
 
-/** A mutable copy: matching a booking changes what the next booking of the page sees. */
+/** A mutable copy: the match of a booking changes the state with which the next booking of the page is matched. */
 type Payment = { -readonly [K in keyof words.SentPayment]: words.SentPayment[K] }
 
 export type MatchCandidates = {
@@ -321,10 +321,10 @@ export type MatchCandidates = {
   /** Payments of the batches and messages that a sum names. */
   readonly batched: (unit: Unit) => readonly Payment[]
   readonly originals: FindOriginals
-  /** Further debits of an instruction, after its first. */
+  /** The debits of an instruction after the first one. */
   readonly doubled: (payment: Payment) => readonly { readonly id: string; readonly isReversed: boolean }[]
   readonly changed: Map<string, Payment>
-  /** Ids of credits and doubled debits that this page reverses. */
+  /** Ids of credits and repeated debits that this page reverses. */
   readonly takenBack: Set<string>
 }
 

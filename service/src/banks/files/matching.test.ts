@@ -197,7 +197,7 @@ suite('bookings of payments and credits', () => {
     assert.equal((await balanceOf(service, partner.partnerId)).posted, 1_000_00n)
   })
 
-  test('a return reported before its debit leaves both booked', async () => {
+  test('a return and its debit are both booked, even if the return is reported first', async () => {
     const { payouts } = await sent('10.00')
     const paid = one(payouts)
     await report(
@@ -213,7 +213,7 @@ suite('bookings of payments and credits', () => {
     assert.equal((await balanceOf(service, partner.partnerId)).posted, 1_000_00n)
   })
 
-  test('a payer who writes the end-to-end id of a payment returns nothing', async () => {
+  test('an incoming payment with the end-to-end id of a payout is not its return', async () => {
     const { payouts } = await sent('10.00')
     const paid = one(payouts)
     await report(debitOf(paid, 10_00n))
@@ -253,7 +253,7 @@ suite('bookings of payments and credits', () => {
     assert.equal(await statusOf(one(payouts)), 'Processing')
   })
 
-  test('the status of a payment is correct in whatever order the bank reports', async () => {
+  test('the status of a payment is correct for every order of bank reports', async () => {
     const { file, payouts } = await sent('10.00', '11.00', '12.00')
     const [a, b, c] = [one(payouts), one(payouts, 1), one(payouts, 2)]
     await status(file.messageId, { groupStatus: 'ACCP' })
@@ -382,7 +382,7 @@ suite('credits that the bank reverses', () => {
   const kindsOfEntries = async () => (await entries()).map(({ kind }) => kind).toSorted()
   const posted = async () => (await balanceOf(service, partner.partnerId)).posted
 
-  test('the bank reverses a credit', async () => {
+  test('a reversal takes the money of its credit back once, and a second reversal becomes an unknown debit', async () => {
     const { credit, reversal } = await creditAndReversal('X1')
     await report(credit)
     assert.equal(await posted(), 1_005_00n)
@@ -418,7 +418,7 @@ suite('credits that the bank reverses', () => {
     )
   })
 
-  test('a credit and its reversal in one message', async () => {
+  test('a credit and its reversal in one message are matched, in either order', async () => {
     for (const [endToEndId, order] of [
       ['X1', (both: readonly BankEntry[]) => both],
       ['X2', (both: readonly BankEntry[]) => both.toReversed()],
@@ -442,7 +442,7 @@ suite('credits that the bank reverses', () => {
   })
 })
 
-suite('payments that two people end after a written statement of the bank', () => {
+suite('payments that two people end after a written confirmation of the bank', () => {
   async function accepted() {
     const { payout } = await pay(service, partner, '10.00')
     await submitDuePayouts(bank.settlement)
@@ -464,7 +464,7 @@ suite('payments that two people end after a written statement of the bank', () =
     )
   const kinds = async () => (await casesOf(service)).map(({ kind }) => kind)
 
-  test('a payment that is not at the bank cannot be ended by hand', async () => {
+  test('a payment that is not at the bank cannot be ended manually', async () => {
     const payout = await accepted()
     await assert.rejects(end(payout, 'paid'), /The payment is Queued. Only a payment that waits at the bank/)
     assert.equal(await statusOf(payout), 'Processing')
@@ -475,7 +475,7 @@ suite('payments that two people end after a written statement of the bank', () =
     )
   })
 
-  test('decided as paid: the payout completes once, and a later debit matches it', async () => {
+  test('a payout decided as paid completes once, and a later debit matches it', async () => {
     const payout = await accepted()
     await markFiled(service)
     await end(payout, 'paid')
@@ -489,7 +489,7 @@ suite('payments that two people end after a written statement of the bank', () =
     assert.deepEqual(await balance(), { posted: 990_00n, reserved: 0n, available: 990_00n })
   })
 
-  test('decided as unpaid: the payout fails and releases its money; a later debit opens a case', async () => {
+  test('a payout decided as unpaid fails and releases its money; a later debit opens a case', async () => {
     const payout = await accepted()
     await markFiled(service)
     await end(payout, 'not-paid')
@@ -503,7 +503,7 @@ suite('payments that two people end after a written statement of the bank', () =
     assert.deepEqual(await kinds(), ['contradiction'])
   })
 
-  test('of two simultaneous decisions one counts, and a later status from the bank agrees', async () => {
+  test('one of two simultaneous decisions counts, and a later status that agrees changes nothing', async () => {
     const payout = await accepted()
     const { messageId, batchId } = await markFiled(service)
     const ends = await Promise.allSettled([end(payout, 'not-paid'), end(payout, 'paid')])

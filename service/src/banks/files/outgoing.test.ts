@@ -57,7 +57,7 @@ suite('payments become files', async () => {
     openBank(service, folders, ...more)
 
   suite('instructions', () => {
-    test('an instruction is accepted once, however often it is sent, and keeps its first answer', async () => {
+    test('an instruction that is sent repeatedly is accepted once and keeps its first answer', async () => {
       const { connector, work } = open()
       const good = instructionOf(partnerId)
       const bad = instructionOf(partnerId, { creditorAccount: 'NL92ABNA0417164300' })
@@ -208,7 +208,7 @@ suite('payments become files', async () => {
       assert.equal(await oldestUndelivered(service.db, 'iso20022'), null)
     })
 
-    test('a payment in a currency in which we have no account is refused', async () => {
+    test('a payment in a currency without an account of ours is refused', async () => {
       const [refused] = await open().connector.instruct(many(1, { currency: 'USD' }))
       assert.ok(
         refused !== undefined &&
@@ -281,7 +281,7 @@ suite('payments become files', async () => {
       assert.equal((await atBank(folders)).length, 2)
     })
 
-    test('two banks each send only their own payments', async () => {
+    test('each of two banks receives only its own payments', async () => {
       const other = await createFolders()
       const first = open()
       const second = openBank(service, other, { id: 'iso20022-second' })
@@ -327,7 +327,7 @@ suite('payments become files', async () => {
       assert.deepEqual(await service.db.transaction((tx) => none(tx, [{ ...refused, id: other.id }])), [])
     })
 
-    test('a bank configured for version 03 gets such files, and its recalls name that message', async () => {
+    test('files for a bank with version 03 have that version, and recalls refer to its message name', async () => {
       const { connector, work } = open({ profile: profileById('epc-03') ?? defaultProfile })
       const payment = instructionOf(partnerId)
       await connector.instruct([payment])
@@ -391,7 +391,7 @@ suite('payments become files', async () => {
       ])
     })
 
-    test('on a London bank holiday sterling waits for the next day, and euro is sent', async () => {
+    test('sterling payments wait on a London bank holiday, and euro payments are sent', async () => {
       const [euros] = open().deps.rules.accounts
       assert.ok(euros)
       const accounts = [euros, { ...euros, iban: 'GB29NWBK60161331926819', currency: 'GBP' as const }]
@@ -463,7 +463,7 @@ suite('a file reaches the bank exactly once', async () => {
       assert.ok((initiation?.batches[0]?.executionDate ?? '') >= today)
     })
 
-    test('while the bank is unreachable nothing is lost, and the file shows the reason', async () => {
+    test('no file is lost while the bank is unreachable, and the file shows the reason', async () => {
       const broken = open()
       await broken.connector.instruct(many(2))
       await rm(folders.toBank, { recursive: true })

@@ -165,7 +165,7 @@ suite('customers as payers', async () => {
     })
   })
 
-  test('a preview lists payer data that an undemanding bank does not get', async () => {
+  test('a preview lists missing payer data even if the bank does not require them', async () => {
     const partner = await addPartner(service, 5_000_00n)
     const { partnerId, customer, caller } = partner
     const payee = await service.beneficiaries.create(partnerId, {
@@ -223,7 +223,7 @@ suite('customers as payers', async () => {
   })
 })
 
-suite('American accounts and the addresses of their owners', async () => {
+suite('account types and payee addresses of American payments', async () => {
   const service = await useModules({ now: monday })
   const folders = await createFolders()
   after(() => removeFolders(folders))

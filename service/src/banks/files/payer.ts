@@ -1,4 +1,4 @@
-/** Reads the payer of an instruction when the connector takes it, seals the payer, and writes it as the ultimate debtor. */
+/** Reads and seals the payer when the connector accepts an instruction, and writes the payer as the ultimate debtor. */
 import { ownJson } from '@partner-payments/wire'
 import type { OtherId, Party } from '../../iso20022/index.ts'
 import type { SealedColumn } from '../../postgres/index.ts'
@@ -16,7 +16,7 @@ export const sealedPayers: SealedColumn = {
   contextOf: (partnerId, cell) => payerContext(partnerId, cell('id')),
 }
 
-/** Chooses the payer that the bank's files name. Undefined: only the owner of the account. */
+/** Chooses the payer that the bank's files name. Undefined: the files name only the owner of the account. */
 function payerKey(
   { partnerId, customerId }: Pick<Instruction, 'partnerId' | 'customerId'>,
   { payer = 'customer' }: Pick<BankRules, 'payer'>,
@@ -55,7 +55,7 @@ export const openPayers = <Row extends SealedPayerRow>({ payers }: Pick<BankDeps
     return { ...row, payer: ownJson<PayerData>(payers.sealer.open(payerSealed, payerContext(row.partnerId, row.id))) }
   })
 
-/** ISO 17442. The partner sends the LEI unchecked. */
+/** The form of an LEI (ISO 17442), which the API does not check. */
 const leiForm = /^[A-Z0-9]{18}\d{2}$/
 
 /**

@@ -154,7 +154,7 @@ for (const profile of profiles)
   suite(profile.title, () => {
     const kinds = (Object.keys(examples) as PaymentKind[]).filter((kind) => profile.kinds[kind] !== undefined)
 
-    test('its files obey every rule of its market and are read back unchanged', async () => {
+    test('files of a profile obey every rule of its market and are parsed back unchanged', async () => {
       assert.ok(profile.rules.every(({ source }) => source in profile.sources))
       for (const [kind, payments] of kinds.flatMap((each) => filesOf(each).map((list) => [each, list] as const))) {
         assert.ok(payments.every((payment) => paymentKind(payment, { profile }) === kind))
@@ -173,7 +173,7 @@ for (const profile of profiles)
     })
 
     test(
-      'its files are valid by our schema',
+      'files of a profile are valid by our schema',
       { skip: profile.message === 'pain.001.001.09' ? false : 'of 09 only' },
       async () => {
         const documents = kinds.flatMap((kind) => filesOf(kind).map((payments) => written(profile, payments)))
@@ -181,7 +181,7 @@ for (const profile of profiles)
       },
     )
 
-    test('its files obey the rules and schemas in force on the days around each cut-over', async () => {
+    test('files of a profile obey the rules and schemas in force on the days around each cut-over', async () => {
       assert.ok(ruleDays.includes('2026-11-14') && ruleDays.includes('2026-11-15'))
       const documents = cutOvers.flatMap((madeAt) =>
         kinds.flatMap((kind) =>
@@ -229,14 +229,18 @@ for (const profile of profiles)
         official === undefined
           ? 'SAMPLES_DIR is not set: it has the official schemas'
           : `SAMPLES_DIR has no ${schema.name}.xsd: the restriction of the market was not checked`
-      test(`its files are valid by ${schema.name}`, { skip: known.includes(name) ? false : missing }, async () => {
-        const judgedKinds = kinds.filter((kind) => schema.kinds?.includes(kind) ?? true)
-        const documents = judgedKinds.flatMap((kind) => filesOf(kind).map((payments) => written(profile, payments)))
-        const by = schema.name === profile.message ? 'ISO' : 'schema'
-        assert.deepEqual(await schemaErrors(name, documents, official, by), [])
-        const [first = ''] = documents
-        assert.notDeepEqual(await schemaErrors(name, [first.replace('<PmtMtd>TRF', '<PmtMtd>XXX')], official, by), [])
-      })
+      test(
+        `files of a profile are valid by ${schema.name}`,
+        { skip: known.includes(name) ? false : missing },
+        async () => {
+          const judgedKinds = kinds.filter((kind) => schema.kinds?.includes(kind) ?? true)
+          const documents = judgedKinds.flatMap((kind) => filesOf(kind).map((payments) => written(profile, payments)))
+          const by = schema.name === profile.message ? 'ISO' : 'schema'
+          assert.deepEqual(await schemaErrors(name, documents, official, by), [])
+          const [first = ''] = documents
+          assert.notDeepEqual(await schemaErrors(name, [first.replace('<PmtMtd>TRF', '<PmtMtd>XXX')], official, by), [])
+        },
+      )
     }
   })
 
@@ -297,7 +301,7 @@ test('a broken rule is reported with its source', () => {
   }
 })
 
-test('the default profile writes the same bytes as before profiles existed', () => {
+test('files of the default profile have the same bytes as before profiles existed', () => {
   const xml = written(defaultProfile, examples.Sepa.slice(0, 1))
   const { id } = examples.Sepa[0] ?? { id: '' }
   assert.equal(
@@ -330,7 +334,7 @@ test('purposes, the charge bearer and payee verification are written as configur
   assert.doesNotMatch(written(defaultProfile, examples.Other, more), /InstrForDbtrAgt/)
 })
 
-test('the type of an American account is written where the market allows it, and read back', async () => {
+test('a file states the type of an American account if the market allows it', async () => {
   const [typed] = examples.Other.filter(({ creditorAccountType }) => creditorAccountType === 'Savings')
   assert.ok(typed)
   for (const profile of profiles.filter(({ kinds }) => kinds.Other !== undefined)) {

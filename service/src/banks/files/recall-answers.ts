@@ -1,4 +1,4 @@
-/** Processes a bank's answers to recalls (camt.029). The money comes separately, as a return. */
+/** Processes a bank's answers to recalls (camt.029). The money arrives separately, as a return. */
 import type { RecallAnswer } from '../../iso20022/index.ts'
 import { present } from '../../kernel/index.ts'
 import { byShard, type Tx } from '../../postgres/index.ts'
@@ -24,7 +24,7 @@ const meanings: Readonly<Record<string, store.RecallAnswerChange['status']>> = {
 type RecallAnswerItem = {
   readonly ids: readonly string[]
   readonly payment: store.PaymentReferences
-  /** Our files all of whose recalls are answered. */
+  /** Our files, if the answer is about all of their recalls. */
   readonly fileIds: readonly string[]
   readonly status: store.RecallAnswerChange['status']
   readonly code: string | null

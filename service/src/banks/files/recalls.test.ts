@@ -91,7 +91,7 @@ suite('recalls by file', () => {
     reportXml([entryOf(minor, { details: [{ references: { endToEndId }, returned: { code: 'FOCR', texts: [] } }] })])
 
   for (const kind of ['camt.055', 'camt.056'] as const)
-    test(`a recall by ${kind} is Sent once its file is at the bank; the answer and the money end it`, async () => {
+    test(`a recall by ${kind} is Sent once its file is at the bank, then accepted by the answer, and settled by the money`, async () => {
       const bank = open(kind)
       const payout = await settled(bank)
       const { id } = await request(payout.id)
@@ -154,7 +154,7 @@ suite('recalls by file', () => {
     )
   })
 
-  test('recalls of operator and partner for one payment are one request with one answer', async () => {
+  test('a recall by the operator and one by the partner for the same payment share a request and its answer', async () => {
     for (const operatorFirst of [true, false]) {
       const bank = open()
       const payout = await settled(bank)
@@ -181,7 +181,7 @@ suite('recalls by file', () => {
     }
   })
 
-  test('two simultaneous recalls make one request at the bank', async () => {
+  test('two simultaneous recalls of a payment create one request at the bank', async () => {
     const bank = open()
     for (let round = 0; round < 8; round += 1) {
       const payout = await settled(bank)
@@ -314,7 +314,7 @@ suite('recalls by letter, at a bank without recall files', () => {
   }
   const recallOf = async (payoutId: string) => (await service.recalls.list(partner.partnerId, payoutId))[0]
 
-  test('a recall by letter opens one case and no file, and is sent once an operator reports the letter', async () => {
+  test('a recall by letter opens one case and creates no file, and is Sent once an operator has recorded the letter', async () => {
     const { payout, key } = await recalled()
     const [opened, ...others] = await casesOf(service)
     assert.deepEqual([opened?.kind, others], ['recall_letter', []])
@@ -341,7 +341,7 @@ suite('recalls by letter, at a bank without recall files', () => {
   })
 
   for (const accepted of [true, false])
-    test(`the answer of the bank is ${accepted ? 'yes, and the money arrives as a return' : 'no, with its code'}`, async () => {
+    test(`the recorded answer to a letter ${accepted ? 'accepts the recall, and the money arrives as a return' : 'refuses the recall, with its code'}`, async () => {
       const { payout, key } = await recalled()
       await service.db.transaction((tx) => service.isoBanks.letterSent(tx, key))
       await bank.send()

@@ -89,7 +89,7 @@ export const createRecallIntake =
       return { taken: true, ...(isKept ? { notBefore: after(clock.now(), deliveryMs) } : {}) }
     })
 
-/** Tells whether the bank has the recall. A recall without a file was sent in a letter. */
+/** Reports whether the bank has the recall. A recall without a file was sent in a letter. */
 async function isDelivered(tx: Tx, { fileId }: store.RecallView): Promise<boolean> {
   if (fileId === null) return true
   return (await filesByIds(tx, [fileId])).get(fileId)?.state === 'Delivered'
@@ -183,8 +183,8 @@ export function recallMessage(
   return buildContents(recallXml, recall, recalls)
 }
 
-// Recalls for banks that do not take files of recalls. A case asks people to send a letter with every reference that the
-// bank needs. They record that it was sent, and the bank's answer.
+// Recalls for banks that do not accept files of recalls. A case asks people to send a letter with every reference that
+// the bank needs. They record that it was sent, and the bank's answer.
 
 const recallsPerStepMax = 100
 
@@ -283,8 +283,8 @@ export const createLetterSent =
 type LetterAnswer = InstructionKey & { readonly accepted: boolean; readonly code: string | null }
 
 /**
- * Records the bank's answer to a letter. The money comes separately, as a return. Refuses: not_found, validation_failed
- * (the recall did not go by letter).
+ * Records the bank's answer to a letter. The money arrives separately, as a return. Refuses: not_found,
+ * validation_failed (the recall was not sent by letter).
  */
 export const createLetterAnswered =
   ({ clock }: { readonly clock: Clock }) =>

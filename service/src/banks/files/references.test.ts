@@ -131,7 +131,7 @@ suite('end-to-end ids of partners', () => {
       )
   })
 
-  test('a bank that names the InstrId settles, rejects and returns that payment, even with a shared end-to-end id', async () => {
+  test('a report with the InstrId settles, rejects or returns that payment, even if the end-to-end id is shared', async () => {
     const both = await sent(rent, rent, rent)
     const { payouts, take, messageId, batchId } = both
     const [first, second, third] = payouts.map((payout) => ({ instructionId: payout.hex, endToEndId: 'RENT-11' }))

@@ -1,4 +1,7 @@
-/** Writes reports to settlement as rows. Derived ids make repeated reports equal, so that each is stored once. */
+/**
+ * Writes reports to settlement as rows. The ids are derived, so that a repeated report has the same id and is stored
+ * once.
+ */
 import type { ErrorKey } from '@partner-payments/wire'
 import type { ReferenceCandidates, PayeeResult } from '../../iso20022/index.ts'
 import { derivedTimeId, nilId } from '../../kernel/index.ts'

@@ -37,7 +37,7 @@ suite('schemes', () => {
 
   const asCreditTransfer = (reason: string | null) => ({ requested: 'Instant', applied: 'CreditTransfer', reason })
 
-  test('a payment uses the preferred scheme where bank and amount allow it', () => {
+  test('a payment uses the preferred scheme if the bank and the amount allow it', () => {
     assert.deepEqual(choose(), { requested: 'Instant', applied: 'Instant', reason: null })
     assert.deepEqual(choose({ creditorBic: 'COBADEFFXXX' }), { requested: 'Instant', applied: 'Instant', reason: null })
     assert.deepEqual(choose({}, { preferred: 'CreditTransfer' }), {
@@ -53,7 +53,7 @@ suite('schemes', () => {
     assert.deepEqual(choose({ amount: 100_000_01n }), asCreditTransfer(tooMuch))
     const asInstant = { requested: 'Instant', applied: 'Instant', reason: null }
     assert.deepEqual(choose({ amount: 999_999_999_99n }, { instantMax: null }), asInstant)
-    const notReached = 'the bank of the recipient does not take instant payments'
+    const notReached = 'the bank of the recipient does not accept instant payments'
     assert.deepEqual(choose({ creditorBic: 'DEUTDEFF500' }), asCreditTransfer(notReached))
     const notOffered = { ...rules.reach, Instant: 'none' } as const
     assert.deepEqual(choose({}, { reach: notOffered }), asCreditTransfer('instant payments are not offered'))
@@ -78,7 +78,7 @@ suite('schemes', () => {
     )
   })
 
-  test('an unnamed bank is reachable if the configuration says so', () => {
+  test('a payee bank without a BIC is reachable if the configuration states it', () => {
     assert.deepEqual(choose({ creditorBic: null }), { requested: 'Instant', applied: 'Instant', reason: null })
   })
 
@@ -102,7 +102,7 @@ suite('schemes', () => {
   } as const
 
   for (const [what, [change, changed, errorKey, reasonCode]] of Object.entries(refusals))
-    test(`refused: ${what}`, () => {
+    test(`a payment is refused: ${what}`, () => {
       const refusal = choose(change, changed)
       assert.ok('errorKey' in refusal)
       assert.deepEqual([refusal.errorKey, refusal.reasonCode], [errorKey, reasonCode])
@@ -143,7 +143,7 @@ function run(pairs: readonly MatchPair<string, string>[]) {
   return { payments: Object.fromEntries([...payments].toSorted()), doubts: Object.fromEntries(doubts), open: [...open] }
 }
 
-test('a vague booking leaves the entry to the only other booking that matches it', () => {
+test('a booking with two possible entries leaves one to the booking that only matches that entry', () => {
   assert.deepEqual(run(pairsOf('little-A same 90', 'little-B same 90', 'text-A same 55')), {
     payments: { little: 'B', text: 'A' },
     doubts: {},
@@ -151,7 +151,7 @@ test('a vague booking leaves the entry to the only other booking that matches it
   })
 })
 
-test('a possible match keeps its entry in doubt, while a certain match moves', () => {
+test('an uncertain match stays a possible match, while a certain match moves to its other entry', () => {
   assert.deepEqual(run(pairsOf('little-A same 90', 'little-B same 90', 'text-A maybe 45')), {
     payments: { little: 'B' },
     doubts: { text: 'A' },
@@ -159,17 +159,17 @@ test('a possible match keeps its entry in doubt, while a certain match moves', (
   })
 })
 
-test('bookings are reassigned along a chain', () => {
+test('a chain of bookings is reassigned so that each has an entry', () => {
   const pairs = pairsOf('p-A same 90', 'p-B same 80', 'q-B same 85', 'q-C same 60', 'r-A same 55')
   assert.deepEqual(run(pairs).payments, { p: 'B', q: 'C', r: 'A' })
 })
 
-test('an entry left over by a doubtful match is a possible match of the next booking', () => {
+test('an entry with only an uncertain match becomes the possible match of a booking without an entry', () => {
   const { payments, doubts } = run(pairsOf('p-A same 90', 'p-B maybe 20', 'q-A same 55'))
   assert.deepEqual([payments, doubts], [{ p: 'A' }, { q: 'B' }])
 })
 
-test('a booking matched by reference keeps its entry, and an unmatched booking is new', () => {
+test('a booking matched by reference keeps its entry, and a booking without an entry is new', () => {
   const { payments, doubts } = run(pairsOf('p-A strong 200', 'p-B same 80', 'q-A same 55'))
   assert.deepEqual([payments, doubts], [{ p: 'A' }, {}])
   assert.deepEqual(run(pairsOf('p-A same 90', 'q-A same 55')).doubts, {})
@@ -241,7 +241,7 @@ suite('the forecast agrees with the connector', () => {
   const at = (time: string, more: Partial<BankRules> = {}) =>
     forecastPayment(payment, new Date(time), { ...rules, ...more })
 
-  test('before the cut-off a credit transfer is sent the same day and arrives the next bank day', () => {
+  test('a credit transfer before the cut-off is sent the same day and arrives the next bank day', () => {
     assert.deepEqual(at('2026-04-01T10:00:00Z'), {
       possible: true,
       method: 'SepaCreditTransfer',
@@ -252,7 +252,7 @@ suite('the forecast agrees with the connector', () => {
     })
   })
 
-  test('after the cut-off before Easter it is sent when the bank opens again', () => {
+  test('a credit transfer after the cut-off before Easter is sent when the bank opens again', () => {
     // Good Friday to Easter Monday, and a closed day of this bank alone.
     assert.deepEqual(at('2026-04-02T13:00:00Z'), {
       possible: true,
@@ -275,7 +275,7 @@ suite('the forecast agrees with the connector', () => {
     })
   })
 
-  test('an unreachable payee is not possible, with the reason of the connector', () => {
+  test('a payment to an unreachable payee is not possible, with the reason of the connector', () => {
     const none = at('2026-04-01T10:00:00Z', { reach: { Instant: 'none', CreditTransfer: 'none' } })
     assert.deepEqual([none.possible, !none.possible && none.errorKey], [false, 'InvalidAccountDetails'])
   })

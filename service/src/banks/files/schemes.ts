@@ -39,7 +39,7 @@ type SchemeRules = Pick<
 
 export const isRefused = (choice: SchemeChoice | SchemeRefusal): choice is SchemeRefusal => 'errorKey' in choice
 
-/** Reports whether a payment goes by SEPA. All others go by SWIFT. */
+/** Reports whether a payment is sent by SEPA. All others are sent by SWIFT. */
 export const isSepa = ({ currency, creditorAccount: account, creditorBic: bic }: PaymentRoute): boolean =>
   chooseRail(currency, { account, bic }) === 'Sepa'
 
@@ -182,5 +182,5 @@ export function reachObstacle(
   if (within === 'all') return null
   if (within === 'none') return `${schemeWords[scheme]} are not offered`
   if (creditorBic === null) return unknownBankReachable ? null : 'the bank of the recipient is not known'
-  return within.has(creditorBic.slice(0, 8)) ? null : `the bank of the recipient does not take ${schemeWords[scheme]}`
+  return within.has(creditorBic.slice(0, 8)) ? null : `the bank of the recipient does not accept ${schemeWords[scheme]}`
 }

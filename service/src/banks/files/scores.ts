@@ -1,11 +1,11 @@
-/** Scores how certainly a booking is one of our payments. Pure. */
+/** Scores the certainty that a booking is one of our payments. Pure. */
 import { amountText, type Currency, dayMs, type Minor } from '../../kernel/index.ts'
 import { absolute } from './accounts.ts'
 import { parseInstructionId } from './ids.ts'
 import type { SentPayment } from './store-incoming.ts'
 import type { Unit } from './units.ts'
 
-/** The least score of an automatic match. Similarity alone scores less. */
+/** The lowest score of an automatic match. Similarity without references scores less. */
 export const automaticScoreMin = 75
 
 const byInstruction = 100

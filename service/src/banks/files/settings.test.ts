@@ -69,7 +69,7 @@ test('reachable banks are read from a file of eight-character BICs', () => {
   assert.deepEqual(reach, { Instant: new Set(['COBADEFF', 'DEUTDEFF']), CreditTransfer: 'all' })
 })
 
-test('a server is read with its key, its pinned host key and its port', () => {
+test('the settings of an SFTP server have its key, its pinned host key and its port', () => {
   const { transport } = readOne({ transport: bySftp })
   assert.ok(transport.kind === 'sftp')
   assert.deepEqual([transport.port, transport.toBank, transport.hostKey], [22, '/upload', bySftp.hostKey])
@@ -107,7 +107,7 @@ const refusals: Readonly<Record<string, readonly [change: object, reason: RegExp
     /one BIC per line: nonsense is not a BIC/,
   ],
   'a reach of an unknown scheme': [{ reach: { Fast: 'all' } }, /no field \[0\]\.reach\.Fast/],
-  'numbers that prove something else': [{ statementNumbers: 'always' }, /\[0\]\.statementNumbers/],
+  'an unknown meaning of statement numbers': [{ statementNumbers: 'always' }, /\[0\]\.statementNumbers/],
   'an unknown time zone': [{ timeZone: 'Mars/Olympus' }, /\[0\]\.timeZone: the name of a time zone/],
   'an invalid time': [{ cutOffAt: '24:01' }, /\[0\]\.cutOffAt: a time of the day/],
   'a cut-off before the opening': [{ opensAt: '17:00' }, /\[0\]\.cutOffAt: a time after opensAt/],
@@ -146,15 +146,14 @@ const refusals: Readonly<Record<string, readonly [change: object, reason: RegExp
   ],
   'an invalid port': [serverWith({ port: 70_000 }), /transport\.port: a whole number/],
 }
-suite('refused', () => {
+suite('refused settings', () => {
   for (const [what, [change, reason]] of Object.entries(refusals))
-    test(what, () =>
+    test(`ISO20022_BANKS refuses ${what}`, () =>
       assert.throws(
         () => readOne(change),
         (error: Error) => reason.test(error.message) && !error.message.includes('\n'),
-      ),
-    )
-  test('a repeated bank, a shared archive, a non-list, invalid JSON and a missing file are refused', () => {
+      ))
+  test('ISO20022_BANKS refuses a repeated bank, a shared archive, a non-list, invalid JSON and a missing file', () => {
     assert.throws(() => readBanks(bank, bank), /name each bank once: two are iso20022/)
     assert.throws(() => readBanks(bank, { ...bank, name: 'second' }), /an archive of its own/)
     assert.throws(() => read('{}'), /path of a readable file/)
@@ -163,7 +162,7 @@ suite('refused', () => {
   })
 })
 
-test('a connector without a configuration is refused at the start', () => {
+test('the process does not start with a connector that has no configuration', () => {
   const config = (env: Readonly<Record<string, string>>) => readConfig({}, { DATA_DIR: folder, ...env })
   const banks = JSON.stringify([bank])
   assert.equal(config({ RAIL: 'iso20022', ISO20022_BANKS: banks }).RAIL, 'iso20022')
@@ -203,7 +202,7 @@ test('folders that cannot be used are refused at the start of a process that exc
 })
 
 suite('the profile of the files', () => {
-  test('is SEPA by default, or chosen by id', () => {
+  test('the profile of a bank is SEPA by default, or chosen by id', () => {
     const { profile, chargeBearer, payeeCheck } = readOne({})
     assert.deepEqual([profile.id, chargeBearer, payeeCheck], ['epc-09', 'SHAR', undefined])
     const chosen = readOne({ profile: 'psa-09', payeeCheck: 'out', categoryPurpose: 'SUPP', chargeBearer: 'DEBT' })
@@ -233,5 +232,5 @@ suite('the profile of the files', () => {
     'a purpose that is not a code': [{ purpose: 'food' }, /\[0\]\.purpose: a code of four capital letters/],
   }
   for (const [title, [change, message]] of Object.entries(refusals))
-    test(`refused: ${title}`, () => assert.throws(() => readOne(change), message))
+    test(`ISO20022_BANKS refuses ${title}`, () => assert.throws(() => readOne(change), message))
 })

@@ -13,7 +13,7 @@ import type {
 import { oldestUndelivered } from './store-instructions.ts'
 import { acrossPartners, noSql, sql, type Tx } from '../../postgres/index.ts'
 
-/** The clocks of two processes differ by less. */
+/** The clocks of two processes differ by less than this. */
 const clocksDifferMs = hourMs
 
 export const createFilesView = (connectorIds: readonly string[], operatorId: string): BankFiles => ({

@@ -50,7 +50,7 @@ async function sent(...amounts: readonly string[]) {
 }
 type File = Awaited<ReturnType<typeof sent>>
 
-suite('contradictory and repeated statuses, and statuses of foreign files', () => {
+suite('contradictory and repeated statuses, and statuses of files that are not ours', () => {
   let files = 0
   const status = async ({ messageId }: Pick<File, 'messageId'>, more: Parameters<typeof statusXml>[1]) => {
     await folders.put(`status-${(files += 1)}.xml`, statusXml(messageId, more))
@@ -69,7 +69,7 @@ suite('contradictory and repeated statuses, and statuses of foreign files', () =
       ?.bankStatus
 
   for (const accepted of ['RCVD', 'ACTC', 'ACCP', 'ACSP'])
-    test(`a file answered ${accepted} is not failed by a duplicate`, async () => {
+    test(`a refusal as a duplicate does not fail a file with the status ${accepted}`, async () => {
       const file = await sent('10.00', '11.00')
       await status(file, { groupStatus: accepted })
       for (const code of ['DU01', 'DU02', 'AM05']) await status(file, { groupStatus: 'RJCT', reasons: because(code) })
@@ -91,7 +91,7 @@ suite('contradictory and repeated statuses, and statuses of foreign files', () =
       assert.deepEqual([await payouts(), await kinds()], [['Completed', 'Completed'], []])
     })
 
-  test('a file answered only as a duplicate opens a case and releases no money', async () => {
+  test('a file that is only refused as a duplicate opens a case and releases no money', async () => {
     const file = await sent('10.00')
     await status(file, { groupStatus: 'RJCT', reasons: because('DU01') })
     assert.deepEqual([await payouts(), await kinds(), await bankStatus(file)], [['Processing'], ['file_refused'], null])
@@ -100,7 +100,7 @@ suite('contradictory and repeated statuses, and statuses of foreign files', () =
     assert.deepEqual([await payouts(), await bankStatus(file)], [['Completed'], 'ACSC'])
   })
 
-  test('a payment refused as a duplicate waits with a case, but the repetition of an accepted payment does not', async () => {
+  test('a payment refused as a duplicate waits with a case, but an accepted payment whose repetition is refused does not', async () => {
     const file = await sent('10.00', '11.00', '12.00')
     const [first, second, third] = file.ids.map((instructionId) => ({ instructionId, status: 'RJCT' }))
     assert.ok(first && second && third)
@@ -281,7 +281,7 @@ suite('payee verification, blocked payments and unknown statuses', () => {
   })
 })
 
-suite('texts of the bank, as partner and staff see them', () => {
+suite('texts of the bank for partners and staff', () => {
   async function sent(amount: string) {
     const { payout } = await pay(service, partner, amount)
     await submitDuePayouts(bank.settlement)

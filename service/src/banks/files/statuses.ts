@@ -113,8 +113,8 @@ function* transfersOf({ groupStatus, reasons, batches }: StatusReport): Generato
 }
 
 /**
- * Reads the statuses of whole batches, then that of the file for batches without a status. `PART` says nothing about
- * payments that are not named.
+ * Reads the statuses of whole batches, then that of the file for batches without a status. `PART` does not apply to
+ * payments that are not listed.
  */
 function readWholeStatuses({ groupStatus, reasons, batches }: StatusReport) {
   const wholes = batches.flatMap(({ batchId, status, reasons: own }) => {
@@ -201,7 +201,10 @@ async function forEachPage(
   }
 }
 
-/** Tells whether a status is about the current attempt of the payment. A report that the bank has paid counts for any attempt. */
+/**
+ * Reports whether a status is about the current attempt of the payment. A report that the bank has paid counts for any
+ * attempt.
+ */
 function isAboutPayment(
   sent: store.SentPayment,
   { attempt, meaning }: PaymentWord,
@@ -261,8 +264,8 @@ async function writeStatuses(tx: Tx, deps: StatusDeps, said: readonly PaymentRep
 }
 
 /**
- * Opens a case for each payment that the bank blocks or refuses as a duplicate: it waits for a booking. `DU..` about an
- * accepted payment only reports a repeated submission.
+ * Opens a case for each payment that the bank blocks or refuses as a duplicate: the payment waits for a booking. `DU..`
+ * about an accepted payment only reports a repeated submission.
  */
 async function reportUnclear(
   tx: Tx,
@@ -299,7 +302,10 @@ type StatusEffects = {
   readonly report?: Report
 }
 
-/** Computes the effects of a status. If the payment has already ended it is only reported: settlement opens a case if it contradicts. */
+/**
+ * Computes the effects of a status. The status of an ended payment is only reported: settlement opens a case if it
+ * contradicts the outcome.
+ */
 function statusEffects(
   sent: store.SentPayment,
   word: PaymentWord,
@@ -397,7 +403,7 @@ type ReportFindings = {
   readonly mismatches: readonly Mismatch[]
 }
 
-/** Makes the cases about a status report as a whole. */
+/** Creates the cases about a status report as a whole. */
 function reportOddities(
   of: { readonly operatorId: string; readonly connector: string },
   messageId: string,
@@ -436,7 +442,7 @@ function reportOddities(
   return found
 }
 
-/** Payments whose payee does not match, or only closely. */
+/** Payments whose payee does not match, or matches only closely. */
 type Mismatch = { readonly name: string; readonly payee: PayeeResult }
 
 function mismatchText(mismatches: readonly Mismatch[]): string {
@@ -459,10 +465,12 @@ const listUnknownStatuses = ({ groupStatus, batches }: StatusReport): readonly s
 
 // The meaning of the statuses and reasons of a bank for a payment.
 
-/** `duplicate`: the bank refuses a repeated payment and does not say what happens to the first one. */
+/** `duplicate`: the bank refuses a repeated payment and does not report the status of the first one. */
 type PaymentMeaning = Exclude<StatusMeaning, 'part'> | 'duplicate'
 
-/** Reads the meaning of a status. Undefined: it is unknown, or says nothing about payments that are not named. */
+/**
+ * Reads the meaning of a status. Undefined: the status is unknown, or does not apply to payments that are not listed.
+ */
 function readMeaning(status: string | undefined, reasons: readonly Reason[]): PaymentMeaning | undefined {
   const meaning = findStatus(status ?? '')?.meaning
   if (meaning === 'part') return undefined

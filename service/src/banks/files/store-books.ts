@@ -79,7 +79,7 @@ export async function sumSettledNotBooked(tx: Tx, connector: string, currency: C
   return row ?? noSums
 }
 
-/** Sums payments whose return is booked and whose execution is not. */
+/** Sums payments whose return is booked, but whose execution is not. */
 export async function sumReturnedNotBooked(tx: Tx, connector: string, currency: Currency): Promise<PaymentSums> {
   const row = await tx.row<PaymentSums>(
     acrossPartners(
@@ -101,7 +101,7 @@ export async function sumsUnderWay(
 ): Promise<readonly (PaymentSums & { readonly status: 'queued' | 'at_bank' | 'missing' })[]> {
   return tx.rows(
     acrossPartners(
-      'adds up payments of all partners that are on their way to a bank, by indexes',
+      'adds up unfinished payments of all partners, by indexes',
       sql`/* rails.sumsUnderWay */
         select 'queued' as status, count(*) as count, coalesce(sum(amount), 0)::bigint as amount, min(created_at) as oldest
         from rails.iso_instructions where connector = ${connector} and status = 'Queued' and currency = ${currency}
@@ -240,7 +240,7 @@ export function instructionsMissing(
 ): Promise<readonly BankInstruction[]> {
   return tx.rows<BankInstruction>(
     acrossPartners(
-      'lists payments of all partners about which a bank says nothing, by an index',
+      'lists payments of all partners that a bank has not reported in time, by an index',
       sql`/* rails.instructionsMissing */ select ${instructionColumns} from rails.iso_instructions
         where connector = ${connector} and currency = ${currency} and status in ('Filed', 'Accepted')
           and missing_since is not null order by updated_at, id limit ${rowsMax}`,
@@ -252,7 +252,7 @@ export function instructionsMissing(
 export function instructionsByIds(tx: Tx, ids: readonly string[]): Promise<readonly BankInstruction[]> {
   return tx.rows<BankInstruction>(
     acrossPartners(
-      'finds the payments that cases are about, whose partner they may not name, by an index',
+      'finds the payments of cases, which may not name the partner, by an index',
       sql`/* rails.instructionsByIds */ select ${instructionColumns} from rails.iso_instructions
         where id = any(${ids}::uuid[])`,
     ),
@@ -279,7 +279,7 @@ export function instructionsLike(
 ): Promise<readonly BankInstruction[]> {
   return tx.rows<BankInstruction>(
     acrossPartners(
-      'finds payments of all partners that an entry of a bank might be about, by their amount',
+      'finds payments of all partners that may belong to an entry of a bank, by their amount',
       sql`/* rails.instructionsLike */ select ${instructionColumns} from rails.iso_instructions
         where connector = ${connector} and currency = ${currency} and amount = ${amount} limit ${rowsMax}`,
     ),
@@ -346,7 +346,7 @@ export function mergeEntry(tx: Tx, operatorId: string, entryId: string): Promise
       and (known.statement_id is null or doubted.statement_id is null)`)
 }
 
-/** Makes the key of a merged entry an alias of the remaining one. */
+/** Stores the key of a merged entry as an alias of the remaining one. */
 export async function aliasMerged(tx: Tx, operatorId: string, entryId: string): Promise<void> {
   await tx.run(sql`/* rails.aliasMerged */
     insert into rails.iso_entry_aliases (partner_id, connector, account, currency, entry_key, entry_id)
@@ -533,7 +533,7 @@ const newNotifications = insertBy<NewNotification>(
   ['partnerId', 'id'],
 )
 
-/** Inserts notifications. Existing ones stay: their ids are derived from their content. */
+/** Inserts notifications. Existing notifications stay: their ids are derived from their content. */
 export function insertNotifications(tx: Tx, rows: readonly NewNotification[]): void {
   tx.later(sql`/* rails.insertNotifications */
     insert into rails.iso_notifications (partner_id, id, connector, subject_id, kind, payload, entry_id, due_at)

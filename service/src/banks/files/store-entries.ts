@@ -132,7 +132,7 @@ export function announcedEntries(
 /** The bookings of a reference on one day: a bank may reuse the reference on another day. */
 export type DayOfBooking = { readonly booking: string; readonly bookedOn: string }
 
-/** Sums bookings whose payments are known one by one. */
+/** Sums the known payments of each booking by day. */
 export function sumsOfBookings(
   tx: Tx,
   of: AccountKey,
@@ -148,7 +148,10 @@ export function sumsOfBookings(
   )
 }
 
-/** An addition of another message to a known entry: its statement, if it has none, and the kind of the announcement. */
+/**
+ * The data that another message adds to a known entry: a statement, if the entry has none, and the kind of the
+ * announcement.
+ */
 export type SeenMark = { readonly statementId: string | null; readonly announced: number }
 
 export function seeEntries(
@@ -181,7 +184,7 @@ export function seeBookings(
   )
 }
 
-/** Deletes sums whose payments are now known and count instead. */
+/** Deletes sums that are replaced by their payments, which are now known. */
 export function deleteWaiting(tx: Tx, operatorId: string, ids: readonly string[]): void {
   tx.later(
     sql`/* rails.deleteWaiting */
@@ -285,7 +288,7 @@ export function creditsByEndToEnd(
   )
 }
 
-/** Lists further debits of instructions, after the first of each. */
+/** Lists the debits of instructions after the first of each. */
 export function doubledDebits(
   tx: Tx,
   operatorId: string,
@@ -327,7 +330,7 @@ export function replaceWaiting(
 
 // The SQL of entries that several messages report with different references.
 
-/** The message that is read. */
+/** The message that is being read. */
 export type MessageReading = Pick<SeenMark, 'announced'> & {
   /** The id in rails.iso_messages; `messageId` is that of the bank. */
   readonly id: string
@@ -352,7 +355,7 @@ export type SearchBounds = {
   readonly to: string
 }
 
-/** Lists the values of `announced` without a kind of message. */
+/** Lists the values of `announced` that do not have the bit of a kind of message. */
 const kindsWithout = (bit: number): readonly number[] => [0, 1, 2, 3].filter((kinds) => (kinds & bit) === 0)
 
 const candidateColumns = sql`entry.id, entry.entry_key, entry.booking, entry.amount, entry.booked_on::text as booked_on, entry.kind,
@@ -560,7 +563,7 @@ type Cancellation = {
   readonly entryId: string
   readonly kind: 'reversal' | 'return'
   readonly status: 'New' | 'Applied'
-  /** Undefined: the payments of a batch. */
+  /** Undefined: the entry belongs to the payments of a batch. */
   readonly subject: { readonly partnerId: string; readonly id: string } | undefined
   readonly matchedBy: string
   readonly now: Date

@@ -21,7 +21,7 @@ export async function addIncoming(tx: Tx, connector: string): Promise<void> {
     insert into rails.iso_incoming (connector) values (${connector}) on conflict (connector) do nothing`)
 }
 
-/** Takes the lease. Returns 1 if it was free, has expired, or is already this one. */
+/** Takes or renews the lease. Returns 1, or 0 if another process has it. */
 export function takeLease(
   tx: Tx,
   connector: string,
@@ -101,7 +101,7 @@ export function messageById(
     where connector = ${connector} and kind = ${kind} and message_id = ${messageId} and state in ('Taking', 'Taken')`)
 }
 
-/** Reads the position up to which a message is written; undefined unless it is being processed. */
+/** Reads the position up to which the entries of a message are stored; undefined unless it is being processed. */
 export async function messagePosition(tx: Tx, id: string): Promise<number | undefined> {
   const row = await tx.row<{ entries: bigint }>(sql`/* rails.messagePosition */
     select entries from rails.iso_messages where id = ${id} and state = 'Taking'`)
@@ -150,7 +150,7 @@ export function releasedFiles(tx: Tx, connector: string): Promise<readonly Quara
     order by received_at, id limit 100`)
 }
 
-/** Marks a released file as processed. The message made from it counts. */
+/** Marks a released file as processed. Its entries belong to the message that was created from it. */
 export async function endReleased(tx: Tx, id: string, now: Date): Promise<void> {
   await tx.run(sql`/* rails.endReleased */ update rails.iso_messages set taken_at = ${now} where id = ${id}`)
 }
@@ -212,7 +212,7 @@ async function sentWith(
   const list = [...texts]
   return tx.rows(
     acrossPartners(
-      'a bank names payments of ours by their references, and not by partner',
+      'a bank reports payments by their references, and does not know the partner',
       unprepared(sql`/* rails.sentWith */
       select ${columns} from rails.iso_instructions
       where ${name === 'id' ? sql`id = any(${list}::uuid[])` : sql`end_to_end_id = any(${list}::text[])`}
@@ -252,7 +252,7 @@ export function sentOfFile(
 ): Promise<readonly SentPayment[]> {
   return tx.rows(
     acrossPartners(
-      'a bank answers a whole file, which has payments of many partners',
+      'a bank reports the status of a whole file, which has payments of many partners',
       unprepared(sql`/* rails.sentOfFile */
       select ${columns} from rails.iso_instructions
       where connector = ${connector} and file_id = ${fileId} and (${batchId}::text is null or batch_id = ${batchId})
@@ -339,7 +339,7 @@ export function openByAmounts(
 ): Promise<readonly SentPayment[]> {
   return tx.rows(
     acrossPartners(
-      'a debit without references may be a payment of any partner that has no end',
+      'a debit without references may be an open payment of any partner',
       unprepared(sql`/* rails.openByAmounts */
       select ${columns} from rails.iso_instructions
       where connector = ${connector} and status in ('Filed', 'Accepted') and amount = any(${[...amounts]}::bigint[])
@@ -352,7 +352,7 @@ export function openByAmounts(
 export function silentSince(tx: Tx, connector: string, before: Date, rowsMax: number): Promise<readonly SentPayment[]> {
   return tx.rows(
     dueWork(
-      'finds payments about which a bank keeps silent, by the index of those without an end',
+      'finds payments that a bank has not reported, by the index of open payments',
       (whose) => sql`/* rails.silentSince */
         select ${columns} from rails.iso_instructions
         where connector = ${connector} and status in ('Filed', 'Accepted') and updated_at <= ${before}
@@ -393,7 +393,7 @@ export function recallsByIds(
   const { ids, instructionIds, fileIds } = named
   return tx.rows(
     acrossPartners(
-      'a bank answers recalls, and does not know whose they are',
+      'a bank answers recalls, and does not know the partner',
       unprepared(sql`/* rails.recallsByIds */
       select partner_id, id, instruction_id, file_id from rails.iso_recalls
       where connector = ${connector} and (id = any(${[...ids]}::uuid[]) or instruction_id = any(${[...instructionIds]}::uuid[])

@@ -212,7 +212,7 @@ export const filesDue = (connector: string, after: Date): Sql =>
       where connector = ${connector} and status = 'Queued' and due_at > ${after} and ${whose()}`,
   )
 
-/** Locks payments that still wait. Two processes that write files at the same time each get some of them. */
+/** Locks payments that still wait. Of two processes that write files at the same time, each locks some of them. */
 export function lockQueued(
   tx: Tx,
   connector: string,
@@ -265,7 +265,7 @@ export type QueuedCount = { readonly scheme: Scheme; readonly payments: bigint }
 export async function countQueued(tx: Tx, connector: string): Promise<ReadonlyMap<Scheme, number>> {
   const rows = await tx.rows<QueuedCount>(
     dueWork(
-      'counts the payments that wait for a file of a bank, for a metric, by the index of the waiting ones',
+      'counts the payments that wait for a file of a bank, for a metric, by the index of queued payments',
       (whose) => sql`/* rails.countQueued */
         select scheme_applied as scheme, count(*) as payments from rails.iso_instructions
         where connector = ${connector} and status = 'Queued' and ${whose()} group by scheme_applied`,
@@ -385,7 +385,7 @@ export function markDelivered(tx: Tx, id: string, stagedName: string, now: Date)
     where id = ${id} and state = 'Staged' and staged_name = ${stagedName}`)
 }
 
-/** Makes the file due again at `at`. */
+/** Postpones the next delivery of the file to `at`. */
 export async function postponeFile(tx: Tx, { id, leaseId }: LeasedFileKey, at: Date, problem: string): Promise<void> {
   await tx.run(sql`/* rails.postponeFile */
     update rails.iso_files set leased_until = ${at}, problem = ${problem}

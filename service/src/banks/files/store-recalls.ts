@@ -96,7 +96,7 @@ export function recallsWithoutCase(
   recallsMax: number,
 ): Promise<readonly (InstructionKey & { readonly instructionId: string; readonly reason: string })[]> {
   return tx.rows(
-    dueWork('finds recalls that wait for a letter, by the index of waiting ones', (whose) =>
+    dueWork('finds recalls that wait for a letter, by the index of waiting recalls', (whose) =>
       unprepared(sql`/* rails.recallsWithoutCase */
         select partner_id, id, instruction_id, reason from rails.iso_recalls
         where connector = ${connector} and status = 'Queued' and told_at is null and ${whose()}

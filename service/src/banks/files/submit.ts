@@ -19,7 +19,7 @@ type SubmitDeps = Pick<BankDeps, 'db' | 'clock' | 'rules' | 'payers'>
 
 const keyOf = ({ partnerId, id }: InstructionKey): string => partnerKey(partnerId, id)
 
-/** The usual time until a file is at the bank. Most banks that pay at once have reported by then. */
+/** The usual time until a file is at the bank. Most banks that execute payments at once have reported by then. */
 const deliveryMs = 10 * secondMs
 /** The pause between enquiries about a payment that is not at the bank yet. It grows with the age of the payment. */
 const enquiryPauseMs = { min: 5 * secondMs, max: hourMs } as const
@@ -50,7 +50,7 @@ export async function storedAnswers(deps: SubmitDeps, keys: readonly Instruction
   return answersByKey(deps, found.flat())
 }
 
-/** Accepts instructions. An instruction with a known id gets its first answer. */
+/** Accepts instructions. Repeats the first answer to an instruction with a known id. */
 export function createSubmit(deps: SubmitDeps) {
   const { db } = deps
   return async (instructions: readonly Instruction[]): Promise<readonly InstructionOutcome[]> => {

@@ -34,7 +34,7 @@ export type ReportMessage = {
   readonly report: InspectedReport
 }
 
-/** Derives the id of a statement, so that rows written before a restart name the same one. */
+/** Derives the id of a statement, so that rows written before and after a restart refer to the same statement. */
 const statementRowId = ({ id }: Pick<ReportMessage, 'id'>, index: number): string =>
   derivedTimeId(id, 'statement', String(index))
 
@@ -43,7 +43,7 @@ type ReportPage = { readonly bookings: readonly Booking[]; readonly reports: rea
 /** The bits of message kinds in `rails.iso_entries.announced`. */
 const announcedBits = { 'camt.052': 1, 'camt.053': 0, 'camt.054': 2 } as const
 
-/** Positions of the second reading begin here. Messages have fewer entries. */
+/** The first position of the second reading. Messages have fewer entries. */
 const secondReading = 2 ** 40
 
 /**
@@ -185,7 +185,7 @@ const skippedReports = ({ rules, operatorId }: BankDeps, taken: ReportMessage): 
   )
 
 // Corrections of statements. If a bank sends a statement again, the entries of the earlier version count as announced
-// until the correction lists them. Entries that it omits get a case, like other absent entries.
+// until the correction lists them. Each entry that it omits has a case, like other absent entries.
 
 /** Limits the locks of one transaction. */
 const rowsPerStep = 5000
@@ -205,7 +205,7 @@ async function replaceEarlierVersions(
       .filter((other) => other.id !== row.id && isSameStatement(other, row))
       .map(({ id }) => id)
     if (earlier.length === 0) continue
-    // The row tells reconciliation that the entries of the earlier version are moving to this one.
+    // From this row, reconciliation knows that the entries of the earlier version are moving to this one.
     await lease.transaction(async (tx) => insertStatements(tx, [row]))
     for (let taken = rowsPerStep; taken === rowsPerStep;)
       taken = await lease.transaction((tx) => takeOffStatements(tx, operatorId, earlier, rowsPerStep))
@@ -430,7 +430,7 @@ function toEntry(
   }
 }
 
-/** Makes an entry of the difference between a statement and an announced amount. The difference has no owner. */
+/** Creates an entry for the difference between a statement and an announced amount. The difference has no owner. */
 function toCorrection(
   { booking, statementId, more, report }: KnownBookings['corrections'][number],
   of: entries.AccountKey,

@@ -278,7 +278,7 @@ const refuseReusedId = ({ kind, messageId }: InspectedMessage, { fileName }: sto
   messageId,
 })
 
-/** Leaves a too large file in the bank's folder without copying it, and reports it once. */
+/** Leaves a file that is too large in the bank's folder without copying it, and reports it once. */
 async function refuseTooLarge(
   deps: BankDeps,
   lease: Lease,
@@ -287,7 +287,7 @@ async function refuseTooLarge(
 ): Promise<TakeOutcome> {
   const { db, rules } = deps
   const sha256 = `unread ${derivedTimeId(nilId, file.name, String(file.bytes), file.modifiedAt.toISOString())}`
-  watch.leaveForever(file)
+  watch.ignore(file)
   if ((await store.messagesByHash(db, rules.id, sha256)).length > 0) return 'left'
   const problem = `It has ${file.bytes} bytes, more than the maximum of ${rules.messageBytesMax}. It is still in the bank's folder.`
   const refused: FileRefusal = { what: 'file_unreadable', problem, kind: null, messageId: null }
@@ -349,7 +349,7 @@ type FileSighting = {
   readonly bytes: number
   readonly modifiedMs: number
   readonly sinceMs: number
-  readonly forever?: true
+  readonly isIgnored?: true
 }
 
 export function createUnfinishedFiles(clock: Clock) {
@@ -359,27 +359,27 @@ export function createUnfinishedFiles(clock: Clock) {
     return found?.bytes === bytes && found.modifiedMs === modifiedAt.getTime() ? found : undefined
   }
   const ageOf = ({ sinceMs }: FileSighting) => clock.now().getTime() - sinceMs
-  const note = (file: RemoteFile, more: Pick<FileSighting, 'forever'> = {}) => {
+  const note = (file: RemoteFile, more: Pick<FileSighting, 'isIgnored'> = {}) => {
     if (sameOf(file) !== undefined) return
     const { name, bytes, modifiedAt } = file
     seen.set(name, { bytes, modifiedMs: modifiedAt.getTime(), sinceMs: clock.now().getTime(), ...more })
   }
   return {
     leave: (file: RemoteFile) => note(file),
-    leaveForever: (file: RemoteFile) => note(file, { forever: true }),
-    /** Reports whether a left file is unchanged and not stale, so that it need not be read. */
+    ignore: (file: RemoteFile) => note(file, { isIgnored: true }),
+    /** Reports whether a file left in the folder is unchanged and not stale, so that it need not be read. */
     isLeft: (file: RemoteFile, staleAfterMs: number): boolean => {
       const found = sameOf(file)
-      return found !== undefined && (found.forever === true || ageOf(found) < staleAfterMs)
+      return found !== undefined && (found.isIgnored === true || ageOf(found) < staleAfterMs)
     },
-    /** Reports whether a left file has not grown for so long that it is no longer being written. */
+    /** Reports whether a file left in the folder has not grown for so long that it is no longer being written. */
     isStale: (file: RemoteFile, staleAfterMs: number): boolean => {
       const found = sameOf(file)
       return found !== undefined && ageOf(found) >= staleAfterMs
     },
     forget: (name: string) => void seen.delete(name),
     /** Forgets files that are no longer in the folder. */
-    keepOnly: (names: ReadonlySet<string>) => {
+    forgetExcept: (names: ReadonlySet<string>) => {
       for (const name of seen.keys()) if (!names.has(name)) seen.delete(name)
     },
   }

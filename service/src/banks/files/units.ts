@@ -35,7 +35,10 @@ export type References = {
 export type Unit = {
   /** The key without the number that distinguishes equal keys of a message. */
   readonly key: string
-  /** The key of the whole booking, if this is one of several payments: messages without its payments use it. */
+  /**
+   * The key of the whole booking, if the unit is one of several payments. Messages that do not list the payments use
+   * this key.
+   */
   readonly whole: string | null
   readonly booking: string | null
   /** True if the entry does not list its payments. */
@@ -58,7 +61,7 @@ export type Unit = {
   /** The creditor references that a credit may name. */
   readonly creditorReferences: ReferenceCandidates
   readonly returned: { readonly code: string | null; readonly text: string } | null
-  /** The charges that the bank kept, and its further text. */
+  /** The charges that the bank deducted, and the rest of its text. */
   readonly information: string | null
 }
 
@@ -122,7 +125,7 @@ export function unfoldEntry(entry: BankEntry, account: BankAccount, today: strin
   return { units, oddity: { what: 'entry_unclear', text } }
 }
 
-/** Keeps an unreadable entry as a sum whose payments another message may list, or only reports it. */
+/** Converts an unreadable entry to a sum whose payments another message may list, or only reports it. */
 function unfoldUnreadable(whole: EntryContext, isKnown: boolean): UnfoldedEntry {
   const { entry, account, minor, bookedOn } = whole
   const { bankReference, problem = 'it has no amount' } = entry
@@ -137,11 +140,14 @@ function unfoldUnreadable(whole: EntryContext, isKnown: boolean): UnfoldedEntry 
   return { units, oddity: { what: 'entry_unclear', text } }
 }
 
-/** Tells whether an entry is in another currency than the account. An unreadable currency counts as that of the account. */
+/**
+ * Reports whether the currency of an entry is not that of the account. An unreadable currency counts as that of the
+ * account.
+ */
 export const isForeign = ({ amount: { currency } }: BankEntry, account: BankAccount): boolean =>
   currency !== '' && currency !== account.currency
 
-/** Tells whether the only detail of an entry is a batch: some banks do not list its payments. */
+/** Reports whether the only detail of an entry is a batch: some banks do not list its payments. */
 const isSummary = ({ details: [only, ...others], batches }: BankEntry): boolean =>
   others.length === 0 &&
   batches.some(({ count = 1 }) => count > 1) &&
@@ -157,7 +163,7 @@ const digestOf = (...facts: readonly unknown[]): string => hash('sha256', facts.
 
 const signed = (minor: Minor, isCredit: boolean): Minor => (isCredit ? minor : -minor)
 
-/** Makes a key of the bank's reference. Banks use one reference for a payment, its reversal and its charges. */
+/** Builds a key from the bank's reference. Banks use one reference for a payment, its reversal and its charges. */
 function referenceKey(
   { entry }: EntryContext,
   detail: EntryDetail | undefined,
@@ -183,11 +189,11 @@ const mergeCodes = (entry: BankEntry, detail: EntryDetail | undefined): Transact
 const referenceOf = (entry: BankEntry, detail?: EntryDetail): string | null =>
   realReference(entry.bankReference) ?? realReference(detail?.references.bankReference)
 
-/** Makes a key for a booking without a bank reference. */
+/** Builds a key for a booking without a bank reference. */
 const bookingKey = ({ entry: { isCredit, isReversal }, minor, bookedOn }: EntryContext): string =>
   `d:${digestOf(isCredit, isReversal, minor, bookedOn)}`
 
-/** Lists what identifies a payment. Names are left out, because messages spell them differently. */
+/** Lists the values that identify a payment. Names are omitted, because messages spell them differently. */
 function identifyingFacts(isCredit: boolean, detail: EntryDetail | undefined): readonly unknown[] {
   const { endToEndId, instructionId, transactionId } = detail?.references ?? {}
   const other = accountText(isCredit ? detail?.debtorAccount : detail?.creditorAccount)
@@ -217,7 +223,10 @@ function sumUnit(whole: EntryContext): Unit {
   }
 }
 
-/** Makes the unit of a single payment. Without a bank reference it is keyed like one of several: a later message may only have their sum. */
+/**
+ * Creates the unit of a single payment. Without a bank reference it has a key like one of several payments, because a
+ * later message may only report a sum.
+ */
 function singleUnit(whole: EntryContext, detail: EntryDetail): Unit {
   const { entry, minor } = whole
   const base = referenceKey(whole, detail, referenceOf(entry, detail))
@@ -254,7 +263,7 @@ function splitEntry(whole: EntryContext): AmountSplit | undefined {
 }
 
 type ReadAmounts = (detail: EntryDetail) => readonly (Amount | undefined)[]
-/** Prefers the amount that most banks mean; the first in the currency of the account counts. */
+/** Lists the amounts, the most usual first. The first one in the currency of the account counts. */
 const anyReading: ReadAmounts = ({ amount, amounts: { transaction, counterValue, instructed } = {} }) => [
   amount,
   transaction?.amount,
@@ -271,7 +280,9 @@ const readings: readonly ReadAmounts[] = [
 
 const sumUp = (amounts: readonly Minor[]): Minor => amounts.reduce((before, amount) => before + amount, 0n)
 
-/** Makes the units of several payments, or of one with separate charges; undefined if they do not add up to the entry. */
+/**
+ * Creates the units of several payments, or of one with separate charges; undefined if they do not add up to the entry.
+ */
 function partUnits(whole: EntryContext): readonly Unit[] | undefined {
   const { entry, account, minor } = whole
   const split = splitEntry(whole)
@@ -333,7 +344,7 @@ function chargeAmount(amount: Amount, currency: Currency): Minor {
 
 /**
  * Lists the possible charges between an entry and its payments: those of the entry, of its payments, or of both. Some
- * banks repeat charges at both levels, so that only the sums tell which ones are meant.
+ * banks repeat charges at both levels, so that only the sums show which ones apply.
  */
 function statedCharges({ entry, account: { currency } }: EntryContext): ReadonlySet<Minor> {
   const ofEntry = [0n, ...possibleCharges(entry, currency)]
@@ -429,7 +440,7 @@ function commonFields(
   }
 }
 
-// The meaning of a booking's codes: of ISO 20022, or of the bank.
+// The meaning of the codes of a booking, which are those of ISO 20022 or of the bank.
 
 const feeCodes: ReadonlySet<string> = new Set(['CHRG', 'COMM', 'COMT', 'FEES'])
 /** German banks: the transaction code and the business code (805 to 809 are charges). */

@@ -126,7 +126,7 @@ export const createCaseRefusal =
     return { stopped: Number(waiting), alreadySent: Number(left) }
   }
 
-/** Makes the charge of a case. The partner reads the bank's reason. */
+/** Creates the charge of a case, with the bank's reason for the partner. */
 function partnerCharge({
   case: { connector },
   partnerId,

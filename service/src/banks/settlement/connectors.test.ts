@@ -130,7 +130,7 @@ suite('connectors', async () => {
     }
   })
 
-  test('a connector that throws leaves its payouts to the next attempt, and the other payouts continue', async () => {
+  test('payouts of a connector that throws wait for the next attempt, and the other payouts continue', async () => {
     const defect = new TypeError('a defect of the connector')
     const faulty: Connector = {
       ...hanging.connector,
@@ -149,7 +149,7 @@ suite('connectors', async () => {
     assert.ok((await service.payoutLife.partnersWithDue('hanging', 10)).includes(partner.partnerId), 'due again')
   })
 
-  test('an answer with a wrong number of outcomes is a defect and changes no payouts', async () => {
+  test('an answer with a wrong number of outcomes is an error and changes no payouts', async () => {
     const short: Connector = { ...hanging.connector, instruct: () => Promise.resolve([]) }
     const partner = await addDollarPartner()
     const dollars = await partner.payDollars()
@@ -158,7 +158,7 @@ suite('connectors', async () => {
     assert.deepEqual([status, sendAttempts], ['Processing', 1])
   })
 
-  test('a payout held by its connector is not a failure: it is looked up then, and sent later', async () => {
+  test('a payout that its connector holds until later does not fail: the bank is asked then, and the payout is sent', async () => {
     const opensAt = new Date(service.clock.now().getTime() + 12 * hourMs)
     const keeping: Connector = {
       ...hanging.connector,

@@ -28,7 +28,7 @@ export type SettlementObserver = {
   readonly bankNotification: (connector: string, outcome: NotificationOutcome) => void
   /** Reports the age of the oldest payment in a status that is not final, and its limit. */
   readonly age: (subject: string, status: string, age: { readonly ageMs: number; readonly limitMs: number }) => void
-  /** Counts payouts between their claim and the bank's answer, and tells whether the breaker is open. */
+  /** Counts payouts between their claim and the bank's answer, and reports whether the breaker is open. */
   readonly connector: (connector: string, state: { readonly inFlight: number; readonly isOpen: boolean }) => void
   /** Counts answered calls. Calls for notifications count only if the bank returned some. */
   readonly answered: (connector: string) => void

@@ -29,7 +29,7 @@ export {
 
 const expiredDepositsPerStepMax = 100
 const screenedDepositsPerStepMax = 100
-/** How often a bank whose notifications are not rows of this database is asked for them. */
+/** The polling interval for notifications of banks that do not write them as rows of this database. */
 const notificationsEveryMs = 100
 
 /** Lists the jobs. Every connector has separate jobs, so that a hanging connector does not delay others. */
@@ -82,7 +82,8 @@ function connectorJobs(deps: SettlementDeps, connector: Connector): readonly Job
   ]
 }
 
-// Detects stuck payments: a metric of the oldest in each status, and a log line if it exceeds the limit.
+// Detects stuck payments: a metric has the age of the oldest payment in each status, and a log line reports an age
+// above the limit.
 
 /** A stuck payment is logged again after this time. */
 const repeatedLogMs = hourMs

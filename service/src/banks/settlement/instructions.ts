@@ -1,6 +1,6 @@
 /**
- * Submits the payouts of one connector to its bank in sets, one call for each: claim, record the attempts, enquire about
- * retries, instruct, record the answers. Recalls and returns of money are sent likewise.
+ * Submits the payouts of one connector to its bank in sets, one call for each: claim, record the attempts, enquire
+ * about retries, instruct, record the answers. Recalls and returns of money are sent in the same way.
  */
 import { ownJson, type PayeeAddress } from '@partner-payments/wire'
 import { Unreachable } from '../../kernel/api/index.ts'
@@ -25,9 +25,9 @@ import {
 import type { RecallClaim } from '../../payouts/recalls/index.ts'
 import type { ReturnClaim } from '../../cases/index.ts'
 
-/** How many sets a worker claims after it lost payouts to another worker. */
-const setsAfterLoss = 50
-/** Each partner of a claim gets a share of the set. */
+/** The number of sets that a worker claims at once after another worker has claimed its due payouts. */
+const setsAfterLostClaim = 50
+/** The maximum number of partners in a claim, which share the set equally. */
 const partnersPerClaimMax = 50
 /** A payout with more failures is sent in a separate call, because it may break the calls of others. */
 const attemptsTogetherMax = 5
@@ -39,7 +39,10 @@ type BankContext = {
   readonly breaker?: Breaker | undefined
 }
 
-/** The payouts of a worker. `begun` may be sent; `claims` are screened first. `lost`: how many due payouts another worker has. */
+/**
+ * The payouts of a worker. `begun` may be sent; `claims` are screened first. `lost`: the number of due payouts that
+ * another worker has claimed.
+ */
 type PayoutSet = {
   readonly begun: readonly PayoutClaim[]
   readonly claims: readonly PayoutClaim[]
@@ -50,7 +53,7 @@ const emptySet: PayoutSet = { begun: [], claims: [], lost: 0 }
 /**
  * Takes at most `payoutsMax` due payouts of some partners, in equal shares. Begins payouts without a hold at once, with
  * one write, and claims the others, which then wait for the end of their lease. `isShared`: claims all, because other
- * workers take payouts of the connector, and a claim skips locked rows.
+ * workers also submit payouts of the connector, and a claim skips locked rows.
  */
 async function takeDuePayouts(bank: BankContext, payoutsMax: number, isShared = false): Promise<PayoutSet> {
   const { payouts } = bank.deps
@@ -125,7 +128,7 @@ export function createSubmitter(deps: SettlementDeps, connector: Connector) {
       if (state === 'open' || (state === 'half-open' && sets.size > 0))
         return deps.payouts.screenHeld(connector.id, instructionsPerCallMax)
       const taken = await takeDuePayouts(bank, state === 'half-open' ? 1 : instructionsPerCallMax, setsToClaim > 0)
-      setsToClaim = taken.lost > 0 ? setsAfterLoss : Math.max(0, setsToClaim - 1)
+      setsToClaim = taken.lost > 0 ? setsAfterLostClaim : Math.max(0, setsToClaim - 1)
       if (payoutCount(taken) > 0) start(taken)
       return payoutCount(taken) + taken.lost
     },
@@ -271,7 +274,7 @@ async function recordOutcomes(
   )
 }
 
-/** Makes a call and tells the breaker whether the bank answered. */
+/** Makes a call and records in the breaker whether the bank answered. */
 async function callWatched<T>(
   { deps, connector, breaker }: BankContext,
   endsAt: number,

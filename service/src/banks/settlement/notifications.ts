@@ -17,9 +17,9 @@ import type { Tx } from '../../postgres/index.ts'
 
 const notificationsPerStepMax = 5000
 const notificationsPerStepMin = 200
-/** Notifications that arrive during a step wait for its end, including those of other partners. */
+/** Notifications that arrive during a step wait for its end, even those of other partners. */
 const stepAimMs = 250
-/** Smaller acknowledgements remove processed notifications while the rest of the step still runs. */
+/** Small acknowledgements delete processed notifications while the rest of the step still runs. */
 const notificationsPerAcknowledgementMax = 500
 /** A bank sends at most this many notifications about one payment. */
 const notificationsPerSubjectMax = 5
@@ -76,7 +76,7 @@ async function processConnector(
       const { subjectId } = notification
       if (failure instanceof Unreachable) throw failure
       if (failure !== undefined) retryPauses.set(subjectId, performance.now() + retryPauseMs)
-      // The notification for which an early one waits often comes next: the first pause is short.
+      // The notification for which an early one waits often arrives next, so that the first pause is short.
       else if (early) pauseEarly(retryPauses, subjectId)
       else {
         retryPauses.delete(subjectId)
@@ -115,8 +115,9 @@ async function readProcessable(
 }
 
 /**
- * Processes at most one notification of each payment, concurrently, because they share transactions in batches. The money
- * of a notification with a case is already in the ledger, so that it must not be applied to a subject known since.
+ * Processes at most one notification of each payment, concurrently, because they share transactions in batches. The
+ * money of a notification with a case is already in the ledger, so that the notification is not applied to a payment
+ * that became known later.
  */
 async function processRound(
   source: NotificationSource,
@@ -152,7 +153,7 @@ async function processOne(
     const outcome = hasCase ? 'duplicate' : await process(source, notification)
     observe?.bankNotification(connector, outcome)
     if (outcome === 'early')
-      log.warn({ connector, notificationId, subjectId, kind }, 'bank notification came too early; will retry')
+      log.warn({ connector, notificationId, subjectId, kind }, 'bank notification arrived too early; will retry')
     // Usually a repetition after a crash.
     if (outcome === 'duplicate')
       log.warn({ connector, notificationId, subjectId, kind }, 'duplicate bank notification ignored')

@@ -62,7 +62,7 @@ const endings = [
 ] as const
 
 for (const { outcome, amount, finalStatus, events, posted } of endings)
-  test(`a notification that a payout is ${outcome} replaces an acknowledgement that was never recorded`, async () => {
+  test(`a payout whose acknowledgement was never recorded ends when the bank notifies that it is ${outcome}`, async () => {
     const { partnerId, payout, claim, status } = await payoutOfKilledWorker(amount)
     clock.advance(2 * stepMsDefault)
     while ((await processBankNotifications(settlement)) > 0);

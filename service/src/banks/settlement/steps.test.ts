@@ -119,7 +119,7 @@ suite('failures', async () => {
     assert.equal((await balanceOf(service, broken.partnerId)).posted, 1_000_000n)
   })
 
-  test('many failing notifications do not crowd other notifications out of a step', async () => {
+  test('many failing notifications do not displace others from a step', async () => {
     const partner = await addPartner(service, 10_000n)
     const many = 250
     await service.db.run(sql`
@@ -227,7 +227,7 @@ suite('failures', async () => {
   })
 })
 
-suite('ages of waiting payments', async () => {
+suite('ages of unfinished payments', async () => {
   const service = await useModules()
 
   /** Creates a watch whose log lines and metrics the test reads. */
@@ -249,7 +249,7 @@ suite('ages of waiting payments', async () => {
     return { look, lines, ages }
   }
 
-  test('every status whose transaction has not ended has an age limit, expires, or is a queue of its own (deposits in screening)', () => {
+  test('every status of an unfinished transaction has an age limit, expires, or is a separate queue (deposits in screening)', () => {
     const open = (lifecycle: Parameters<typeof checkSoundness>[0]) =>
       [...checkSoundness(lifecycle)]
         .filter(([, states]) => states.some(({ ended }) => !ended))
@@ -384,7 +384,7 @@ suite('reasons', async () => {
     })
   })
 
-  test('the text of the bank follows the sentence of the service, marked and in plain characters', () => {
+  test('the details have the sentence of the service, then the marked text of the bank in plain characters', () => {
     const { details, bankText } = withReportedDetails({
       details: 'The bank refused.',
       reasonCode: 'NARR',

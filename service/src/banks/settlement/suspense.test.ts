@@ -89,7 +89,7 @@ test('a settlement of a failed payout opens a case and makes suspense negative',
   await checkLedger(partnerId)
 })
 
-test('a bank settles a payout and then rejects it', async () => {
+test('a payout that the bank settles and then rejects stays completed, with a case', async () => {
   const { partnerId, status } = await ended('4001.09')
   assert.equal(await status(), 'Completed')
   assert.deepEqual(
@@ -275,7 +275,7 @@ const operatorCase = async (subject: string) => {
 }
 
 for (const why of ['bank_fee', 'doubled', 'unknown_debit'] as const)
-  test(`a debit without an instruction is posted to suspense with a case: ${why}`, async () => {
+  test(`a debit without an instruction is booked to suspense with a case: ${why}`, async () => {
     const subjectId = newId()
     const account = 'DE89370400440532013000'
     const debit = { kind: 'debit.booked', why, account, money: euros(123n), details: 'The bank took 1.23.' } as const
@@ -327,7 +327,7 @@ test('the operator credits a late credit of an expired deposit exactly once, eve
   await checkLedger(partnerId)
 })
 
-test('money that belongs to no partner is credited to a partner, reversed or written off', async () => {
+test('money that belongs to no partner can be credited to a partner, reversed or written off', async () => {
   const { partnerId } = await addPartner(service)
   const openOne = async (amount: bigint) => {
     const { id } = await report({

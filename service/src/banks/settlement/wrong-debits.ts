@@ -1,7 +1,7 @@
 /**
- * Corrects debits of a file-based bank, as two people decided: a debit matched with the wrong payment, or one that the
- * bank does not have. The money of a debit is in payments and in cases; a correction moves both, so that ledger and bank
- * agree at each step.
+ * Corrects debits of a file-based bank, as two people have decided: a debit matched with the wrong payment, or one that
+ * the bank does not have. The money of a debit is in payments and in cases; a correction moves both, so that ledger and
+ * bank agree at each step.
  */
 import { Refusal } from '../../kernel/api/index.ts'
 import { type CaseRow, type Cases, type NewCase, operatorPartnerId } from '../../cases/index.ts'
@@ -142,7 +142,7 @@ type CaseToOpen = NewCase & { readonly id: string }
 
 type PayoutKey = { readonly partnerId: string; readonly payoutId: string }
 
-/** Locks the open cases about money of a debit that is not in its payment. */
+/** Locks the open cases about the money of a debit that is not part of its payment. */
 async function lockOpenCases(
   { cases }: WrongDebitDeps,
   tx: Tx,

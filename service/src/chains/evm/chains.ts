@@ -28,7 +28,7 @@ import { loadEvm, type TransferLog } from './node.ts'
 export const simulatedChainId = 900_900_900
 
 const addressHexChars = 42
-/** Makes the address of a simulated token contract. */
+/** Derives the address of a simulated token contract. */
 const simulatedContract = (currency: Currency): string =>
   simulatedHash('simulated token', currency).slice(0, addressHexChars)
 export const simulatedTokens: TokenContracts = { USDC: simulatedContract('USDC'), EURC: simulatedContract('EURC') }
@@ -39,7 +39,7 @@ const gasBalance = 10n ** 30n
 const fees = { max: 2_000_000_000n, priority: 1_000_000_000n }
 const tokenBalance = 10n ** 18n
 
-/** The token issuer blocks the first recipient. For the second, the contract reverts when the transaction is mined. */
+/** The token issuer blocks the first recipient. A transfer to the second one reverts when it is mined. */
 const blockedRecipient = '0x000000000000000000000000000000000000b10c'
 const failingRecipient = '0x000000000000000000000000000000000000fa11'
 
@@ -222,12 +222,12 @@ export function createRefusedAddress(networks: readonly ChainNetwork[], denied: 
 }
 
 // The simulated chain of the sandbox: blocks and token transfers in this database. It receives signed transactions as a
-// node does, so it uses the connector of a real chain. A due block is only made if a transfer waits for it, so that an
-// unused sandbox does not grow.
+// node does, so it uses the connector of a real chain. A due block is only created if a transfer waits for it, so that
+// an unused sandbox does not grow.
 
 type SimulatedChain = ChainSimulator & {
   readonly chain: Chain
-  /** Makes the next block if it is due and a transfer waits for it. Returns the number of new blocks. */
+  /** Creates the next block if it is due and a transfer waits for it. Returns the number of new blocks. */
   readonly makeDueBlock: () => Promise<number>
 }
 
@@ -235,7 +235,7 @@ export function createSimulatedChain(deps: {
   readonly db: Database
   readonly clock: Clock
   readonly blockMs: number
-  /** Blocks are made until the newest transfer has this depth. */
+  /** Blocks are created until the newest transfer has this depth. */
   readonly confirmations: number
 }): SimulatedChain {
   const { db, clock, blockMs, confirmations } = deps
@@ -287,12 +287,12 @@ const refuseDepth = (blocks: number) =>
     message: `must be at most ${blocks}, the number of blocks of the simulated chain; make more blocks first`,
   })
 
-// Makes the blocks of the simulated chain, under the lock of its first block.
+// Creates the blocks of the simulated chain, under the lock of its first block.
 
 type BlockMaker = {
-  /** Locks the chain, which serialises all changes, and returns its head. Makes the first block if there is none. */
+  /** Locks the chain, which serialises all changes, and returns its head. Creates the first block if there is none. */
   readonly lockedHead: (tx: Tx) => Promise<store.SimulatedBlock>
-  /** Makes blocks on top of `parent` from waiting transfers, and returns the last block. */
+  /** Creates blocks on top of `parent` from waiting transfers, and returns the last block. */
   readonly make: (tx: Tx, parent: store.SimulatedBlock, count: number) => Promise<store.SimulatedBlock>
 }
 

@@ -179,7 +179,7 @@ async function check(harness: Harness, abilities: readonly string[]): Promise<vo
   assert.ok(results.length - unchecked.length >= 20, `${unchecked.length} checks were not run`)
 }
 
-test('on a real chain the connector passes every check that applies to it', async () => {
+test('the connector of a real chain passes every applicable check', async () => {
   const faults = createFaults(proxy)
   const node = createRpcNode({ name: 'test', url: proxy.url, tokens: contracts, timeoutMs: 60_000 })
   const chain = createChain({ nodes: [node], chainId: testChainId, log: createLog('silent') })
@@ -202,7 +202,7 @@ test('on a real chain the connector passes every check that applies to it', asyn
   await check(harness, cannot)
 })
 
-test('on the simulated chain the connector passes every check that applies to it', async () => {
+test('the connector of the simulated chain passes every applicable check', async () => {
   const { db, clock } = service
   const simulated = createSimulatedChain({ db, clock, blockMs: 1000, confirmations })
   const harness = await createHarness({

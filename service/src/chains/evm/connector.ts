@@ -117,7 +117,7 @@ function toNotification({ payload, ...row }: store.NotificationRow): BankNotific
 const transfersPerStepMax = 200
 /** A node may have forgotten a transaction or not received it: it is sent again after this time. */
 const sendAgainMs = 10 * secondMs
-/** A lagging node does not have the receipt. A payment fails only at this multiple of the final depth. */
+/** A lagging node may not have the receipt yet, so that a payment only fails at this multiple of the final depth. */
 const displacedDepthFactor = 2
 
 type TransferFollower = {
@@ -228,7 +228,7 @@ function toTransferReport(
     : { kind: 'payout.rejected', money, ...reason }
 }
 
-/** Makes and sends the signed transactions of transfers. Each is stored before a node gets it. */
+/** Creates, signs and sends the transactions of transfers. Each is stored before it is sent to a node. */
 function createAttempts({ db, clock, log, rules, chain, signer }: ChainDeps) {
   const make = async (
     transfer: store.PendingTransfer,
@@ -257,7 +257,7 @@ function createAttempts({ db, clock, log, rules, chain, signer }: ChainDeps) {
     return (await store.insertAttempt(db, transfer, row)) === 1
   }
 
-  /** Makes the next attempt if it is due. Returns whether this worker made one. */
+  /** Creates the next attempt if it is due. Returns whether this worker created one. */
   const makeDue = async (
     transfer: store.PendingTransfer,
     last: store.TransferAttempt | undefined,
@@ -265,7 +265,7 @@ function createAttempts({ db, clock, log, rules, chain, signer }: ChainDeps) {
     call: CallOptions,
   ) => {
     if (last === undefined) return make(transfer, 1, firstFees(await chain.fees(call), rules.feeMax))
-    // Other transactions only wait for the lowest nonce.
+    // Transactions with higher nonces only wait for the lowest one.
     if (!isLowest || after(last.madeAt, rules.stuckAfterMs) > clock.now()) return false
     const fees = nextFees({ max: last.feeMax, priority: last.feePriority }, await chain.fees(call), rules.feeMax)
     if (fees === undefined) return false
@@ -295,11 +295,14 @@ function createAttempts({ db, clock, log, rules, chain, signer }: ChainDeps) {
 // commits its results with the new position, and only if the position has not changed since: one of two workers commits.
 
 const blocksPerStepMax = 100
-/** Block hashes kept beyond the confirmations. After a deeper reorganisation, reading starts at the oldest one. */
+/**
+ * The number of block hashes stored beyond the confirmations. After a deeper reorganisation, reading starts at the
+ * oldest one.
+ */
 const historyBlocks = 512
 
 type ScanResult = {
-  /** The last block that is read; -1 if nothing can be concluded. */
+  /** The last block that is read; -1 if the nodes are behind, or another worker has committed. */
   readonly readTo: number
   /** The number of blocks read in this step. */
   readonly blocks: number
@@ -323,7 +326,7 @@ function createScan(deps: ChainDeps) {
   return async (call: CallOptions): Promise<ScanResult> => {
     const head = await chain.head(call)
     const cursor = (await store.readCursor(db, connector)) ?? (await startCursor(deps, head, call))
-    // Nodes behind their earlier head are not trusted.
+    // Nodes whose head is lower than before are not trusted.
     if (head < cursor.headSeen) {
       log.warn(
         { connector, head, headSeen: cursor.headSeen },
@@ -369,7 +372,7 @@ async function findFork(
   if (await isThere({ number: cursor.blockNumber, hash: cursor.blockHash })) return cursor.blockNumber
   const known = await store.blocksRead(db, rules.id)
   for (const block of known) if (block.number < cursor.blockNumber && (await isThere(block))) return block.number
-  log.error({ connector: rules.id, blocks: known.length }, 'chain was reorganised deeper than the stored blocks')
+  log.error({ connector: rules.id, blocks: known.length }, 'chain reorganisation is deeper than the stored blocks')
   return Math.max(0, (known.at(-1)?.number ?? cursor.blockNumber) - 1)
 }
 

@@ -12,7 +12,7 @@ export type ChainRules = ChainNetwork & {
   readonly feeMax: bigint
   /** A transaction that waits longer for a block is replaced with higher fees. */
   readonly stuckAfterMs: number
-  /** A smaller deposit is recorded but not credited. */
+  /** A deposit below this amount is recorded but not credited. */
   readonly depositMin: Readonly<Partial<Record<Currency, Minor>>>
 }
 

@@ -10,8 +10,8 @@ import { keyContext } from './store-chain.ts'
 import type { Secp256k1Signature } from './viem.ts'
 
 /**
- * Signs for the sending account. It only gets the hash of a transaction, like a key management service, and returns `r`,
- * `s` in the lower half, and the recovery bit.
+ * Signs for the sending account. It only receives the hash of a transaction, like a key management service, and returns
+ * `r`, `s` in the lower half, and the recovery bit.
  */
 export type Signer = {
   readonly address: string
@@ -23,7 +23,10 @@ export type ChainKeys = {
   readonly addresses: (tx: Tx) => Promise<string | undefined>
   /** Returns the signer of the sending account; undefined if there is none yet. */
   readonly signer: () => Promise<Signer | undefined>
-  /** Makes missing keys and returns the public ones. Concurrent calls return the same keys. `also` joins the transaction. */
+  /**
+   * Generates missing keys and returns the public ones. Concurrent calls return the same keys. `also` joins the
+   * transaction.
+   */
   readonly create: (
     also?: (tx: Tx) => Promise<void>,
   ) => Promise<{ readonly sender: string; readonly addresses: string }>

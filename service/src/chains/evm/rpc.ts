@@ -198,7 +198,7 @@ export function createRpcNode(options: RpcOptions): ChainNode {
   }
 }
 
-/** Errors about a known transaction, or about a used nonce. Receipts tell which transaction used it. */
+/** Errors about a known transaction, or about a used nonce. The receipts show which transaction used it. */
 const alreadyKnown = /already known|already imported|known transaction|nonce too low|underpriced/i
 
 /** Covers the increase of the base fee by an eighth in each of almost six full blocks. */

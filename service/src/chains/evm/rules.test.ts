@@ -41,7 +41,7 @@ test('addresses are derived by BIP-32 from the public key, as wallets derive the
   )
 })
 
-test('a replacement costs at least an eighth more, at most the limit, and at least the minimum of the chain', () => {
+test('the fees of a replacement are at least an eighth higher, at least those of the chain, and at most the limit', () => {
   const fees = fc.record({ max: fc.bigInt(1n, 10n ** 12n), priority: fc.bigInt(0n, 10n ** 11n) })
   fc.assert(
     fc.property(fees, fees, fc.bigInt(1n, 10n ** 13n), (last, now, feeMax) => {

@@ -115,6 +115,6 @@ export const bookingId = (creditId: string, booking: number): string => derivedI
 /** Derives the id of the outgoing side of a movement between two of our addresses. */
 export const departureId = (movementId: string): string => derivedId('departure', movementId)
 
-/** Makes a hash for the simulated chain. */
+/** Derives a hash for the simulated chain. */
 export const simulatedHash = (...names: readonly string[]): string =>
   `0x${createHash('sha256').update(names.join('\n')).digest('hex')}`

@@ -319,7 +319,7 @@ export function listOpenTransfers(
 ): Promise<readonly PendingTransfer[]> {
   return tx.rows<PendingTransfer>(
     dueWork(
-      'finds the transfers of a chain that have no end, without a lock',
+      'finds the open transfers of a chain, without a lock',
       (whose) => sql`/* rails.listOpenTransfers */
         select ${transferColumns} from rails.chain_transfers
         where connector = ${connector} and status = 'Pending' and ${whose()} order by nonce limit ${transfersMax}`,
@@ -331,7 +331,7 @@ export function listOpenTransfers(
 export async function sumOpenTransfers(tx: Tx, connector: string, currency: Currency): Promise<Minor> {
   const rows = await tx.rows<{ amount: bigint }>(
     dueWork(
-      'sums what the transfers of a chain without an end still take, by the index of the open ones',
+      'sums the amounts of the open transfers of a chain, by their index',
       (whose) => sql`/* rails.sumOpenTransfers */
         select coalesce(sum(amount), 0)::bigint as amount from rails.chain_transfers
         where connector = ${connector} and currency = ${currency} and status = 'Pending' and ${whose()}`,
@@ -408,7 +408,7 @@ export async function ownHashes(tx: Tx, hashes: readonly string[]): Promise<Read
   if (hashes.length === 0) return new Set()
   const rows = await tx.rows<{ hash: string }>(
     dueWork(
-      'tells the transactions of a chain that are payments of ours, by the index of their hashes',
+      'finds the transactions of a chain that are our payments, by the index of their hashes',
       (whose) => sql`/* rails.ownHashes */
         select hash from rails.chain_attempts where hash = any(${[...hashes]}::text[]) and ${whose()}`,
     ),

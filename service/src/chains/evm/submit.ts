@@ -202,7 +202,7 @@ function requireKnownNonces({ log, rules }: ChainDeps, sender: string, onChain: 
   throw new Unreachable('downstream_unreachable', `the sending account ${sender} has unknown transactions`)
 }
 
-// The data of the travel rule, payer and payee, is sealed with each transfer, because it contains KYC data.
+// The data of the travel rule (payer and payee) is sealed with each transfer, because it contains KYC data.
 
 /** Seals the parties of instructions. Returns them by `partnerKey(partnerId, id)`. */
 async function sealTravelRules(

@@ -41,7 +41,7 @@ export type Secp256k1Signature = { readonly r: string; readonly s: string; reado
 export const transferData = (recipient: string, amount: bigint): string =>
   encodeFunctionData({ abi: erc20, functionName: 'transfer', args: [asHex(recipient), amount] })
 
-/** Signs an ERC-20 transfer. The signer only gets its hash. */
+/** Signs an ERC-20 transfer. The signer only receives its hash. */
 export async function signTransfer(
   { chainId, contract, recipient, amount, nonce, gas, feeMax, feePriority }: UnsignedTransfer,
   signHash: (hash: string) => Promise<Secp256k1Signature>,

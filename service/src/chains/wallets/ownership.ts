@@ -46,7 +46,7 @@ export type Ownership = {
   ) => Promise<Page<OwnershipProof>>
   /**
    * Reports for each payment whether it lacks a required proof: it is above WALLET_PROOF_ABOVE, or has no rate, and the
-   * wallet's owner is neither proved nor declared. Small payments do not read proofs.
+   * wallet's owner is neither proved nor declared. Reads no proofs for small payments.
    */
   readonly findMissing: (tx: Tx, payments: readonly WalletPayment[]) => Promise<readonly boolean[]>
   /** Deletes the proofs of a customer whose payments are erased. */
@@ -66,7 +66,7 @@ export type OwnershipDeps = {
   readonly converter: Rates['converter']
 }
 
-/** Enough for a person who does not have the wallet at hand. */
+/** Long enough for a person who does not have the wallet at hand. */
 const signedWithinMs = 24 * hourMs
 
 export function createOwnership(deps: OwnershipDeps): Ownership {

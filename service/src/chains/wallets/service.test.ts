@@ -44,7 +44,7 @@ suite('wallets', async () => {
     )
   })
 
-  test('twenty concurrent requests of two partners get one wallet each, and no address twice', async () => {
+  test('twenty concurrent requests create one wallet for each of two partners, with different addresses', async () => {
     const partners = [await addPartner(service), await addPartner(service)]
     const made = await Promise.all(
       Array.from({ length: 20 }, (_none, index) => {
@@ -56,7 +56,7 @@ suite('wallets', async () => {
     assert.equal(new Set(made.map(({ address }) => address)).size, 2)
   })
 
-  test('creating a wallet in a transaction needs no second connection', async () => {
+  test('a wallet is created in a transaction without a second connection', async () => {
     const alone = await createTestService({ url: service.url, connectionsMax: 1 })
     const { partnerId } = await addPartner(service)
     const create = () => alone.db.transaction((tx) => alone.wallets.create(partnerId, { currency: 'USDC' }, tx))
@@ -75,7 +75,7 @@ suite('wallets', async () => {
     await restarted.close()
   })
 
-  test('lists and gets only wallets of the partner', async () => {
+  test('a partner can only list and read its own wallets', async () => {
     const [partner, other] = [await addPartner(service), await addPartner(service)]
     const { partnerId, customer } = partner
     const wallet = await service.wallets.create(partnerId, { customerId: customer.id, currency: 'USDC' })
@@ -98,7 +98,7 @@ suite('wallets', async () => {
     assert.deepEqual([...owners], [[wallet.address, { partnerId, customerId: customer.id }]])
   })
 
-  test('refuses fiat money, unknown currencies, customers of others, and tokens that no chain carries', async () => {
+  test('a wallet for fiat money, an unknown currency, a customer of another partner, or a token without a chain is refused', async () => {
     const [{ partnerId }, other] = [await addPartner(service), await addPartner(service)]
     const create = (input: { readonly currency: string; readonly customerId?: string }) =>
       service.wallets.create(partnerId, input)
@@ -120,7 +120,7 @@ suite('wallets', async () => {
 })
 
 suite('payments', async () => {
-  // The sandbox bank transfers tokens here: the module decides the same way on a chain.
+  // The sandbox bank transfers tokens here: the module decides in the same way as on a chain.
   const settings = { WALLET_PROOF_ABOVE: '1000' }
   const service = await useModules({ settings })
   await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
@@ -186,12 +186,12 @@ suite('payments', async () => {
   }
 
   suite('tokens from a wallet', () => {
-    test('up to the threshold they are credited at once', async () => {
+    test('tokens up to the threshold are credited at once', async () => {
       const { partnerId } = await receive(owner(), 900_000000n)
       assert.deepEqual(await shown(partnerId), credited(900_000000n))
     })
 
-    test('above it they wait, the partner sees why, and the proof credits them exactly once', async () => {
+    test('tokens above the threshold wait, the partner sees why, and the proof credits them exactly once', async () => {
       const got = await receive()
       const { partnerId, signer, reference } = got
       await look()
@@ -216,7 +216,7 @@ suite('payments', async () => {
       assert.equal(await holdOf(partnerId, reference), undefined)
     })
 
-    test('a wallet that is proved, or whose provider is declared, is credited at once the next time', async () => {
+    test('tokens from a wallet that is proved, or whose provider is declared, are credited at once', async () => {
       const first = await receive()
       await prove(first, first.signer)
       await look()
@@ -234,7 +234,7 @@ suite('payments', async () => {
       assert.deepEqual(await shown(partner.partnerId), credited())
     })
 
-    test('without a proof in time they remain in a case until staff decide', async () => {
+    test('tokens without a proof in time remain in a case until staff decide', async () => {
       const got = await receive()
       await look(14 * dayMs)
       assert.deepEqual(await shown(got.partnerId), ['Failed', 0n, 'payer_data_missing'])
@@ -262,7 +262,7 @@ suite('payments', async () => {
       return { partner, signer, pay }
     }
 
-    test('above the threshold they need a proof, which the refusal requests', async () => {
+    test('a payout of tokens above the threshold needs a proof, which the refusal requests', async () => {
       const { partner, signer, pay } = await payTo('1100.00')
       await assert.rejects(pay(), (error) => {
         assert.ok(error instanceof Refusal)
@@ -273,7 +273,7 @@ suite('payments', async () => {
       assert.ok((await pay()).payout.id)
     })
 
-    test('up to the threshold, or to a hosted wallet, they need no proof', async () => {
+    test('a payout of tokens up to the threshold, or to a hosted wallet, needs no proof', async () => {
       assert.ok((await (await payTo('900.00')).pay()).payout.id)
       assert.ok((await (await payTo('5000.00', 'Custody Ltd')).pay()).payout.id)
     })
@@ -298,7 +298,7 @@ suite('proofs of ownership', async () => {
   }
 
   suite('a proof of ownership', () => {
-    test('the signature of the wallet proves it for payments of that customer only', async () => {
+    test('the signature of a wallet proves it only for payments of that customer', async () => {
       const { ownership, partnerId, customer, signer, proof, message } = await begin()
       assert.match(message, new RegExp(`${signer.address}[^]*${customer.id}[^]*${proof.id}`))
       assert.equal(await knows(partnerId, customer.id, signer.address), false)
@@ -311,7 +311,7 @@ suite('proofs of ownership', async () => {
       assert.equal(await knows((await addPartner(service)).partnerId, customer.id, signer.address), false)
     })
 
-    test('is proved exactly once: a repetition, with any signature, changes nothing', async () => {
+    test('a proof is completed exactly once: a repetition, with any signature, changes nothing', async () => {
       const { ownership, partnerId, proof, signer, message } = await begin()
       const first = await ownership.sign(partnerId, proof.id, await signer.signMessage({ message }))
       service.clock.advance(2 * dayMs)
@@ -319,14 +319,14 @@ suite('proofs of ownership', async () => {
       assert.deepEqual(await ownership.sign(partnerId, proof.id, other), first)
     })
 
-    test('two simultaneous signatures prove it exactly once', async () => {
+    test('two simultaneous signatures complete a proof exactly once', async () => {
       const { ownership, partnerId, proof, signer, message } = await begin()
       const signature = await signer.signMessage({ message })
       const answers = await Promise.all([1, 2, 3].map(() => ownership.sign(partnerId, proof.id, signature)))
       assert.equal(new Set(answers.map(({ provedAt }) => provedAt?.getTime())).size, 1)
     })
 
-    test('refuses a signature of another wallet, over another text, malformed or of zeros', async () => {
+    test('a signature of another wallet, over another text, malformed or of zeros is refused', async () => {
       const { ownership, partnerId, proof, signer, message } = await begin()
       const wrong = [
         await wallet().signMessage({ message }),
@@ -354,7 +354,7 @@ suite('proofs of ownership', async () => {
       assert.notEqual(own.customerId, customer.id)
     })
 
-    test('expires after a day, and is listed as expired', async () => {
+    test('a proof expires after a day, and is listed as expired', async () => {
       const { ownership, partnerId, proof, signer, message } = await begin()
       service.clock.advance(dayMs)
       await assert.rejects(
@@ -382,7 +382,7 @@ suite('proofs of ownership', async () => {
       await assert.rejects(ownership.sign(partnerId, declared.id, `0x${'1'.repeat(130)}`), refused('validation_failed'))
     })
 
-    test('refuses a wrong address, an unknown customer, and proofs of another partner', async () => {
+    test('a wrong address, an unknown customer, and the proofs of another partner are refused', async () => {
       const { ownership, partnerId, customer, proof } = await begin()
       const { address } = wallet()
       for (const wrong of ['', '0x12', address.replace(/[a-f]/, (letter) => letter.toUpperCase()), `${address}0`])
@@ -399,7 +399,7 @@ suite('proofs of ownership', async () => {
       assert.deepEqual((await ownership.list(other.partnerId, {})).data, [])
     })
 
-    test('is listed by customer and address, newest first, in pages', async () => {
+    test('proofs are listed by customer and address, newest first, in pages', async () => {
       const { ownership, partnerId, customer, proof, signer } = await begin()
       const own = await ownership.create(partnerId, { address: signer.address })
       const ids = async (query: object) => (await ownership.list(partnerId, query)).data.map(({ id }) => id)
@@ -413,7 +413,7 @@ suite('proofs of ownership', async () => {
   })
 
   suite('a payment with a wallet', () => {
-    test("up to the threshold in euros at the day's rate it needs no proof, above it does", async () => {
+    test("a payment needs a proof only above the threshold in euros at the day's rate", async () => {
       await service.rates.prepare()
       const { partnerId, customer, signer } = await begin()
       const free = (paid: { readonly amount: bigint; readonly currency: 'USDC' | 'EURC' }) =>

@@ -11,7 +11,7 @@ const iban = 'NL91ABNA0417164300'
 const ofOthers = async () => undefined
 const question = (name: string) => ({ name, iban })
 
-test('the sandbox answers by the first word of the name, with one reference for equal questions', async () => {
+test('the sandbox answers by the first word of the name, with the same reference for equal requests', async () => {
   const { ask } = createVerification({ log, scheme: sandboxScheme, ownNames: ofOthers })
   const results = await Promise.all(
     ['Grace Hopper', 'CloseMatch Ada King', 'NoMatch', 'NotPossible Ada', 'Unreachable'].map((name) =>
@@ -33,7 +33,7 @@ test('the sandbox answers by the first word of the name, with one reference for 
   assert.equal(again.source, 'sandbox')
 })
 
-test('an answer of another form is a failure of the scheme', async () => {
+test('an answer in another format counts as a failure of the scheme', async () => {
   const whole = { result: 'CloseMatch', matchedName: 'Ada King', schemeReference: 'r' }
   const answerOf = (answer: unknown) => {
     const scheme = { ...sandboxScheme, ask: async () => answer as SchemeAnswer }
@@ -94,7 +94,7 @@ test('after five failures the breaker answers without a call, and one successful
   assert.equal(calls, 7)
 })
 
-test('an IBAN of this service is answered by its names without asking the scheme', async () => {
+test('the service compares the name for its own IBANs without asking the scheme', async () => {
   const scheme: PayeeScheme = { id: 'never', timeoutMs: 1, ask: () => assert.fail('the scheme was asked') }
   const answerOf = async (names: readonly string[], name: string) => {
     const { ask } = createVerification({ log, scheme, ownNames: async () => names })
@@ -113,7 +113,7 @@ test('an IBAN of this service is answered by its names without asking the scheme
   assert.deepEqual(await answerOf(['Ada'], '北京'), { result: 'NotPossible', reason: 'NameNotComparable' })
 })
 
-test('without a scheme the answer is not possible', async () => {
+test('without a scheme the result is NotPossible', async () => {
   const answer = await createVerification({ log, scheme: null, ownNames: ofOthers }).ask(question('Ada'))
   assert.deepEqual(answer, {
     result: 'NotPossible',
@@ -164,7 +164,7 @@ const cases: Readonly<Record<NameResult, readonly (readonly [given: string, actu
 }
 for (const [result, pairs] of Object.entries(cases))
   for (const [given, actual] of pairs)
-    test(`${result}: ${given} for ${actual}`, () => {
+    test(`the result is ${result} for the name ${given} and the account of ${actual}`, () => {
       assert.equal(compareNames(given, actual), result)
       assert.equal(compareNames(actual, given), result, 'in both directions')
     })

@@ -124,7 +124,10 @@ const legalForms: Readonly<Record<string, string>> = Object.fromEntries(
 
 type Name = { readonly words: readonly string[]; readonly form: string | undefined }
 
-/** A word of up to this many letters may differ by one letter, and a longer word by two: one slip in each half. */
+/**
+ * A word with at most this number of letters may differ by one letter, and a longer word by two: one typing error in
+ * each half.
+ */
 const shortWordChars = 7
 /** Names with fewer words, such as those of companies, may differ by at most one letter. */
 const wordsMin = 2
@@ -207,7 +210,7 @@ const isInitial = (short: string, long: string) => short.length === 1 && long.le
 
 function isAlmost(one: string, other: string, most = Infinity): boolean {
   const chars = Math.max(one.length, other.length)
-  // With one changed letter a word of three letters is another name: Kim and Tim.
+  // A word of three letters with one changed letter is another name: Kim and Tim.
   if (Math.min(one.length, other.length) <= 3) return false
   return distance(one, other) <= Math.min(most, chars <= shortWordChars ? 1 : 2)
 }

@@ -13,7 +13,7 @@ import { eraseKept, sql } from '../../postgres/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../banks/settlement/index.ts'
 import { keptAssignments, type QueueItemKey } from './index.ts'
 
-suite('waiting items besides cases', async () => {
+suite('queue items other than cases', async () => {
   const service = await useModules({ now: new Date('2026-11-24T08:00:00Z') })
   const folder = await mkdtemp(join(tmpdir(), 'assignments-'))
   after(() => rm(folder, { recursive: true, force: true }))
@@ -32,7 +32,7 @@ suite('waiting items besides cases', async () => {
   const stepsOf = async (key: QueueItemKey) =>
     (await service.staff.assignments.stepsOf(key)).map(({ kind, actor, note }) => [kind, actor, note])
 
-  test('if two people take an item at the same time, one owns it and the other learns who', async () => {
+  test('if two people take an item at the same time, one becomes the owner, and the other learns who it is', async () => {
     const [ada, grace] = [await personOf('Ada One'), await personOf('Grace One', 'finance')]
     const key = await standing()
     const answers = await Promise.allSettled(
@@ -90,7 +90,7 @@ suite('waiting items besides cases', async () => {
     assert.deepEqual(new Set(ofPartner), new Set(['transaction.steps']), 'the partner reads none of it')
   })
 
-  test("an item that does not wait, another partner's item, and a removed person are refused", async () => {
+  test("an assignment of an item that does not wait, of another partner's item, or to a removed person is refused", async () => {
     const [ada, gone] = [await personOf('Ada Three'), await personOf('Gone Three')]
     const key = await standing()
     const owned = { ownerId: ada.account.id, seen: null }
@@ -100,7 +100,7 @@ suite('waiting items besides cases', async () => {
         code: 'validation_failed',
       })
     await assert.rejects(service.staff.assignQueueItem(gone, { ...key, ...owned }), { code: 'permission_denied' })
-    const noLonger = { detail: 'This no longer waits for a person.' }
+    const noLonger = { detail: 'The item no longer waits for a person.' }
     const stranger = { ...key, partnerId: (await addPartner(service)).partnerId }
     await assert.rejects(service.staff.assignQueueItem(ada, { ...stranger, ...owned }), noLonger)
     for (const kind of ['hit', 'deposit'] as const)
@@ -140,7 +140,7 @@ suite('waiting items besides cases', async () => {
     assert.equal((await openOf(key))?.ownerName, null)
   })
 
-  test('an item without a partner is owned by its name', async () => {
+  test('an item without a partner is assigned by its name', async () => {
     const ada = await personOf('Ada Five')
     const key = { partnerId: operatorPartnerId, kind: 'connector', subject: 'sandbox' } as const
     service.connectorHealth.breaker('sandbox', { inFlight: 0, isOpen: true })
@@ -160,7 +160,7 @@ suite('waiting items besides cases', async () => {
     assert.equal(await openOf(key), undefined)
   })
 
-  test('notes are erased when the retention of records ends, and owners are kept', async () => {
+  test('notes are erased when the retention of records ends, but owners are not', async () => {
     const ada = await personOf('Ada Six')
     const key = await standing()
     await service.staff.assignQueueItem(ada, { ...key, ownerId: ada.account.id, seen: null })
@@ -232,7 +232,7 @@ suite('cases', async () => {
   const historyOf = async ({ partnerId, id }: { readonly partnerId: string; readonly id: string }) =>
     (await service.decisions.history(service.db, partnerId, id)).map(({ kind, actor, note }) => [kind, actor, note])
 
-  test('if two people take a case at the same time, one owns it and the other learns who', async () => {
+  test('if two people take a case at the same time, one becomes the owner, and the other learns who it is', async () => {
     const [ada, grace] = [await personOf('Ada One', 'support'), await personOf('Grace One', 'finance')]
     const key = await openCase()
     const answers = await Promise.allSettled(
@@ -277,7 +277,7 @@ suite('cases', async () => {
     assert.deepEqual((await service.audit.list(key.partnerId, {})).data, [], 'the partner reads none of it')
   })
 
-  test("a removed or unknown person, a decided case and another partner's case are refused", async () => {
+  test("an assignment to a removed or unknown person, of a decided case, or of another partner's case is refused", async () => {
     const [ada, gone] = [await personOf('Ada Three', 'finance'), await personOf('Gone Three', 'support')]
     const key = await openCase()
     await service.db.transaction((tx) => service.staff.remove(tx, gone.account.id))
@@ -299,7 +299,7 @@ suite('cases', async () => {
     await assert.rejects(service.staff.remarkCase(ada, { ...key, note: 'Late' }), decided)
   })
 
-  test('notes are added and never replaced, with author and time, and logs do not contain their text', async () => {
+  test('each note has an author and a time, replaces no other, and is not in the logs', async () => {
     const [ada, grace] = [await personOf('Ada Four', 'support'), await personOf('Grace Four', 'compliance')]
     const key = await openCase()
     await Promise.all([
@@ -324,7 +324,7 @@ suite('cases', async () => {
     assert.equal((await service.cases.byId(service.db, key.partnerId, key.id))?.resolution, null)
   })
 
-  test('the queue shows all, my own and unowned cases in pages, each open case once', async () => {
+  test('the queue lists all cases, my own or unowned ones in pages, each open case once', async () => {
     const ada = await personOf('Ada Five', 'support')
     const { partnerId } = await addPartner(service)
     const keys: Awaited<ReturnType<typeof openCase>>[] = []

@@ -1,6 +1,7 @@
 /**
- * Owners and notes of queue items other than cases, by the same rules as cases: owners do not decide, an assignment names the owner that its
- * author saw, and the history has each step. An assignment ends when the item no longer waits.
+ * Owners and notes of queue items other than cases, by the same rules as cases: owners do not decide, a change of the
+ * owner states the previous owner that its author saw, and the history has each step. An assignment ends when the item
+ * no longer waits.
  */
 import { Refusal } from '../../kernel/api/index.ts'
 import { ownerChanged } from '../../cases/index.ts'
@@ -9,7 +10,7 @@ import { type Clock, minuteMs, newId } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import * as store from './store.ts'
 
-/** Checks items, and returns names by `thingName`. */
+/** Checks items of the queue. The returned sets have the texts of `queueItemName`. */
 export type WaitingChecks = {
   /** Returns the items that still wait for a person. */
   readonly stillWaiting: (keys: readonly store.QueueItemKey[]) => Promise<ReadonlySet<string>>
@@ -33,7 +34,7 @@ type AssignmentRequest = store.QueueItemKey & {
 export type Assignments = {
   /** Checks that the item still waits, before the transaction of `assign` and `remark`. Refuses: validation_failed. */
   readonly requireWaiting: (key: store.QueueItemKey) => Promise<void>
-  /** Sets or removes the owner. Refuses: validation_failed (another person owns the item meanwhile). */
+  /** Sets or removes the owner. Refuses: validation_failed (another person has become the owner). */
   readonly assign: (tx: Tx, request: AssignmentRequest) => Promise<store.Assignment>
   /** Adds a note to the history. */
   readonly remark: (
@@ -120,4 +121,4 @@ const createEndStep =
 export const assignmentsJob = ({ endStep }: Pick<Assignments, 'endStep'>): Job =>
   defineJob({ name: 'staff.assignments', everyMs: minuteMs, run: endStep })
 
-const noLongerWaiting = () => new Refusal('validation_failed', 'This no longer waits for a person.')
+const noLongerWaiting = () => new Refusal('validation_failed', 'The item no longer waits for a person.')

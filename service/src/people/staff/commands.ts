@@ -1,4 +1,7 @@
-/** How commands act for a staff member: by a sign-in that the person confirms at the desk, or by a token for a schedule. */
+/**
+ * Lets commands act for a staff member: after a sign-in that the person confirms at the desk, or with a token for a
+ * schedule.
+ */
 import { newLinkToken, notFound, Refusal } from '../../kernel/api/index.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
 import { after, dayMs, newId, randomBytes } from '../../kernel/index.ts'
@@ -17,7 +20,7 @@ import type { StaffDeps } from './deps.ts'
 import * as store from './store.ts'
 
 export type CommandRequest = store.RequestRow
-/** The person for whom a command acts. `commands`: the allowed commands. Null: every command of the role. */
+/** The staff member for whom a command acts. `commands`: the allowed commands. Null: every command of the role. */
 export type Bearer = {
   readonly tokenId: string
   readonly account: store.AccountRow
@@ -30,8 +33,8 @@ type ConfirmingStaff = { readonly session: { readonly ip: string }; readonly acc
 
 export type StaffCommands = {
   /**
-   * Begins a device sign-in as in RFC 8628. The command keeps the token, and a person types the code at the desk within ten minutes. The
-   * token cannot be used before.
+   * Begins a device sign-in as in RFC 8628. The command stores the token, which is valid once a person has typed and
+   * confirmed the code at the desk, within ten minutes.
    */
   readonly request: (origin: string) => Promise<{
     readonly id: string
@@ -64,7 +67,7 @@ type StaffCommandsDeps = Pick<StaffDeps, 'db' | 'clock' | 'audit' | 'addOperator
 export function createStaffCommands({ db, clock, audit, addOperator }: StaffCommandsDeps): StaffCommands {
   const hold = async (tx: Tx, staffId: string) => {
     const account = await store.holdAccount(tx, staffId)
-    if (account === undefined) throw new Refusal('permission_denied', 'The account of staff was removed.')
+    if (account === undefined) throw new Refusal('permission_denied', 'The staff account was removed.')
     return account
   }
   return {
@@ -108,7 +111,7 @@ export function createStaffCommands({ db, clock, audit, addOperator }: StaffComm
     },
     issue: async (tx, by, { commands, days, origin }) => {
       if (days < 1 || days > scheduleDaysMax)
-        throw new Refusal('validation_failed', `A token is for 1 to ${scheduleDaysMax} days.`)
+        throw new Refusal('validation_failed', `A token must be valid for 1 to ${scheduleDaysMax} days.`)
       await hold(tx, by)
       const token = newLinkToken(staffRealmId)
       const now = clock.now()

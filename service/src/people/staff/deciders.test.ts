@@ -27,7 +27,7 @@ const set = (kind: (typeof decidedKinds)[number], roles: readonly StaffRole[]) =
 const rolesOf = async (wanted: string) =>
   (await service.staff.deciders(service.db)).find(({ kind }) => kind === wanted)?.roles
 
-test('an admin always decides every kind, after an empty edit, concurrent edits and a direct statement', async () => {
+test('an admin can decide every kind, even after an empty edit, concurrent edits and a direct SQL statement', async () => {
   assert.deepEqual((await set('doubled', [])).roles, ['admin'])
   await Promise.all([set('doubled', ['finance']), set('doubled', ['support', 'compliance'])])
   assert.ok((await rolesOf('doubled'))?.includes('admin'))
@@ -49,7 +49,7 @@ test('an admin always decides every kind, after an empty edit, concurrent edits 
   )
 })
 
-test('a role that loses a kind cannot approve, its proposals do not count, and two other people decide', async () => {
+test('a role that loses a kind cannot approve, its proposals do not count, and two other people can decide', async () => {
   const { partnerId } = await addPartner(service)
   const id = newId()
   const about = { connector: 'ledger', notificationId: newId(), subject: id, report: {} }
@@ -99,7 +99,7 @@ test('a decision releases or refuses an alert, and a note ends neither an alert 
   assert.equal((await service.cases.byId(service.db, partnerId, hold))?.resolution, 'refused')
 })
 
-test('equal hits have the same name and entry of a partner, and each keeps its own decision', async () => {
+test('hits of a partner with the same name and entry are equal, but each has its own decision', async () => {
   async function* bytes() {
     yield await readFile(new URL('../../screening/samples/un.xml', import.meta.url))
   }

@@ -42,7 +42,7 @@ const rolesOf = async (tx: Tx, kind: DecidedKind): Promise<readonly StaffRole[]>
 export const kindsDecidedBy = (deciders: readonly Deciders[], role: StaffRole): readonly DecidedKind[] =>
   deciders.filter(({ roles }) => roles.includes(role)).map(({ kind }) => kind)
 
-/** Judges the two people of a decision about a kind by their current roles. */
+/** Checks whether two people may decide a kind, by their current roles. */
 export async function judgeDeciders(
   tx: Tx,
   kind: DecidedKind,
@@ -79,12 +79,12 @@ export const createSetDeciders =
     return row
   }
 
-// Judges the two people of a decision when it takes effect. Cases, hits, monitoring rules and changes use it in the transaction of the
-// effect, so that a person who lost the role after the proposal does not count.
+// Checks the two people of a decision when it takes effect. Cases, hits, monitoring rules and changes call this check
+// in the transaction of the effect, so that a person who lost the role after the proposal does not count.
 
 export type JudgeTwoStaff = (tx: Tx, author: Decider, approver: Decider) => Promise<DecidersProblem | undefined>
 
-/** Judges two staff members. `may`: whether a role decides. Locks both accounts until the end of the transaction. */
+/** Checks two staff members. `may`: whether a role may decide. Locks both accounts until the end of the transaction. */
 export const createStaffJudge =
   (may: (role: StaffRole) => boolean): JudgeTwoStaff =>
   async (tx, author, approver) => {

@@ -1,4 +1,7 @@
-/** How staff join by an invitation and sign in by a passkey, a password or single sign-on. Sign-ins and changes are mailed. */
+/**
+ * Lets staff join by an invitation, and sign in by a passkey, a password or single sign-on. Sign-ins and changes are
+ * mailed.
+ */
 import { notFound } from '../../kernel/api/index.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
 import { personKey } from '../../kernel/index.ts'
@@ -125,7 +128,7 @@ export function createEntrances(deps: StaffDeps): Entrances {
 
 // Single sign-on of staff by the provider of the installation. The provider identifies a person; two staff members decide the role.
 
-/** The reason why a person goes to the provider: to sign in, join or connect an account. */
+/** The reason why a person is sent to the provider: to sign in, join or connect an account. */
 export type StaffPurpose =
   | { readonly kind: 'sign in'; readonly next: string }
   | { readonly kind: 'join'; readonly token: string }
@@ -138,8 +141,9 @@ export type StaffSingleSignOn = {
   /** Starts a sign-in at the provider. Throws SignOnFailed (`off`, `unreachable`). Refuses: not_found (the invitation). */
   readonly begin: (purpose: StaffPurpose) => Promise<{ readonly url: string; readonly attempt: string }>
   /**
-   * Completes what the person began. `signed`: the person who is signed in in the browser. `token`: the token of the new session. `next`: the
-   * page that the person wanted. Throws SignOnFailed. Refuses: not_found (the invitation, also if the address or the name is taken).
+   * Completes the act that the person began at the provider. `signed`: the person who is signed in in the browser.
+   * `token`: the token of the new session. `next`: the page that the person wanted. Throws SignOnFailed. Refuses:
+   * not_found (the invitation, also if the address or the name is taken).
    */
   readonly finish: (
     given: { readonly attempt: string; readonly query: string; readonly signed: SignedInStaff | undefined },
@@ -239,7 +243,8 @@ function refuseRole({ provider }: StaffDeps, { role }: Pick<StaffAccount, 'role'
   if (!needed.some((value) => roles.includes(value))) throw new SignOnFailed('role')
 }
 
-// Mails a staff member about a sign-in from a new device and changes of the account, so that the person sees a stranger's act.
+// Mails a staff member about a sign-in from a new device and changes of the account, so that the person learns of an
+// intruder.
 
 type StaffChange =
   | 'new device'

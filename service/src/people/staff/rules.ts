@@ -68,11 +68,11 @@ export const emailKey = (email: string): string => email.trim().toLowerCase()
 
 /** A person must confirm the sign-in of a command within this time. */
 export const confirmMs = 10 * minuteMs
-/** How long a confirmed command acts for its person. */
+/** The time for which a confirmed command may act for the person. */
 export const commandsMs = hourMs
 /** Maximum validity of a token for a schedule, in days. */
 export const scheduleDaysMax = 366
-/** Maximum wait of a change for its second person. */
+/** The time within which a second person must approve or reject a change. */
 export const changeMs = 72 * hourMs
 export const originCharsMax = 200
 

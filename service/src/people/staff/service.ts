@@ -21,7 +21,7 @@ import {
 import { changeMs, emailKey, invitationMs, refuseLastAdmin, staffRealmId, type StaffRole, tokenHash } from './rules.ts'
 import * as store from './store.ts'
 
-/** The part of a decision that comes from the person. */
+/** The input of a decision that the person supplies. */
 type DecisionInput<K extends 'propose' | 'approve' | 'reject'> = Omit<Parameters<Decisions[K]>[1], 'staff' | 'staffId'>
 
 export type Staff = Entrances & {
@@ -63,7 +63,10 @@ export type Staff = Entrances & {
   readonly recordFile: (signed: SignedInStaff, file: StaffFile) => Promise<void>
   /** Records that a person opened the page of a payout. Refuses like `recordSearch`. */
   readonly recordPayout: (signed: SignedInStaff, opened: { readonly payouts: readonly string[] }) => Promise<void>
-  /** Records that a person opened a page about a partner or people. `ids`: with their partners. Refuses like `recordSearch`. */
+  /**
+   * Records that a person opened a page about a partner or people. `ids`: the ids on the page, each with its partner's.
+   * Refuses like `recordSearch`.
+   */
   readonly recordOpened: (signed: SignedInStaff, page: OpenedPage, ids: readonly string[]) => Promise<void>
   readonly notes: {
     /** Lists notes about a partner, a customer or a payee, newest first, in pages. */
@@ -76,8 +79,8 @@ export type Staff = Entrances & {
   readonly approve: (signed: SignedInStaff, given: DecisionInput<'approve'>) => Promise<CaseRow>
   readonly reject: (signed: SignedInStaff, given: DecisionInput<'reject'>) => Promise<CaseRow>
   /**
-   * Takes a case, gives it to another person, or hands it back. Every role may. `seen`: the owner on the page. Refuses: not_found, validation_failed
-   * (decided, another owner meanwhile, no such person), permission_denied.
+   * Takes a case, gives it to another person, or hands it back. Every role may. `seen`: the owner on the page. Refuses:
+   * not_found, validation_failed (decided, the owner has changed, no such person), permission_denied.
    */
   readonly assignCase: (signed: SignedInStaff, given: CaseKey & OwnerChange) => Promise<CaseRow>
   /** Adds a note to the history of an open case. Every role may. Refuses: not_found, validation_failed (decided), permission_denied. */
@@ -86,8 +89,8 @@ export type Staff = Entrances & {
     given: { readonly partnerId: string; readonly id: string; readonly note: string },
   ) => Promise<CaseRow>
   /**
-   * Takes another item of the queue, gives it to another person, or hands it back, like `assignCase`. Refuses: validation_failed (it no longer
-   * waits, another owner meanwhile, no such person), permission_denied.
+   * Takes another item of the queue, gives it to another person, or hands it back, like `assignCase`. Refuses:
+   * validation_failed (it no longer waits, the owner has changed, no such person), permission_denied.
    */
   readonly assignQueueItem: (
     signed: SignedInStaff,
@@ -200,11 +203,11 @@ export function createStaff(deps: StaffDeps): Staff {
     ...createEntrances(deps),
     singleSignOn: createStaffSingleSignOn(deps),
     ...createCaseVerbs(deps),
-    ...createThings(deps, assignments),
+    ...createQueueItemOperations(deps, assignments),
   }
 }
 
-/** Creates an operation that records what a person is about to see. */
+/** Creates an operation that records the data of a page before a person sees them. */
 const createRecordRead =
   ({ db, audit, addOperator }: StaffDeps, action: RecordedAction) =>
   (
@@ -233,7 +236,7 @@ const createAddNote =
       details: { kind: about.kind },
     })
 
-const accountRemoved = () => new Refusal('permission_denied', 'The account of staff was removed.')
+const accountRemoved = () => new Refusal('permission_denied', 'The staff account was removed.')
 
 const nameCharsMax = 140
 
@@ -246,7 +249,7 @@ type RecordedAct<T> = {
   readonly details?: Readonly<Record<string, string | null>>
 }
 
-/** Runs an act and its record in one transaction, with the current role of the account. */
+/** Runs an action and records it in one transaction, with the current role of the account. */
 const createRecordedAct =
   ({ db, audit, addOperator }: StaffDeps) =>
   <T>({ session, account: { id } }: SignedInStaff, act: RecordedAct<T>): Promise<T> =>
@@ -316,7 +319,10 @@ async function lockOwner(tx: Tx, ownerId: string | null) {
 }
 
 /** Creates the operations of other queue items. The operator's log records them without the text of notes. */
-function createThings(deps: StaffDeps, assignments: Assignments): Pick<Staff, 'assignQueueItem' | 'remarkQueueItem'> {
+function createQueueItemOperations(
+  deps: StaffDeps,
+  assignments: Assignments,
+): Pick<Staff, 'assignQueueItem' | 'remarkQueueItem'> {
   const decide = createRecordedAct(deps)
   const isKept = () => true
   return {
@@ -380,8 +386,9 @@ export type StaffChanges = {
   /** Rejects a change, or lets its proposer withdraw it. Refuses: not_found, validation_failed (decided or expired). */
   readonly reject: (tx: Tx, id: string, by: SecondPerson, reason: string) => Promise<StaffChange>
   /**
-   * Records, in the transaction of the change, that it was carried out: with the approval of `by`, another person, or with an earlier
-   * approval. A change is carried out once, and both people must be allowed to run the command. Refuses: not_found, validation_failed.
+   * Records, in the transaction of the change, that it was carried out: approved now by `by`, another person, or
+   * approved earlier. A change is carried out once, and both people must be allowed to run the command. Refuses:
+   * not_found, validation_failed.
    */
   readonly carryOut: (tx: Tx, id: string, by: SecondPerson, mayRun: CanRunCommand) => Promise<void>
   /** Counts the accounts that could approve a change of staff. */

@@ -66,7 +66,7 @@ async function come(
 const joinBy = async (person: InvitedPerson, from: Service = service) =>
   (await come(person, { kind: 'join', token: person.token }, from)).finish()
 
-test("a person joins and signs in with the provider, and the operator's log records it", async () => {
+test("a person can join and sign in with the provider, and the operator's log records it", async () => {
   const person = await invited('finance')
   const { token } = await joinBy(person)
   const signed = await service.staff.signedIn(token ?? '')
@@ -109,7 +109,7 @@ test('a person without an account is refused, and an invitation works only for i
   await assert.rejects(joinBy(person), { code: 'not_found' })
 })
 
-test('an answer is used once, in the browser of the request, within ten minutes', async () => {
+test('an answer of the provider can be used once, in the browser of the request, within ten minutes', async () => {
   const person = await invited('finance')
   await joinBy(person)
   const done = await come(person, { kind: 'sign in', next: 'home' })
@@ -145,7 +145,7 @@ test('a person who cancels at the provider sees a message, and nothing changes',
   assert.ok((await joinBy(person)).token)
 })
 
-test('an existing account is connected in its own session, and an identity belongs to one account', async () => {
+test('an existing account can be connected only in its own session, and an identity belongs to one account', async () => {
   const person = await invited('finance')
   const { totpSecret } = await service.staff.openInvitation(person.token)
   const factor = { kind: 'password', password, code: codeOf(totpSecret, service.clock.now().getTime()) } as const
@@ -205,7 +205,7 @@ test('a claim for roles can only withhold a role, and if the provider is require
   }
 })
 
-test('without a provider, or if it does not answer, the person sees a message', async () => {
+test('the person sees a message if there is no provider, or if it does not answer', async () => {
   const off = await createTestService({ url: service.url })
   await assert.rejects(off.staff.singleSignOn.begin({ kind: 'sign in', next: 'home' }), { reason: 'off' })
   await off.close()

@@ -48,7 +48,7 @@ suite('staff', () => {
     return { partnerId, id }
   }
 
-  test('a link works once, even if it is used twice at the same time, and not after 24 hours', async () => {
+  test('an invitation link works once, even if it is used twice at the same time, and not after 24 hours', async () => {
     const { token } = await invite(personOf('support'))
     const factor = await factorOf(token)
     const answers = await Promise.allSettled([1, 2].map(() => service.staff.join(token, factor, client)))
@@ -61,7 +61,7 @@ suite('staff', () => {
       await assert.rejects(service.staff.openInvitation(bad), { code: 'not_found' })
   })
 
-  test('a taken or invalid address or name is refused', async () => {
+  test('an invitation with a taken or invalid address or name is refused', async () => {
     const { account } = await join('finance')
     const other = personOf('admin')
     for (const wrong of [
@@ -126,7 +126,7 @@ suite('staff', () => {
     assert.deepEqual(answers.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
   })
 
-  test("a password signs in at the desk, and a staff session does not open a partner's console", async () => {
+  test("a person can sign in at the desk with a password, and the session does not open a partner's console", async () => {
     const person = personOf('finance')
     const { token } = await invite(person)
     const { totpSecret } = await service.staff.openInvitation(token)
@@ -138,7 +138,7 @@ suite('staff', () => {
     assert.equal(await service.members.signedIn(opened.token), undefined)
   })
 
-  test("a search is recorded in the operator's log with its person but without its text, and refused for a removed account", async () => {
+  test("a search is recorded in the operator's log with the person but without the text, and refused for a removed account", async () => {
     const [person] = [await join('support'), await join('admin')]
     const found = { by: 'text', payouts: [`${newId()}/${newId()}`], customers: [], payees: [], deposits: [] } as const
     await service.staff.recordSearch(person, found)
@@ -195,7 +195,7 @@ suite('mails', () => {
     where partner_id = ${operatorPartnerId} and to_address = ${email} order by id`)
   const changesTo = async (email: string) => (await mailsTo(email)).map(({ change }) => change)
 
-  test('a sign-in from a new device is mailed exactly once, and joining and a refused sign-in are not mailed', async () => {
+  test('a sign-in from a new device is mailed exactly once; joining and refused sign-ins are not mailed', async () => {
     const [own, other] = [browser(), browser()]
     const { email, signIn } = await join(own)
     assert.ok(await signIn(own))

@@ -389,7 +389,7 @@ export async function assignmentsOf(tx: Tx, keys: readonly QueueItemKey[]): Prom
 export function assignmentsOwnedBy(tx: Tx, ownerId: string, rowsMax: number): Promise<readonly Assignment[]> {
   return tx.rows<Assignment>(
     acrossPartners(
-      'lists what a person of staff looks into, by an index',
+      'lists the queue items that a staff member owns, by an index',
       sql`/* staff.assignmentsOwnedBy */ select ${assignmentColumns} from staff.assignments
         where ended_at is null and owner_id = ${ownerId} order by opened_at, id limit ${rowsMax}`,
     ),
@@ -400,7 +400,7 @@ export function assignmentsOwnedBy(tx: Tx, ownerId: string, rowsMax: number): Pr
 export function openAssignments(tx: Tx, afterId: string | null, rowsMax: number): Promise<readonly Assignment[]> {
   return tx.rows<Assignment>(
     acrossPartners(
-      'reads what people of staff look into, to end what no longer waits, by an index of the open ones',
+      'reads the open assignments, to end those of items that no longer wait, by an index',
       sql`/* staff.openAssignments */ select ${assignmentColumns} from staff.assignments
         where ended_at is null ${afterId === null ? noSql : sql`and id > ${afterId}::uuid`} order by id limit ${rowsMax}`,
     ),

@@ -156,8 +156,8 @@ async function takesEffect(work: Promise<boolean>): Promise<boolean> {
 }
 
 for (const [name, kind] of Object.entries(kinds))
-  suite(`${name}: both people are judged at the time of effect`, () => {
-    test('two people with the right decide, and one person alone cannot', async () => {
+  suite(`${name}: the roles of both people are checked when the decision takes effect`, () => {
+    test('two people with the right can decide, and one person alone cannot', async () => {
       const author = await personOf()
       const proposed = await kind.propose(author)
       assert.equal(await takesEffect(proposed.approve(author)), false)

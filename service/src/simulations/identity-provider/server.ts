@@ -317,7 +317,9 @@ type Session = {
 }
 
 const sessionMs = 7 * dayMs
-/** A session, with the values of the person, is kept for this time after its expiry, and then removed at the next start. */
+/**
+ * A session, with the data of the person, is stored for this time after its expiry, and then removed at the next start.
+ */
 const retentionMs = 90 * dayMs
 const documentYears = 5
 /** The oldest sessions above this number are removed. */

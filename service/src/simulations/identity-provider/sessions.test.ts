@@ -10,7 +10,7 @@ import { createSessions } from './server.ts'
 const folder = mkdtempSync(join(tmpdir(), 'partner-payments-sessions-'))
 after(() => rmSync(folder, { recursive: true }))
 
-test('a restart keeps the last state of each session and forgets sessions that ended long ago', () => {
+test('sessions have their last state after a restart, and sessions that ended long ago are removed', () => {
   const file = join(folder, 'sessions.jsonl')
   const clock = createManualClock(new Date('2026-01-01T00:00:00Z'))
   const about = { kinds: ['Document'], returnUrl: null, webhookUrl: 'http://127.0.0.1/hook' } as const

@@ -1,6 +1,6 @@
 /**
  * Keeps one connection to an SFTP server and reopens it. Every request has a time limit, after which the socket is
- * destroyed, so that a hanging server leaves nothing open.
+ * destroyed, so that a hanging server leaves no connection open.
  */
 import { connect as connectSocket, type Socket } from 'node:net'
 import { once } from 'node:events'
@@ -30,7 +30,7 @@ export const requestMsDefault = 10 * secondMs
 const keepaliveMs = 10 * secondMs
 const keepalivesMax = 3
 
-/** Tells whether the server answered with an error, so that the connection works. */
+/** Reports whether the server answered with an error, which shows that the connection works. */
 const isAnswer = (error: unknown): error is Error & { readonly code: number } =>
   error instanceof Error && typeof (error as { code?: unknown }).code === 'number'
 

@@ -19,7 +19,7 @@ const readStatus = (error: unknown): number | undefined => {
   const code = (error as { code?: unknown }).code
   return typeof code === 'number' ? code : undefined
 }
-/** Turns an unexpected answer into Unreachable. */
+/** Converts an unexpected answer to Unreachable. */
 const throwUnreachable = (what: string) => (error: unknown) => {
   if (error instanceof Unreachable) throw error
   throw new Unreachable('downstream_unreachable', `sftp ${what}: ${(error as Error).message}`, error)
@@ -209,12 +209,12 @@ async function publishIn(
   if (!(await exists(session, source, signal))) return confirmAbsent(session, folder, signal)
   if (await exists(session, target, signal))
     throw new Unreachable('downstream_unreachable', `sftp publish: ${name} already exists at the bank`)
-  // The server may rename the file and still report a failure: the next attempt sees it.
+  // The server may rename the file and still report a failure: the next attempt detects it.
   await rename(session, source, target, signal)
   return 'published'
 }
 
-/** Throws if the folder is missing as well: then a missing file proves nothing. */
+/** Throws if the folder is missing as well: the file may then exist. */
 async function confirmAbsent(session: Session, folder: string, signal: AbortSignal): Promise<'absent'> {
   await session.request<unknown>('look', signal, (channel, done) => channel.stat(folder, done as never))
   return 'absent'

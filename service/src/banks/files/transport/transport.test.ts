@@ -106,7 +106,7 @@ suite('both transports', () => {
           assert.deepEqual(await readdir(join(folder, 'to-bank')), ['a.xml'])
         }))
 
-      test('of many concurrent publishers one succeeds, and the bank gets the file exactly once', () =>
+      test('the bank gets a file exactly once, even with many concurrent publishers', () =>
         withTransport(openTransport, async (transport, folder) => {
           await transport.stage('.b.tmp', Buffer.from('once'), signal)
           const outcomes = await Promise.allSettled(
@@ -118,7 +118,7 @@ suite('both transports', () => {
           assert.equal(await transport.publish('.b.tmp', 'b.xml', signal), 'absent')
         }))
 
-      test('a missing folder proves nothing about a file', () =>
+      test('a missing folder is an error, and not reported as a missing file', () =>
         withTransport(openTransport, async (transport, folder) => {
           await rm(join(folder, 'to-bank'), { recursive: true })
           await assert.rejects(transport.publish('.c.tmp', 'c.xml', signal), { name: 'Unreachable' })
@@ -158,14 +158,14 @@ suite('both transports', () => {
           await assert.rejects(collect(transport.read('none', 0, signal)), { name: 'Unreachable' })
         }))
 
-      test('a reader that stops early leaves the transport usable', () =>
+      test('the transport remains usable after a reader has stopped early', () =>
         withTransport(openTransport, async (transport, folder) => {
           await writeFile(join(folder, 'from-bank', 'long'), Buffer.alloc(2_000_000, 'x'))
           for await (const chunk of transport.read('long', 0, signal)) if (chunk.length > 0) break
           assert.equal((await transport.list(signal)).length, 1)
         }))
 
-      test('a finished file is removed, and removing it again is harmless', () =>
+      test('a processed file is removed, and a second removal does nothing', () =>
         withTransport(openTransport, async (transport, folder) => {
           await writeFile(join(folder, 'from-bank', 'one.xml'), '1')
           await transport.finish('one.xml', signal)
@@ -173,7 +173,7 @@ suite('both transports', () => {
           assert.deepEqual(await readdir(join(folder, 'from-bank')), [])
         }))
 
-      test('a finished file moves to its folder, beside earlier files of that name', () =>
+      test('a processed file is moved to its folder, beside earlier files of the same name', () =>
         withTransport(
           openTransport,
           async (transport, folder) => {
@@ -192,7 +192,7 @@ suite('both transports', () => {
           true,
         ))
 
-      test('a name with a path is refused', () =>
+      test('a file name with a path is refused', () =>
         withTransport(openTransport, async (transport) => {
           for (const name of ['../a', 'a/b', '..', '.', '', 'a\0b'])
             await assert.rejects(collect(transport.read(name, 0, signal)), { name: 'AssertionFailure' })
@@ -206,7 +206,7 @@ suite('both transports', () => {
     })
 })
 
-suite('on a hanging, broken, refusing or full SFTP server a call ends in time and leaves no socket', async () => {
+suite('a call to a hanging, broken, refusing or full SFTP server ends in time and leaves no socket', async () => {
   const bytes = Buffer.alloc(200_000, 'payment ')
   /** The time limit of a request under test. The end of a hanging call is awaited, not measured. */
   const requestMs = 1500

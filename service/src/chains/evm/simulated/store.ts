@@ -21,7 +21,7 @@ export function headBlock(tx: Tx): Promise<SimulatedBlock | undefined> {
     select ${blockColumns} from rails.sandbox_blocks order by number desc limit 1`)
 }
 
-/** Inserts a block. A concurrent worker may already have made the first block. */
+/** Inserts a block. A concurrent worker may already have created the first block. */
 export async function insertBlock(tx: Tx, block: SimulatedBlock): Promise<void> {
   await tx.run(sql`/* rails.insertBlock */
     insert into rails.sandbox_blocks (number, hash, parent_hash, made_at)
