@@ -81,7 +81,7 @@ test('a statement shows the transfers of posted money, newest first, with the ba
   assert.deepEqual([balance.posted, balance.reserved].map(decimalText), ['106.71', '50.00'])
 })
 
-test('pages follow one another, also across checkpoints, and a period contains the entries between its times', async () => {
+test('pages contain each entry once, also across checkpoints, and a period contains the entries between its times', async () => {
   const partner = await addPartner(service)
   const { partnerId } = partner
   const calls = callsOf(partner)
@@ -161,7 +161,7 @@ test('the statement of a customer contains only the entries of its payments, wit
   )
 })
 
-test('each page adds up while payments are booked, and so does a whole statement of a past period', async () => {
+test('the balances of each page add up while payments are booked, and so do those of a whole past period', async () => {
   const partner = await addPartner(service, 1_000_00n)
   const { partnerId, customer } = partner
   const calls = callsOf(partner)
@@ -328,7 +328,7 @@ test('a party cannot transfer more than its money, even in a pooled balance', as
   await checkAll(partner)
 })
 
-test('an idempotency key moves the money exactly once', async () => {
+test('repeated and concurrent calls with one idempotency key move the money exactly once', async () => {
   const partner = await addPartner(service, 10_00n)
   const key = newId()
   const once = await transfer(partner, '4.00', { toCustomerId: partner.customer.id }, key)
@@ -340,7 +340,7 @@ test('an idempotency key moves the money exactly once', async () => {
   assert.deepEqual(await entriesOf(partner, partner.customer.id), ['Inward 4.00 Transfers'])
 })
 
-test('wrong parties are refused with their field, and nothing moves', async () => {
+test('invalid parties are refused with a pointer to their field, and no money moves', async () => {
   const partner = await addPartner(service, 10_00n)
   const other = await addPartner(service)
   const { customer } = partner
@@ -355,7 +355,7 @@ test('wrong parties are refused with their field, and nothing moves', async () =
   assert.deepEqual(await entriesOf(partner, customer.id), [])
 })
 
-test('gates and blocks of customers apply to transfers', async () => {
+test('the gates and blocks of customers apply to transfers', async () => {
   const partner = await addPartner(service, 10_00n)
   const { partnerId, customer } = partner
   const gate = (allowed: readonly ('Pay' | 'Receive')[]) =>

@@ -90,7 +90,7 @@ suite('states', async () => {
       ),
     )
 
-  test('a blocked balance refuses payouts and conversions in its direction, and says so in a preview', async () => {
+  test('a blocked balance refuses payouts and conversions in the blocked direction, and the preview shows it', async () => {
     const partner = await addTrader(service, ['EUR', 'USD'])
     const {
       row: { id },
@@ -118,7 +118,7 @@ suite('states', async () => {
     await checkLedger(service.db, partner.partnerId)
   })
 
-  test("the account of a customer refuses payouts of the customer, but not the partner's", async () => {
+  test("a blocked customer account refuses the customer's payouts, but not the partner's", async () => {
     const partner = await addPartner(service, 10_000n)
     await change(partner, 'Blocked', accountOf(partner))
     const detail = 'The account of the customer is blocked for outgoing payments.'
@@ -128,7 +128,7 @@ suite('states', async () => {
     await pay(service, partner, '10.00')
   })
 
-  test('a credit to a blocked account fails its deposit and waits in a case, which returns or credits it', async () => {
+  test('a credit to a blocked account fails its deposit and opens a case, which returns or credits the money', async () => {
     const partner = await addPartner(service)
     const iban = await ibanOf(partner)
     await change(partner, 'BlockedInbound', accountOf(partner))
@@ -195,7 +195,7 @@ suite('states', async () => {
     assert.deepEqual(await balanceOf(service, partnerId), { posted: 9000n, reserved: 0n, available: 9000n })
   })
 
-  test('only an empty balance can be closed, permanently, and a later credit waits in a case', async () => {
+  test('only an empty balance can be closed, the close is permanent, and a later credit opens a case', async () => {
     const partner = await addPartner(service, 1000n)
     await assert.rejects(change(partner, 'Closed'), { ...blocked, detail: /not empty/ })
     const { payout } = await pay(service, partner, '10.00')
@@ -230,7 +230,7 @@ suite('states', async () => {
     assert.equal((await balanceOf(service, partner.partnerId)).posted, 0n)
   })
 
-  test('a payout that was judged before a block does not commit after it', async () => {
+  test('a payout that was checked before a block does not commit after it', async () => {
     for (const account of [euros, undefined]) {
       const partner = await addPartner(service, 10_000n)
       const paying = await service.db.transaction(async (tx) => {
@@ -251,7 +251,7 @@ suite('states', async () => {
     }
   })
 
-  test('a credit that was judged before a close does not commit after it', async () => {
+  test('a credit that was checked before a close does not commit after it', async () => {
     const partner = await addPartner(service)
     const iban = await ibanOf(partner)
     await change(partner, 'BlockedInbound')
@@ -273,7 +273,7 @@ suite('states', async () => {
     await checkLedger(service.db, partner.partnerId)
   })
 
-  test('payouts that race a block in two processes are refused or cancelled, or were sent before it', async () => {
+  test('payouts concurrent with a block in two processes are refused, cancelled, or sent before it', async () => {
     const partner = await addPartner(service, 1_000_000n)
     const { partnerId } = partner
     const block = async () => {
@@ -289,7 +289,7 @@ suite('states', async () => {
     assert.deepEqual(await balanceOf(service, partnerId), { posted: 1_000_000n, reserved: 0n, available: 1_000_000n })
   })
 
-  test('changes are listed newest first, for each partner only its own, without the note and the person', async () => {
+  test('each partner lists its own state changes, newest first, without the note and the person', async () => {
     const partner = await addPartner(service)
     await change(partner, 'Blocked')
     await change(partner, 'BlockedInbound', accountOf(partner))
@@ -349,7 +349,7 @@ suite('block commands that end before they have cancelled the payouts', async ()
     await checkLedger(service.db, partner.partnerId)
   }
 
-  test('a worker cancels the payouts that an interrupted block left, page by page, once its lease has ended', async () => {
+  test('after an interrupted block and the end of its lease, a worker cancels the remaining payouts page by page', async () => {
     const partner = await addPartner(service, 30_000n)
     const blockedAt = service.clock.now()
     const paid = await pays(partner, 150)
@@ -408,7 +408,7 @@ suite('block commands that end before they have cancelled the payouts', async ()
     assert.equal(await statusOf(partner, later), 'Pending')
   })
 
-  test("a repeated block cancels payouts that an earlier version's command left", async () => {
+  test("a repeated block cancels payouts that a block by an earlier version left", async () => {
     const partner = await addPartner(service, 10_000n)
     const paid = await pays(partner, 2)
     await change(partner, 'Blocked')
@@ -418,7 +418,7 @@ suite('block commands that end before they have cancelled the payouts', async ()
     await assertCancelled(partner, paid, 10_000n)
   })
 
-  test('a concurrent command, two workers and an unblock cancel each earlier payout once, and no later payout', async () => {
+  test('with a concurrent command, two workers and an unblock, each earlier payout is cancelled once, and no later one', async () => {
     const partner = await addPartner(service, 100_000n)
     const paid = await pays(partner, 200)
     await change(partner, 'Blocked')

@@ -142,7 +142,7 @@ test('a new threshold restarts the monitor at the present balance; a new descrip
   assert.equal((await crossedMailsOf(service, partner)).length, 1)
 })
 
-test('the monitors of a closed balance end when all its transfers are judged', async () => {
+test('the monitors of a closed balance end when all its transfers are evaluated', async () => {
   const partner = await addWatched(service)
   const { id } = await addMonitor(service, partner)
   await moveMoney(service, partner, -1_000_00n, 'out')
@@ -314,7 +314,7 @@ test('two concurrent workers find each crossing exactly once', async () => {
   }
 })
 
-test('deleting a monitor while its balance is judged leaves a crossing with its event, or neither', async () => {
+test('deleting a monitor during an evaluation leaves a crossing with its event, or neither', async () => {
   for (let round = 0; round < 8; round += 1) {
     const partner = await addWatched(service)
     const { id } = await addMonitor(service, partner, { notify: toAda })
@@ -336,7 +336,7 @@ test('deleting a monitor while its balance is judged leaves a crossing with its 
   }
 })
 
-test('a transfer that appears before the position is judged once no other follows', async () => {
+test('a transfer that appears behind the position is evaluated when no later transfer follows', async () => {
   const partner = await addWatched(service)
   const { id } = await addMonitor(service, partner)
   await runMonitors(service)
@@ -376,7 +376,7 @@ test('an open transaction delays the evaluation, and the age metric shows it', a
   assert.ok(service.monitors.judgedSince() > later(service.clock.now(), -1_000))
 })
 
-test('a balance that cannot be judged does not delay others, and the age metric shows it', async () => {
+test('a balance that cannot be evaluated does not delay others, and the age metric shows it', async () => {
   const [broken, sound] = [await addWatched(service), await addWatched(service)]
   const [one, two] = [await addMonitor(service, broken), await addMonitor(service, sound)]
   await runMonitors(service)

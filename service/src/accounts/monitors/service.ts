@@ -1,4 +1,4 @@
-/** The operations of monitors. A worker judges the balances (work.ts). */
+/** The operations of monitors. A worker evaluates the balances (work.ts). */
 import { type BodyOf, monitors as wire, type QueryOf } from '@partner-payments/wire'
 import { notFound, type Page, Refusal, refuseFields, requireMembers } from '../../kernel/api/index.ts'
 import { firstIdOf, newId, nilId, present } from '../../kernel/index.ts'
@@ -8,7 +8,7 @@ import { certainUntil, createMonitorStep, type MonitorsDeps } from './work.ts'
 import { changeTerms, isOtherLine, measuredAmount, type MonitorTerms, readTerms } from './rules.ts'
 import * as store from './store.ts'
 
-/** `lastBalance`: null until a worker has judged the monitor. */
+/** `lastBalance`: null until a worker has evaluated the monitor. */
 export type Monitor = store.MonitorRow & { readonly lastBalance: bigint | null }
 export type CrossingItem = store.CrossingRow & Pick<store.MonitorRow, 'id' | 'currency'>
 type BalanceOfPartner = store.BalanceKey
@@ -33,9 +33,9 @@ export type Monitors = {
     id: string,
     query: QueryOf<'listAccountMonitorCrossings'>,
   ) => Promise<Page<CrossingItem>>
-  /** Judges balances that have moved. Returns the number of balances with more to read; 0: all are judged. */
+  /** Evaluates balances that have moved. Returns the number of balances with more to read; 0: all are evaluated. */
   readonly monitorStep: () => Promise<number>
-  /** Returns the time since which a crossing may be undetected by this process. */
+  /** Returns the time up to which this process has found every crossing. */
   readonly judgedSince: () => Date
 }
 
@@ -142,7 +142,10 @@ function createCreate(deps: MonitorsDeps): Monitors['createMonitor'] {
     })
 }
 
-/** Returns the start of a balance whose monitors need no earlier movements: the last moment with certain sums. */
+/**
+ * Returns the starting position and sums of a balance whose monitors need no earlier movements: the last moment with
+ * final sums.
+ */
 async function startingBalance(deps: MonitorsDeps, tx: Tx, row: store.BalanceRow): Promise<store.BalanceRow> {
   const moment = await certainUntil(tx, deps)
   const sums = (await deps.ledger.balancesAt(tx, row.partnerId, moment)).find(({ id }) => id === row.accountId)
@@ -152,7 +155,10 @@ async function startingBalance(deps: MonitorsDeps, tx: Tx, row: store.BalanceRow
 
 type FindMonitor = (tx: Tx, key: BalanceOfPartner, id: string) => Promise<store.MonitorRow>
 
-/** Creates the operations that change monitors. Each locks the balance, as the worker does: a crossing is found before the change or not at all. */
+/**
+ * Creates the operations that change monitors. Each locks the balance, as the worker does, so that a crossing is found
+ * before the change or not at all.
+ */
 function createChanges(deps: MonitorsDeps, find: FindMonitor): Pick<Monitors, 'updateMonitor' | 'deleteMonitor'> {
   const { db, clock } = deps
   const locked = async (tx: Tx, key: BalanceOfPartner, id: string) => {

@@ -1,10 +1,10 @@
 /**
- * Judges balances with monitors. A step looks at some balances in one statement without locks, and reads the transfers
- * of those whose partner moved money. One transaction then writes, for many balances, the new positions, the crossings,
- * their events and their mails. It locks each balance, and skips balances that another worker holds. If the process
- * ends, all of it is rolled back.
+ * Evaluates balances with monitors. A step reads some balances in one statement without locks, then the transfers of
+ * those whose partner moved money. One transaction then writes, for many balances, the new positions, the crossings,
+ * their events and their mails. It locks each balance, and skips balances that another worker has locked. If the
+ * process ends, all of it is rolled back.
  *
- * Transfers are judged in the order of their ids, and only up to a time before which no transfer can still appear
+ * Transfers are evaluated in the order of their ids, and only up to a time before which no further transfer can appear
  * (README.md of the ledger).
  */
 import { after, type Clock, firstIdOf, type Log, idTime, newId, nilId, writeAmount } from '../../kernel/index.ts'
@@ -17,7 +17,7 @@ import type { EventOutbox, EventPayload } from '../../events/index.ts'
 import type { Cursors } from '../../kernel/api/index.ts'
 import type { MailQueue } from '../../mail/index.ts'
 
-/** Balances with more to read take turns, so that none delays the others. */
+/** Balances with unread transfers that a step processes. They take turns, so that none delays the others. */
 const behindPerStepMax = 64
 const start: store.BalanceKey = { partnerId: nilId, accountId: nilId }
 
@@ -49,17 +49,22 @@ export function createMonitorStep(deps: MonitorsDeps): MonitorStep {
   }
 }
 
-/** `partial`: more can be read at once. `failed`: the next round reads them again. */
+/** `partial`: balances with more transfers to read at once. `failed`: balances that the next round reads again. */
 type StepOutcome = { readonly partial: readonly store.BalanceKey[]; readonly failed: number }
 
-/** Tracks the rounds of one process over all balances. A restart begins a new round: the positions are in the database. */
+/**
+ * Tracks the rounds of one process over all balances. After a restart a new round begins, because the positions are in
+ * the database.
+ */
 function createRound(clock: Clock) {
   const behind = new Map<string, store.BalanceKey>()
   let judgedAt = clock.now()
   let startedAt: Date | undefined
   let hasFailed = false
   return {
-    /** Returns the start of the last round that judged all balances, minus the delay by an open transaction. */
+    /**
+     * Returns the start of the last round that evaluated all balances, minus the delay caused by an open transaction.
+     */
     judgedSince: () => judgedAt,
     /** Begins a step. `heldBackMs`: the age of the oldest open transaction of the database. */
     begin: (heldBackMs: number) => {
@@ -111,7 +116,7 @@ const hasClosed = ({ startsUntil, position }: store.BalanceRow, { isClosed, isQu
   isClosed && isQuiet && startsUntil <= position
 
 /**
- * Reports whether a transfer appeared among those already judged: the clock of a process was wrong by more than the
+ * Reports whether a transfer appeared among those already evaluated: the clock of a process was wrong by more than the
  * setting permits.
  */
 const hasWrongSums = (row: store.BalanceRow, { isQuiet, posted, reserved }: AccountStanding): boolean =>
@@ -120,7 +125,7 @@ const hasWrongSums = (row: store.BalanceRow, { isQuiet, posted, reserved }: Acco
 function createBatches(deps: MonitorsDeps, limits: MonitorLimits) {
   const { db, log } = deps
   const attempt = (keys: readonly store.BalanceKey[], end: string) =>
-    db.transaction((tx) => judgeBatch(deps, limits, tx, keys, end))
+    db.transaction((tx) => evaluateBatch(deps, limits, tx, keys, end))
   return async (keys: readonly store.BalanceKey[], end: string): Promise<StepOutcome> => {
     const partial: store.BalanceKey[] = []
     let failed = 0
@@ -128,7 +133,7 @@ function createBatches(deps: MonitorsDeps, limits: MonitorLimits) {
       try {
         partial.push(...(await attempt(part, end)))
       } catch {
-        // A balance that cannot be judged does not delay those of other partners.
+        // A balance that cannot be evaluated does not delay those of other partners.
         for (const key of part)
           try {
             partial.push(...(await attempt([key], end)))
@@ -141,8 +146,8 @@ function createBatches(deps: MonitorsDeps, limits: MonitorLimits) {
   }
 }
 
-/** Judges a batch. Returns the balances of which more can be read at once. */
-async function judgeBatch(
+/** Evaluates a batch. Returns the balances of which more can be read at once. */
+async function evaluateBatch(
   deps: MonitorsDeps,
   limits: MonitorLimits,
   tx: Tx,
@@ -160,7 +165,7 @@ async function judgeBatch(
   const results = claimed.map((row) => {
     const page = pages.get(row.accountId) ?? { movements: [], readTo: undefined }
     const reading = { row, page, standing: standings.get(row.accountId), end }
-    return judgeBalance(deps, reading, monitors.get(row.accountId) ?? [], limits.crossingsPerBalanceMax, now)
+return evaluateBalance(deps, reading, monitors.get(row.accountId) ?? [], limits.crossingsPerBalanceMax, now)
   })
   const crossings = results.flatMap((result) => result.crossings)
   store.moveBalances(
@@ -184,7 +189,7 @@ type BalanceRead = {
   readonly end: string
 }
 
-function judgeBalance(
+function evaluateBalance(
   { log }: MonitorsDeps,
   { row, page, standing, end }: BalanceRead,
   monitors: readonly store.MonitorRow[],
@@ -266,16 +271,19 @@ export type MonitorsDeps = {
   readonly mail: Pick<MailQueue, 'enqueue'>
   /** Finds the members of a partner's team among some addresses, by the address as given. */
   readonly membersByAddress: MembersByAddress
-  /** REPORT_CLOCK_DIFFERENCE_MS: between the clocks of the processes, which create the ids, and that of the database. */
+  /**
+   * REPORT_CLOCK_DIFFERENCE_MS: the largest difference between the clocks of the processes, which create the ids, and
+   * that of the database.
+   */
   readonly clockDifferenceMsMax: number
   /** Tests set smaller limits. */
   readonly limits?: MonitorLimits
 }
 
 type MonitorLimits = {
-  /** Balances that one look reads without a lock, in one statement. */
+  /** Balances that one statement reads without a lock. */
   readonly balancesPerLookMax: number
-  /** Balances that one transaction judges. */
+  /** Balances that one transaction evaluates. */
   readonly balancesPerBatchMax: number
   /** Transfers that one transaction reads, in about 20 ms. */
   readonly transfersPerBatchMax: number
