@@ -91,7 +91,7 @@ async function rowsRead(list: (tx: Tx) => Promise<unknown>): Promise<number> {
 }
 
 for (const filter of filters)
-  test(`a page by ${JSON.stringify(filter)} reads few rows and contains the matching records, newest first`, async () => {
+  test(`a page filtered by ${JSON.stringify(filter)} reads few rows and contains the matching records, newest first`, async () => {
     for (const before of [null, idOf(20_500)]) {
       const range = { from: nilId, before }
       const read = await rowsRead((tx) => listRecords(tx, partnerId, range, { ...none, ...filter }, 26))
