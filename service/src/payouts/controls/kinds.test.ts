@@ -391,7 +391,7 @@ async function settle({ partnerId, id }: PayoutRow): Promise<void> {
   }
 }
 
-test('the sums of a period count all kinds of payouts, and give rejected and cancelled amounts back', async () => {
+test('a period's sum includes all kinds of payouts, without rejected and cancelled ones', async () => {
   const ofEuros = Object.entries(kinds).filter(([, { debited }]) => debited === 'EUR')
   const { partner, customerId, beneficiaryId } = await askingFor(kinds.createFxPayout, { name: 'Sandbox Rejected' })
   const inEuros = { partner, customerId, beneficiaryId: await payee(partner, 'EUR', customerId) }
