@@ -6,7 +6,7 @@ import { lstatSync, mkdirSync } from 'node:fs'
 import { constants, enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 
-/** Below `node_modules`: a user who can write there can also change the code itself. */
+/** The folder is below `node_modules`: a user who can write there can also change the code itself. */
 const folder = join(import.meta.dirname, '../../node_modules/.compiled')
 const writableByOthers = 0o022
 

@@ -120,10 +120,7 @@ export type RefusalBudget = {
 
 const perConnectionMax = 100
 const perAddress = { perSecond: 20, burst: 1000 }
-/**
- * With this delay, 50 connections of an address get 200 refusals a second instead of 1,700, which took a third of a
- * core.
- */
+/** Delay of a refusal. With it, 50 connections get 200 refusals a second instead of 1,700, which took a third of a core. */
 const delayBeyondMs = 250
 
 export function createRefusalBudget(clock: Clock): RefusalBudget {
