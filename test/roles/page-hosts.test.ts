@@ -44,7 +44,7 @@ async function ask(base: string, path: string, host: string, form?: Readonly<Rec
   return { status: answer.statusCode, text, location: answer.headers.location }
 }
 
-test('links begin with the host of the partner, and lead to its pages at that host and at the service', async () => {
+test('links have the host of the partner, and its pages are served at that host and at the service', async () => {
   for (const { url: base } of [single, gateway]) {
     const session = await openSession(service.client(base, shop))
     const { host, pathname } = new URL(textAt(session, 'url'))
@@ -56,7 +56,7 @@ test('links begin with the host of the partner, and lead to its pages at that ho
   }
 })
 
-test('the host of a partner shows no page of another partner and no console, and a foreign host shows nothing', async () => {
+test('the host of a partner serves no page of another partner and no console, and a foreign host serves no page', async () => {
   for (const { url: base } of [single, gateway]) {
     const foreign = new URL(textAt(await openSession(service.client(base, other)), 'url'))
     assert.equal(foreign.host, 'api.test')

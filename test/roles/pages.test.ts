@@ -75,7 +75,7 @@ const addressOf = async (session: JsonObject) =>
     return initiated?.userIpAddress
   })
 
-test('a payer pays in one process and through a gateway, which forwards the location of the browser', async () => {
+test('a payer can pay at a single process and through a gateway, which forwards the address of the browser', async () => {
   for (const [base, address] of [
     // Without TRUSTED_PROXIES the header of a client is not believed.
     [single.url, '127.0.0.1'],
@@ -90,7 +90,7 @@ test('a payer pays in one process and through a gateway, which forwards the loca
   }
 })
 
-test('the status is answered with 304 while nothing changes, also through a gateway', async () => {
+test('304 to a status request while the session has not changed, also through a gateway', async () => {
   const session = await openSession()
   for (const base of [single.url, gateway.url]) {
     const first = await fetch(`${base}${pathOf(session)}/status`)
@@ -102,7 +102,7 @@ test('the status is answered with 304 while nothing changes, also through a gate
   }
 })
 
-test('a page of a router comes from the cell of its partner', async () => {
+test('a router serves a page from the cell of its partner', async () => {
   const cells = (await Promise.all([createCell('one'), createCell('two')])) as [Cell, Cell]
   await Promise.all(cells.map((cell) => cell.start()))
   const router = await startRouter(cells, { TRUSTED_PROXIES: '127.0.0.1' })
@@ -120,7 +120,7 @@ test('a page of a router comes from the cell of its partner', async () => {
   }
 })
 
-test('404 as a page to an unknown link, and to a malformed link', async () => {
+test('404 with a page for an unknown or malformed link', async () => {
   for (const base of [single.url, gateway.url])
     for (const token of ['x'.repeat(64), 'x', '%00', '..%2f..', 'x'.repeat(2000)]) {
       const answer = await fetch(`${base}/checkout/${token}`, { headers: { 'accept-language': 'de' } })
@@ -131,7 +131,7 @@ test('404 as a page to an unknown link, and to a malformed link', async () => {
     }
 })
 
-test('403 to a form that another site sends, and `Origin: null` is our own page without a referrer', async () => {
+test('403 to a form of another site, and 303 to a form of our own page with `Origin: null`', async () => {
   const session = await openSession()
   for (const base of [single.url, gateway.url]) {
     const url = `${base}${pathOf(session)}/pay`
@@ -147,7 +147,7 @@ test('403 to a form that another site sends, and `Origin: null` is our own page 
   }
 })
 
-test('413 to a form of more than 16 KiB, and no payment begins', async () => {
+test('413 to a form of more than 16 KiB, which starts no payment', async () => {
   const session = await openSession()
   for (const base of [single.url, gateway.url]) {
     const url = `${base}${pathOf(session)}/pay`
@@ -163,7 +163,7 @@ test('413 to a form of more than 16 KiB, and no payment begins', async () => {
   assert.equal(success(await client.get(`/v1/checkout/sessions/${textAt(session, 'sessionId')}`)).status, 'Open')
 })
 
-test('429 as a page to an address that asks too often, and not to another address', async () => {
+test('429 with a page to an address with too many requests, and not to another address', async () => {
   const limited = await service.role('serve', { PAGE_RATE_PER_SECOND: '1', TRUSTED_PROXIES: '127.0.0.1' })
   const ask = (ip: string) => fetch(`${limited.url}/checkout/${'x'.repeat(64)}`, { headers: { 'x-forwarded-for': ip } })
   const answers = await Promise.all(Array.from({ length: 20 }, () => ask('198.51.100.1')))

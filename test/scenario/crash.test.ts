@@ -56,7 +56,7 @@ for (const { database, options } of [
   { database: 'embedded', options: { embedded: true } },
   { database: 'external', options: {} },
 ])
-  test(`three kills of the service on an ${database} database lose and repeat no payment and no final event`, async () => {
+  test(`after three kills with an ${database} database no payment or final event is lost or repeated`, async () => {
     const { client, service, restart } = await startRestartable(options)
     const { secret, customerId, beneficiary, float } = await createParties(client(), database)
     const references: string[] = []
@@ -98,7 +98,7 @@ for (const { database, options } of [
     )
   })
 
-test('the service stops under load with exit code 0, answered payouts are kept, and others are refused or complete', async () => {
+test('the service stops under load with exit code 0, answered payouts are stored, and the others can be repeated', async () => {
   const { client, service, restart } = await startRestartable({})
   const { beneficiary, float } = await createParties(client(), 'stop')
   const bodies = Array.from({ length: 60 }, () => payoutText(beneficiary, '2.00'))

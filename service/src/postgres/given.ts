@@ -79,9 +79,8 @@ type SharedColumns<Row> = readonly (readonly (keyof Row & string)[])[]
 
 /**
  * Creates `select ... from unnest(...)` with the columns in the order of `columns`. A group of `shared` is sent as
- * single values if they are equal in all rows. Each combination of groups is one more prepared statement per
- * connection: two groups make four. At least one column must not be in a group, because its array determines the number
- * of rows.
+ * single values if they are equal in all rows. Each combination of groups is a prepared statement per connection: two
+ * groups make four. At least one column must not be in a group, because its array gives the number of rows.
  */
 export function unnestSource<Row extends { readonly [K in keyof Row]: Cell }>(
   columns: Columns<Row>,
@@ -172,10 +171,9 @@ const compare = (a: Cell, b: Cell): number => {
 }
 
 /**
- * Creates the source of an `insert`, with rows in the order of `orderBy`: on plain PostgreSQL a `select ... from
- * unnest`, whose text is the same for every number of rows. Citus sends the rows of such an `insert` with COPY, where a
- * duplicate key is an internal error (XX000) and `on conflict` counts rows that were not inserted. On Citus it is
- * `values` with every row.
+ * Creates the source of an `insert`, in the order of `orderBy`: on PostgreSQL `select ... from unnest`, whose text is
+ * the same for every number of rows. On Citus `values`: it would send the `select` with COPY, where a duplicate key is
+ * an internal error (XX000) and `on conflict` counts rows that were not inserted.
  */
 export function insertBy<Row extends { readonly [K in keyof Row]: Cell }>(
   columns: Columns<Row>,

@@ -88,7 +88,7 @@ type RequestRows = readonly store.RequestRow[]
 
 /**
  * Holds the rows in memory until they are stored. A batch is one transaction. A failed batch is written again with the
- * same rows: if only its answer was lost after the commit, the second attempt violates the primary key, which shows
+ * same rows. If only its answer was lost after the commit, the second attempt violates the primary key, which shows
  * that all rows are stored.
  */
 function createWaitingRows({ db, clock, log, dropped }: RecorderDeps) {

@@ -30,7 +30,7 @@ type Options = Pick<ServerOptions, 'log' | 'observe' | 'tracing' | 'admission'> 
 }
 
 /**
- * With this quality the largest file takes a tenth of a second. The best quality takes 20 times as long and saves 5 %.
+ * Quality with which the largest file takes a tenth of a second. The best quality takes 20 times as long and saves 5 %.
  */
 const brotliQuality = 9
 

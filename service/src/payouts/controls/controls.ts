@@ -151,7 +151,7 @@ type ValidPayout = {
   readonly beneficiaryUnchangedSince: Date | null
   readonly payeeCheck: PayeeCheck | null
 }
-/** What the operator's rules require of a payout. */
+/** Requirements of the operator's rules for a payout. */
 export type ControlRequirements = {
   readonly limits: readonly ApplicableLimit[]
   /** Amount for rules across all currencies. Null: no such rule, or no recent rate. */

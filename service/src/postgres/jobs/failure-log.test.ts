@@ -13,7 +13,7 @@ function recorded() {
   return { lines, counts, failures: createFailureLog('some.job', log, (inARow) => counts.push(inARow)) }
 }
 
-test('a failure that repeats is counted, and logged after a minute, two, four ...', (context) => {
+test('each repetition of a failure is counted, and one is logged after a minute, two, four ...', (context) => {
   let nowMs = 0
   context.mock.method(performance, 'now', () => nowMs)
   const { lines, counts, failures } = recorded()

@@ -29,7 +29,7 @@ type WorkerOptions = {
 /** Rests after runs that were woken but found no work: at least 5, 10, 20 ... 100 ms. */
 const firstVainRestMs = 5
 const vainRestMsMax = 100
-/** After this time without such a run, the rests begin with the shortest again. */
+/** Time without such a run, after which the rests begin with the shortest again. */
 const calmMs = 1_000
 /**
  * Rests after runs without work if a commit woke the job during the run: 5, 10, 20 ms ... 5 s. The commit may be the
