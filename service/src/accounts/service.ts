@@ -241,7 +241,7 @@ export const accountJobs = ({
     everyMs: monitorEveryMs,
     quietAfterMs: clockDifferenceMsMax + 2 * monitorEveryMs,
     run: monitors.monitorStep,
-    age: { queue: 'monitors', since: async () => monitors.judgedSince() },
+    age: { queue: 'monitors', since: async () => monitors.evaluatedUntil() },
   }),
   defineJob({ name: 'accounts.pools', everyMs: minuteMs, run: () => accounts.pools.lookStep(observePools) }),
 ]

@@ -36,7 +36,7 @@ async function letters(...ended: readonly (number | null)[]) {
 const whole = { name: 'Ada', note: 'to Ada', party: '{"name": "Ada"}' }
 const erased = { name: '', note: null, party: '{}' }
 
-test('erasePersonal erases the declared columns in rows of one partner, and does not write erased rows again', async () => {
+test('an erasure clears the declared columns in rows of one partner, and does not write erased rows again', async () => {
   const [mine, other] = [await letters(1, 1), await letters(1)]
   assert.equal(await erasePersonal(db, personal, mine.partnerId, [...mine.ids.slice(1), ...other.ids]), 1)
   assert.deepEqual(await mine.read(), [whole, erased])
@@ -49,7 +49,7 @@ test('erasePersonal erases the declared columns in rows of one partner, and does
 const page = { afterId: nilId, beforeId: newId(), endedBefore: new Date(start + 100 * dayMs), rowsMax: 2 }
 const isOver: RetainedTable['isOver'] = ({ endedBefore }) => sql`ended_at < ${endedBefore}`
 
-test('eraseKept erases the records of a page whose retention has ended, and returns the page in order', async () => {
+test('the records of a page whose retention has ended are erased, and the page is returned in order', async () => {
   const { partnerId, ids, read } = await letters(null, 50, 50)
   const kept: RetainedTable = { table: 'kept.letters', isOver, personal: [personal] }
   const looked = await db.transaction((tx) => eraseKept(tx, kept, { ...page, partnerId }))
@@ -63,7 +63,7 @@ test('eraseKept erases the records of a page whose retention has ended, and retu
   assert.deepEqual(await read(), [whole, erased, whole])
 })
 
-test('eraseKept deletes the row if no columns are declared', async () => {
+test('a record is deleted if its table declares no columns', async () => {
   const { partnerId, read } = await letters(50, 150)
   await db.transaction((tx) => eraseKept(tx, { table: 'kept.letters', isOver }, { ...page, partnerId }))
   assert.deepEqual(await read(), [whole])

@@ -63,7 +63,7 @@ test('an error with the code of a server that cannot store data is converted to 
   assert.equal(isReadOnly(classify(error({ code: '53100' }))), false)
 })
 
-test('classify returns other errors unchanged', () => {
+test('an error that is not an outage is returned unchanged', () => {
   const others = [error({ code: sqlState.uniqueViolation }), error({}), new Refusal('not_found'), 'text', undefined]
   for (const other of others) assert.equal(classify(other), other)
 })

@@ -147,10 +147,10 @@ test('reading in parts of any size finds the same crossings as a simple computat
         assert.ok(turn <= steps.length, 'each reading goes on')
         const page = movements.filter(({ id }) => id > row.position).slice(0, pageMax)
         const readTo = present(page.at(-1), 'there is more').id
-        const judgement = judgeMonitors({ balance: row, monitors, movements: page, readTo }, perReading)
-        found.push(...judgement.crossings)
-        monitors = monitors.map((monitor) => judgement.monitors.find(({ id }) => id === monitor.id) ?? monitor)
-        row = judgement.balance
+        const evaluation = judgeMonitors({ balance: row, monitors, movements: page, readTo }, perReading)
+        found.push(...evaluation.crossings)
+        monitors = monitors.map((monitor) => evaluation.monitors.find(({ id }) => id === monitor.id) ?? monitor)
+        row = evaluation.balance
       }
       for (const [index, monitor] of monitors.entries())
         assert.deepEqual(shown(found.filter(({ monitorId }) => monitorId === monitor.id)), expected[index])

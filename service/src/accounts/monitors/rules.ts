@@ -138,21 +138,21 @@ export function judgeMonitors(
       started.push(next)
     }
   }
-  let judgedTo = readTo
+  let evaluatedTo = readTo
   for (const [index, { id, posted, reserved, reference, together }] of movements.entries()) {
     startUntil(id)
     sums = { posted: sums.posted + posted, reserved: sums.reserved + reserved }
     if (together !== undefined && movements[index + 1]?.together === together) continue
     for (const monitor of started) observe(monitor, id, reference)
     if (crossings.length < crossingsMax || index === movements.length - 1) continue
-    judgedTo = id
+    evaluatedTo = id
     break
   }
-  startUntil(judgedTo)
+  startUntil(evaluatedTo)
   return {
-    balance: { ...balance, ...sums, position: judgedTo },
+    balance: { ...balance, ...sums, position: evaluatedTo },
     monitors: [...now.values()].filter((monitor) => !monitors.includes(monitor)),
     crossings,
-    isPartial: judgedTo !== readTo,
+    isPartial: evaluatedTo !== readTo,
   }
 }

@@ -36,7 +36,7 @@ export type Monitors = {
   /** Evaluates balances that have moved. Returns the number of balances with more to read; 0: all are evaluated. */
   readonly monitorStep: () => Promise<number>
   /** Returns the time up to which this process has found every crossing. */
-  readonly judgedSince: () => Date
+  readonly evaluatedUntil: () => Date
 }
 
 export function createMonitors(deps: MonitorsDeps): Monitors {
@@ -58,8 +58,8 @@ export function createMonitors(deps: MonitorsDeps): Monitors {
       const list = `monitors:${key.partnerId}:${key.accountId}`
       const request = cursors.read(list, query)
       const page = cursors.page(list, request, await store.listMonitors(db, key, request))
-      const judged = await store.readBalance(db, key)
-      return { ...page, data: page.data.map((row) => toMonitor(row, judged)) }
+      const evaluated = await store.readBalance(db, key)
+      return { ...page, data: page.data.map((row) => toMonitor(row, evaluated)) }
     },
     listCrossings: async (key, id, query) => {
       const { currency } = await find(db, key, id)
@@ -84,9 +84,9 @@ async function requireBalance(
   return found
 }
 
-const toMonitor = (row: store.MonitorRow, judged: store.BalanceRow | undefined): Monitor => ({
+const toMonitor = (row: store.MonitorRow, evaluated: store.BalanceRow | undefined): Monitor => ({
   ...row,
-  lastBalance: judged === undefined || row.startsAfter > judged.position ? null : measuredAmount(row, judged),
+  lastBalance: evaluated === undefined || row.startsAfter > evaluated.position ? null : measuredAmount(row, evaluated),
 })
 
 /** Refuses (400, with pointers) addresses of people who are not in the team. Removes duplicates. */
@@ -119,8 +119,8 @@ function createCreate(deps: MonitorsDeps): Monitors['createMonitor'] {
           'monitor_limit_reached',
           `A balance has at most ${wire.monitorsPerAccountMax} monitors. Delete one first.`,
         )
-      const judged = locked.monitors === 0 ? await startingBalance(deps, tx, locked) : locked
-      // Created in this transaction, after the lock: no worker has judged the balance up to it.
+      const evaluated = locked.monitors === 0 ? await startingBalance(deps, tx, locked) : locked
+      // Created in this transaction, after the lock: no worker has evaluated the balance up to it.
       const id = newId()
       const now = clock.now()
       const row: store.MonitorRow = {
@@ -137,8 +137,8 @@ function createCreate(deps: MonitorsDeps): Monitors['createMonitor'] {
         endedAt: null,
       }
       await store.insertMonitor(tx, row)
-      await store.setBalance(tx, { ...judged, startsUntil: id, monitors: judged.monitors + 1 })
-      return toMonitor(row, judged)
+      await store.setBalance(tx, { ...evaluated, startsUntil: id, monitors: evaluated.monitors + 1 })
+      return toMonitor(row, evaluated)
     })
 }
 

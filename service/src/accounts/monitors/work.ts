@@ -23,16 +23,16 @@ const start: store.BalanceKey = { partnerId: nilId, accountId: nilId }
 
 export type MonitorStep = {
   readonly monitorStep: () => Promise<number>
-  readonly judgedSince: () => Date
+  readonly evaluatedUntil: () => Date
 }
 
 export function createMonitorStep(deps: MonitorsDeps): MonitorStep {
   const { db, clock, limits = limitsDefault } = deps
   const round = createRound(clock)
-  const judgeAll = createBatches(deps, limits)
+  const evaluateAll = createBatches(deps, limits)
   let last = start
   return {
-    judgedSince: round.judgedSince,
+    evaluatedUntil: round.evaluatedUntil,
     monitorStep: async () => {
       const certain = await certainUntil(db, deps)
       const end = firstIdOf(certain)
@@ -40,7 +40,7 @@ export function createMonitorStep(deps: MonitorsDeps): MonitorStep {
       const found = await store.listMonitored(db, last, limits.balancesPerLookMax)
       const due = await findDue(deps, found, end)
       const keys = [...round.takeBehind(behindPerStepMax), ...due].map((key) => [key.accountId, key] as const)
-      const outcome = await judgeAll([...new Map(keys).values()], end)
+      const outcome = await evaluateAll([...new Map(keys).values()], end)
       const isLast = found.length < limits.balancesPerLookMax
       last = isLast ? start : (found.at(-1) ?? start)
       round.record(outcome, isLast)
@@ -58,14 +58,14 @@ type StepOutcome = { readonly partial: readonly store.BalanceKey[]; readonly fai
  */
 function createRound(clock: Clock) {
   const behind = new Map<string, store.BalanceKey>()
-  let judgedAt = clock.now()
+  let completeUntil = clock.now()
   let startedAt: Date | undefined
   let hasFailed = false
   return {
     /**
      * Returns the start of the last round that evaluated all balances, minus the delay caused by an open transaction.
      */
-    judgedSince: () => judgedAt,
+    evaluatedUntil: () => completeUntil,
     /** Begins a step. `heldBackMs`: the age of the oldest open transaction of the database. */
     begin: (heldBackMs: number) => {
       startedAt ??= after(clock.now(), -Math.max(0, heldBackMs))
@@ -80,7 +80,7 @@ function createRound(clock: Clock) {
       for (const key of partial) behind.set(key.accountId, key)
       hasFailed ||= failed > 0
       if (!isLast || behind.size > 0) return
-      if (!hasFailed) judgedAt = startedAt ?? judgedAt
+      if (!hasFailed) completeUntil = startedAt ?? completeUntil
       startedAt = undefined
       hasFailed = false
     },
@@ -211,8 +211,8 @@ function evaluateBalance(
     const balance = { ...row, monitors: 0 }
     return { balance, monitors: monitors.map((monitor) => ({ ...monitor, ...ended })), crossings: [], isPartial: false }
   }
-  const judgement = judgeMonitors({ balance: row, monitors, movements, readTo }, crossingsMax)
-  return page.readTo === undefined ? judgement : { ...judgement, isPartial: true }
+  const evaluation = judgeMonitors({ balance: row, monitors, movements, readTo }, crossingsMax)
+  return page.readTo === undefined ? evaluation : { ...evaluation, isPartial: true }
 }
 
 function toCrossedEvent({
