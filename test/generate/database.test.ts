@@ -1,4 +1,4 @@
-/** The generated schema page shows the whole schema, and equal schemas give equal pages. */
+/** The generated schema page shows the whole schema, and equal schemas have equal pages. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createLog } from '../../service/src/kernel/index.ts'

@@ -1,4 +1,4 @@
-/** Pages at the host of a partner, over real sockets: in one process, and through a gateway process. */
+/** Pages at the host of a partner, over real sockets: at a single process, and through a gateway process. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -25,7 +25,7 @@ const openSession = async (client: Client): Promise<JsonObject> =>
     }),
   )
 
-/** `fetch` sends no other host than that of the address. */
+/** Sends a request with another `Host` header, which `fetch` does not allow. */
 async function ask(base: string, path: string, host: string, form?: Readonly<Record<string, string>>) {
   const body = form === undefined ? undefined : new URLSearchParams(form).toString()
   const headers = {

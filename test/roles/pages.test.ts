@@ -1,6 +1,7 @@
 /**
- * The pages of payers over real sockets: in one process, through a gateway process, and through a router of two cells. Then what
- * no payer sends: forms of other sites, large bodies, many requests, and a call past the gateway.
+ * The pages of payers over real sockets: in one process, through a gateway process, and through a router of two cells.
+ * Also requests that no payer sends: forms of other sites, large bodies, many requests, and a call that bypasses the
+ * gateway.
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -25,7 +26,7 @@ const order = (): JsonObject => ({
   customer: { email: 'ada@example.com' },
 })
 const openSession = async (as = client): Promise<JsonObject> => success(await as.post('/v1/checkout/sessions', order()))
-/** The path of the page: the processes of the test have ports of their own. */
+/** Returns the path of the page, because the processes of the test have different ports. */
 const pathOf = (session: JsonObject) => new URL(textAt(session, 'url')).pathname
 
 const form = (
@@ -34,7 +35,7 @@ const form = (
   headers: Readonly<Record<string, string>> = {},
 ) => fetch(url, { method: 'POST', body: new URLSearchParams(fields), redirect: 'manual', headers })
 
-/** Follows each answer to a form as a browser does. Returns the last page. */
+/** Follows each redirect after a form as a browser does. Returns the last page. */
 async function submit(
   url: string,
   fields: Readonly<Record<string, string>> = {},
@@ -63,7 +64,7 @@ const completed = async (as: Client, session: JsonObject) =>
     return status === 'Completed'
   })
 
-/** The address of the payer's browser, as the event says it. */
+/** Returns the address of the payer's browser from the event. */
 const addressOf = async (session: JsonObject) =>
   until('the event has been fanned out', async () => {
     const { data } = success(await client.get('/v1/events?limit=100'))

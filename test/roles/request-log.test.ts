@@ -1,4 +1,7 @@
-/** The request log of a gateway and an api process: who sent each request, every kind of refusal, and the stop of a process. */
+/**
+ * The request log of a gateway and an api process: the sender of each request, every kind of refusal, and the stop of a
+ * process.
+ */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
@@ -40,7 +43,7 @@ const get = (target: string) => ({ method: 'GET', target })
 const post = (target: string, body: JsonObject | string) => ({ method: 'POST', target, body })
 const outcome = ({ entry }: Awaited<ReturnType<typeof log>>) => [entry['status'], entry['code']]
 
-test('the log entry of a forwarded request has the client's address, user agent and service account', async () => {
+test("the log entry of a forwarded request has the client's address, user agent and service account", async () => {
   const { entry } = await log(client, get('/v1/customers'))
   assert.deepEqual(
     [entry['ip'], entry['userAgent'], entry['operation'], entry['status'], entry['verified']],

@@ -20,7 +20,7 @@ const readiness = async () => {
   const answer = await fetch(`${router.opsUrl}/readyz`)
   return [answer.status, await answer.json()]
 }
-/** The router keeps what it knows for two seconds. */
+/** Waits until the router's cached lookup, which is valid for two seconds, has expired. */
 const becomes = (client: Client, status: number) =>
   until(`a request gets ${status}`, async () => (await client.get('/v1/accounts')).status === status)
 
@@ -92,7 +92,7 @@ test('the router returns the status, headers and codes of the cell unchanged', a
   assert.deepEqual([wrongMethod.status, wrongMethod.headers.allow], [405, 'GET'])
 })
 
-/** Values that depend on the request itself. */
+/** Removes the values that depend on the request itself. */
 const comparable = ({ status, json, headerNames }: Answer) => {
   const { requestId: _requestId, ...rest } = json
   return { status, rest, headerNames }
@@ -177,7 +177,7 @@ test('504 to the partners of a cell that hangs, and 200 to other partners', asyn
   await frozen.dispose()
 })
 
-test('the router's metrics have the operations and the cells as labels', async () => {
+test("the router's metrics have the operations and the cells as labels", async () => {
   const text = await (await fetch(`${router.opsUrl}/metrics`)).text()
   assert.match(text, /payments_cell_answers\{cell="two"\} 1/)
   assert.match(text, /payments_request_duration_seconds_count\{operation="createFiatPayout",status="200"\}/)

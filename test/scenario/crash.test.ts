@@ -9,7 +9,7 @@ import { type TestService, type TestServiceOptions, startTestService } from '../
 import { until } from '../support/until.ts'
 import { balanceOf, createBeneficiary, createCustomer, listAll, payoutText } from '../support/world.ts'
 
-/** The claims of a killed process are free again when its lease ends, after at most a minute. */
+/** The leases of a killed process end after at most a minute. */
 const leaseMsMax = 90_000
 
 const receiver = await useReceiver()
@@ -41,7 +41,7 @@ async function createParties(client: Client, hook: string) {
   return { secret, customerId, beneficiary, float }
 }
 
-/** The events that one webhook path received, without duplicates. */
+/** Returns the events that one webhook path received, without duplicates. */
 function eventsAt(hook: string, secret: string, references: readonly string[]) {
   const deliveries = receiver.deliveries.filter((each) => each.path === `/hooks/${hook}`)
   const events = receivedEvents({ ...receiver, deliveries }, secret)

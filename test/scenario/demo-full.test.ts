@@ -1,4 +1,7 @@
-/** `npm run demo -- --full` as a user runs it. A file of its own, so that it runs beside the other forms of the demo. */
+/**
+ * `npm run demo -- --full` as a user runs it. A file of its own, so that it runs at the same time as the other forms of
+ * the demo.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { chapters } from '../../examples/demo/chapters/index.ts'

@@ -1,4 +1,4 @@
-/** `npm run demo` as a user runs it: every check of the reconciliation agrees. */
+/** `npm run demo` as a user runs it: every check of the reconciliation passes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { modesOf } from '../support/share.ts'

@@ -1,4 +1,7 @@
-/** Pools of imported IBANs on a real database: bad files, races for the last ones, partners before all, what is never given again. */
+/**
+ * Pools of imported IBANs on a real database: invalid files, races for the last IBANs, pools of partners, and IBANs
+ * that are never assigned again.
+ */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { addPartner, createTestService, type Service, type TestPartner } from '../../../test/support/composition.ts'
@@ -22,7 +25,7 @@ const customersOf = (count: number, { partnerId }: TestPartner = partner) =>
   Promise.all(
     Array.from({ length: count }, async () => (await service.customers.create(partnerId, { email: 'a@b.cd' })).id),
   )
-/** The German IBAN of an account that is opened now. */
+/** Opens an account and returns its German IBAN. */
 async function open(customerId: string, { partnerId }: TestPartner = partner, on: Service = service): Promise<string> {
   const { ibans } = await on.accounts.create(partnerId, customerId)
   return ibans.find(({ country }) => country === 'DE')?.iban ?? ''

@@ -22,7 +22,7 @@ type Move = {
 }
 const settlement = 'settlement.sandbox'
 
-/** One direct transfer; into the balance, unless it says otherwise. */
+/** Books one transfer from outside the balances. Default: into the balance. */
 async function move(partnerId: string, { amount, partyId, from = settlement, to = 'balance', currency = 'EUR' }: Move) {
   const transfer = { partnerId, debit: from, credit: to, currency, amount, partyId, reference: `r-${amount}` }
   await service.db.transaction((tx) => service.ledger.enter(tx, singleEntry('bank', transfer)))
@@ -47,7 +47,7 @@ const shown = ({ direction, amount, balance }: EntryPage['data'][number]) =>
 const sums = ({ currency, posted, reserved, available }: ResponseOf<'listCustomerBalances'>['data'][number]) =>
   [currency, ...[posted, reserved, available].map(decimalText)].join(' ')
 
-/** The next millisecond: what moves from now on has a later id. */
+/** Waits for the next millisecond, so that later transfers have later ids. */
 async function nextMoment(): Promise<Date> {
   const start = idTime(newId()).getTime()
   for (;;) {
@@ -193,7 +193,7 @@ test('the balances of each page add up while payments are booked, and so do thos
   assert.equal(decimalText(whole[0]?.balance ?? 0), '1008.20')
 })
 
-/** Enters a transfer of a past time. */
+/** Books a transfer at a past time. */
 async function moveAt(partnerId: string, at: Date, amount: bigint, kind: 'direct' | 'reserve' = 'direct') {
   const [debit, credit] = amount > 0n ? ([settlement, 'balance'] as const) : (['balance', settlement] as const)
   const sum = amount > 0n ? amount : -amount
@@ -281,7 +281,7 @@ const entriesOf = async (partner: TestPartner, id: string) => {
 }
 const segregate = (partnerId: string) =>
   service.db.transaction(async (tx) => assert.deepEqual(await service.ledger.segregate(tx, partnerId, 'EUR'), []))
-/** Runs both audits: of the ledger, and of everything that knows of money. */
+/** Runs both audits: that of the ledger, and that of all tables with amounts. */
 async function checkAll({ partnerId }: TestPartner): Promise<void> {
   await checkLedger(service.db, partnerId)
   assert.deepEqual(await ledgerFindings(service.db, partnerId), [])

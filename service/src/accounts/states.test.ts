@@ -1,4 +1,4 @@
-/** States of accounts on a real database: what they refuse and hold back, closing, races, and the payouts that a block cancels. */
+/** States of accounts on a real database: what they refuse, closing, races, and the payouts that a block cancels. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
@@ -38,7 +38,7 @@ suite('states', async () => {
       note: 'Order 17',
       staff: 'Ada',
     })
-  /** Changes a state as the command does: an unblock ends the cancellations of the block first. */
+  /** Changes a state as the operator's command does: an unblock completes the cancellations of the block first. */
   async function change(partner: TestPartner, state: AccountState, account: AccountRef = euros) {
     const { partnerId, customer } = partner
     const of = 'currency' in account ? { ...account, customerId: null } : { currency: null, customerId: customer.id }
@@ -56,7 +56,7 @@ suite('states', async () => {
     address: null,
   }
 
-  /** Has the bank book money on an account; `processed` applies what it reports. */
+  /** Makes the sandbox bank book a credit on an account; `processed` applies its notification. */
   async function booked(account: string, amount = 500n): Promise<string> {
     const creditId = newId()
     const credit = {
@@ -324,7 +324,7 @@ suite('block commands that end before they have cancelled the payouts', async ()
     service.db.transaction((tx) => service.accounts.changeState(tx, { partnerId, account, state, ...reason }))
   const statusOf = async ({ partnerId }: TestPartner, { payout }: Awaited<ReturnType<typeof pay>>) =>
     (await service.payouts.get(partnerId, payout.id)).status
-  /** The lease of a command that has ended ends. */
+  /** Lets the lease of an interrupted command expire. */
   function endLease(): void {
     for (const { clock } of [service, other]) clock.advance(10 * secondMs)
   }
@@ -336,7 +336,7 @@ suite('block commands that end before they have cancelled the payouts', async ()
   const pays = (partner: TestPartner, count: number) =>
     Promise.all(Array.from({ length: count }, () => pay(service, partner, '1.00')))
 
-  /** Each payout was cancelled once: one step in its timeline, all money back. */
+  /** Asserts that each payout was cancelled once: one step in its timeline, and all money is available again. */
   async function assertCancelled(partner: TestPartner, paid: Awaited<ReturnType<typeof pays>>, posted: bigint) {
     for (const { payout } of paid) {
       const { timeline } = await service.transactions.get(partner.partnerId, payout.reference)

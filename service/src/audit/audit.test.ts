@@ -1,4 +1,7 @@
-/** The log is chained in order, signed, proved to a partner, and shows every change of it. */
+/**
+ * The audit log is chained in order and signed, its records can be proved to a partner, and every change of it is
+ * detected.
+ */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -294,7 +297,7 @@ suite('chain', async () => {
     readonly fault: RegExp
   }
 
-  /** Records to chain, in any way. */
+  /** Changes of the log that a verification finds for any way of chaining. */
   const tamperings: readonly Tampering[] = [
     {
       what: 'a changed record',
@@ -405,7 +408,7 @@ suite('chain', async () => {
         )
       })
 
-  /** How many records each link chains, in order. */
+  /** Returns how many records each link chains, in order. */
   const recordsOfLinks = async (partnerId: string) => {
     const rows = await service.db.rows<{ records: number }>(
       sql`select records from audit.links where partner_id = ${partnerId} order by sequence`,
@@ -501,7 +504,7 @@ for (const [name, pair] of Object.entries(keys))
       ])
   })
 
-test('each part of a passkey's evidence is verified', () => {
+test("each part of a passkey's evidence is verified", () => {
   const whole = signedByPasskey(snapshotOf(), ec)
   const evidence = present(whole.passkey, 'signed by a passkey')
   const other = signedByPasskey('{}', generateKeyPairSync('ed25519')).passkey

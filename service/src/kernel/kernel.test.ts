@@ -1,4 +1,4 @@
-/** The kernel: ids, seals, logs, breakers, CSV. */
+/** The kernel: ids, sealed values, logs, breakers, CSV. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Writable } from 'node:stream'

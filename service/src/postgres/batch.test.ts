@@ -1,4 +1,4 @@
-/** Batches on a real database: under load, after failures, and by partner where the database is sharded. */
+/** Batches on a real database: under load, after failures, and by partner on a sharded database. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { createTestDatabase } from '../../../test/support/postgres.ts'

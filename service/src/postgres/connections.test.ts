@@ -1,4 +1,4 @@
-/** Connections that are lost between two statements, idle within a transaction, read only, or given up. */
+/** Connections that are lost between two statements, idle within a transaction, read only, or abandoned. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -20,7 +20,7 @@ after(async () => {
 })
 
 const insert = (n: number) => sql`insert into public.numbers values (${n})`
-/** The positions up to which the log is written and flushed. */
+/** Reads the positions up to which the log is written and flushed. */
 const log = async () => {
   const row = await db.row<{ written: string; flushed: string }>(sql`
     select pg_current_wal_insert_lsn() - '0/0' as written, pg_current_wal_flush_lsn() - '0/0' as flushed`)

@@ -1,4 +1,4 @@
-/** The rows of a batch, sent to PostgreSQL and read back. */
+/** The rows of a batch are sent to PostgreSQL and read back. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
@@ -27,7 +27,7 @@ after(() => database.drop())
 
 const id = (last: number) => `00000000-0000-4000-8000-${String(last).padStart(12, '0')}`
 const at = new Date('2026-01-01T00:00:00.123Z')
-/** `JSON.stringify` escapes every control character, the separator too. */
+/** `JSON.stringify` escapes every control character, including the separator. */
 const nasty = JSON.stringify({ text: '"\\,{}\u001e\n\u2028NULL' })
 const row = (last: number, more: Partial<TestRow> = {}): TestRow => ({
   partnerId: id(0),

@@ -1,4 +1,4 @@
-/** Erasing declared columns and records by their age, on a real database. */
+/** Erasure of declared columns, and of records by their age, on a real database. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
@@ -16,7 +16,7 @@ const start = Date.parse('2020-01-01T00:00:00Z')
 let letter = 0
 const personal = { table: 'kept.letters', by: 'id', erased: { name: '', note: null, party: '{}' } } as const
 
-/** Creates letters of a new partner, a day apart, which end after so many days. Null: not ended. */
+/** Creates letters of a new partner, a day apart, which end after this number of days. Null: not ended. */
 async function letters(...ended: readonly (number | null)[]) {
   const partnerId = newId()
   const rows = ended.map((days) => ({

@@ -60,7 +60,7 @@ test('a scan across all partners fails if a shard does not answer', async () => 
   await assert.rejects(db.rows(statement), { name: 'Unreachable' })
 })
 
-test('a statement of one partner fails if the partner's shard does not answer', async () => {
+test("a statement of one partner fails if the partner's shard does not answer", async () => {
   await assert.rejects(db.rows(sql`select due_at from public.work where partner_id = ${away}`), { name: 'Unreachable' })
 })
 

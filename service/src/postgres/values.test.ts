@@ -1,4 +1,4 @@
-/** Values, errors and statements without a server. */
+/** Values, errors and statements, without a server. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AssertionFailure } from '../kernel/index.ts'
@@ -102,7 +102,7 @@ const row: IdempotentRow = { requestFingerprint: 'h', reference: 'R-1' }
 const refusedAs = (code: string) => (error: unknown) => error instanceof Refusal && error.code === code
 const neverMade = () => assert.fail('make must not run')
 
-/** `find` returns these, one per call. */
+/** Creates a `find` that returns these answers, one per call. */
 const findReturns = (...answers: readonly (IdempotentRow | undefined)[]) => {
   const left = [...answers]
   return () => Promise.resolve(left.shift())

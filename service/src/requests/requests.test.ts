@@ -1,4 +1,4 @@
-/** The request log on a real database: bounds, sums, retention and the plans of its reads. */
+/** The request log on a real database: limits, sums, retention and the plans of its reads. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { createManualClock } from '../../../test/support/clock.ts'
@@ -92,7 +92,7 @@ test('refused signatures of a known key are limited, and refused signatures of a
   assert.equal(await count(), BigInt(refusedPerKeyMax + 1))
 })
 
-/** A recorder whose database first does what `fail` says. */
+/** Creates a recorder whose database calls `fail` until `state.fails` is false. */
 async function startUnsteady(fail: (write: () => Promise<unknown>) => Promise<never>) {
   const { requests, partnerId, caller } = await start()
   const warnings: unknown[] = []

@@ -22,7 +22,7 @@ type Violation = { readonly pointer: string; readonly value: unknown; readonly c
 
 const branchOf = (schema: SchemaLike): SchemaLike => schema.anyOf?.find(({ type }) => type !== 'null') ?? schema
 
-/** Wrong values of one field: of another type, outside each bound, of another form. */
+/** Invalid values of one field: of another type, beyond each bound, in another format. */
 function wrongValues(schema: SchemaLike): readonly Omit<Violation, 'pointer'>[] {
   const given = branchOf(schema)
   const { type, pattern, minLength, maxLength, minimum, maximum, minItems } = given
@@ -46,7 +46,7 @@ function wrongValues(schema: SchemaLike): readonly Omit<Violation, 'pointer'>[] 
   return [wrongType, ...bounds].map((each) => ({ ...each, wanted: /, must (?:be|have|not) / }))
 }
 
-/** The violations of every field, at any depth, each in a value that has only this field. */
+/** The invalid values of every field, at any depth, each in an object with only this field. */
 function violationsOf(
   schema: SchemaLike,
   pointer = '',

@@ -154,7 +154,7 @@ const paths = (count: number) => Array.from({ length: count }, (_, index) => Str
 
 const last = 'GET /last HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
 
-/** Reads until the server closes. */
+/** Reads until the server closes the connection. */
 async function readAll(socket: Socket): Promise<string> {
   let received = ''
   socket.on('data', (bytes) => (received += bytes.toString('latin1')))

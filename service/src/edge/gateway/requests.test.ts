@@ -16,7 +16,7 @@ import { audienceHandler } from './server.ts'
 import { createRefusalBudget } from './rate.ts'
 import { streamReply } from './operation.ts'
 
-test('the client's address is the nearest one that is not a trusted proxy, and entries further out are ignored', () => {
+test("the client's address is the nearest one that is not a trusted proxy, and entries further out are ignored", () => {
   const addressOf = createClientAddress(['10.0.0.0/8', '2001:db8::1'])
   for (const [remote, forwarded, expected] of [
     ['10.0.0.1', '203.0.113.7', '203.0.113.7'],
@@ -235,7 +235,7 @@ test('a connection closes with its 100th refusal', () => {
 
 const file = { mediaType: 'application/jsonl', fileName: 'x.jsonl' }
 
-/** `once` of Node rejects if an error comes before. */
+/** Waits for `close`. Node's `once` would reject if an error comes first. */
 const closeOf = (body: Readable) => new Promise<void>((resolve) => void body.once('close', resolve))
 
 function source(parts: number, fail?: Error) {

@@ -21,7 +21,7 @@ const endpoint = (given: Partial<EndpointState> = {}): EndpointState => ({ ...id
 function setUp() {
   const registry = new Registry()
   const metrics = createEndpointMetrics(registry, () => now)
-  /** The values of a metric, by labels. */
+  /** Returns the values of a metric, by labels. */
   const read = async (name: string) => {
     const lines = (await registry.metrics()).split('\n').filter((line) => line.startsWith(name))
     return Object.fromEntries(
@@ -47,7 +47,7 @@ test('without endpoints no endpoint has a series, and the totals are 0', async (
   assert.deepEqual(await read('payments_deliveries_unaccounted'), { '': 0 })
 })
 
-test('the metrics show each endpoint's pending and held deliveries, their age, and its breaker', async () => {
+test("the metrics show each endpoint's pending and held deliveries, their age, and its breaker", async () => {
   const { endpoints, read } = setUp()
   const troubled = endpoint({
     owed: 12,

@@ -109,7 +109,7 @@ suite('cursors', () => {
   const rows = Array.from({ length: 7 }, () => ({ id: newId() })).toReversed()
   const refused = (error: unknown) => error instanceof Refusal && error.errors[0]?.pointer === '/query/cursor'
 
-  /** A list as a store returns it: the rows after the cursor, one more than the limit. */
+  /** Returns a page as a store does: the rows after the cursor, one more than the limit. */
   const pageAfter = (query: { readonly limit?: string; readonly cursor?: string }) => {
     const request = cursors.read('list', query)
     const rest = rows.filter(({ id }) => request.afterId === null || id < request.afterId)

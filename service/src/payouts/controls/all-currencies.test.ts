@@ -1,4 +1,7 @@
-/** Rules over all currencies on a real database: sums in one currency by the rate of the day, races, give-back, and days without rates. */
+/**
+ * Rules over all currencies on a real database: sums in one currency by the rate of the day, races, returned amounts,
+ * and days without rates.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decimalText, rawNumber } from '@partner-payments/wire'
@@ -15,7 +18,7 @@ import { payoutsRoutes } from '../routes.ts'
 import type { LimitPeriod, LimitScope } from './rules.ts'
 import { payoutControlsRoutes } from './routes.ts'
 
-/** One euro buys so many pounds and dollars. */
+/** Sets how many pounds and dollars one euro buys. */
 async function setRates(pounds: string, dollars: string): Promise<void> {
   for (const [quoted, rate] of [
     ['GBP', pounds],
@@ -67,7 +70,7 @@ const service = await useModules({ now: new Date('2026-03-30T12:00:00Z') })
 const other = await service.anotherProcess()
 await service.rates.prepare()
 await setRates('0.8', '1.25')
-/** The status of a payout, or the code of its refusal. */
+/** Returns the status of a payout, or the code of its refusal. */
 const outcomeOf = (asked: Promise<{ readonly payout: { readonly status: string } }>) =>
   asked.then(
     ({ payout }) => payout.status,
@@ -113,7 +116,7 @@ test('payouts in several currencies count towards one limit, in addition to the 
   assert.equal(await outcomeOf(payer.payIn('EUR', '0.01')), 'limit_exceeded')
 })
 
-test('a partner's limits show which currencies they count and the used amount', async () => {
+test("a partner's limits show which currencies they count and the used amount", async () => {
   const payer = await addPayer()
   await setLimit(payer, 'partner', 'day', 100_00n)
   await setLimit(payer, 'partner', 'day', 90_00n, { allCurrencies: false })

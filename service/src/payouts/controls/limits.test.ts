@@ -1,4 +1,4 @@
-/** Limits on a real database: every scope and period, their exactness under races, and what gives back. */
+/** Limits on a real database: every scope and period, exact sums under races, and payouts that are subtracted again. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {

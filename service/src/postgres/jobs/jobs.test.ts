@@ -1,4 +1,4 @@
-/** The runtime of jobs on a table of work in a real PostgreSQL: wake-ups, due times, back-off, stop, and the poll behind them. */
+/** The runtime of jobs with a table of work in a real PostgreSQL: wake-ups, due times, back-off, stop, and the poll. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, afterEach, before, beforeEach, test } from 'node:test'

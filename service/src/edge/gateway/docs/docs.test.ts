@@ -94,7 +94,7 @@ test('in production the documentation has no simulations and no "Try it out"', (
   assert.doesNotMatch(find(production, '/docs/search.json').body.toString(), /Simulate a deposit/)
 })
 
-test('the sandbox's magic values and both guides are served as pages', () => {
+test("the sandbox's magic values and both guides are served as pages", () => {
   assert.match(at('/docs/sandbox').body.toString(), /<td><code>4001\.01<\/code><\/td>/)
   for (const path of ['/docs/guides/first-payout', '/docs/guides/webhooks'])
     assert.match(at(path).body.toString(), /<h1 id=/)
