@@ -178,7 +178,7 @@ export async function eraseIbans(tx: Tx, partnerId: string, customerId: string):
     delete from accounts.customer_accounts where partner_id = ${partnerId} and customer_id = ${customerId}`)
 }
 
-// SQL of cancellations: blocked accounts whose waiting payouts are being cancelled.
+// SQL of cancellations: blocked accounts whose pending payouts are being cancelled.
 
 /** A blocked balance or customer account. The other field is null. */
 export type BlockedAccount =

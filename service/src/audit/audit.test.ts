@@ -436,7 +436,7 @@ suite('chain', async () => {
       const proof = await service.audit.proof(partnerId, reference, [id ?? ''])
       assert.deepEqual([proof.records.length, findProofFaults(proof)], [1, []], reference)
     }
-    // After its day was signed: it lies in a stretch's range of ids and is not in it.
+    // Appended after its day was signed. Its id is in the range of a stretch that does not contain it.
     await logs.append(late)
     assert.equal((await service.audit.proof(partnerId, 'r98', [late.id])).pending, 1)
   })

@@ -76,13 +76,13 @@ export type DecidersProblem = { readonly who: 'same' | 'author' | 'approver'; re
  */
 export function checkDeciders(author: DeciderStanding, approver: DeciderStanding): DecidersProblem | undefined {
   if ((author.id !== undefined && author.id === approver.id) || isSamePerson(author.name, approver.name))
-    return { who: 'same', why: `${author.name} proposed it: another person approves it.` }
+    return { who: 'same', why: `${author.name} proposed it: another person must approve it.` }
   if (!approver.may)
-    return { who: 'approver', why: `${approver.name} may not approve it: another person who may approves it.` }
+    return { who: 'approver', why: `${approver.name} may not approve it: another person with this permission must approve it.` }
   if (!author.may)
     return {
       who: 'author',
-      why: `${author.name}, who proposed it, may no longer do so: a person who may proposes it again.`,
+      why: `${author.name}, who proposed it, may no longer do so: a person with this permission must propose it again.`,
     }
   return undefined
 }

@@ -383,7 +383,7 @@ const createListen =
       client = undefined
       lostClient.end().catch(() => undefined)
       const err = error === undefined ? {} : { err: classify(error) }
-      if (retries === 0) log.warn({ ...err, channel }, 'notifications of other processes lost; reconnecting')
+      if (retries === 0) log.warn({ ...err, channel }, 'connection for job notifications lost; reconnecting')
       timer = setTimeout(() => void open(), Math.min(retryMsMax, firstRetryMs * 2 ** Math.min(retries, 10)))
       retries += 1
     }

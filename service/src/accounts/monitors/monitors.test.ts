@@ -381,7 +381,7 @@ test('a balance that cannot be evaluated does not delay others, and the age metr
   const [one, two] = [await addMonitor(service, broken), await addMonitor(service, sound)]
   await runMonitors(service)
   const transferId = newId()
-  // The key of the crossing is taken, so that the transaction fails.
+  // The key of the crossing is already used, so that the transaction fails.
   await service.db.run(sql`
     insert into accounts.monitor_crossings (partner_id, monitor_id, position, kind, balance, crossed_at)
     values (${broken.partnerId}, ${one.id}, ${transferId}, 'Triggered', 0, now())`)

@@ -176,7 +176,7 @@ function responseHeaders(headers: Readonly<Record<string, string | string[] | un
   return Object.fromEntries(kept)
 }
 
-// Finds the cell of a partner. The router asks the operations ports of the cells and caches each answer for `freshMs`. A
+// Finds the cell of a partner. The router queries the operations ports of the cells and caches each answer for `freshMs`. A
 // moved partner is found in its new cell after that time.
 
 export type Cell = {

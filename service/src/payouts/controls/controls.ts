@@ -92,7 +92,7 @@ export function createRuleReader(): RuleReader {
     const changes = controlsVersion(accounts, partnerId, currency)
     if (changes === undefined) return undefined
     const last = kept.get(key)
-    // Rules that change between the two reads are kept under the earlier count: the next batch reads them again.
+    // Rules that change between the two reads are cached with the earlier count, so that the next batch reads them again.
     return last?.changes === changes ? last.rules : keep(key, changes, await readRules(tx, partnerId, currency))
   }
 

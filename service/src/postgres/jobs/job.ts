@@ -70,7 +70,7 @@ export function createFailureLog(job: string, log: Log, observe?: (inARow: numbe
   return {
     succeeded: () => {
       if (last === undefined) return
-      log.info({ job, failures: last.inARow }, 'job succeeds again')
+      log.info({ job, failures: last.inARow }, 'job recovered')
       last = undefined
       observe?.(0)
     },
