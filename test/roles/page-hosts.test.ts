@@ -71,7 +71,7 @@ test('the host of a partner serves no page of another partner and no console, an
   }
 })
 
-test('a payer opens and pays a link at the host of the partner', async () => {
+test('a payer can open a payment link at the host of the partner and pay it', async () => {
   for (const { url: base } of [single, gateway]) {
     const client = service.client(base, shop)
     const customerId = textAt(

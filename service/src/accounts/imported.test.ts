@@ -188,7 +188,7 @@ test('51 concurrent openings in two processes with a pool of 50 assign 50 IBANs,
   assert.deepEqual([await open(refused?.owner ?? '')], ibansFrom(100, 1))
 })
 
-test('equal concurrent calls give a customer one IBAN', async () => {
+test('concurrent calls for one customer assign one IBAN', async () => {
   await importIbans(service, 'ing', ibansFrom(1, 10))
   const [customerId = ''] = await customersOf(1)
   const given = await Promise.all(Array.from({ length: 10 }, () => open(customerId)))
@@ -196,7 +196,7 @@ test('equal concurrent calls give a customer one IBAN', async () => {
   assert.equal((await countsOf()).ing?.given, 1)
 })
 
-test('the pool of a partner is used before the shared pool, and no other partner takes from it', async () => {
+test('the pool of a partner is used before the shared pool, and never for another partner', async () => {
   const { partnerId } = partner
   await importIbans(service, 'all', ibansFrom(1, 2))
   await importIbans(service, 'own', ibansFrom(50, 1), { partnerId })

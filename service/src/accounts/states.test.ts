@@ -176,7 +176,7 @@ suite('states', async () => {
     assert.equal((await balanceOf(service, partner.partnerId)).posted, 100n)
   })
 
-  test('payouts that have not begun are cancelled, and begun payouts continue', async () => {
+  test('a block cancels payouts that have not begun, and begun payouts continue', async () => {
     const partner = await addPartner(service, 10_000n)
     const begun = await pay(service, partner, '10.00')
     await submitDuePayouts(service.settlement)
@@ -379,7 +379,7 @@ suite('block commands that end before they have cancelled the payouts', async ()
     )
   })
 
-  test('a block of incoming money, or of an account without payouts, cancels nothing', async () => {
+  test('a block of incoming money, or of an account without payouts, cancels no payouts', async () => {
     const partner = await addPartner(service, 10_000n)
     const paid = await pay(service, partner, '10.00')
     await change(partner, 'BlockedInbound')
@@ -391,7 +391,7 @@ suite('block commands that end before they have cancelled the payouts', async ()
     assert.equal(await statusOf(partner, paid), 'Pending')
   })
 
-  test('an account is not unblocked before its payouts are cancelled, and pays again afterwards', async () => {
+  test('an account is not unblocked before its payouts are cancelled, and can pay again afterwards', async () => {
     const partner = await addPartner(service, 10_000n)
     const paid = await pays(partner, 3)
     await change(partner, 'Blocked')

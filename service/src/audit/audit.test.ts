@@ -77,7 +77,7 @@ suite('log', async () => {
     assert.match(findProofFaults(foreign, publicKey).join(), /another key/)
   })
 
-  test('a path leads to the root for every leaf of every small tree', () => {
+  test('the Merkle path of every leaf leads to the root, in trees of up to 17 leaves', () => {
     for (let size = 1; size <= 17; size += 1) {
       const leaves = Array.from({ length: size }, (_, at) => leafHash(String(at)))
       const root = Buffer.from(merkleRoot(leaves)).toString('hex')
@@ -95,7 +95,7 @@ suite('log', async () => {
     }
   })
 
-  test('each step of a payment has a record in its transaction, and the command proves the steps offline', async () => {
+  test('each step of a payment is recorded in its transaction, and the verification command proves the steps offline', async () => {
     const partner = await addPartner(service, 1_000_000n)
     const { partnerId, caller } = partner
     const { payout } = await pay(service, { ...partner, caller: { ...caller, requestId: 'request-7' } }, '12.50')
@@ -161,7 +161,7 @@ suite('log', async () => {
     assert.deepEqual((await service.audit.list(partnerId, {})).data, [])
   })
 
-  test('the list is newest first, paged by cursor, and has no record of another partner', async () => {
+  test('the list of records is newest first, paged by cursor, and has no record of another partner', async () => {
     const { partnerId } = await logs.addLogged()
     const first = await service.audit.list(partnerId, { limit: '2' })
     assert.deepEqual(

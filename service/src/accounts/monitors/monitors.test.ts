@@ -180,7 +180,7 @@ test('a person who leaves the team gets no further mail', async () => {
   assert.deepEqual([await crossedMailsOf(service, partner), await crossedEventsOf(service, partner)], [[], []])
 })
 
-test('bad input is refused with its pointer, and another partner finds nothing', async () => {
+test('invalid input is refused with its pointer, and the monitors of another partner are not found', async () => {
   const partner = await addWatched(service)
   const stranger = await addWatched(service)
   const invalid = (pointer: string) => refused('validation_failed', pointer)
