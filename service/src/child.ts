@@ -1,7 +1,7 @@
 /**
- * The program of one of several API processes (`processes.ts`): the service without workers, on the shared port. Only its
- * parent stops it: Ctrl-C reaches both processes, and the parent must know before a child ends. If the parent dies,
- * node:cluster ends the child.
+ * The program of one of several API processes (`processes.ts`): the service without workers, on the shared port. Only
+ * its parent stops it: Ctrl-C reaches both processes, and the parent must know before a child ends. If the parent is
+ * killed, node:cluster ends the child.
  */
 import { join } from 'node:path'
 import { compose } from './app/compose.ts'

@@ -1,6 +1,7 @@
 /**
- * Caches the compiled code of the service beside the packages, so that later starts take half of the processor time. Imported
- * before all other modules. NODE_COMPILE_CACHE names another folder, NODE_DISABLE_COMPILE_CACHE=1 disables the cache.
+ * Caches the compiled code of the service beside the packages, so that later starts take half of the processor time.
+ * Imported before all other modules. NODE_COMPILE_CACHE sets another folder, NODE_DISABLE_COMPILE_CACHE=1 disables the
+ * cache.
  */
 import { lstatSync, mkdirSync } from 'node:fs'
 import { constants, enableCompileCache } from 'node:module'

@@ -13,7 +13,7 @@ async function main([role = 'serve', ...args]: readonly string[]): Promise<void>
   await (await import('./command.ts')).runCommand(args, writeOut, undefined, ask)
 }
 
-/** Asks on standard error, because standard output may be redirected to the file of a secret. */
+/** Prompts on standard error, because standard output may be redirected to the file of a secret. */
 async function askOnTerminal(question: string): Promise<boolean> {
   const { createInterface } = await import('node:readline/promises')
   const terminal = createInterface({ input: process.stdin, output: process.stderr })

@@ -269,7 +269,7 @@ export type MonitorsDeps = {
   readonly eventOutbox: Pick<EventOutbox, 'appendMany'>
   readonly ledger: Pick<Ledger, 'balances' | 'balancesAt' | 'movementsBehind' | 'standings'>
   readonly mail: Pick<MailQueue, 'enqueue'>
-  /** Finds the members of a partner's team among some addresses, by the address as given. */
+  /** Finds the members of a partner's team with these addresses, by the address as passed. */
   readonly membersByAddress: MembersByAddress
   /**
    * REPORT_CLOCK_DIFFERENCE_MS: the largest difference between the clocks of the processes, which create the ids, and

@@ -30,7 +30,7 @@ export type ObservabilityDeps = {
   /** The label `process` of every series, where several processes run. */
   readonly process?: string
   readonly others?: OtherProcesses
-  /** Partner lookup for the router, which asks each cell. */
+  /** Partner lookup for the router, which queries each cell. */
   readonly partners?: { readonly cell: string | undefined; readonly has: (partnerId: string) => Promise<boolean> }
 }
 
