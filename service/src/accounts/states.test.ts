@@ -408,7 +408,7 @@ suite('block commands that end before they have cancelled the payouts', async ()
     assert.equal(await statusOf(partner, later), 'Pending')
   })
 
-  test("a repeated block cancels payouts that a block by an earlier version left", async () => {
+  test('a repeated block cancels payouts that a block by an earlier version left', async () => {
     const partner = await addPartner(service, 10_000n)
     const paid = await pays(partner, 2)
     await change(partner, 'Blocked')

@@ -78,7 +78,10 @@ export function checkDeciders(author: DeciderStanding, approver: DeciderStanding
   if ((author.id !== undefined && author.id === approver.id) || isSamePerson(author.name, approver.name))
     return { who: 'same', why: `${author.name} proposed it: another person must approve it.` }
   if (!approver.may)
-    return { who: 'approver', why: `${approver.name} may not approve it: another person with this permission must approve it.` }
+    return {
+      who: 'approver',
+      why: `${approver.name} may not approve it: another person with this permission must approve it.`,
+    }
   if (!author.may)
     return {
       who: 'author',

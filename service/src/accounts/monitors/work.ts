@@ -165,7 +165,7 @@ async function evaluateBatch(
   const results = claimed.map((row) => {
     const page = pages.get(row.accountId) ?? { movements: [], readTo: undefined }
     const reading = { row, page, standing: standings.get(row.accountId), end }
-return evaluateBalance(deps, reading, monitors.get(row.accountId) ?? [], limits.crossingsPerBalanceMax, now)
+    return evaluateBalance(deps, reading, monitors.get(row.accountId) ?? [], limits.crossingsPerBalanceMax, now)
   })
   const crossings = results.flatMap((result) => result.crossings)
   store.moveBalances(

@@ -329,7 +329,11 @@ const findApprovalRule = (
     (each) => each.partnerId === partnerId && each.currency === currency && each.allCurrencies === (name === 'all'),
   )
 
-export function neededApproval(rules: readonly ApprovalRule[], payout: AmountToCheck, now: Date): NeededApproval | null {
+export function neededApproval(
+  rules: readonly ApprovalRule[],
+  payout: AmountToCheck,
+  now: Date,
+): NeededApproval | null {
   const { currency, amount, beneficiarySince, payeeCheck, bulkSum } = payout
   const rule = findApprovalRule(rules, payout)
   if (rule === undefined) return null
